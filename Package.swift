@@ -1,0 +1,104 @@
+// swift-tools-version:6.2
+import PackageDescription
+
+// Warnings are errors where the project itself is tested (scripts/test sets the variable), never in
+// the builds of those who embed the library with a newer compiler.
+let strict = Context.environment["LONGHAUL_WARNINGS_AS_ERRORS"] == "1"
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ] + (strict ? [.treatAllWarnings(as: .error)] : [])
+
+func module(
+    _ name: String, _ dependencies: [Target.Dependency], path: String? = nil
+) -> Target {
+    .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "longhaul",
+    products: [
+        .library(name: "Longhaul", targets: ["Longhaul"]),
+        .executable(name: "longhaul", targets: ["LonghaulCLI"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CLonghaul", dependencies: ["CLibcurl"]),
+
+        module("LonghaulCore", []),
+        module(
+            "LonghaulStore", ["LonghaulCore", .product(name: "GRDB", package: "GRDB.swift")]),
+        module(
+            "LonghaulSystem",
+            [
+                "LonghaulCore", "CLonghaul",
+                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        module("LonghaulTransport", ["LonghaulCore", "CLonghaul", "CLibcurl"]),
+        module(
+            "LonghaulEngine",
+            [
+                "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        module(
+            "Longhaul",
+            [
+                "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
+                "LonghaulEngine",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .executableTarget(
+            name: "LonghaulCLI",
+            dependencies: [
+                "Longhaul",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: settings),
+
+        module(
+            "LonghaulTestSupport",
+            [
+                "LonghaulCore",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ], path: "Tests/LonghaulTestSupport"),
+        tests("LonghaulCoreTests", ["LonghaulCore"]),
+        tests("LonghaulStoreTests", ["LonghaulCore", "LonghaulStore", "LonghaulTestSupport"]),
+        tests("LonghaulSystemTests", ["LonghaulCore", "LonghaulSystem", "LonghaulTestSupport"]),
+        tests(
+            "LonghaulTransportTests", ["LonghaulCore", "LonghaulTransport", "LonghaulTestSupport"]),
+        tests(
+            "LonghaulEngineTests",
+            ["LonghaulCore", "LonghaulStore", "LonghaulEngine", "LonghaulTestSupport"]),
+        tests(
+            "LonghaulSimulationTests",
+            [
+                "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
+                "LonghaulEngine", "LonghaulTestSupport",
+            ]),
+        tests("LonghaulCLITests", ["LonghaulCLI", "LonghaulTestSupport"]),
+        tests(
+            "LonghaulEndToEndTests", ["LonghaulCore", "LonghaulCLI", "LonghaulTestSupport"]),
+        tests("TidyTests", []),
+    ],
+    swiftLanguageModes: [.v6]
+)

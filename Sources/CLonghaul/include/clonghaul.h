@@ -1,0 +1,4 @@
+#ifndef CLONGHAUL_H
+#define CLONGHAUL_H
+#include <curl/curl.h>
+#endif

@@ -1,0 +1,3 @@
+import Longhaul
+import ArgumentParser
+@main struct LonghaulCommand: ParsableCommand { func run() {} }

@@ -1,0 +1,2 @@
+// LonghaulStore
+import GRDB
