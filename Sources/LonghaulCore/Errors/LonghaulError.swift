@@ -1,0 +1,31 @@
+/// Why something could not be done: a stable code for programs, a sentence for people that says what happened and what
+/// to do, and whether the bytes fetched so far are kept.
+public struct LonghaulError: Error, Hashable, Codable, Sendable {
+    public var code: Code
+    public var message: String
+    public var transferID: TransferID?
+    public var httpStatus: Int?
+    /// libcurl's CURLcode, where the error came from there.
+    public var curlCode: Int?
+    /// Whether trying again without changing anything may help.
+    public var retryable: Bool
+    /// Bytes that are kept for a later `resume` or `retry`.
+    public var bytesKept: Int64
+
+    public init(
+        _ code: Code, _ message: String, transferID: TransferID? = nil, httpStatus: Int? = nil,
+        curlCode: Int? = nil, retryable: Bool = false, bytesKept: Int64 = 0
+    ) {
+        self.code = code
+        self.message = message
+        self.transferID = transferID
+        self.httpStatus = httpStatus
+        self.curlCode = curlCode
+        self.retryable = retryable
+        self.bytesKept = bytesKept
+    }
+}
+
+extension LonghaulError: CustomStringConvertible {
+    public var description: String { message }
+}

@@ -1,0 +1,48 @@
+/// Identifies a transfer in one store: a positive integer, handed out in the order of enqueueing and never reused,
+/// printed and typed by people as it is.
+public struct TransferID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
+    public let rawValue: Int64
+
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    public static func < (left: TransferID, right: TransferID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+extension TransferID: CustomStringConvertible, LosslessStringConvertible {
+    public var description: String { String(rawValue) }
+
+    public init?(_ description: String) {
+        guard let value = Int64(description), value > 0 else { return nil }
+        self.init(rawValue: value)
+    }
+}
+
+/// Identifies a fetch: the one on-wire job that feeds a part file. Several equal transfers may share one.
+package struct FetchID: RawRepresentable, Hashable, Comparable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (left: FetchID, right: FetchID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+/// Names one use of the wire by one segment of a fetch. Facts carry it, so that what an earlier
+/// attempt reports late is recognised and dropped.
+package struct SegmentKey: Hashable, Sendable {
+    package let fetch: FetchID
+    /// Raised with every request that goes out for the fetch, in this process.
+    package let serial: Int64
+
+    package init(fetch: FetchID, serial: Int64) {
+        self.fetch = fetch
+        self.serial = serial
+    }
+}

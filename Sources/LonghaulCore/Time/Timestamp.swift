@@ -1,0 +1,67 @@
+/// A wall-clock instant in milliseconds since 1970-01-01T00:00:00Z. It may jump: stored facts and schedules use it,
+/// running timers never do (see ``Instant``).
+public struct Timestamp: Hashable, Comparable, Codable, Sendable {
+    public var milliseconds: Int64
+
+    public init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+
+    public static func + (left: Timestamp, seconds: Double) -> Timestamp {
+        Timestamp(milliseconds: left.milliseconds.addingClamped(Int64(seconds * 1000)))
+    }
+
+    /// Seconds from `right` to `left`.
+    public static func - (left: Timestamp, right: Timestamp) -> Double {
+        Double(left.milliseconds - right.milliseconds) / 1000
+    }
+
+    public static let distantFuture = Timestamp(milliseconds: 253_402_300_799_000)  // year 9999
+}
+
+/// A point on the monotonic clock, in nanoseconds from an arbitrary origin that differs from boot to boot. Rates and
+/// running timers use it; it is never stored.
+package struct Instant: Hashable, Comparable, Sendable {
+    package var nanoseconds: Int64
+
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    package static func < (left: Instant, right: Instant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    package static func + (left: Instant, seconds: Double) -> Instant {
+        Instant(nanoseconds: left.nanoseconds.addingClamped(Int64(seconds * 1e9)))
+    }
+
+    /// Seconds from `right` to `left`.
+    package static func - (left: Instant, right: Instant) -> Double {
+        Double(left.nanoseconds - right.nanoseconds) / 1e9
+    }
+}
+
+/// Both clocks, read once a turn and passed to everything that asks for the time.
+package struct Moment: Hashable, Sendable {
+    package var wall: Timestamp
+    package var monotonic: Instant
+
+    package init(wall: Timestamp, monotonic: Instant) {
+        self.wall = wall
+        self.monotonic = monotonic
+    }
+}
+
+extension Int64 {
+    /// The sum, held at the ends of the range instead of trapping: times given by users and servers are added here.
+    package func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        if !overflow { return sum }
+        return other > 0 ? .max : .min
+    }
+}

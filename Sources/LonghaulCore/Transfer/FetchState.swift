@@ -1,0 +1,48 @@
+/// What is known of a fetch: one row of the store, saved whole. Exists from the first claim until the transfer is completed, or
+/// is cancelled or removed with its bytes.
+package struct FetchState: Hashable, Sendable {
+    package var id: FetchID
+    /// Raised whenever the bytes held become void: a restart, a part file made anew, a failed sync.
+    package var generation: Int64 = 1
+    /// Absolute path of the part file; empty until the first claim has named it.
+    package var partPath: String = ""
+    /// Which file that is. `nil` until it was first created.
+    package var partIdentity: FileIdentity?
+    /// Bytes known durable. Committed after the sync that made them so, never before.
+    package var durable = ByteRanges()
+    package var validator: Validator?
+    package var bytesTotal: Int64?
+    /// Body bytes ever received; only grows.
+    package var bytesFetched: Int64 = 0
+    /// Requests that went out, for people.
+    package var attempts: Int = 0
+    /// Times that held bytes were given up.
+    package var restarts: Int = 0
+    /// Attempts in a row that gained nothing: feeds back-off and `--retries`.
+    package var fruitlessAttempts: Int = 0
+    /// Answers in a row that brought no byte although a range was asked for: at two, one start from zero is tried.
+    package var emptyAnswers: Int = 0
+    /// Index into url + mirrors of the source in use.
+    package var source: Int = 0
+    /// The URL that answered last, after redirects.
+    package var effectiveURL: String?
+    /// Name proposed by the server, sanitised; used when the request allows it.
+    package var proposedName: String?
+    /// The server sent a content coding although identity was asked for; kept as it came, and said.
+    package var contentCoding: String?
+
+    package init(id: FetchID) {
+        self.id = id
+    }
+}
+
+/// Tells one file from another that has its name.
+package struct FileIdentity: Hashable, Sendable, Codable {
+    package var device: UInt64
+    package var inode: UInt64
+
+    package init(device: UInt64, inode: UInt64) {
+        self.device = device
+        self.inode = inode
+    }
+}

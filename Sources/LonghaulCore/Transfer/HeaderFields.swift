@@ -1,0 +1,37 @@
+/// Header fields in order, names compared without regard to case (RFC 9110 §5.1).
+public struct HeaderFields: Hashable, Codable, Sendable {
+    public struct Field: Hashable, Codable, Sendable {
+        public var name: String
+        public var value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public var fields: [Field]
+
+    public init(_ fields: [Field] = []) {
+        self.fields = fields
+    }
+
+    public var isEmpty: Bool { fields.isEmpty }
+
+    /// The first field of that name; setting replaces all of them, `nil` removes them.
+    public subscript(name: String) -> String? {
+        get {
+            let wanted = name.lowercased()
+            return fields.first { $0.name.lowercased() == wanted }?.value
+        }
+        set {
+            let wanted = name.lowercased()
+            fields.removeAll { $0.name.lowercased() == wanted }
+            if let newValue { fields.append(Field(name: name, value: newValue)) }
+        }
+    }
+
+    public mutating func append(name: String, value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+}

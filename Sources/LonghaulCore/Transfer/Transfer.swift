@@ -1,0 +1,91 @@
+/// A transfer as people see it: what was asked and what has become of it, one consistent snapshot. Its fields are those of
+/// the JSON that every command prints.
+public struct Transfer: Hashable, Sendable {
+    public enum Kind: String, Codable, Sendable { case download, upload }
+
+    public var id: TransferID
+    public var kind: Kind = .download
+    public var state: TransferState
+    public var url: String
+    /// Absolute path.
+    public var destination: String
+    public var session: String
+    public var host: String?
+    public var priority: Priority
+    public var isDiscretionary: Bool
+    public var earliestBegin: Timestamp?
+    public var deadline: Timestamp?
+    public var expectedBytes: Int64?
+    public var bytesTotal: Int64?
+    /// Bytes that are kept and count towards the file.
+    public var bytesDone: Int64
+    /// Body bytes ever received on the wire, retries included. Never goes down.
+    public var bytesFetched: Int64
+    public var bytesPerSecond: Double?
+    public var createdAt: Timestamp
+    public var startedAt: Timestamp?
+    public var finishedAt: Timestamp?
+    public var attempts: Int
+    public var restarts: Int
+    public var sharedWith: [TransferID] = []
+    public var waitingFor: [WaitReason]
+    public var error: LonghaulError?
+    public var checksum: Checksum?
+    public var metadata: String?
+
+    package init(
+        id: TransferID, state: TransferState, url: String, destination: String, session: String,
+        priority: Priority, isDiscretionary: Bool, createdAt: Timestamp
+    ) {
+        self.id = id
+        self.state = state
+        self.url = url
+        self.destination = destination
+        self.session = session
+        self.priority = priority
+        self.isDiscretionary = isDiscretionary
+        self.createdAt = createdAt
+        bytesDone = 0
+        bytesFetched = 0
+        attempts = 0
+        restarts = 0
+        waitingFor = []
+    }
+}
+
+/// The state that is shown, derived from what is wanted and what the engine recorded.
+public enum TransferState: String, Codable, Sendable, CaseIterable {
+    case waiting, running, paused, completed, failed, cancelled
+
+    public var hasEnded: Bool {
+        switch self {
+        case .completed, .failed, .cancelled: true
+        case .waiting, .running, .paused: false
+        }
+    }
+}
+
+/// One thing that a waiting transfer waits for.
+public struct WaitReason: Hashable, Codable, Sendable {
+    public enum Reason: String, Codable, Sendable, CaseIterable {
+        case earliestBegin, window, power, battery, network, unmetered, idle, storage, backoff
+        case originCooldown, concurrency, originLimit, engine, input
+    }
+
+    public var reason: Reason
+    public var required: String?
+    public var current: String?
+    public var since: Timestamp?
+    public var nextCheck: Timestamp?
+
+    public init(
+        _ reason: Reason, required: String? = nil, current: String? = nil, since: Timestamp? = nil,
+        nextCheck: Timestamp? = nil
+    ) {
+        self.reason = reason
+        self.required = required
+        self.current = current
+        self.since = since
+        self.nextCheck = nextCheck
+    }
+}

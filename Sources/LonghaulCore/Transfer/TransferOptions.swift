@@ -1,0 +1,76 @@
+/// The part of a request that the scheduler does not look at. Stored as one JSON text, absent when all is default.
+public struct TransferOptions: Hashable, Codable, Sendable {
+    /// Request header fields by name. Values are secrets: redacted in every output.
+    public var headers: HeaderFields = HeaderFields()
+    /// `user:password`, sent to the origin of `url` only.
+    public var user: String?
+    /// Look credentials up in ~/.netrc (CURLOPT_NETRC).
+    public var netrc: Bool = false
+    public var proxy: String?
+    public var caCertificate: String?
+    public var clientCertificate: String?
+    public var clientKey: String?
+    /// Do not verify the server's certificate.
+    public var insecure: Bool = false
+    /// Further URLs of the same bytes, tried when one fails.
+    public var mirrors: [String] = []
+    public var checksum: Checksum?
+    public var ifExists: ExistingFilePolicy = .fail
+    public var connections: ConnectionCount = .automatic
+    /// Bytes per second; `nil` = unlimited.
+    public var limitRate: Int64?
+    /// Refuse a body larger than this.
+    public var maxSize: Int64?
+    /// How many retries follow the first attempt; gained bytes reset the count. `nil` = until the deadline.
+    public var retries: Int?
+    /// No bytes for this many seconds end an attempt, never the transfer.
+    public var stallTimeout: Double = 60
+    /// The name may come from the server's `Content-Disposition`.
+    public var remoteName: Bool = false
+    /// The caller's own JSON, kept and shown as it is.
+    public var metadata: String?
+
+    public init() {}
+}
+
+/// What to do when the destination exists, decided at enqueue and again when the file is published.
+public enum ExistingFilePolicy: String, Codable, Sendable, CaseIterable {
+    case fail, skip, overwrite, rename
+}
+
+public enum ConnectionCount: Hashable, Sendable {
+    case automatic
+    case exactly(Int)
+}
+
+extension ConnectionCount: Codable {
+    public init(from decoder: any Decoder) throws {
+        let count = try decoder.singleValueContainer().decode(Int.self)
+        self = count > 0 ? .exactly(count) : .automatic
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .automatic: try container.encode(0)
+        case .exactly(let count): try container.encode(count)
+        }
+    }
+}
+
+/// An expected digest of the whole file.
+public struct Checksum: Hashable, Codable, Sendable {
+    public enum Algorithm: String, Codable, Sendable, CaseIterable {
+        case sha256, sha512, sha1, md5
+    }
+
+    public var algorithm: Algorithm
+    /// Lower-case hexadecimal.
+    public var hex: String
+
+    /// The caller vouches for `hex`: lower case and of the algorithm's length. Text from users goes through ``init(parsing:)``.
+    package init(algorithm: Algorithm, hex: String) {
+        self.algorithm = algorithm
+        self.hex = hex
+    }
+}

@@ -1,0 +1,53 @@
+/// What a user asks for: a URL, where its bytes go, and how.
+///
+/// The defaults are those of the command line. Nothing here changes once a transfer has been enqueued, except
+/// through the wants that ``TransferChange`` names.
+public struct TransferRequest: Hashable, Sendable {
+    /// Absolute URL: http, https, ftp, ftps or sftp.
+    public var url: String
+    public var destination: Destination
+    public var session: String
+    public var priority: Priority
+    /// The engine picks the moment.
+    public var isDiscretionary: Bool
+    /// Not before this moment; `nil` = at once.
+    public var earliestBegin: Timestamp?
+    /// When the whole transfer gives up. Default 7 days after it may begin (URLSession's `timeoutIntervalForResource`).
+    public var deadline: Deadline
+    /// What the user believes the size to be. A hint: a wrong guess costs nothing but quality.
+    public var expectedBytes: Int64?
+    public var options: TransferOptions
+
+    public init(url: String, destination: Destination) {
+        self.url = url
+        self.destination = destination
+        session = TransferRequest.defaultSession
+        priority = .normal
+        isDiscretionary = false
+        deadline = .after(seconds: Deadline.defaultSeconds)
+        options = TransferOptions()
+    }
+
+    public static let defaultSession = "default"
+}
+
+/// Where a download's file goes. Paths are absolute when they reach the store.
+public enum Destination: Hashable, Sendable {
+    case file(String)
+    /// A file in this directory, named by the URL's last path segment, or by the server's `Content-Disposition`.
+    case directory(String, remoteName: Bool)
+}
+
+public enum Priority: Int, Codable, Sendable, CaseIterable {
+    case high = 0
+    case normal = 1
+    case low = 2
+}
+
+public enum Deadline: Hashable, Sendable {
+    case at(Timestamp)
+    /// Counted from the moment the transfer may begin; starts again at `retry`.
+    case after(seconds: Double)
+
+    public static let defaultSeconds: Double = 7 * 86_400
+}
