@@ -41,7 +41,8 @@ package enum FailureTable {
             case .scheme(let scheme):
                 LonghaulError(
                     .unsupported,
-                    "the server redirected to \(TerminalText.shown(scheme)):, which is not followed")
+                    "the server redirected to \(TerminalText.shown(scheme)):, which is not followed"
+                )
             case .downgrade:
                 LonghaulError(
                     .unsupported,

@@ -55,7 +55,9 @@ package enum FileNaming {
 
     /// `.NAME.ID.longhaul-part`, NAME shortened where NAME_MAX asks for it. The id keeps equal names apart.
     package static func partName(for name: String, id: Int64) -> String {
-        "." + shortened(stem: name, suffix: ".\(id).longhaul-part", toBytes: Limits.fileNameBytes - 1)
+        "."
+            + shortened(
+                stem: name, suffix: ".\(id).longhaul-part", toBytes: Limits.fileNameBytes - 1)
     }
 
     /// Where a file goes whose digest is wrong.

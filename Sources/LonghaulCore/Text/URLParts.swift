@@ -130,7 +130,8 @@ extension URLProblem: CustomStringConvertible {
         switch self {
         case .empty: "the URL is empty"
         case .tooLong: "the URL is longer than \(Limits.urlBytes) bytes"
-        case .badCharacter: "the URL contains a space or a control character; write it percent-encoded"
+        case .badCharacter:
+            "the URL contains a space or a control character; write it percent-encoded"
         case .noScheme: "the URL has no scheme; write http:// or https:// in front"
         case .unsupportedScheme(let scheme):
             "the scheme \(scheme): is not supported; use http, https, ftp, ftps or sftp"
