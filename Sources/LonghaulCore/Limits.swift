@@ -52,6 +52,9 @@ package enum Limits {
     /// Failures in a row that cool an origin down for all its transfers.
     package static let originFailures = 3
 
+    /// How often a transfer that found the disk full looks again.
+    package static let storageCheckSeconds: Double = 30
+
     // Names.
     /// NAME_MAX of every Linux file system in use.
     package static let fileNameBytes = 255

@@ -24,6 +24,8 @@ package enum FetchEvent: Sendable {
     case secureFailed(LocalFault)
     case published(path: String)
     case publishFailed(LocalFault)
+    /// Instead of a part file, the file itself was found under its name: published, and then not recorded.
+    case foundPublished(path: String)
     /// Leave the wire, checkpointed.
     case leave(FetchDeparture)
     case tick

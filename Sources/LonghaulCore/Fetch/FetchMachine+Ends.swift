@@ -7,72 +7,59 @@ extension FetchMachine {
         let segment = segments.remove(at: index)
         if segment.isWriting, end.writtenThrough > segment.start {
             have.insert(segment.start..<end.writtenThrough)
-            gained = true
+            gained += end.writtenThrough - segment.start
             state.emptyAnswers = 0
         }
         if held?.key == key { held = nil }
-        let report = report(on: segment, end, context)
-        step.writes.append(.attempt(transfer, outcome(of: segment, end, report, context)))
+        let failure = failure(of: segment, end)
+        step.writes.append(.attempt(transfer, outcome(of: segment, end, failure, context)))
         switch stage {
         case .settling: quiet(context, &step)
-        case .moving: next(after: segment, end, report, context, &step)
+        case .moving: next(after: segment, end, failure, context, &step)
         case .preparing, .verifying, .securing, .publishing, .left: break
         }
     }
 
     /// The failure that the request ended with, classified; `nil` if it did what it was sent for.
-    private func report(
-        on segment: ActiveSegment, _ end: SegmentEnd, _ context: FetchContext
-    ) -> FailureReport? {
-        if case .fail(let failure)? = segment.decision {
-            return FailureReport(failure, transfer: transfer, bytesKept: have.count)
-        }
-        if let failure = end.failure {
-            switch failure {
-            case .stopped, .refused: return nil
-            case .bodyTooLong where state.bytesTotal == nil && request.options.maxSize != nil:
-                return FailureReport(
-                    failureClass: .permanent,
-                    error: LonghaulError(
-                        .tooLarge, "The body is longer than the limit of --max-size.",
-                        transferID: transfer))
-            case .overlapDiffers, .bodyTooLong, .stalled, .disk, .redirect, .headTooLarge, .curl:
-                return FailureReport(
-                    FailureTable.classify(failure), transfer: transfer, bytesKept: have.count)
+    private func failure(of segment: ActiveSegment, _ end: SegmentEnd) -> Failure? {
+        if case .fail(let failure)? = segment.decision { return failure }
+        if let wire = end.failure {
+            if wire == .bodyTooLong, state.bytesTotal == nil, request.options.maxSize != nil {
+                let text = "the body is longer than --max-size allows; raise it with set --max-size"
+                return Failure(.permanent, LonghaulError(.tooLarge, text))
             }
+            return FailureTable.classify(wire)
         }
+        // An answer that is allowed to end early ends with its plan; the rest is asked for again.
         guard segment.isWriting, let promised = segment.end ?? state.bytesTotal,
-            end.writtenThrough < promised, !have.contains(end.writtenThrough..<promised)
+            end.writtenThrough < promised
         else { return nil }
-        return FailureReport(
-            failureClass: .transient,
-            error: LonghaulError(
-                .network, "The server sent fewer bytes than it promised; trying again.",
-                transferID: transfer, retryable: true, bytesKept: have.count))
+        return Failure(
+            .transient,
+            LonghaulError(.network, "the server sent fewer bytes than it had promised"),
+            blamesOrigin: true)
     }
 
     private mutating func next(
-        after segment: ActiveSegment, _ end: SegmentEnd, _ report: FailureReport?,
+        after segment: ActiveSegment, _ end: SegmentEnd, _ failure: Failure?,
         _ context: FetchContext, _ step: inout FetchStep
     ) {
         if segment.isWriting, state.bytesTotal == nil, end.failure == nil {
             // The framing ended as it should, and nothing else promised a length.
             state.bytesTotal = end.writtenThrough
         }
-        if isWhole, !fromZero {
+        if isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
             wholeOnWire(context, &step)
-            return
+        } else if let failure {
+            failed(failure, segment, context, &step)
+        } else if !segments.isEmpty {
+            split(context, &step)
+        } else if segment.isParallel || segment.isWriting || fromZero != nil {
+            // Another gap, or all of it.
+            askNext(context, &step)
+        } else {
+            broughtNothing(segment, context, &step)
         }
-        if let report {
-            failed(report, end, context, &step)
-            return
-        }
-        if fromZero || segment.isParallel || segment.isWriting {
-            // Another gap, or the others go on.
-            if segments.isEmpty { askNext(context, &step) } else { split(context, &step) }
-            return
-        }
-        brought(nothing: segment, context, &step)
     }
 
     private mutating func wholeOnWire(_ context: FetchContext, _ step: inout FetchStep) {
@@ -100,36 +87,38 @@ extension FetchMachine {
     }
 
     private mutating func failed(
-        _ report: FailureReport, _ end: SegmentEnd, _ context: FetchContext,
+        _ failure: Failure, _ segment: ActiveSegment, _ context: FetchContext,
         _ step: inout FetchStep
     ) {
-        switch report.failureClass {
+        switch failure.kind {
         case .restartFromZero:
             // Once; if a start from zero ends so too, it is a failure like any other.
-            if fromZero {
-                leave(.retry(report, gained: gained), context, &step)
+            if case .restarting = segment.ask.proof {
+                leave(.retry(failure), context, &step)
+            } else if segment.ask.proof == .nothingHeld, have.isEmpty {
+                leave(.retry(failure), context, &step)
             } else {
-                fromZero = true
+                fromZero = failure.restart ?? .noBytes
                 stopOthersOrAsk(context, &step)
             }
         case .transient:
             if segments.isEmpty {
-                leave(.retry(report, gained: gained), context, &step)
+                leave(.retry(failure), context, &step)
             } else {
                 // The others go on; fewer connections from here.
-                auto.failed()
+                rangesRefused = true
             }
         case .waitForStorage, .localFault:
-            let fault = LocalFault(code: report.error.code, message: report.error.message)
+            let fault = LocalFault(code: failure.error.code, message: failure.error.message)
             leave(local(fault, context), context, &step)
         case .needsInput, .permanent:
             // Each source gets its chance before the transfer fails.
             if state.fruitlessAttempts + 1 < sources.count {
-                var report = report
-                report.failureClass = .transient
-                leave(.retry(report, gained: gained), context, &step)
+                var failure = failure
+                failure.kind = .transient
+                leave(.retry(failure), context, &step)
             } else {
-                leave(.fail(report.error), context, &step)
+                leave(.fail(failure.error), context, &step)
             }
         }
     }
@@ -143,47 +132,50 @@ extension FetchMachine {
     }
 
     /// An answer without use: complete, unusable, or empty.
-    private mutating func brought(
-        nothing segment: ActiveSegment, _ context: FetchContext, _ step: inout FetchStep
+    private mutating func broughtNothing(
+        _ segment: ActiveSegment, _ context: FetchContext, _ step: inout FetchStep
     ) {
+        let wasFromZero = !segment.ask.sendsRange
         switch segment.decision {
-        case .alreadyComplete?:
-            state.bytesTotal = have.prefix
-            finish(&step)
-        case .restartFromZero(let reason)?:
-            if segment.ask.start == nil {
-                leave(.retry(unusable(reason.sentence), gained: gained), context, &step)
+        case .alreadyComplete(let length)?:
+            state.bytesTotal = length
+            if isWhole {
+                finish(&step)
             } else {
-                fromZero = true
+                leave(.retry(unusable("it calls an incomplete file complete")), context, &step)
+            }
+        case .restartFromZero(let reason)?:
+            if wasFromZero {
+                leave(.retry(unusable(reason.description)), context, &step)
+            } else {
+                fromZero = reason
                 askNext(context, &step)
             }
-        case .empty?, .redirect?, .fresh?, .append?, .skip?, .restart?, .fail?, nil:
+        case .empty?, .redirect?, .fresh?, .append?, .skip?, .restart?, .fail?, .dropSegment?,
+            nil:
             state.emptyAnswers += 1
-            if state.emptyAnswers == Limits.emptyAnswersBeforeZero, segment.ask.start != nil {
-                fromZero = true
+            if state.emptyAnswers == Limits.emptyAnswersBeforeZero, !wasFromZero {
+                fromZero = .noBytes
                 askNext(context, &step)
             } else {
-                leave(
-                    .retry(unusable("the answer brought no bytes"), gained: gained), context, &step)
+                leave(.retry(unusable("it brought no bytes")), context, &step)
             }
         }
     }
 
-    private func unusable(_ what: String) -> FailureReport {
-        FailureReport(
-            failureClass: .transient,
-            error: LonghaulError(
-                .serverError, "The server's answer could not be used: \(what).",
-                transferID: transfer, retryable: true, bytesKept: have.count))
+    private func unusable(_ what: String) -> Failure {
+        Failure(
+            .transient,
+            LonghaulError(.serverError, "the server's answer could not be used: \(what)"))
     }
 
     private func outcome(
-        of segment: ActiveSegment, _ end: SegmentEnd, _ report: FailureReport?,
+        of segment: ActiveSegment, _ end: SegmentEnd, _ failure: Failure?,
         _ context: FetchContext
     ) -> AttemptOutcome {
         let word: String
-        if let report {
-            word = report.error.code.rawValue
+        if let failure {
+            word = failure.error.code.rawValue
         } else if end.failure == .stopped {
             word = "stopped"
         } else {
@@ -194,6 +186,6 @@ extension FetchMachine {
             url: segment.head?.effectiveURL ?? segment.url, bytes: end.bytesReceived,
             httpStatus: segment.head?.status,
             httpVersion: end.httpVersion == 0 ? segment.head?.httpVersion : end.httpVersion,
-            outcome: word, message: report?.error.message)
+            outcome: word, message: failure?.error.message)
     }
 }

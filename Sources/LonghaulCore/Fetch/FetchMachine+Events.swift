@@ -40,6 +40,7 @@ extension FetchMachine {
             mismatched(wanted, actual: actual, keptAt: keptAt, context, &step)
         case .secured: secured(&step)
         case .published(let path): published(path, &step)
+        case .foundPublished(let path): foundPublished(path, context, &step)
         case .leave(let departure): depart(departure, context, &step)
         }
         return step
@@ -53,7 +54,7 @@ extension FetchMachine {
     ) {
         guard stage == .preparing else { return }
         if created, state.partIdentity != nil {
-            voidBytes("the part file was gone or had been replaced", &step)
+            voidBytes(.partFileMissing, &step)
         }
         state.partIdentity = identity
         state.partPath = path
@@ -73,7 +74,7 @@ extension FetchMachine {
     }
 
     /// Gives up all that is held. The caller sees to it that this is committed before a byte is overwritten.
-    mutating func voidBytes(_ reason: String, _ step: inout FetchStep) {
+    mutating func voidBytes(_ reason: RestartReason, _ step: inout FetchStep) {
         let lost = have.count
         state.generation += 1
         state.durable = ByteRanges()
@@ -84,7 +85,7 @@ extension FetchMachine {
         rangesProven = false
         if lost > 0 {
             state.restarts += 1
-            step.writes.append(.restarted(transfer, reason: reason, bytesLost: lost))
+            step.writes.append(.restarted(transfer, reason: reason.description, bytesLost: lost))
         }
         step.durable = true
     }
@@ -164,7 +165,7 @@ extension ActiveSegment {
     var isWriting: Bool {
         switch decision {
         case .fresh, .append, .skip, .restart: true
-        case .alreadyComplete, .restartFromZero, .redirect, .fail, .empty, nil: false
+        case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty, nil: false
         }
     }
 }

@@ -3,24 +3,14 @@ extension FetchMachine {
     mutating func exit(_ context: FetchContext, _ step: inout FetchStep) {
         guard let leaving else { return }
         stage = .left
-        if gained { state.fruitlessAttempts = 0 }
+        if gained > 0 { state.fruitlessAttempts = 0 }
         switch leaving {
         case .requeue:
             step.writes.append(.save(state))
             step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
-        case .retry(let report, let gained):
-            retry(report, gained: gained, context, &step)
+        case .retry(let failure): retry(failure, context, &step)
         case .waitForStorage(let error):
-            let again = context.now.wall + Limits.storageCheckSeconds
-            step.writes.append(.save(state))
-            step.writes.append(
-                .queued(
-                    transfer, readyAt: again,
-                    waitingFor: [
-                        WaitReason(
-                            .storage, required: "free space", current: error.message,
-                            since: context.now.wall, nextCheck: again)
-                    ]))
+            waitForStorage(error, context, &step)
         case .fail(let error):
             fail(error, &step)
         case .cancel(let keepingBytes):
@@ -43,36 +33,60 @@ extension FetchMachine {
         step.durable = true
     }
 
-    private mutating func retry(
-        _ report: FailureReport, gained: Bool, _ context: FetchContext, _ step: inout FetchStep
+    private func waitForStorage(
+        _ error: LonghaulError, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        if !gained { state.fruitlessAttempts += 1 }
-        nextSource(after: report)
-        var random = SeededGenerator(seed: context.seed)
-        let origin = context.origin.afterFailure(report, now: context.now.wall, random: &random)
+        requeue(
+            at: context.now.wall + Limits.storageCheckSeconds, .storage, required: "free space",
+            error, context, &step)
+    }
+
+    private func requeue(
+        at next: Timestamp, _ reason: WaitReason.Reason, required: String?,
+        _ error: LonghaulError, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        step.writes.append(.save(state))
         step.writes.append(
-            .originFailed(origin: context.origin.origin, coolDownUntil: origin.coolDownUntil))
-        let verdict = RetryPolicy.decide(
-            report, fruitlessAttempts: state.fruitlessAttempts, limit: request.options.retries,
-            now: context.now.wall, deadline: deadline, random: &random)
-        switch verdict {
-        case .retry(let at):
-            step.writes.append(.save(state))
+            .queued(
+                transfer, readyAt: next,
+                waitingFor: [
+                    WaitReason(
+                        reason, required: required, current: error.message,
+                        since: context.now.wall, nextCheck: next)
+                ]))
+    }
+
+    private mutating func retry(
+        _ failure: Failure, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        var random = SeededGenerator(seed: context.seed)
+        var origin = context.origin
+        origin.afterFailure(failure, gained: gained, now: context.now.wall, using: &random)
+        if origin != context.origin {
             step.writes.append(
-                .queued(
-                    transfer, readyAt: at,
-                    waitingFor: [
-                        WaitReason(
-                            .backoff, required: nil, current: report.error.message,
-                            since: context.now.wall, nextCheck: at)
-                    ]))
-        case .fail(let error):
-            fail(error, &step)
+                .originFailed(origin: origin.origin, coolDownUntil: origin.coolDownUntil))
+        }
+        let verdict = RetryPolicy.decide(
+            failure,
+            attempts: RetryPolicy.Attempts(
+                fruitless: state.fruitlessAttempts, gained: gained,
+                retries: request.options.retries),
+            now: context.now.wall, deadline: deadline, using: &random)
+        nextSource()
+        switch verdict {
+        case .retry(let at, let count, let error):
+            state.fruitlessAttempts = count
+            requeue(at: at, .backoff, required: nil, error, context, &step)
+        case .restart(_, let at, let count):
+            state.fruitlessAttempts = count
+            requeue(at: at, .backoff, required: nil, failure.error, context, &step)
+        case .waitForStorage(let error): waitForStorage(error, context, &step)
+        case .needsInput(let error), .fail(let error): fail(error, &step)
         }
     }
 
     /// The next mirror, under a validator that no longer names the other server's version: length and overlap must agree.
-    private mutating func nextSource(after report: FailureReport) {
+    private mutating func nextSource() {
         guard !request.options.mirrors.isEmpty else { return }
         state.source = (state.source + 1) % sources.count
         state.validator = state.validator?.withoutIdentity

@@ -51,6 +51,15 @@ extension FetchMachine {
         step.effects.append(.close(deletingPart: false))
     }
 
+    /// A failed sync of the directory, or a crash, came between the rename and its record.
+    mutating func foundPublished(
+        _ path: String, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard stage == .preparing, isWhole else { return }
+        stage = .publishing
+        published(path, &step)
+    }
+
     /// Never published under its name: the file was moved aside for its owner to look at.
     mutating func mismatched(
         _ wanted: Checksum, actual: String, keptAt: String, _ context: FetchContext,

@@ -22,7 +22,7 @@ package struct FetchMachine: Sendable {
     /// What becomes of the transfer once the wire is quiet and the last checkpoint is made.
     package enum Leaving: Hashable, Sendable {
         case requeue
-        case retry(FailureReport, gained: Bool)
+        case retry(Failure)
         case waitForStorage(LonghaulError)
         case fail(LonghaulError)
         case cancel(keepingBytes: Bool)
@@ -45,13 +45,14 @@ package struct FetchMachine: Sendable {
     package internal(set) var lastCheckpoint: Instant?
     /// A request whose body waits until what its head means has been committed.
     package internal(set) var held: HeldBody?
-    /// The next request starts from zero whatever is held.
-    package internal(set) var fromZero = false
-    /// Whether this stay on the wire has gained bytes.
-    package internal(set) var gained = false
+    /// Why the next request starts from zero whatever is held.
+    package internal(set) var fromZero: RestartReason?
+    /// Bytes that this stay on the wire has gained.
+    package internal(set) var gained: Int64 = 0
+    /// A 206 came: the origin honours ranges for this file.
     package internal(set) var rangesProven = false
+    /// A parallel request came back with something else: one connection it is.
     package internal(set) var rangesRefused = false
-    package internal(set) var auto = AutoConnections()
     package internal(set) var lastHTTPVersion = 0
     package internal(set) var startedMoving: Instant?
     var receivedAtStart: Int64 = 0
@@ -126,16 +127,22 @@ package struct ActiveSegment: Hashable, Sendable {
     package var isParallel: Bool
 
     package init(
-        key: SegmentKey, ask: RangeAsk, url: String, startedAt: Timestamp, start: Int64,
-        end: Int64?, isParallel: Bool
+        key: SegmentKey, ask: RangeAsk, url: String, startedAt: Timestamp, isParallel: Bool
     ) {
         self.key = key
         self.ask = ask
         self.url = url
         self.startedAt = startedAt
+        self.isParallel = isParallel
+        start = ask.position
+        end = ask.end
+        written = start
+    }
+
+    /// The head told where the body's bytes go.
+    mutating func begins(at start: Int64, end: Int64?) {
         self.start = start
         self.end = end
-        self.isParallel = isParallel
         written = start
     }
 }
@@ -168,18 +175,5 @@ package struct FetchContext: Sendable {
         self.origin = origin
         self.connectionsAllowed = connectionsAllowed
         self.seed = seed
-    }
-}
-
-/// A failed attempt, classified.
-package struct FailureReport: Hashable, Sendable {
-    package var failureClass: FailureClass
-    package var error: LonghaulError
-    package var retryAfter: Timestamp?
-
-    package init(failureClass: FailureClass, error: LonghaulError, retryAfter: Timestamp? = nil) {
-        self.failureClass = failureClass
-        self.error = error
-        self.retryAfter = retryAfter
     }
 }

@@ -130,16 +130,19 @@ package struct SegmentAsk: Hashable, Sendable {
     package var url: String
     package var ask: RangeAsk
     package var pinned: Validator?
+    package var maxSize: Int64?
     /// One of several at a time: only a 206 under the pinned validator is of use, on a connection of its own.
     package var isParallel: Bool
 
     package init(
-        key: SegmentKey, url: String, ask: RangeAsk, pinned: Validator?, isParallel: Bool
+        key: SegmentKey, url: String, ask: RangeAsk, pinned: Validator?, maxSize: Int64?,
+        isParallel: Bool
     ) {
         self.key = key
         self.url = url
         self.ask = ask
         self.pinned = pinned
+        self.maxSize = maxSize
         self.isParallel = isParallel
     }
 }

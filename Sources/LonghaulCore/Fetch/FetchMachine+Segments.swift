@@ -1,0 +1,4 @@
+extension FetchMachine {
+    /// Another connection, where it helps.
+    mutating func split(_ context: FetchContext, _ step: inout FetchStep) {}
+}
