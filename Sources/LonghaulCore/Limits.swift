@@ -18,6 +18,9 @@ package enum Limits {
     /// …or after so much time with new bytes, whichever comes first.
     package static let checkpointSeconds: Double = 2
 
+    /// How often a fetch on the wire is looked at when it says nothing of itself.
+    package static let tickSeconds: Double = 0.5
+
     // Resume.
     /// How far before the missing bytes a plain Range starts, to compare what comes with what is held.
     package static let overlapBytes: Int64 = 64 << 10

@@ -14,6 +14,7 @@ extension FetchMachine {
     /// Bytes moved or time passed: a checkpoint may be due, and so may another connection.
     mutating func progressed(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .moving else { return }
+        lastTick = context.now.monotonic
         if isCheckpointDue(context) { sync(&step) }
         split(context, &step)
     }
@@ -27,10 +28,10 @@ extension FetchMachine {
         return context.now.monotonic - lastCheckpoint >= Limits.checkpointSeconds
     }
 
-    /// When the next checkpoint falls due for lack of bytes; `nil` if there is nothing to save.
-    package var nextCheckpoint: Instant? {
-        guard stage == .moving, syncing == nil, !segments.isEmpty else { return nil }
-        return lastCheckpoint.map { $0 + Limits.checkpointSeconds }
+    /// When to look again for lack of events: a checkpoint that falls due, connections to add. `nil` while off the wire.
+    package var nextTick: Instant? {
+        guard stage == .moving, !segments.isEmpty else { return nil }
+        return (lastTick ?? lastCheckpoint).map { $0 + Limits.tickSeconds }
     }
 
     mutating func synced(_ token: Int64, _ context: FetchContext, _ step: inout FetchStep) {

@@ -43,6 +43,7 @@ package struct FetchMachine: Sendable {
     /// What the sync that is under way will have made durable.
     package internal(set) var syncing: PendingSync?
     package internal(set) var lastCheckpoint: Instant?
+    var lastTick: Instant?
     /// A request whose body waits until what its head means has been committed.
     package internal(set) var held: HeldBody?
     /// Why the next request starts from zero whatever is held.

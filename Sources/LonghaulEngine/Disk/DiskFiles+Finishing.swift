@@ -3,8 +3,18 @@ internal import LonghaulSystem
 
 /// Group commit: one sync of the file system and one of the directory for a whole batch of small files.
 extension DiskFiles {
-    func secure(_ fetches: [FetchID]) {
-        let parts = fetches.compactMap { fetch in part(fetch).map { (fetch, $0) } }
+    func secure(_ orders: [(FetchID, length: Int64)]) {
+        var parts: [(FetchID, PartFile)] = []
+        for (fetch, length) in orders {
+            guard let part = part(fetch) else { continue }
+            do throws(SystemFailure) {
+                // An abandoned version that was longer may have left its tail.
+                if try part.size() != length { try part.truncate(to: length) }
+                parts.append((fetch, part))
+            } catch {
+                report(fetch, .secureFailed(LocalFault(error)))
+            }
+        }
         let items = parts.map { FinishItem(part: $0.1, name: $0.1.name, policy: .fail) }
         let failures = GroupCommit.makeDurable(items)
         for ((fetch, _), failure) in zip(parts, failures) {
@@ -16,7 +26,7 @@ extension DiskFiles {
         }
     }
 
-    func publish(_ orders: [FetchID: PublicationOrder]) {
+    func publish(_ orders: [(FetchID, PublicationOrder)]) {
         var parts: [(fetch: FetchID, item: FinishItem)] = []
         for (fetch, order) in orders {
             guard let part = part(fetch), let name = PathParts.split(order.destination)?.name

@@ -11,6 +11,12 @@ extension DiskFiles {
             let handle = try directories.handle(for: directory, creating: true)
             try checkSpace(for: order, in: directory)
             let name = PartFile.partName(for: finalName, id: order.transfer.rawValue)
+            if let expected = order.expected, isPublished(expected, order.destination),
+                FileInspection.entry(at: handle.path(of: name)) == .missing
+            {
+                report(fetch, .foundPublished(path: order.destination))
+                return
+            }
             let (file, created) = try openPart(name, in: handle, expected: order.expected)
             let cell = board.takeFetch(fetch, received: fetched)
             open.withLock { $0[fetch] = Open(part: file, fetchCell: cell) }
@@ -18,6 +24,13 @@ extension DiskFiles {
         } catch {
             report(fetch, .prepareFailed(LocalFault(error)))
         }
+    }
+
+    private func isPublished(_ identity: FileIdentity, _ destination: String) -> Bool {
+        guard case .present(identity, _) = FileInspection.entry(at: destination) else {
+            return false
+        }
+        return true
     }
 
     private func openPart(

@@ -42,8 +42,8 @@ package enum FileOrder: Sendable {
     case sync(FetchID, token: Int64, digests: [Checksum.Algorithm], through: Int64)
     case verify(FetchID, [Checksum], length: Int64, destination: String)
     /// One batch: see group commit in the documentation of the engine.
-    case secure([FetchID])
-    case publish([FetchID: PublicationOrder])
+    case secure([(FetchID, length: Int64)])
+    case publish([(FetchID, PublicationOrder)])
     case close(FetchID, deletingPart: Bool)
     /// The part file of a transfer that nobody wants any more; only if it still is that file.
     case delete(path: String, FileIdentity?)
