@@ -59,7 +59,9 @@ extension DirectoryHandle {
         do {
             return try DirectoryHandle(opening: path)
         } catch {
-            guard error.errno == ENOENT, let (parent, name) = PathParts.split(trimmed(path)) else {
+            guard error.errno == ENOENT,
+                let (parent, name) = PathParts.split(PathParts.withoutSlashes(path))
+            else {
                 throw error
             }
             let above = try creating(parent)
@@ -72,12 +74,5 @@ extension DirectoryHandle {
             }
             return try DirectoryHandle(opening: path)
         }
-    }
-
-    /// Without the slashes at the end.
-    private static func trimmed(_ path: String) -> String {
-        var bytes = path.utf8[...]
-        while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
-        return String(Substring(bytes))
     }
 }

@@ -19,6 +19,13 @@ package enum PathParts {
         directory.utf8.last == UInt8(ascii: "/") ? directory + name : directory + "/" + name
     }
 
+    /// Without the slashes at its end; `/` stays.
+    static func withoutSlashes(_ path: String) -> String {
+        var bytes = path.utf8[...]
+        while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        return String(Substring(bytes))
+    }
+
     /// The longest beginning of `text` that fits in `bytesMax` and does not end within a
     /// character's bytes.
     package static func prefix(_ text: String, bytesMax: Int) -> String {

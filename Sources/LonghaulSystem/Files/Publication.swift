@@ -44,17 +44,15 @@ package enum Publication {
     package static func publish(
         _ part: PartFile, as name: String, policy: ExistingFilePolicy
     ) -> FinishOutcome {
-        do {
+        do throws(SystemFailure) {
             guard try part.directory.holds(part.identity, at: part.name) else { return .partLost }
             // Before the rename, so that the finished file is never seen with the part file's mode.
             if fchmod(part.descriptor, Umask.fileMode) < 0 {
                 throw SystemFailure.last("fchmod", part.path)
             }
             return try rename(part, to: name, policy: policy)
-        } catch let failure as SystemFailure {
-            return .failed(failure)
         } catch {
-            preconditionFailure("only system failures are thrown here")
+            return .failed(error)
         }
     }
 

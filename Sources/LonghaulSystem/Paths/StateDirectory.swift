@@ -22,10 +22,8 @@ package enum StateDirectory {
         if let home = value("HOME") ?? passwdHome(), home.hasPrefix("/") {
             return PathParts.join(home, ".local/state/longhaul")
         }
-        throw LonghaulError(
-            .storeUnavailable,
-            "There is no home directory for the state directory. Set LONGHAUL_HOME to a directory of your own."
-        )
+        throw refusal(
+            "There is no home directory for the state directory. \(advice)")
     }
 
     /// Creates the directory where it is missing (0700) and checks that nobody else can put files
@@ -37,22 +35,16 @@ package enum StateDirectory {
             handle = try create(path)
             facts = try stat.of(descriptor: handle.descriptor, path: path)
         } catch {
-            throw LonghaulError(
-                .storeUnavailable,
-                "The state directory \(path) cannot be used: \(error.reason). Set LONGHAUL_HOME to a directory of your own."
-            )
+            throw refusal(
+                "The state directory \(path) cannot be used: \(error.reason). \(advice)")
         }
         guard facts.st_uid == geteuid() else {
-            throw LonghaulError(
-                .storeUnavailable,
-                "The state directory \(path) belongs to another user. Set LONGHAUL_HOME to a directory of your own."
-            )
+            throw refusal(
+                "The state directory \(path) belongs to another user. \(advice)")
         }
         guard facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-            throw LonghaulError(
-                .storeUnavailable,
-                "The state directory \(path) can be written by other users. Run: chmod go-w '\(path)'"
-            )
+            throw refusal(
+                "Other users can write to the state directory \(path). Run: chmod go-w '\(path)'")
         }
         return handle
     }
@@ -69,7 +61,9 @@ package enum StateDirectory {
         do {
             return try DirectoryHandle(opening: path)
         } catch {
-            guard error.errno == ENOENT, let (parent, name) = PathParts.split(path) else {
+            guard error.errno == ENOENT,
+                let (parent, name) = PathParts.split(PathParts.withoutSlashes(path))
+            else {
                 throw error
             }
             // What is above may be looked into by others, as any home directory's parts; ours may
@@ -87,10 +81,8 @@ package enum StateDirectory {
     private static func absolute(_ path: String) throws(LonghaulError) -> String {
         if path.hasPrefix("/") { return path }
         guard let here = getcwd(nil, 0) else {
-            throw LonghaulError(
-                .storeUnavailable,
-                "LONGHAUL_HOME is relative and the current directory is gone. Set it to an absolute path."
-            )
+            throw refusal(
+                "LONGHAUL_HOME is relative, and the current directory is gone. \(advice)")
         }
         defer { free(here) }
         return PathParts.join(String(cString: here), path)
