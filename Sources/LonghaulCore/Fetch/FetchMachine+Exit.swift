@@ -60,12 +60,8 @@ extension FetchMachine {
         _ failure: Failure, _ context: FetchContext, _ step: inout FetchStep
     ) {
         var random = SeededGenerator(seed: context.seed)
-        var origin = context.origin
-        origin.afterFailure(failure, gained: gained, now: context.now.wall, using: &random)
-        if origin != context.origin {
-            step.writes.append(
-                .originFailed(origin: origin.origin, coolDownUntil: origin.coolDownUntil))
-        }
+        step.writes.append(
+            .originFailed(origin: context.origin.origin, failure, gained: gained))
         let verdict = RetryPolicy.decide(
             failure,
             attempts: RetryPolicy.Attempts(

@@ -34,11 +34,11 @@ extension FetchMachine {
         segments.append(
             ActiveSegment(
                 key: key, ask: ask, url: url, startedAt: context.now.wall, isParallel: isParallel))
-        step.effects.append(
-            .ask(
-                SegmentAsk(
-                    key: key, url: url, ask: ask, pinned: state.validator,
-                    maxSize: request.options.maxSize, isParallel: isParallel)))
+        var order = SegmentAsk(
+            key: key, url: url, ask: ask, pinned: state.validator,
+            maxSize: request.options.maxSize, isParallel: isParallel)
+        order.isForMirror = url != request.url
+        step.effects.append(.ask(order))
     }
 
     mutating func head(

@@ -24,8 +24,10 @@ package enum StoreWrite: Hashable, Sendable {
     /// The fetch row is of no more use.
     case dropFetch(FetchID)
     case learn(origin: String, OriginLesson)
-    case originFailed(origin: String, coolDownUntil: Timestamp?)
+    case originFailed(origin: String, Failure, gained: Int64)
     case originWorked(origin: String, bytesPerSecond: Double?, http2: Bool)
+    /// What the three above come to, once folded into the origin's memory.
+    case saveOrigin(OriginMemory)
 }
 
 /// The numbers that a transfer ends with.
@@ -131,6 +133,8 @@ package struct SegmentAsk: Hashable, Sendable {
     package var ask: RangeAsk
     package var pinned: Validator?
     package var maxSize: Int64?
+    /// Not the request's own URL: its credentials are not for this server.
+    package var isForMirror = false
     /// One of several at a time: only a 206 under the pinned validator is of use, on a connection of its own.
     package var isParallel: Bool
 

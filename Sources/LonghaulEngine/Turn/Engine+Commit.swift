@@ -20,8 +20,9 @@ extension Engine {
                 (tx: inout EngineTransaction) throws(LonghaulError) in
                 for write in pending.writes { try apply(write, &tx, now: now) }
                 if needsLook { look = try self.look(&tx, now: now) }
+                if plans { coolDownEnds = nil }
                 if plans { plan = try self.plan(&tx, now: now) }
-                nextDue = try earliestDue(&tx, plan)
+                try noteDue(&tx, plan)
             }
         } catch {
             // The lease is gone: whatever we would write, another engine writes now.
@@ -35,6 +36,7 @@ extension Engine {
         commitFailures = 0
         commitRetryAt = nil
         unwritten = Unwritten()
+        if needsLook { looks += 1 }
         needsLook = look.isIncomplete
         if plans {
             needsPlan = false
@@ -52,10 +54,12 @@ extension Engine {
     /// After so many seconds of a store that cannot be written the engine gives up; the queue stays as it was last committed.
     static let commitFailuresMax = 30
 
-    private func earliestDue(
+    private func noteDue(
         _ tx: inout EngineTransaction, _ plan: PlanOutcome
-    ) throws(LonghaulError) -> Timestamp? {
-        [try tx.nextDue(), try tx.nextDeadline(), plan.coolDownEnds].compactMap { $0 }.min()
+    ) throws(LonghaulError) {
+        if let ends = plan.coolDownEnds { coolDownEnds = ends }
+        nextReady = [try tx.nextDue(), coolDownEnds].compactMap { $0 }.min()
+        nextDue = [nextReady, try tx.nextDeadline()].compactMap { $0 }.min()
     }
 
     // MARK: - Writes

@@ -8,8 +8,8 @@ package struct TurnOutcome: Sendable {
     package var isQuiet: Bool
     /// Nothing could start now, however many places were free.
     package var isDrained: Bool
-    /// The next stored moment at which something falls due.
-    package var nextDue: Timestamp?
+    /// When the next waiting transfer may start by the clock: back-off, earliest begin, cool-down.
+    package var nextReady: Timestamp?
 }
 
 extension Engine {
@@ -49,7 +49,11 @@ extension Engine {
         guard var entry = active[fetch] else { return }
         settleLane(event, fetch)
         note(&entry, now: now)
-        let step = entry.machine.handle(event, in: context(entry, now: now))
+        let held = entry.asRunning != nil
+        var step = entry.machine.handle(event, in: context(entry, now: now))
+        foldOrigins(&step, now: now)
+        // Its place on the wire is free.
+        if held, entry.asRunning == nil { needsPlan = true }
         active[fetch] = entry
         unwritten.append(step, of: fetch)
         if entry.machine.stage == .left { leave(fetch) }
@@ -110,7 +114,7 @@ extension Engine {
         return TurnOutcome(
             wakeAt: wake, isQuiet: active.isEmpty && unwritten.isEmpty,
             isDrained: active.isEmpty && unwritten.isEmpty && !hasBacklog && !needsPlan,
-            nextDue: nextDue)
+            nextReady: nextReady)
     }
 
     /// Body bytes that this engine has received.
@@ -121,6 +125,9 @@ extension Engine {
     }
 
     package var totals: EngineCounters { counters }
+
+    /// Changes whenever a transfer may have ended.
+    package var endsSeen: Int { counters.completed + counters.failed + looks }
 
     /// Everything off the wire, checkpointed. Turns go on until ``TurnOutcome/isQuiet``.
     package func beginLeaving(now: Moment) {

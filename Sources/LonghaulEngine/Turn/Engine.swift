@@ -30,7 +30,13 @@ package final class Engine {
     var nextSerial: Int64 = 1
     /// Whether the last plan left candidates behind that a free place would let start.
     var hasBacklog = false
+    /// From the store: when the next transfer may start by the clock.
+    var nextReady: Timestamp?
+    /// When an origin that somebody waits for is done cooling down.
+    var coolDownEnds: Timestamp?
     var commitRetryAt: Instant?
+    var commitFailures = 0
+    var looks = 0
 
     package init(
         store: Store, epoch: Epoch, files: any FilePort, wire: any WirePort,
