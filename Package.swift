@@ -77,7 +77,6 @@ let package = Package(
         module(
             "LonghaulTestSupport",
             [
-                "LonghaulCore",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Crypto", package: "swift-crypto"),

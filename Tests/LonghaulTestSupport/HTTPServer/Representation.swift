@@ -23,6 +23,16 @@ package struct Representation: Sendable, Equatable {
         lastModified = knobs.lastmod.map { changed ? $0 + 3600 : $0 }
     }
 
+    /// A file that need not come from the server.
+    package init(
+        size: Int, seed: UInt64 = 0, etag: String? = nil, lastModified: Int? = nil
+    ) {
+        oracle = ByteOracle(seed: seed)
+        self.size = size
+        self.etag = etag
+        self.lastModified = lastModified
+    }
+
     /// The whole content; for small files.
     package var bytes: [UInt8] { oracle.bytes(0..<size) }
 
