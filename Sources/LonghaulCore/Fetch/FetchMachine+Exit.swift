@@ -17,7 +17,7 @@ extension FetchMachine {
             if keepingBytes { step.writes.append(.save(state)) }
             step.writes.append(.cancelled(transfer, totals))
             step.durable = true
-            if !keepingBytes { step.writes.append(.dropFetch(state.id)) }
+            if !keepingBytes { step.writes.append(.dropFetch(transfer)) }
             step.effects.append(.close(deletingPart: !keepingBytes))
             return
         }

@@ -26,7 +26,7 @@ extension FetchMachine {
         stage = .publishing
         state.durable = have
         step.writes.append(.save(state))
-        step.writes.append(.finishing(transfer))
+        step.writes.append(.finishing(transfer, path: finalDestination))
         step.durable = true
         step.effects.append(
             .publish(
@@ -46,7 +46,6 @@ extension FetchMachine {
         guard stage == .publishing else { return }
         stage = .left
         step.writes.append(.completed(transfer, path: path, totals))
-        step.writes.append(.dropFetch(state.id))
         step.durable = true
         step.effects.append(.close(deletingPart: false))
     }

@@ -14,7 +14,7 @@ package enum StoreWrite: Hashable, Sendable {
     /// Back to the queue; due at once if `readyAt` is nil.
     case queued(TransferID, readyAt: Timestamp?, waitingFor: [WaitReason])
     /// All bytes are durable in the part file; it is about to be published.
-    case finishing(TransferID)
+    case finishing(TransferID, path: String)
     /// Terminal states carry their event in the same write, so that the two cannot be split.
     case completed(TransferID, path: String, TransferTotals)
     case failed(TransferID, LonghaulError, TransferTotals)
@@ -22,7 +22,7 @@ package enum StoreWrite: Hashable, Sendable {
     case restarted(TransferID, reason: String, bytesLost: Int64)
     case attempt(TransferID, AttemptOutcome)
     /// The fetch row is of no more use.
-    case dropFetch(FetchID)
+    case dropFetch(TransferID)
     case learn(origin: String, OriginLesson)
     case originFailed(origin: String, Failure, gained: Int64)
     case originWorked(origin: String, bytesPerSecond: Double?, http2: Bool)
@@ -48,7 +48,7 @@ package struct TransferTotals: Hashable, Sendable {
 }
 
 /// One request, for people who ask what was tried.
-package struct AttemptOutcome: Hashable, Sendable {
+package struct AttemptOutcome: Hashable, Codable, Sendable {
     package var startedAt: Timestamp
     package var endedAt: Timestamp
     package var url: String

@@ -7,7 +7,7 @@ package import LonghaulTransport
 package final class EngineLoop: Sendable {
     private let store: Store
     private let directory: String
-    private let holder: LeaseHolder
+    private let holder: EngineHolder
     private let orders: EngineOrders
     private let transport: TransportConfiguration
     private let mailbox = Mailbox<Message>()
@@ -18,7 +18,7 @@ package final class EngineLoop: Sendable {
     }
 
     package init(
-        store: Store, directory: String, holder: LeaseHolder, orders: EngineOrders,
+        store: Store, directory: String, holder: EngineHolder, orders: EngineOrders,
         transport: TransportConfiguration = TransportConfiguration()
     ) {
         self.store = store
@@ -36,7 +36,7 @@ package final class EngineLoop: Sendable {
     /// Runs on the calling thread until the orders are fulfilled. `lock` is held for all of it.
     package func run(holding lock: EngineLock) throws(LonghaulError) -> EngineReport {
         let started = SystemClock.now()
-        let epoch = try store.raiseEpoch(holder)
+        let epoch = try store.raiseEpoch(holder, now: started.wall)
         let mailbox = mailbox
         let workers: FileWorkers
         let listener: WakeListener?

@@ -13,26 +13,26 @@ struct LookOutcome {
 extension Engine {
     static let attentionMax = 512
 
-    func look(_ tx: inout EngineTransaction, now: Moment) throws(LonghaulError) -> LookOutcome {
+    func look(_ tx: borrowing EngineTransaction, now: Moment) throws -> LookOutcome {
         var outcome = LookOutcome()
         let ids = try tx.takeAttention(limit: Engine.attentionMax)
         outcome.isIncomplete = ids.count == Engine.attentionMax
         for id in ids {
             guard let work = try tx.work(id) else { continue }
-            try react(to: work, &tx, now: now, &outcome)
+            try react(to: work, tx, now: now, &outcome)
         }
-        let promoted = try tx.promoteDue(now: now.wall, limit: Engine.attentionMax)
-        let expired = try tx.expired(now: now.wall, limit: Engine.attentionMax)
+        let promoted = try tx.promoteDue(now.wall, limit: Engine.attentionMax)
+        let expired = try tx.expired(now.wall, limit: Engine.attentionMax)
         for id in expired {
             guard let work = try tx.work(id) else { continue }
-            if let fetch = work.fetch, active[fetch] != nil {
+            if let fetch = work.fetchID, active[fetch] != nil {
                 outcome.departures.append((fetch, .expire))
             } else {
-                let totals = try totals(of: work, &tx)
+                let totals = try totals(of: work, tx)
                 var error = FetchMachine.expired
                 error.transferID = id
                 error.bytesKept = totals.bytesDone
-                try tx.fail(id, error: error, totals: totals, now: now.wall)
+                try tx.fail(id, error: error, numbers: totals, now: now.wall)
                 counters.failed += 1
             }
         }
@@ -43,10 +43,10 @@ extension Engine {
     }
 
     private func react(
-        to work: TransferWork, _ tx: inout EngineTransaction, now: Moment,
+        to work: TransferWork, _ tx: borrowing EngineTransaction, now: Moment,
         _ outcome: inout LookOutcome
-    ) throws(LonghaulError) {
-        if let fetch = work.fetch, let entry = active[fetch] {
+    ) throws {
+        if let fetch = work.fetchID, let entry = active[fetch] {
             if let departure = departure(for: work, entry) {
                 outcome.departures.append((fetch, departure))
             }
@@ -58,13 +58,13 @@ extension Engine {
             case .run, .pause:
                 try tx.setQueued(work.id, readyAt: firstMoment(work, now: now), waitingFor: [])
             case .cancel, .cancelKeepingBytes:
-                try cancel(work, &tx, now: now, &outcome)
+                try cancel(work, tx, now: now, &outcome)
             }
         case .failed, .cancelled:
-            if work.isRearmed {
-                try tx.rearm(work.id, now: now.wall)
-            } else if work.want == .cancel, work.fetch != nil {
-                try free(work, &tx, &outcome)
+            if work.isRearmPending {
+                _ = try tx.rearm(work.id, now: now.wall)
+            } else if work.want == .cancel, work.fetchID != nil {
+                try free(work, tx, &outcome)
             }
         case .completed: break
         }
@@ -87,29 +87,27 @@ extension Engine {
     }
 
     private func cancel(
-        _ work: TransferWork, _ tx: inout EngineTransaction, now: Moment,
+        _ work: TransferWork, _ tx: borrowing EngineTransaction, now: Moment,
         _ outcome: inout LookOutcome
-    ) throws(LonghaulError) {
-        try tx.cancel(work.id, totals: totals(of: work, &tx), now: now.wall)
-        if work.want == .cancel { try free(work, &tx, &outcome) }
+    ) throws {
+        try tx.cancel(work.id, numbers: totals(of: work, tx), now: now.wall)
+        if work.want == .cancel { try free(work, tx, &outcome) }
     }
 
     private func free(
-        _ work: TransferWork, _ tx: inout EngineTransaction, _ outcome: inout LookOutcome
-    ) throws(LonghaulError) {
-        guard let id = work.fetch else { return }
+        _ work: TransferWork, _ tx: borrowing EngineTransaction, _ outcome: inout LookOutcome
+    ) throws {
+        guard let id = work.fetchID else { return }
         if let state = try tx.fetch(id) {
             outcome.deletions.append(.delete(path: state.partPath, state.partIdentity))
         }
-        try tx.dropFetch(id)
+        try tx.dropFetch(of: work.id)
     }
 
     private func totals(
-        of work: TransferWork, _ tx: inout EngineTransaction
-    ) throws(LonghaulError) -> TransferTotals {
-        guard let id = work.fetch, let state = try tx.fetch(id) else {
-            return TransferTotals(FetchState(id: FetchID(rawValue: 0)), bytesDone: 0)
-        }
-        return TransferTotals(state, bytesDone: state.durable.count)
+        of work: TransferWork, _ tx: borrowing EngineTransaction
+    ) throws -> TransferNumbers {
+        guard let id = work.fetchID, let state = try tx.fetch(id) else { return work.numbers }
+        return TransferNumbers(state)
     }
 }

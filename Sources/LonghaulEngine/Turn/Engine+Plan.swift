@@ -11,20 +11,29 @@ struct PlanOutcome {
 struct Claim {
     var work: TransferWork
     var state: FetchState
+    var session: String
+}
+
+extension ReadyRow {
+    var sessionKey: String { String(sessionID) }
 }
 
 /// Choosing what starts: an indexed head of the queue, never the queue.
 extension Engine {
-    func plan(_ tx: inout EngineTransaction, now: Moment) throws(LonghaulError) -> PlanOutcome {
+    func plan(_ tx: borrowing EngineTransaction, now: Moment) throws -> PlanOutcome {
         var outcome = PlanOutcome()
         let running = active.keys.sorted().compactMap { active[$0]?.asRunning }
         guard running.count < policy.limits.running else {
             outcome.hasBacklog = true
             return outcome
         }
-        let rows = try tx.readyHead(
-            limit: Limits.lookAhead, perGroup: policy.limits.running,
-            onlyDiscretionary: scope.onlyDiscretionary)
+        let found = try tx.readyHead(
+            ReadyLimits(
+                total: Limits.lookAhead, perGroup: policy.limits.running,
+                originsAfter: originsAfter, onlyDiscretionary: scope.onlyDiscretionary))
+        // More origins wait than one look takes: the next one starts where this one ended.
+        originsAfter = found.resumeAfter ?? 0
+        let rows = found.rows
         var states: [OriginID: OriginState] = [:]
         for name in Set(rows.map(\.origin)) {
             if origins[name] == nil { origins[name] = try tx.origin(name) }
@@ -33,8 +42,10 @@ extension Engine {
         let head = rows.map { candidate($0) }
         let plan = policy.plan(head: head, running: running, origins: states, now: now.wall)
         for id in plan.starts {
-            let (work, state) = try tx.claim(id, now: now.wall)
-            outcome.claims.append(Claim(work: work, state: state))
+            guard let (work, state) = try tx.claim(id, now: now.wall),
+                let row = rows.first(where: { $0.id == id })
+            else { continue }
+            outcome.claims.append(Claim(work: work, state: state, session: row.sessionKey))
         }
         outcome.hasBacklog = !plan.waiting.isEmpty
         outcome.coolDownEnds = plan.waiting.compactMap(\.reason.nextCheck).min()
@@ -47,9 +58,9 @@ extension Engine {
             seconds = Double(bytes) / rate
         }
         return Candidate(
-            id: row.id, session: row.session, origin: OriginID(rawValue: row.origin),
+            id: row.id, session: row.sessionKey, origin: OriginID(rawValue: row.origin),
             priority: row.priority, isDiscretionary: row.isDiscretionary,
-            waitingSince: row.waitingSince, deadline: row.deadline, expectedSeconds: seconds)
+            waitingSince: row.createdAt, deadline: row.deadline, expectedSeconds: seconds)
     }
 
     func install(_ claim: Claim, now: Moment) {
@@ -61,7 +72,7 @@ extension Engine {
         nextSerial += Engine.serialsPerStay
         let step = machine.begin()
         active[claim.state.id] = ActiveFetch(
-            machine: machine, origin: work.origin, session: work.request.session,
+            machine: machine, origin: work.origin, session: claim.session,
             isDiscretionary: work.request.isDiscretionary,
             receivedBefore: claim.state.bytesFetched)
         unwritten.append(step, of: claim.state.id)

@@ -8,19 +8,17 @@ extension Engine {
         var leftovers: [FetchID: [BoardLeftover]] = [:]
         for left in files.leftovers() { leftovers[left.fetch, default: []].append(left) }
         var plans: [Recovered] = []
-        try store.withEngineTransaction(epoch, .relaxed) {
-            (tx: inout EngineTransaction) throws(LonghaulError) in
+        try transaction(.relaxed) { tx in
             for id in try tx.liveUnqueued() {
                 guard let work = try tx.work(id) else { continue }
                 var state: FetchState?
-                if let fetch = work.fetch { state = try tx.fetch(fetch) }
+                if let fetch = work.fetchID { state = try tx.fetch(fetch) }
                 plans.append(Recovered(work: work, state: state))
             }
         }
         for index in plans.indices { examine(&plans[index], leftovers) }
-        try store.withEngineTransaction(epoch, .durable) {
-            (tx: inout EngineTransaction) throws(LonghaulError) in
-            for plan in plans { try settle(plan, &tx, now: now) }
+        try transaction(.durable) { tx in
+            for plan in plans { try settle(plan, tx, now: now) }
         }
         // Only now: until the commit above, a crash leaves the board to the next engine.
         files.resetBoard()
@@ -46,7 +44,7 @@ extension Engine {
             }
         }
         plan.state = state
-        let facts = files.facts(part: state.partPath, destination: plan.work.destinationOnDisk(state))
+        let facts = files.facts(part: state.partPath, destination: plan.work.finalPath ?? plan.work.destination)
         plan.action = reconcile(
             phase: plan.work.phase, fetch: state, facts: facts, written: written)
         guard case .requeue(let have) = plan.action, have != state.durable,
@@ -60,8 +58,8 @@ extension Engine {
     }
 
     private func settle(
-        _ plan: Recovered, _ tx: inout EngineTransaction, now: Moment
-    ) throws(LonghaulError) {
+        _ plan: Recovered, _ tx: borrowing EngineTransaction, now: Moment
+    ) throws {
         let id = plan.work.id
         switch plan.action {
         case .requeue(let have):
@@ -84,33 +82,21 @@ extension Engine {
             state.restarts += lost > 0 ? 1 : 0
             try tx.save(state)
             if lost > 0 {
-                try tx.restarted(
-                    id, reason: reason.description, bytesLost: lost, now: now.wall)
+                try restarted(id, reason.description, bytesLost: lost, tx, now: now)
             }
         case .republish:
             // Whole and durable: the next attempt goes straight to publishing.
             if let state = plan.state { try tx.save(state) }
         case .markCompleted:
             guard let state = plan.state else { break }
-            let totals = TransferTotals(state, bytesDone: state.bytesTotal ?? state.durable.count)
-            let path = plan.work.destinationOnDisk(state)
-            try tx.complete(id, path: path, totals: totals, now: now.wall)
-            try tx.dropFetch(state.id)
+            let path = plan.work.finalPath ?? plan.work.destination
+            try tx.complete(
+                id, finalPath: path, numbers: TransferNumbers(state), now: now.wall)
             counters.completed += 1
             return
         }
         try tx.setQueued(id, readyAt: nil, waitingFor: [])
         // What is wanted of it may have changed while nobody looked.
         try tx.addAttention(id)
-    }
-}
-
-extension TransferWork {
-    /// Where the file stands once it is published, by what is known before.
-    func destinationOnDisk(_ state: FetchState) -> String {
-        FetchMachine(
-            transfer: id, request: request, destination: destination, deadline: deadline,
-            state: state, firstSerial: 0
-        ).finalDestination
     }
 }

@@ -36,6 +36,7 @@ package final class Engine {
     var coolDownEnds: Timestamp?
     var commitRetryAt: Instant?
     var commitFailures = 0
+    var originsAfter: Int64 = 0
     var looks = 0
 
     package init(
