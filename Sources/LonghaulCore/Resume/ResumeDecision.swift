@@ -12,11 +12,13 @@ package enum ResumeDecision: Hashable, Sendable {
     case alreadyComplete(length: Int64)
     /// This body is of no use and what is held is void: ask for the whole file.
     case restartFromZero(RestartReason)
-    /// A parallel segment cannot be had; the bytes held and the other segments are as good as before.
+    /// A parallel segment cannot be had; the bytes held and the other segments are as good as
+    /// before.
     case dropSegment
     /// Ask at another URL.
     case redirect
-    /// No byte comes, and nothing is wrong with those held: counts towards ``Limits/emptyAnswersBeforeZero``.
+    /// No byte comes, and nothing is wrong with those held: counts towards
+    /// ``Limits/emptyAnswersBeforeZero``.
     case empty(EmptyReason)
     case fail(Failure)
 
@@ -25,7 +27,8 @@ package enum ResumeDecision: Hashable, Sendable {
         case notModified
         /// 204, 205.
         case noContent
-        /// 206 to If-Range that does not say which version it is of (RFC 9110 §15.3.7 demands the ETag).
+        /// 206 to If-Range that does not say which version it is of (RFC 9110 §15.3.7 demands the
+        /// ETag).
         case versionMissing
         /// 416 although the server says that it has more bytes.
         case rangeRefused
@@ -61,8 +64,9 @@ extension OriginMemory {
 extension ResumeDecision {
     /// What the transport does with the body before anything has been committed.
     ///
-    /// A long new body is held back until its validator is in the store: bytes on disk without the version that they are of
-    /// could not be resumed. A short one is not worth the wait: after a crash it is fetched again.
+    /// A long new body is held back until its validator is in the store: bytes on disk without the
+    /// version that they are of could not be resumed. A short one is not worth the wait: after a
+    /// crash it is fetched again.
     package var verdict: HeadVerdict {
         switch self {
         case .fresh(_, let length):

@@ -95,8 +95,8 @@ struct ResumeJudge {
     }
 
     private func fullForSegment(_ answer: Validator) -> ResumeJudgement {
-        // Passing over all that lies before a segment would fetch the file twice. That the version is not named
-        // proves nothing against the bytes that another request is bringing.
+        // Passing over all that lies before a segment would fetch the file twice. That the version
+        // is not named proves nothing against the bytes that another request is bringing.
         switch match(answer) {
         case .different(let evidence):
             ResumeJudgement(.restartFromZero(.changed(evidence)))
@@ -138,7 +138,8 @@ struct ResumeJudge {
         switch ask.proof {
         case .entityTag:
             if answer.etag == nil {
-                // It must be there (RFC 9110 §15.3.7). A server that leaves it out may well have ignored If-Range.
+                // It must be there (RFC 9110 §15.3.7). A server that leaves it out may well have
+                // ignored If-Range.
                 return ResumeJudgement(.empty(.versionMissing), learned: .mishandlesIfRange)
             }
         case .date: break  // here a 206 may leave out what the 200 had (RFC 9110 §15.3.7)
@@ -167,8 +168,8 @@ struct ResumeJudge {
         return range.upperBound
     }
 
-    /// Compares Content-Range, whatever the framing, with what was asked for and recorded: curl compares
-    /// the start alone, aria2 nothing where the body is chunked.
+    /// Compares Content-Range, whatever the framing, with what was asked for and recorded: curl
+    /// compares the start alone, aria2 nothing where the body is chunked.
     private var rangeProblem: RestartReason.PartialProblem? {
         let type = head.headers["Content-Type"] ?? ""
         if type.lowercased().hasPrefix("multipart/byteranges") { return .multipart }
@@ -221,8 +222,8 @@ struct ResumeJudge {
         return ResumeJudgement(.restartFromZero(.rangeNotSatisfiable(total: total)))
     }
 
-    /// With If-Range, another version would have been answered with 200 (RFC 9110 §13.1.5 comes before
-    /// §14.2); without, the tag or date must have come along.
+    /// With If-Range, another version would have been answered with 200 (RFC 9110 §13.1.5 comes
+    /// before §14.2); without, the tag or date must have come along.
     private func provesSameVersion(_ answer: Validator) -> Bool {
         switch match(answer) {
         case .same: true

@@ -1,5 +1,5 @@
-/// Whether a response that ended as its framing promised brought what its head promised. The end of a response
-/// alone proves nothing: libcurl reports success for much that is short.
+/// Whether a response that ended as its framing promised brought what its head promised. The end of
+/// a response alone proves nothing: libcurl reports success for much that is short.
 package enum SizeProof: Hashable, Sendable {
     /// Every promised byte is in the file.
     case complete
@@ -20,7 +20,8 @@ package enum SizeProof: Hashable, Sendable {
         let through = end.writtenThrough
         if let bytesTotal, through > bytesTotal { return .tooLong }
         guard let promised = plan.end ?? bytesTotal else {
-            // A body that ended while held bytes were still being passed over or compared proves nothing.
+            // A body that ended while held bytes were still being passed over or compared proves
+            // nothing.
             let needed = plan.skip.addingClamped(plan.compare)
             if end.bytesReceived < needed { return .short(missing: needed - end.bytesReceived) }
             return .unknownLengthComplete(length: through)

@@ -1,10 +1,10 @@
-/// Exponential back-off with full jitter: a uniform draw below a doubling ceiling, so that clients that failed together do
-/// not come back together.
+/// Exponential back-off with full jitter: a uniform draw below a doubling ceiling, so that clients
+/// that failed together do not come back together.
 package enum BackOff {
     /// Seconds before the next try.
     ///
-    /// - Parameter failures: Tries in a row that gained nothing, this one included. 0 = it gained bytes: at most one
-    ///   second. 1 = 1…2 s, 2 = 1…4 s, … up to 1 s…10 min.
+    /// - Parameter failures: Tries in a row that gained nothing, this one included. 0 = it gained
+    ///   bytes: at most one second. 1 = 1…2 s, 2 = 1…4 s, … up to 1 s…10 min.
     package static func seconds(
         afterFailures failures: Int, using random: inout some RandomNumberGenerator
     ) -> Double {

@@ -1,6 +1,6 @@
 extension OriginMemory {
-    /// Cools the origin down for all its transfers when the failure is its own: at once where it asked for a pause
-    /// (429, 503, Retry-After), else from the third failure in a row.
+    /// Cools the origin down for all its transfers when the failure is its own: at once where it
+    /// asked for a pause (429, 503, Retry-After), else from the third failure in a row.
     package mutating func afterFailure(
         _ failure: Failure, gained: Int64, now: Timestamp,
         using random: inout some RandomNumberGenerator

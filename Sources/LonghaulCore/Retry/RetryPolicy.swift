@@ -1,7 +1,8 @@
 /// What becomes of a transfer whose attempt failed.
 package enum RetryPolicy {
     package enum Verdict: Hashable, Sendable {
-        /// Not before this moment, from the bytes held. The count is what ``FetchState/fruitlessAttempts`` becomes.
+        /// Not before this moment, from the bytes held. The count is what
+        /// ``FetchState/fruitlessAttempts`` becomes.
         case retry(at: Timestamp, fruitlessAttempts: Int, because: LonghaulError)
         /// Not before this moment, from zero.
         case restart(RestartReason, at: Timestamp, fruitlessAttempts: Int)
@@ -39,7 +40,8 @@ package enum RetryPolicy {
         case .permanent, .localFault: return .fail(failure.error)
         case .transient, .restartFromZero: break
         }
-        // Gained bytes start the count anew: as after a first attempt, as many retries follow as are allowed.
+        // Gained bytes start the count anew: as after a first attempt, as many retries follow as
+        // are allowed.
         let count = attempts.gained > 0 ? 1 : attempts.fruitless + 1
         if let retries = attempts.retries, count > retries {
             return .fail(exhausted(failure.error, retries: retries))

@@ -1,4 +1,5 @@
-/// Which waiting transfers start now, and why the others do not: a function of what is given to it, and of nothing else.
+/// Which waiting transfers start now, and why the others do not: a function of what is given to it,
+/// and of nothing else.
 package struct SchedulerPolicy: Sendable {
     package var limits: SchedulerLimits
 
@@ -20,7 +21,8 @@ package struct SchedulerPolicy: Sendable {
 
     /// - Parameters:
     ///   - head: Transfers that wait for nothing but their turn.
-    ///   - origins: What is known of their origins; one that is missing is well and speaks HTTP/1.1.
+    ///   - origins: What is known of their origins; one that is missing is well and speaks
+    ///     HTTP/1.1.
     package func plan(
         head: [Candidate], running: [Running], origins: [OriginID: OriginState], now: Timestamp
     ) -> Plan {

@@ -21,8 +21,8 @@ struct SchedulerTurn {
         }
     }
 
-    /// Candidates of one rank, in order. The session with the fewest running goes next; among equals, the one whose
-    /// candidate is first.
+    /// Candidates of one rank, in order. The session with the fewest running goes next; among
+    /// equals, the one whose candidate is first.
     mutating func take(_ group: [Candidate]) {
         var queues = sessionQueues(group)
         while !queues.isEmpty {
