@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -11,7 +12,9 @@ package final class LoopbackServer: Sendable {
     package let log: RequestLog
     package let port: Int
     private let state: ServerState
-    private let listener: any Channel
+    /// Bound to the port but not listening: keeps the port ours while connections are refused.
+    private let reservation: PortReservation
+    private let listener: Mutex<(any Channel)?>
 
     /// Starts listening.
     ///
@@ -20,9 +23,19 @@ package final class LoopbackServer: Sendable {
         port: Int = 0, onFinish: (@Sendable (LoggedRequest) -> Void)? = nil
     ) async throws -> LoopbackServer {
         let state = ServerState(log: RequestLog(onFinish: onFinish))
-        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        let listener = try await listen(port, state)
+        let bound = listener.localAddress?.port ?? 0
+        return LoopbackServer(
+            state: state, listener: listener, reservation: try PortReservation(bound))
+    }
+
+    private static func listen(_ port: Int, _ state: ServerState) async throws -> any Channel {
+        try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(
+                ChannelOptions.socket(SocketOptionLevel(SOL_SOCKET), SO_REUSEPORT), value: 1
+            )
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(
                 .writeBufferWaterMark, value: .init(low: 256 << 10, high: 1 << 20)
@@ -35,30 +48,44 @@ package final class LoopbackServer: Sendable {
                 }
             }
             .bind(host: "127.0.0.1", port: port).get()
-        return LoopbackServer(state: state, listener: listener)
     }
 
-    private init(state: ServerState, listener: any Channel) {
+    private init(state: ServerState, listener: any Channel, reservation: PortReservation) {
         self.state = state
-        self.listener = listener
+        self.listener = Mutex(listener)
+        self.reservation = reservation
         log = state.log
-        port = listener.localAddress?.port ?? 0
+        port = reservation.port
     }
 
     deinit {
-        listener.close(promise: nil)
+        takeListener()?.close(promise: nil)
         for channel in state.takeOpen() { channel.close(promise: nil) }
     }
 
-    /// Stops listening and closes every connection. Further connections are refused by the kernel.
+    /// Stops listening and closes every connection: the server is down, further connections are
+    /// refused. The port stays this server's until the value is let go.
     package func stop() async {
-        try? await listener.close().get()
-        for channel in state.takeOpen() { try? await channel.close().get() }
+        try? await takeListener()?.close().get()
+        await dropConnections()
+    }
+
+    /// Listens again on the same port after `stop`; counters and log go on.
+    package func startAgain() async throws {
+        let fresh = try await Self.listen(port, state)
+        listener.withLock { $0 = fresh }
     }
 
     /// Closes every open connection, and goes on listening.
     package func dropConnections() async {
         for channel in state.takeOpen() { try? await channel.close().get() }
+    }
+
+    private func takeListener() -> (any Channel)? {
+        listener.withLock { listener in
+            defer { listener = nil }
+            return listener
+        }
     }
 
     /// The URL of a file: `url("a.bin?size=1M&etag=v1")`.

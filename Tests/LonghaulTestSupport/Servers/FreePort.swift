@@ -9,8 +9,7 @@ enum FreePort {
         // All are held at once, so that no port comes twice.
         defer { for descriptor in descriptors { close(descriptor) } }
         return try (0..<count).map { _ in
-            let descriptor = socket(
-                AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            let descriptor = newSocket()
             guard descriptor >= 0 else { throw SystemFailure("socket") }
             descriptors.append(descriptor)
             return try bindLoopback(descriptor)
@@ -19,16 +18,15 @@ enum FreePort {
 
     /// Whether something listens there.
     static func answers(_ port: Int) -> Bool {
-        let descriptor = socket(
-            AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = newSocket()
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var address = loopback(port)
         return withSockaddr(&address) { connect(descriptor, $0, $1) } == 0
     }
 
-    private static func bindLoopback(_ descriptor: Int32) throws -> Int {
-        var address = loopback(0)
+    static func bindLoopback(_ descriptor: Int32, to port: Int = 0) throws -> Int {
+        var address = loopback(port)
         guard withSockaddr(&address, { bind(descriptor, $0, $1) }) == 0 else {
             throw SystemFailure("bind")
         }
@@ -38,6 +36,11 @@ enum FreePort {
         }
         guard answer == 0 else { throw SystemFailure("getsockname") }
         return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    static func newSocket() -> Int32 {
+        let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue
+        return socket(AF_INET, Int32(type), 0)
     }
 
     private static func loopback(_ port: Int) -> sockaddr_in {
@@ -58,4 +61,28 @@ enum FreePort {
             }
         }
     }
+}
+
+/// A socket that is bound to a port without listening, so that the kernel refuses connections to
+/// the port and gives it to nobody else.
+final class PortReservation: Sendable {
+    let port: Int
+    private let descriptor: Int32
+
+    /// The present listener on the port must have set SO_REUSEPORT too.
+    init(_ port: Int) throws {
+        descriptor = FreePort.newSocket()
+        guard descriptor >= 0 else { throw SystemFailure("socket") }
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        do {
+            self.port = try FreePort.bindLoopback(descriptor, to: port)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    deinit { close(descriptor) }
 }
