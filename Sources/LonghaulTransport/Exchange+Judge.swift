@@ -30,15 +30,28 @@ extension Exchange {
         flow.pointee.compare = plan.compare
         flow.pointee.position = plan.position
         flow.pointee.end = plan.end ?? -1
+        flow.pointee.stop_at = stopAt ?? -1
         if let end = request?.end {
             if isHTTPHead {
                 flow.pointee.end = min(end, plan.end ?? end)
             } else {
-                // No protocol below HTTP can be asked for an end: the transfer is cut off there.
-                flow.pointee.stop_at = end
+                // FTP and SFTP cannot be asked for an end: the transfer is cut off there.
+                flow.pointee.stop_at = min(end, stopAt ?? end)
             }
         }
         flow.pointee.state = Int32(LH_FLOW_OPEN.rawValue)
+    }
+
+    /// Reaching this offset is a good end from now on.
+    func shrink(to end: Int64) {
+        stopAt = min(end, stopAt ?? end)
+        let stop = flow.pointee.stop_at
+        flow.pointee.stop_at = stop < 0 ? end : min(stop, end)
+    }
+
+    var hasReachedStop: Bool {
+        flow.pointee.state == Int32(LH_FLOW_OPEN.rawValue) && flow.pointee.stop_at >= 0
+            && flow.pointee.compare == 0 && flow.pointee.position >= flow.pointee.stop_at
     }
 
     /// The engine has committed what the head meant.
@@ -71,22 +84,20 @@ extension Exchange {
             receivedAt: TransportClock.wall())
     }
 
-    /// FTP and SFTP have no head: one is made of what libcurl learned, in HTTP's words.
+    /// The year 9999, where the date format ends.
+    private static let latestFileTime: Int64 = 253_402_300_799
+
+    /// FTP and SFTP have no head: one is made of what libcurl learned, in HTTP's words. The length is that of the bytes to come.
     private func fileHead(_ request: SegmentRequest) -> ResponseHead {
         var headers = HeaderFields()
         let length = lh_easy_getinfo_off_t(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         if length >= 0 {
             headers.append(name: "Content-Length", value: String(length))
-            if request.offset > 0, length > 0 {
-                let total = request.offset + length
-                headers.append(
-                    name: "Content-Range",
-                    value: "bytes \(request.offset)-\(total - 1)/\(total)")
-            }
         }
         let modified = lh_easy_getinfo_off_t(easy, CURLINFO_FILETIME_T)
         if modified >= 0 {
-            headers.append(name: "Last-Modified", value: FileDate.imfFixdate(modified))
+            let time = Timestamp(milliseconds: min(modified, Self.latestFileTime) * 1000)
+            headers.append(name: "Last-Modified", value: HTTPDate.format(time))
         }
         return ResponseHead(
             scheme: RequestURL.scheme(of: url) == "sftp" ? .sftp : .ftp,

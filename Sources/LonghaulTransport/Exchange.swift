@@ -23,6 +23,8 @@ final class Exchange {
     var verdict: HeadVerdict?
     var head: ResponseHead?
     var plan: BodyPlan?
+    /// An end nearer than the asked one, which is good to reach.
+    var stopAt: Int64?
     var begunAt: Int64 = 0
     var isStalled = false
     /// The request's fields, in libcurl's form; must live as long as the handle uses them.
@@ -54,8 +56,10 @@ final class Exchange {
     let turn: UnsafeMutablePointer<lh_turn>
 
     /// Makes the handle ready for a new request. The failure, if any, is how the request ends without having been sent.
-    func begin(_ request: SegmentRequest, line: OriginLine) -> WireFailure? {
+    func begin(_ waiting: WaitingRequest, line: OriginLine) -> WireFailure? {
+        let request = waiting.request
         self.request = request
+        stopAt = waiting.stopAt
         self.line = line
         url = request.url
         begunAt = turn.pointee.now
@@ -85,6 +89,7 @@ final class Exchange {
         verdict = nil
         head = nil
         plan = nil
+        stopAt = nil
         hops = 0
         isStalled = false
     }

@@ -1,12 +1,17 @@
 internal import LonghaulCore
 
+struct WaitingRequest {
+    var request: SegmentRequest
+    var stopAt: Int64?
+}
+
 /// What waits for and runs against one origin.
 final class OriginLine {
     let name: Substring
     var active = 0
     /// Learned from an answer: its requests share a connection.
     var speaksHTTP2 = false
-    private var waiting: [SegmentRequest] = []
+    private var waiting: [WaitingRequest] = []
     private var first = 0
 
     init(name: Substring) {
@@ -16,10 +21,16 @@ final class OriginLine {
     var isWaiting: Bool { first < waiting.count }
 
     func append(_ request: SegmentRequest) {
-        waiting.append(request)
+        waiting.append(WaitingRequest(request: request))
     }
 
-    func next() -> SegmentRequest {
+    func shrink(_ key: SegmentKey, _ end: Int64) {
+        for index in waiting.indices.dropFirst(first) where waiting[index].request.key == key {
+            waiting[index].stopAt = min(end, waiting[index].stopAt ?? end)
+        }
+    }
+
+    func next() -> WaitingRequest {
         let request = waiting[first]
         first += 1
         if first == waiting.count || first >= 4096 {
@@ -32,7 +43,7 @@ final class OriginLine {
     func remove(where isRemoved: (SegmentRequest) -> Bool) {
         waiting.removeFirst(first)
         first = 0
-        waiting.removeAll(where: isRemoved)
+        waiting.removeAll { isRemoved($0.request) }
     }
 }
 
@@ -60,7 +71,7 @@ struct OriginQueue {
     }
 
     /// The next request that may go out, counted as active from here to ``release(_:)``.
-    mutating func next() -> (SegmentRequest, OriginLine)? {
+    mutating func next() -> (WaitingRequest, OriginLine)? {
         guard active < configuration.maxActiveRequests else { return nil }
         guard let index = order.firstIndex(where: { $0.active < limit(of: $0) }) else { return nil }
         let line = order.remove(at: index)
@@ -75,6 +86,10 @@ struct OriginQueue {
         line.active -= 1
         active -= 1
         if line.active == 0, !line.isWaiting { lines[line.name] = nil }
+    }
+
+    func shrink(_ key: SegmentKey, _ end: Int64) {
+        for line in order { line.shrink(key, end) }
     }
 
     /// Takes back requests that have not gone out.
@@ -96,7 +111,7 @@ struct OriginQueue {
     mutating func removeAll() -> [SegmentKey] {
         var removed: [SegmentKey] = []
         for line in order {
-            while line.isWaiting { removed.append(line.next().key) }
+            while line.isWaiting { removed.append(line.next().request.key) }
             if line.active == 0 { lines[line.name] = nil }
         }
         order = []

@@ -54,6 +54,12 @@ package final class Transport: Sendable {
         inbox.send(.proceed(key, plan))
     }
 
+    /// Lets a request end at this file offset, as a success, instead of where its range ends: another
+    /// one takes the rest. Bytes that are already written past it stay.
+    package func shrink(_ key: SegmentKey, end: Int64) {
+        inbox.send(.shrink(key, end: end))
+    }
+
     /// Ends requests early: each still reports `ended`, as `stopped` unless it had ended before.
     package func stop(_ keys: [SegmentKey]) {
         if !keys.isEmpty { inbox.send(.stop(keys)) }

@@ -4,6 +4,7 @@ internal import LonghaulCore
 enum TransportCommand: Sendable {
     case start([SegmentRequest])
     case proceed(SegmentKey, BodyPlan)
+    case shrink(SegmentKey, end: Int64)
     case stop([SegmentKey])
     case totalRate(Int64?)
     case rate(SegmentKey, Int64?)

@@ -4,20 +4,20 @@ internal import LonghaulCore
 extension TransportLoop {
     /// Puts waiting requests on the wire, as far as the limits allow.
     func admit() {
-        while let (request, line) = queue.next() {
+        while let (waiting, line) = queue.next() {
             guard
                 let exchange = spare.popLast()
                     ?? Exchange(configuration: configuration, facts: batch, turn: turn)
             else {
                 queue.release(line)
-                report(request, .noMemory)
+                report(waiting.request, .noMemory)
                 continue
             }
             exchange.slot = active.count
             active.append(exchange)
-            let previous = byKey.updateValue(exchange, forKey: request.key)
+            let previous = byKey.updateValue(exchange, forKey: waiting.request.key)
             precondition(previous == nil, "Two requests with one key")
-            if let failure = exchange.begin(request, line: line) {
+            if let failure = exchange.begin(waiting, line: line) {
                 retire(exchange, failure)
             } else {
                 put(exchange)

@@ -82,6 +82,8 @@ final class TransportLoop {
                 for request in requests { queue.append(request) }
             case .proceed(let key, let plan):
                 proceed(key, plan)
+            case .shrink(let key, let end):
+                shrink(key, end)
             case .stop(let keys):
                 stop(keys)
             case .totalRate(let rate):
@@ -100,6 +102,13 @@ final class TransportLoop {
         guard let exchange = byKey[key], exchange.isHeld else { return }
         exchange.open(plan)
         resume(exchange)
+    }
+
+    private func shrink(_ key: SegmentKey, _ end: Int64) {
+        guard let exchange = byKey[key] else { return queue.shrink(key, end) }
+        exchange.shrink(to: end)
+        // There already: the next piece, which would tell, may take its time.
+        if exchange.hasReachedStop { finish(exchange, nil) }
     }
 
     private func stop(_ keys: [SegmentKey]) {
