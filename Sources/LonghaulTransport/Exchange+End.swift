@@ -70,9 +70,14 @@ extension Exchange {
         func refused(_ problem: RedirectProblem) -> Result<RequestURL, Refusal> {
             .failure(Refusal(problem: problem))
         }
-        guard let location = head?.headers["location"], !location.isEmpty,
-            let base = RequestURL(url), let target = RequestURL(location: location, base: base)
+        guard let location = head?.headers["location"], let base = RequestURL(url),
+            !location.isEmpty
         else { return refused(.missingLocation) }
+        guard let target = RequestURL(location: location, base: base) else {
+            let scheme = RequestURL.scheme(of: location)
+            let isHTTP = scheme.isEmpty || scheme == "http" || scheme == "https"
+            return refused(isHTTP ? .missingLocation : .scheme(scheme))
+        }
         guard hops < configuration.maxRedirects else { return refused(.tooMany) }
         switch (base.origin.scheme, target.origin.scheme) {
         case ("https", "http"): return refused(.downgrade)

@@ -45,8 +45,8 @@ struct RequestURL {
             defer { curl_free(value) }
             return String(cString: value)
         }
-        guard let scheme = part(CURLUPART_SCHEME)?.lowercased(), let host = part(CURLUPART_HOST)
-        else { return nil }
+        guard let scheme = part(CURLUPART_SCHEME)?.lowercased() else { return nil }
+        let host = part(CURLUPART_HOST) ?? ""
         let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT) ?? ""
         text = base == nil ? reference : part(CURLUPART_URL) ?? reference
         origin = Origin(scheme: scheme, host: host.lowercased(), port: port)
@@ -68,10 +68,19 @@ extension RequestURL {
         return url[..<index]
     }
 
-    /// The scheme as written, in lower case.
+    /// The scheme as written, in lower case; empty where there is none (RFC 3986 §3.1).
     static func scheme(of url: String) -> String {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
-        return url[..<colon].lowercased()
+        let scheme = url[..<colon].lowercased()
+        let isScheme = scheme.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        return isScheme ? scheme : ""
     }
 
     /// Without user and password: what may be stored and shown.

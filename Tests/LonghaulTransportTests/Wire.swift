@@ -14,7 +14,8 @@ final class Wire: Sendable {
 
     let transport: Transport
     private let box: Box
-    private let serial = Mutex<Int64>(0)
+    /// Descriptors must stay open until the requests have ended.
+    private let parts = Mutex<[PartFile]>([])
 
     private final class Box: Sendable {
         let mail = Mutex(Mail())
@@ -44,9 +45,9 @@ final class Wire: Sendable {
         connection: ConnectionSettings = ConnectionSettings(),
         judge: @escaping @Sendable (ResponseHead) -> HeadVerdict = Wire.takeSuccess
     ) -> SegmentRequest {
-        let serial = serial.withLock { serial in
-            serial += 1
-            return serial
+        let serial = parts.withLock { parts in
+            parts.append(part)
+            return Int64(parts.count)
         }
         var connection = connection
         // A test that reaches this has failed; the default minute only makes that slow.
