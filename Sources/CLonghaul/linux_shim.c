@@ -89,6 +89,12 @@ int lh_ofd_is_locked(int descriptor) {
     return lock.l_type != F_UNLCK;
 }
 
+void lh_ofd_unlock(int descriptor) {
+    struct flock lock = whole_file();
+    lock.l_type = F_UNLCK;
+    fcntl(descriptor, F_OFD_SETLK, &lock);
+}
+
 // MARK: Events
 
 int lh_eventfd(void) { return answer(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }

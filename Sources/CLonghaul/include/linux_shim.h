@@ -27,6 +27,7 @@ int64_t lh_filesystem_magic(const char *path);
 // it; probing answers 1 when an exclusive lock could not be had, else 0, and takes nothing.
 int lh_ofd_try_lock(int descriptor);
 int lh_ofd_is_locked(int descriptor);
+void lh_ofd_unlock(int descriptor);
 
 int lh_eventfd(void);
 // Adds one to the eventfd; never blocks. Safe in a signal handler.

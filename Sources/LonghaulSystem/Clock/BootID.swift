@@ -12,7 +12,8 @@ package struct BootID: Hashable, Sendable {
     /// A UUID as the kernel writes it; `nil` for anything else.
     package init?(_ text: some StringProtocol) {
         let digits = text.utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "\n") }
-        guard digits.count == 32, text.utf8.count <= 37,
+        // A sign is no digit, though the conversion takes one.
+        guard digits.count == 32, text.utf8.count <= 37, !digits.contains(UInt8(ascii: "+")),
             let high = UInt64(String(decoding: digits[..<16], as: UTF8.self), radix: 16),
             let low = UInt64(String(decoding: digits[16...], as: UTF8.self), radix: 16)
         else { return nil }

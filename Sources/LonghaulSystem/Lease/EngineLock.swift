@@ -17,6 +17,12 @@ package final class EngineLock: Sendable {
         self.owner = owner
     }
 
+    deinit {
+        // Said, and not left to the close: a program that another thread is just starting still has
+        // the descriptor until it has begun to run.
+        lh_ofd_unlock(owner.number)
+    }
+
     /// The lock if it is free now; `nil` if another holds it.
     package static func tryAcquire(in directory: String) throws(SystemFailure) -> EngineLock? {
         let home = try DirectoryHandle(opening: directory)
