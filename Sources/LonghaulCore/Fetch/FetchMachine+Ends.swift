@@ -182,7 +182,7 @@ extension FetchMachine {
             word = end.failure == .refused ? "unusable" : "completed"
         }
         return AttemptOutcome(
-            startedAt: segment.startedAt, endedAt: context.now.wall,
+            number: segment.number, startedAt: segment.startedAt, endedAt: context.now.wall,
             url: segment.head?.effectiveURL ?? segment.url, bytes: end.bytesReceived,
             httpStatus: segment.head?.status,
             httpVersion: end.httpVersion == 0 ? segment.head?.httpVersion : end.httpVersion,

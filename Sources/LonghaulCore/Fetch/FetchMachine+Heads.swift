@@ -33,7 +33,8 @@ extension FetchMachine {
         state.attempts += 1
         segments.append(
             ActiveSegment(
-                key: key, ask: ask, url: url, startedAt: context.now.wall, isParallel: isParallel))
+                key: key, number: state.attempts, ask: ask, url: url,
+                startedAt: context.now.wall, isParallel: isParallel))
         var order = SegmentAsk(
             key: key, url: url, ask: ask, pinned: state.validator,
             maxSize: request.options.maxSize, isParallel: isParallel)

@@ -113,6 +113,7 @@ package struct FetchMachine: Sendable {
 /// A request on the wire.
 package struct ActiveSegment: Hashable, Sendable {
     package let key: SegmentKey
+    package let number: Int
     package let ask: RangeAsk
     package let url: String
     package let startedAt: Timestamp
@@ -128,9 +129,11 @@ package struct ActiveSegment: Hashable, Sendable {
     package var isParallel: Bool
 
     package init(
-        key: SegmentKey, ask: RangeAsk, url: String, startedAt: Timestamp, isParallel: Bool
+        key: SegmentKey, number: Int, ask: RangeAsk, url: String, startedAt: Timestamp,
+        isParallel: Bool
     ) {
         self.key = key
+        self.number = number
         self.ask = ask
         self.url = url
         self.startedAt = startedAt

@@ -49,6 +49,8 @@ package struct TransferTotals: Hashable, Sendable {
 
 /// One request, for people who ask what was tried.
 package struct AttemptOutcome: Hashable, Codable, Sendable {
+    /// Counts the transfer's requests, from 1.
+    package var number: Int
     package var startedAt: Timestamp
     package var endedAt: Timestamp
     package var url: String
@@ -60,9 +62,10 @@ package struct AttemptOutcome: Hashable, Codable, Sendable {
     package var message: String?
 
     package init(
-        startedAt: Timestamp, endedAt: Timestamp, url: String, bytes: Int64, httpStatus: Int?,
-        httpVersion: Int?, outcome: String, message: String?
+        number: Int, startedAt: Timestamp, endedAt: Timestamp, url: String, bytes: Int64,
+        httpStatus: Int?, httpVersion: Int?, outcome: String, message: String?
     ) {
+        self.number = number
         self.startedAt = startedAt
         self.endedAt = endedAt
         self.url = url

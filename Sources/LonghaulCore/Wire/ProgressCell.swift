@@ -21,4 +21,6 @@ package enum ProgressCell {
     package static let fetchCell = 5
     /// 1 = segment, 2 = fetch.
     package static let kind = 6
+    /// Bytes per second, as the engine last measured them (fetch cells only).
+    package static let rate = 7
 }

@@ -1,5 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulSystem
+internal import Synchronization
 
 /// One part file's life: open, set aside, sync, verify, close. Each runs on a disk thread, in order per fetch.
 extension DiskFiles {
@@ -88,22 +89,24 @@ extension DiskFiles {
             try part.sync()
             report(fetch, .synced(token: token))
             // Behind the wire, from the page cache; a failure shows again, and counts, when the file is verified.
-            if !digests.isEmpty { try? digest(fetch, part, digests, through: through) }
+            if !digests.isEmpty { _ = try? digest(fetch, part, digests, through: through) }
         } catch {
             report(fetch, .syncFailed(token: token, LocalFault(error)))
         }
     }
 
-    @discardableResult
     private func digest(
         _ fetch: FetchID, _ part: PartFile, _ algorithms: [Checksum.Algorithm], through: Int64
     ) throws(SystemFailure) -> [FileDigest] {
         var digests = open.withLock { $0[fetch]?.digests ?? [] }
-        if digests.map(\.algorithm) != algorithms || digests.contains(where: { $0.position > through }) {
+        if digests.map(\.algorithm) != algorithms
+            || digests.contains(where: { $0.position > through })
+        {
             digests = algorithms.map { FileDigest($0) }
         }
         for index in digests.indices {
-            try digests[index].update(from: part.descriptor, path: part.path, upTo: through)
+            try digests[index].update(
+                from: part.descriptor, upTo: through, path: part.path)
         }
         let done = digests
         open.withLock { $0[fetch]?.digests = done }

@@ -1,6 +1,6 @@
 package import LonghaulCore
 package import LonghaulSystem
-private import Synchronization
+internal import Synchronization
 
 /// ``FilePort`` on the real disk.
 package final class DiskFiles: FilePort {

@@ -94,7 +94,8 @@ extension Engine {
             try tx.cancel(id, numbers: TransferNumbers(totals), now: now.wall)
         case .restarted(let id, let reason, let bytes):
             try restarted(id, reason, bytesLost: bytes, tx, now: now)
-        case .attempt(let id, let outcome): try tx.record(outcome, of: id)
+        case .attempt(let id, let outcome):
+            try tx.record(AttemptRecord(serial: Int64(outcome.number), outcome: outcome), of: id)
         case .dropFetch(let id): try tx.dropFetch(of: id)
         case .saveOrigin(let memory): try tx.save(memory)
         case .learn, .originFailed, .originWorked:

@@ -44,7 +44,8 @@ extension Engine {
             }
         }
         plan.state = state
-        let facts = files.facts(part: state.partPath, destination: plan.work.finalPath ?? plan.work.destination)
+        let facts = files.facts(
+            part: state.partPath, destination: plan.work.finalPath ?? plan.work.destination)
         plan.action = reconcile(
             phase: plan.work.phase, fetch: state, facts: facts, written: written)
         guard case .requeue(let have) = plan.action, have != state.durable,

@@ -44,6 +44,11 @@ extension EngineTransaction {
     }
 
     /// Announces when the engine means to look again, for `status`.
+    /// Puts a transfer into the inbox, for a look at what is wanted of it.
+    package func addAttention(_ id: TransferID) throws {
+        try connection.callAttention(to: id)
+    }
+
     package func setNextWake(_ moment: Timestamp?) throws {
         try connection.run("UPDATE lease SET nextWake = ?1", moment)
     }
@@ -81,11 +86,9 @@ extension EngineTransaction {
     package func record(_ attempt: AttemptRecord, of id: TransferID) throws {
         try connection.run(
             """
-            INSERT INTO attempt (transferID, serial, startedAt, endedAt, bytes, outcome) \
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (transferID, serial) DO UPDATE SET \
-            startedAt = ?3, endedAt = ?4, bytes = ?5, outcome = ?6
-            """, id, attempt.serial, attempt.startedAt, attempt.endedAt, attempt.bytes,
-            attempt.outcome.map { StoredJSON.encode($0) })
+            INSERT INTO attempt (transferID, serial, startedAt, outcome) VALUES (?1, ?2, ?3, ?4) \
+            ON CONFLICT (transferID, serial) DO UPDATE SET startedAt = ?3, outcome = ?4
+            """, id, attempt.serial, attempt.outcome.startedAt, StoredJSON.encode(attempt.outcome))
         if attempt.serial > AttemptRecord.kept {
             try connection.run(
                 "DELETE FROM attempt WHERE transferID = ?1 AND serial <= ?2", id,

@@ -12,13 +12,18 @@ package struct ReadyLimits: Hashable, Sendable {
     /// Origins of a session are visited from the one after this on, around: matters only where they are too many for `groups`.
     package var originsAfter: Int64
 
+    /// Only discretionary transfers, or only the others; `nil` = all.
+    package var onlyDiscretionary: Bool?
+
     package init(
-        total: Int = 256, perGroup: Int = 4, groups: Int = 1024, originsAfter: Int64 = 0
+        total: Int = 256, perGroup: Int = 4, groups: Int = 1024, originsAfter: Int64 = 0,
+        onlyDiscretionary: Bool? = nil
     ) {
         self.total = total
         self.perGroup = perGroup
         self.groups = groups
         self.originsAfter = originsAfter
+        self.onlyDiscretionary = onlyDiscretionary
     }
 }
 
@@ -59,7 +64,9 @@ extension EngineTransaction {
         _ limits: ReadyLimits = ReadyLimits(), excludingOrigins: Set<String> = [],
         excluding: Set<TransferID> = []
     ) throws -> ReadyHead {
-        let lanes = try lanes(limit: limits.groups)
+        let lanes = try lanes(limit: limits.groups).filter {
+            limits.onlyDiscretionary == nil || ($0.discretionary != 0) == limits.onlyDiscretionary
+        }
         var head = ReadyHead(rows: [], resumeAfter: nil)
         if lanes.isEmpty { return head }
         let share = max(1, limits.groups / lanes.count)

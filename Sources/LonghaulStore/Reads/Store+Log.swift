@@ -41,17 +41,13 @@ extension Store {
         try access {
             try $0.all(
                 """
-                SELECT serial, startedAt, endedAt, bytes, outcome FROM attempt \
-                WHERE transferID = ?1 ORDER BY serial
+                SELECT serial, outcome FROM attempt WHERE transferID = ?1 ORDER BY serial
                 """, id
             ) { row in
-                AttemptRecord(
-                    serial: row.int64(0), startedAt: row.timestamp(1),
-                    endedAt: row.optionalTimestamp(2), bytes: row.int64(3),
-                    outcome: row.optionalText(4).flatMap {
-                        StoredJSON.decode(LonghaulError.self, $0)
-                    })
-            }
+                StoredJSON.decode(AttemptOutcome.self, row.text(1)).map {
+                    AttemptRecord(serial: row.int64(0), outcome: $0)
+                }
+            }.compactMap { $0 }
         }
     }
 }

@@ -33,22 +33,12 @@ package struct EventType: RawRepresentable, Hashable, Sendable {
 package struct AttemptRecord: Hashable, Sendable {
     package static let kept: Int64 = 20
 
+    /// Counts the transfer's attempts.
     package var serial: Int64
-    package var startedAt: Timestamp
-    package var endedAt: Timestamp?
-    /// Body bytes received.
-    package var bytes: Int64
-    /// How it ended: `nil` = well, or not yet.
-    package var outcome: LonghaulError?
+    package var outcome: AttemptOutcome
 
-    package init(
-        serial: Int64, startedAt: Timestamp, endedAt: Timestamp? = nil, bytes: Int64 = 0,
-        outcome: LonghaulError? = nil
-    ) {
+    package init(serial: Int64, outcome: AttemptOutcome) {
         self.serial = serial
-        self.startedAt = startedAt
-        self.endedAt = endedAt
-        self.bytes = bytes
         self.outcome = outcome
     }
 }

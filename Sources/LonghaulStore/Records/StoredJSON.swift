@@ -2,8 +2,8 @@ internal import Foundation
 internal import LonghaulCore
 
 /// Values that the store keeps as one JSON text.
-enum StoredJSON {
-    static func encode(_ value: some Encodable) -> String {
+package enum StoredJSON {
+    package static func encode(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else {
@@ -14,7 +14,7 @@ enum StoredJSON {
     }
 
     /// `nil` for text that does not hold such a value: damage, or a later version's.
-    static func decode<Value: Decodable>(_ type: Value.Type, _ text: String) -> Value? {
+    package static func decode<Value: Decodable>(_ type: Value.Type, _ text: String) -> Value? {
         try? JSONDecoder().decode(type, from: Data(text.utf8))
     }
 }

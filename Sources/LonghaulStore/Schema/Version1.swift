@@ -81,6 +81,7 @@ extension Migration {
           effectiveURL TEXT,
           proposedName TEXT,
           contentCoding TEXT,
+          askedURL TEXT,
           CHECK ((partDevice IS NULL) = (partInode IS NULL))
         ) STRICT
         """,
@@ -101,9 +102,7 @@ extension Migration {
           transferID INTEGER NOT NULL,
           serial INTEGER NOT NULL,
           startedAt INTEGER NOT NULL,
-          endedAt INTEGER,
-          bytes INTEGER NOT NULL,
-          outcome TEXT,
+          outcome TEXT NOT NULL,
           UNIQUE (transferID, serial)
         ) STRICT
         """,

@@ -177,6 +177,22 @@ package final class ProgressBoard: Sendable {
         free.withLock { $0?.append(address) }
     }
 
+    /// The segment writes from `start` on, under another generation: what the cell said before is void. Only while its request is
+    /// held.
+    package func retag(_ address: UInt, generation: Int64, start: Int64) {
+        let fetch = load(address, ProgressCell.fetch)
+        store(0, address, ProgressCell.fetch)
+        store(generation, address, ProgressCell.generation)
+        store(start, address, ProgressCell.start)
+        store(start, address, ProgressCell.written)
+        store(fetch, address, ProgressCell.fetch)
+    }
+
+    /// Shows readers how fast a fetch moves. Only its own cell.
+    package func publish(rate: Double, at address: UInt) {
+        store(Int64(max(0, min(rate, 1e18))), address, ProgressCell.rate)
+    }
+
     /// File offset after the last byte that the segment of this cell wrote.
     package func written(at address: UInt) -> Int64 { load(address, ProgressCell.written) }
 

@@ -1,5 +1,4 @@
 internal import Glibc
-package import LonghaulCore
 
 /// Messages from any thread for the one thread that waits for them.
 package final class Mailbox<Message: Sendable>: @unchecked Sendable {

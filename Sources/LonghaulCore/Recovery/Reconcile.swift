@@ -1,0 +1,53 @@
+/// What a new engine does with a transfer that its predecessor left running or finishing.
+package enum RecoveryAction: Hashable, Sendable {
+    /// Back to the queue with these bytes.
+    case requeue(have: ByteRanges)
+    /// Back to the queue; nothing is held, and nothing was lost.
+    case requeueFresh
+    /// Whole and durable in the part file: back to the queue, from where the next attempt publishes it.
+    case republish
+    /// The file stands under its name; only the record is missing.
+    case markCompleted
+    /// Back to the queue from zero: what was held is void.
+    case restart(RestartReason)
+}
+
+/// Compares what the store says with what the disk shows. A crash between any two steps of a transfer's life leaves one of these
+/// combinations; each has one answer.
+///
+/// - Parameters:
+///   - written: What this boot's progress board says was written under the row's generation; empty after a power cut.
+package func reconcile(
+    phase: Phase, fetch: FetchState?, facts: FileFacts, written: ByteRanges
+) -> RecoveryAction {
+    guard let fetch, let identity = fetch.partIdentity else { return .requeueFresh }
+    if phase == .finishing {
+        // The rename came through and the commit did not.
+        if case .present(identity, _) = facts.destination { return .markCompleted }
+        if case .present(identity, _) = facts.part { return .republish }
+    }
+    switch facts.part {
+    case .present(identity, let size):
+        let claimed = fetch.validator == nil ? fetch.durable : fetch.durable.union(written)
+        return kept(claimed, size: size, of: fetch)
+    case .present: return lost(fetch, .partFileReplaced)
+    case .missing: return lost(fetch, .partFileMissing)
+    case .unusable:
+        // Looked at again when the transfer is next started, where a failure has words.
+        return .requeue(have: fetch.durable)
+    }
+}
+
+/// Never more than the file holds: a shorter one was cut off by somebody, or by a file system check.
+private func kept(_ claimed: ByteRanges, size: Int64, of fetch: FetchState) -> RecoveryAction {
+    var have = ByteRanges()
+    for range in claimed.ranges where range.lowerBound < size {
+        have.insert(range.lowerBound..<min(range.upperBound, size))
+    }
+    if have.isEmpty { return lost(fetch, .partFileShorter) }
+    return .requeue(have: have)
+}
+
+private func lost(_ fetch: FetchState, _ reason: RestartReason) -> RecoveryAction {
+    fetch.durable.isEmpty ? .requeueFresh : .restart(reason)
+}
