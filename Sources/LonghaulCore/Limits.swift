@@ -1,0 +1,65 @@
+/// Every bound and default that the project has, by name; units are in the names or the types.
+package enum Limits {
+    // Scheduling (design: total, per origin, starvation).
+    /// Transfers that move bytes at the same time.
+    package static let runningTransfers = 16
+    /// HTTP/1.1, FTP and SFTP connections to one origin, segments included.
+    package static let connectionsPerOrigin = 6
+    /// Requests on the one HTTP/2 connection to an origin.
+    package static let streamsPerOrigin = 64
+    /// Waiting transfers that the engine holds in memory; the rest stay in the store.
+    package static let lookAhead = 256
+    /// After waiting this long for nothing but its turn, a transfer counts one priority higher.
+    package static let starvationSeconds: Double = 30 * 60
+
+    // Durability.
+    /// A checkpoint is due after so many bytes…
+    package static let checkpointBytes: Int64 = 8 << 20
+    /// …or after so much time with new bytes, whichever comes first.
+    package static let checkpointSeconds: Double = 2
+
+    // Resume.
+    /// How far before the missing bytes a plain Range starts, to compare what comes with what is held.
+    package static let overlapBytes: Int64 = 64 << 10
+    /// A new body up to this long is accepted at once; the pin of a longer one is committed first.
+    package static let holdThresholdBytes: Int64 = 1 << 20
+    /// Answers in a row that bring no byte, until one start from zero is tried.
+    package static let emptyAnswersBeforeZero = 2
+    /// A longer ETag or Last-Modified pins nothing: it would only bloat the store.
+    package static let validatorBytes = 1024
+
+    // Wire.
+    package static let redirects = 20
+    package static let headerBytes = 256 << 10
+    package static let urlBytes = 64 << 10
+
+    // Segments.
+    package static let segmentsPerFetch = 16
+    package static let automaticSegments = 4
+    /// The first split needs a file of twice this.
+    package static let minSplitBytes: Int64 = 8 << 20
+    /// No piece is made smaller than this by splitting.
+    package static let minPieceBytes: Int64 = 1 << 20
+    /// A connection is added only while more than this much time remains…
+    package static let minSplitSeconds: Double = 4
+    /// …and while the last one that was added raised the throughput by this part.
+    package static let worthwhileGain = 0.15
+
+    // Retry.
+    package static let backOffMinimumSeconds: Double = 1
+    package static let backOffMaximumSeconds: Double = 600
+    package static let retryAfterMaximumSeconds: Double = 86_400
+    /// Failures in a row that cool an origin down for all its transfers.
+    package static let originFailures = 3
+
+    // Names.
+    /// NAME_MAX of every Linux file system in use.
+    package static let fileNameBytes = 255
+    /// What `.NAME.ID.longhaul-part` adds to a name, with the longest id, which is more than
+    /// ` (n)` and `.longhaul-bad` add.
+    package static let fileNameDecorationBytes = 35
+    package static let fileExtensionBytes = 32
+
+    // Input.
+    package static let inputLineBytes = 64 << 10
+}

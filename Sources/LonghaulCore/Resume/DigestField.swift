@@ -1,0 +1,65 @@
+/// `Repr-Digest` and `Content-Digest` (RFC 9530).
+package enum DigestField {
+    /// The digest in a field's value that we check: SHA-256, which machines compute fastest, else SHA-512. Others are
+    /// deprecated (RFC 9530 §5) or unknown, and a malformed member counts as absent.
+    package static func checksum(_ value: String) -> Checksum? {
+        var found: Checksum?
+        // Byte sequences hold no comma, so that members part at commas (RFC 8941 §3.2).
+        for member in value.split(separator: ",") {
+            guard let equals = member.firstIndex(of: "=") else { continue }
+            let key = member[..<equals].trimmingBlanks
+            let algorithm: Checksum.Algorithm
+            if key == "sha-256" {
+                algorithm = .sha256
+            } else if key == "sha-512" {
+                algorithm = .sha512
+            } else {
+                continue
+            }
+            let item = member[member.index(after: equals)...].split(separator: ";")[...].first
+            guard let text = item?.trimmingBlanks, text.utf8.count > 2, text.first == ":",
+                text.last == ":", let bytes = Base64.decode(text.dropFirst().dropLast()),
+                bytes.count == algorithm.byteCount
+            else { continue }
+            if algorithm == .sha256 || found == nil {
+                found = Checksum(algorithm: algorithm, hex: Hex.text(bytes))
+            }
+        }
+        return found
+    }
+
+    /// The digest of the whole representation that a response announces, in the stored form `sha-256=:…:`.
+    ///
+    /// `Content-Digest` covers this message's content: the whole only where the answer is a 200 (RFC 9530 §2).
+    static func announced(by head: ResponseHead) -> String? {
+        var names = ["Repr-Digest"]
+        if head.status == 200 { names.append("Content-Digest") }
+        for name in names {
+            let joined = head.headers.values(name).joined(separator: ",")
+            if let checksum = checksum(joined) { return stored(checksum) }
+        }
+        return nil
+    }
+
+    /// The form that ``checksum(_:)`` reads.
+    package static func stored(_ checksum: Checksum) -> String? {
+        guard let bytes = Hex.bytes(checksum.hex) else { return nil }
+        switch checksum.algorithm {
+        case .sha256: return "sha-256=:\(Base64.encode(bytes)):"
+        case .sha512: return "sha-512=:\(Base64.encode(bytes)):"
+        case .sha1, .md5: return nil
+        }
+    }
+}
+
+extension Checksum.Algorithm {
+    /// Length of the digest.
+    package var byteCount: Int {
+        switch self {
+        case .sha512: 64
+        case .sha256: 32
+        case .sha1: 20
+        case .md5: 16
+        }
+    }
+}

@@ -1,0 +1,78 @@
+extension HeaderFields {
+    /// All fields of that name, in order.
+    package func values(_ name: String) -> [String] {
+        fields.filter { $0.name.equalsIgnoringCase(name) }.map(\.value)
+    }
+
+    /// The value when the field is there once, or several times alike; `nil` when it is missing or its copies
+    /// disagree: who cannot say which one is meant must use none.
+    package func single(_ name: String) -> String? {
+        var found: String?
+        for field in fields where field.name.equalsIgnoringCase(name) {
+            let value = String(field.value[...].trimmingBlanks)
+            if let found, found != value { return nil }
+            found = value
+        }
+        return found
+    }
+
+    package func contains(_ name: String) -> Bool {
+        fields.contains { $0.name.equalsIgnoringCase(name) }
+    }
+
+    package enum Length: Hashable, Sendable {
+        case absent
+        case bytes(Int64)
+        /// Not a number, or copies that disagree: the message's framing is broken (RFC 9110 §8.6).
+        case invalid
+    }
+
+    /// Content-Length. Equal copies, in several fields or as a list, count as one (RFC 9110 §8.6).
+    package var contentLength: Length {
+        var found: Int64?
+        for value in values("Content-Length") {
+            for part in value.split(separator: ",", omittingEmptySubsequences: false) {
+                guard let number = part.trimmingBlanks.decimalValue, found == nil || found == number
+                else { return .invalid }
+                found = number
+            }
+        }
+        return found.map { .bytes($0) } ?? .absent
+    }
+
+    /// The coding that the body comes in, `nil` for identity.
+    package var contentCoding: String? {
+        let codings = values("Content-Encoding").flatMap { $0.split(separator: ",") }
+            .map { $0.trimmingBlanks.lowercased() }
+            .filter { !$0.isEmpty && $0 != "identity" }
+        return codings.isEmpty ? nil : codings.joined(separator: ", ")
+    }
+
+    /// A transfer coding frames the message itself and voids Content-Length (RFC 9112 §6.3).
+    package var hasTransferCoding: Bool { contains("Transfer-Encoding") }
+
+    /// Seconds to wait (RFC 9110 §10.2.3), both forms, held to 0…24 h; `nil` when missing or malformed.
+    package func retryAfter(now: Timestamp) -> Double? {
+        guard let value = single("Retry-After") else { return nil }
+        let seconds: Double
+        if let first = value.utf8.first, first.isASCIIDigit {
+            guard value.utf8.allSatisfy({ $0.isASCIIDigit }) else { return nil }
+            // More digits than an Int64 holds are a long time as well.
+            seconds = Int64(value).map(Double.init) ?? .infinity
+        } else {
+            guard let date = HTTPDate.parse(value, now: now) else { return nil }
+            seconds = date - now
+        }
+        return min(max(seconds, 0), Limits.retryAfterMaximumSeconds)
+    }
+
+    /// The server says that it takes byte ranges. A hint: only a 206 proves it.
+    package var offersByteRanges: Bool {
+        values("Accept-Ranges").contains { $0[...].trimmingBlanks.equalsIgnoringCase("bytes") }
+    }
+
+    /// The server says that it takes none.
+    package var refusesRanges: Bool {
+        values("Accept-Ranges").contains { $0[...].trimmingBlanks.equalsIgnoringCase("none") }
+    }
+}

@@ -1,0 +1,153 @@
+/// Which bytes are asked for, and what will prove that they belong to the same version as those held.
+package struct RangeAsk: Hashable, Sendable {
+    package enum Proof: Hashable, Sendable {
+        /// Nothing is held: the whole file, no Range.
+        case nothingHeld
+        /// Range with `If-Range: <strong ETag>`.
+        case entityTag(String)
+        /// Range with `If-Range: <strong Last-Modified>`.
+        case date(String)
+        /// Range alone, from `overlap` bytes before the missing ones: these, the total and the header fields must all match.
+        case overlap
+        /// FTP and SFTP: an offset; size and modification time must be equal.
+        case sizeAndTime
+        /// No Range: of the whole file that comes, what is held is skipped if the pinned version comes back.
+        case skipping
+        /// No Range: what is held is given up when the first byte comes.
+        case restarting(RestartReason)
+    }
+
+    package var proof: Proof
+    /// File offset of the first missing byte.
+    package var position: Int64
+    /// File offset where the bytes end that are missing; `nil` = with the file.
+    package var end: Int64?
+    /// Bytes held before `position` that are asked for again, to compare them.
+    package var overlap: Int64 = 0
+    /// Other bytes are missing before `position`: this request is one of several for the file.
+    package var isExtra = false
+    /// Content coding of the bytes held; `nil` = identity.
+    package var heldCoding: String?
+
+    /// File offset of the first byte asked for.
+    package var start: Int64 { sendsRange ? position - overlap : 0 }
+
+    package var sendsRange: Bool {
+        switch proof {
+        case .entityTag, .date, .overlap, .sizeAndTime: true
+        case .nothingHeld, .skipping, .restarting: false
+        }
+    }
+
+    /// Whether the request carries If-Range.
+    package var isConditional: Bool {
+        switch proof {
+        case .entityTag, .date: true
+        case .nothingHeld, .overlap, .sizeAndTime, .skipping, .restarting: false
+        }
+    }
+
+    /// What the request adds to the user's header fields (HTTP only). Identity: a content coding would move
+    /// the bytes (RFC 9110 §14.2: ranges count in the coded representation).
+    package var headers: HeaderFields {
+        var fields = HeaderFields()
+        fields.append(name: "Accept-Encoding", value: "identity")
+        if sendsRange {
+            let last = end.map { String($0 - 1) } ?? ""
+            fields.append(name: "Range", value: "bytes=\(start)-\(last)")
+        }
+        switch proof {
+        case .entityTag(let value), .date(let value):
+            fields.append(name: "If-Range", value: value)
+        case .nothingHeld, .overlap, .sizeAndTime, .skipping, .restarting: break
+        }
+        return fields
+    }
+}
+
+extension RangeAsk {
+    /// The ladder: the strongest proof that the facts allow.
+    ///
+    /// - Parameters:
+    ///   - position: First missing byte; where `held` is not missing.
+    ///   - end: Where the missing bytes end, `nil` = with the file.
+    ///   - held: All bytes held, those written by requests that still run included.
+    ///   - validator: What is pinned of the version that they are of.
+    ///   - heldCoding: Content coding that they came in.
+    package static func plan(
+        from position: Int64, to end: Int64? = nil, held: ByteRanges, validator: Validator?,
+        origin: OriginMemory?, scheme: ResponseHead.Scheme, heldCoding: String? = nil
+    ) -> RangeAsk {
+        precondition(position >= 0 && (end ?? .max) > position, "an empty range is never asked for")
+        if held.isEmpty && position == 0 {
+            return RangeAsk(proof: .nothingHeld, position: 0)
+        }
+        var ask = RangeAsk(proof: .restarting(.nothingToProve), position: 0)
+        ask.heldCoding = heldCoding
+        let isExtra = position > held.prefix
+        // Bytes between position and prefix are held: asking for them is a bug of the caller, and harmless.
+        let available = held.run(endingAt: position)
+        let overlap = min(available, Limits.overlapBytes)
+        guard
+            let proof = proof(
+                validator: validator ?? Validator(), origin: origin, scheme: scheme,
+                overlap: overlap, isExtra: isExtra, comparesAll: overlap == position)
+        else { return ask }
+        ask.proof = proof
+        ask.position = position
+        ask.end = end
+        ask.isExtra = isExtra
+        if proof == .overlap { ask.overlap = overlap }
+        if proof == .skipping { ask.end = nil }
+        return ask
+    }
+
+    /// A request for the whole file.
+    ///
+    /// - Parameter trustHeld: Whether what is held stays, if the pinned version comes back: right when ranges failed,
+    ///   wrong when the bytes held are in doubt.
+    package static func wholeFile(
+        because reason: RestartReason, held: ByteRanges, validator: Validator?, trustHeld: Bool,
+        heldCoding: String? = nil
+    ) -> RangeAsk {
+        if held.isEmpty { return RangeAsk(proof: .nothingHeld, position: 0) }
+        var ask = RangeAsk(proof: .restarting(reason), position: 0)
+        ask.heldCoding = heldCoding
+        if trustHeld, held.prefix > 0, validator?.isStrong == true {
+            ask.proof = .skipping
+            ask.position = held.prefix
+        }
+        return ask
+    }
+
+    private static func proof(
+        validator: Validator, origin: OriginMemory?, scheme: ResponseHead.Scheme, overlap: Int64,
+        isExtra: Bool, comparesAll: Bool
+    ) -> Proof? {
+        // All that is held will be compared: that is proof enough of itself.
+        let overlapProves = overlap > 0 && (comparesAll || !validator.isEmpty)
+        switch scheme {
+        case .ftp, .sftp:
+            if validator.length != nil && validator.lastModified != nil { return .sizeAndTime }
+            return overlapProves ? .overlap : nil
+        case .http: break
+        }
+        if origin?.ignoresRanges == true, !isExtra, validator.isStrong { return .skipping }
+        if origin?.mishandlesIfRange != true {
+            if let tag = validator.strongTag { return .entityTag(tag.text) }
+            if let date = validator.strongDate { return .date(date) }
+        }
+        // Without If-Range a strong validator still proves, by coming back with the 206.
+        return overlapProves || validator.isStrong ? .overlap : nil
+    }
+}
+
+extension ByteRanges {
+    /// How many bytes without a gap end at `position`.
+    func run(endingAt position: Int64) -> Int64 {
+        guard let range = ranges.last(where: { $0.lowerBound < position }),
+            range.upperBound >= position
+        else { return 0 }
+        return position - range.lowerBound
+    }
+}

@@ -1,0 +1,85 @@
+/// Why bytes that were held are given up. The event `transferRestarted` tells it.
+package enum RestartReason: Hashable, Sendable {
+    /// The remote file is another one now.
+    case changed(VersionMatch.Evidence)
+    /// The whole file came, with nothing that tells its version.
+    case validatorMissing
+    /// Nothing was recorded that could prove that the remote file is still the same.
+    case nothingToProve
+    /// The bytes before the missing ones are not those that we hold.
+    case overlapDiffers
+    case partialUnusable(PartialProblem)
+    /// 416; the length that the server named.
+    case rangeNotSatisfiable(total: Int64?)
+    /// 412.
+    case preconditionFailed
+    /// The body comes in another content coding than the bytes held.
+    case codingChanged
+    /// Answers that brought no byte, as often as ``Limits/emptyAnswersBeforeZero``.
+    case noBytes
+    /// More or fewer bytes than were promised.
+    case lengthDisagrees
+    /// Syncing the part file failed: what it holds is unknown.
+    case syncFailed
+    case partFileMissing
+    case partFileReplaced
+    case partFileShorter
+
+    /// What is wrong with a 206.
+    package enum PartialProblem: String, Hashable, Sendable {
+        /// No Range had been sent.
+        case notAsked
+        case multipart
+        case rangeMissing
+        case rangeMalformed
+        case start
+        case end
+        case total
+        /// Content-Length is not the length of the range.
+        case length
+    }
+}
+
+extension RestartReason: CustomStringConvertible {
+    /// A clause that goes on from "started again from zero: ".
+    package var description: String {
+        switch self {
+        case .changed(.etag): "the remote file has changed (its ETag is another one)"
+        case .changed(.lastModified): "the remote file has changed (its modification time is another one)"
+        case .changed(.length): "the remote file has changed (its length is another one)"
+        case .changed(.digest): "the remote file has changed (its digest is another one)"
+        case .validatorMissing:
+            "the server sent the whole file and nothing that tells whether it is still the same"
+        case .nothingToProve:
+            "nothing is known that could prove that the remote file is still the same"
+        case .overlapDiffers: "the remote file has changed (its bytes differ from those that are kept)"
+        case .partialUnusable(let problem): "the server's partial answer is unusable: \(problem)"
+        case .rangeNotSatisfiable(let total?):
+            "the server has no such bytes: the remote file is \(total) bytes long"
+        case .rangeNotSatisfiable(nil): "the server has no such bytes"
+        case .preconditionFailed: "the server refused the condition that the file is still the same"
+        case .codingChanged: "the server sent the file in another content coding than before"
+        case .noBytes: "the server's answers to a resume brought no byte"
+        case .lengthDisagrees: "the length of what came is not what the server had promised"
+        case .syncFailed: "the file system failed to store the bytes that had been fetched"
+        case .partFileMissing: "the part file is gone"
+        case .partFileReplaced: "the part file was replaced by another file"
+        case .partFileShorter: "the part file was cut off"
+        }
+    }
+}
+
+extension RestartReason.PartialProblem: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .notAsked: "no range had been asked for"
+        case .multipart: "it has several parts"
+        case .rangeMissing: "it does not say which bytes it holds"
+        case .rangeMalformed: "its Content-Range is malformed"
+        case .start: "it starts at another byte than was asked for"
+        case .end: "it goes on beyond what was asked for"
+        case .total: "it does not name the length of the file that was recorded"
+        case .length: "its Content-Length is not the length of its range"
+        }
+    }
+}

@@ -1,0 +1,83 @@
+extension Validator {
+    /// What a response says of the version that it belongs to.
+    ///
+    /// - Parameter start: Where the body begins in the file, for FTP and SFTP answers that name only the bytes to come.
+    package init(_ head: ResponseHead, start: Int64 = 0) {
+        self.init()
+        length = head.representationLength(start: start)
+        if let value = head.headers.single("Last-Modified"), !value.isEmpty,
+            value.utf8.count <= Limits.validatorBytes
+        {
+            lastModified = value
+        }
+        switch head.scheme {
+        case .ftp, .sftp: return
+        case .http: break
+        }
+        if let value = head.headers.single("ETag"), value.utf8.count <= Limits.validatorBytes,
+            EntityTag(value) != nil
+        {
+            etag = value
+        }
+        lastModifiedIsStrong = Validator.isStrong(lastModified, in: head)
+        digest = DigestField.announced(by: head)
+    }
+
+    /// RFC 9110 §8.8.2.2: a client may take a date for strong when the answer's Date is at least one second later (RFC 7232
+    /// asked for 60): what was changed twice within the second was then changed before the answer was made.
+    private static func isStrong(_ lastModified: String?, in head: ResponseHead) -> Bool {
+        guard let lastModified, let dateField = head.headers.single("Date"),
+            let modified = HTTPDate.parse(lastModified, now: head.receivedAt),
+            let date = HTTPDate.parse(dateField, now: head.receivedAt)
+        else { return false }
+        return date - modified >= 1
+    }
+
+    package var entityTag: EntityTag? { etag.flatMap { EntityTag($0) } }
+
+    /// The tag that If-Range may carry; weak ones never match there (RFC 9110 §13.1.5).
+    package var strongTag: EntityTag? {
+        guard let tag = entityTag, tag.isStrong else { return nil }
+        return tag
+    }
+
+    /// The date that If-Range may carry: strong, and only where there is no entity tag, not even a weak one
+    /// (RFC 9110 §13.1.5).
+    package var strongDate: String? {
+        etag == nil && lastModifiedIsStrong ? lastModified : nil
+    }
+
+    /// Whether bytes of two answers with this validator may be put together without looking at them
+    /// (RFC 9110 §15.3.7.3). Parallel segments need it.
+    package var isStrong: Bool { strongTag != nil || strongDate != nil }
+
+    /// Nothing that could tell this version from another.
+    package var isEmpty: Bool {
+        etag == nil && lastModified == nil && length == nil && digest == nil
+    }
+}
+
+extension ResponseHead {
+    /// Length of the whole file, where the head tells it.
+    func representationLength(start: Int64) -> Int64? {
+        if status == 206 {
+            if case .bytes(_, let total?) = contentRange { return total }
+            // FTP and SFTP have no Content-Range: the length is that of the bytes to come.
+            guard scheme != .http, let rest = bodyLength else { return nil }
+            return start.addingClamped(rest)
+        }
+        return bodyLength
+    }
+
+    /// Content-Length where it counts.
+    var bodyLength: Int64? {
+        guard !headers.hasTransferCoding, case .bytes(let length) = headers.contentLength
+        else { return nil }
+        return length
+    }
+
+    /// The one well-formed Content-Range.
+    var contentRange: ContentRange? {
+        headers.single("Content-Range").flatMap { ContentRange($0) }
+    }
+}

@@ -1,0 +1,47 @@
+/// What two validators say about whether their bytes are of one version.
+package enum VersionMatch: Hashable, Sendable {
+    /// Proven equal: strong tag, strong date, or digest.
+    case same
+    /// All that both name agrees, but it is weak: a tag marked so, a young date.
+    case similar
+    /// They name nothing in common but perhaps the length.
+    case unknown
+    case different(Evidence)
+
+    package enum Evidence: String, Hashable, Sendable {
+        case etag, lastModified, length, digest
+    }
+}
+
+extension Validator {
+    /// Compares what is pinned with what an answer says. The strongest thing that both name decides; a different
+    /// length always means another version.
+    package func match(_ answer: Validator) -> VersionMatch {
+        if let length, let other = answer.length, length != other { return .different(.length) }
+        if let match = matchDigests(answer) { return match }
+        if let tag = entityTag, let other = answer.entityTag {
+            if tag.matchesStrongly(other) { return .same }
+            // Proxies and compressing servers mark a tag weak and keep the rest.
+            guard tag.matchesWeakly(other), tag.isWeak || other.isWeak else {
+                return .different(.etag)
+            }
+            return matchDates(answer) == .different(.lastModified)
+                ? .different(.lastModified) : .similar
+        }
+        return matchDates(answer)
+    }
+
+    private func matchDigests(_ answer: Validator) -> VersionMatch? {
+        guard let mine = digest.flatMap(DigestField.checksum),
+            let other = answer.digest.flatMap(DigestField.checksum),
+            mine.algorithm == other.algorithm
+        else { return nil }
+        return mine == other ? .same : .different(.digest)
+    }
+
+    private func matchDates(_ answer: Validator) -> VersionMatch {
+        guard let lastModified, let other = answer.lastModified else { return .unknown }
+        guard lastModified == other else { return .different(.lastModified) }
+        return lastModifiedIsStrong ? .same : .similar
+    }
+}

@@ -1,0 +1,42 @@
+/// What kind of trouble a failure is: it decides what happens next, the error says it to people.
+package enum FailureClass: Hashable, Sendable, CaseIterable {
+    /// May be gone at the next try: retried with back-off.
+    case transient
+    /// The disk is full: goes on when there is room again.
+    case waitForStorage
+    /// The bytes held are of no use with what the server now sends.
+    case restartFromZero
+    /// Goes on once somebody gives another URL or credentials; bytes are kept.
+    case needsInput
+    /// Trying again cannot help; bytes are kept.
+    case permanent
+    /// Something on this machine has to be mended; bytes are kept.
+    case localFault
+}
+
+/// A classified failure.
+package struct Failure: Hashable, Sendable {
+    package var kind: FailureClass
+    package var error: LonghaulError
+    /// Seconds that the server asked to wait; a minimum.
+    package var retryAfter: Double?
+    /// It counts against the origin: enough of them in a row cool it down for all its transfers.
+    package var blamesOrigin: Bool
+    /// Why bytes are given up, where `kind` is `restartFromZero`.
+    package var restart: RestartReason?
+
+    package init(
+        _ kind: FailureClass, _ error: LonghaulError, retryAfter: Double? = nil,
+        blamesOrigin: Bool = false, restart: RestartReason? = nil
+    ) {
+        self.kind = kind
+        self.error = error
+        self.retryAfter = retryAfter
+        self.blamesOrigin = blamesOrigin
+        self.restart = restart
+        switch kind {
+        case .transient, .waitForStorage, .restartFromZero: self.error.retryable = true
+        case .needsInput, .permanent, .localFault: self.error.retryable = false
+        }
+    }
+}

@@ -1,0 +1,179 @@
+extension FailureTable {
+    /// Of a request that libcurl gave up (CURLcode, libcurl-errors(3)).
+    ///
+    /// - Parameters:
+    ///   - text: libcurl's own words; shown, except for what a terminal would obey.
+    ///   - osError: errno of the connect that failed (CURLINFO_OS_ERRNO), 0 if none.
+    package static func classify(curl code: Int32, text: String, osError: Int32 = 0) -> Failure {
+        let row = row(for: code, text: text)
+        let detail = text.isEmpty ? "curl \(code)" : TerminalText.shown(text)
+        var message = "\(row.what) (\(detail))"
+        if osError != 0 && text.isEmpty { message += ", errno \(osError)" }
+        if let advice = row.advice { message += "; \(advice)" }
+        var error = LonghaulError(row.code, message)
+        error.curlCode = Int(code)
+        return Failure(
+            row.kind, error, blamesOrigin: row.blamesOrigin,
+            restart: row.kind == .restartFromZero ? .rangeNotSatisfiable(total: nil) : nil)
+    }
+
+    private struct Row {
+        var kind: FailureClass
+        var code: LonghaulError.Code
+        var what: String
+        var advice: String?
+        var blamesOrigin = false
+    }
+
+    private static func row(for code: Int32, text: String) -> Row {
+        networkRow(code) ?? tlsRow(code, text: text) ?? serverRow(code) ?? localRow(code)
+            // Codes that later versions of libcurl add: trying again is the careful choice.
+            ?? Row(kind: .transient, code: .network, what: "the transfer failed")
+    }
+
+    /// The line broke or never stood.
+    private static func networkRow(_ code: Int32) -> Row? {
+        switch code {
+        case 5, 6:  // COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST
+            let whose = code == 5 ? "the proxy's" : "the host's"
+            return Row(
+                kind: .transient, code: .dns, what: "\(whose) name could not be resolved",
+                advice: "check the name and the network", blamesOrigin: true)
+        case 7:  // COULDNT_CONNECT
+            return Row(
+                kind: .transient, code: .network, what: "no connection could be made",
+                advice: "check the address and the network", blamesOrigin: true)
+        case 28:  // OPERATION_TIMEDOUT
+            return Row(
+                kind: .transient, code: .timedOut, what: "the server did not answer in time",
+                blamesOrigin: true)
+        case 18, 56:  // PARTIAL_FILE, RECV_ERROR
+            return Row(
+                kind: .transient, code: .network, what: "the connection broke off",
+                blamesOrigin: true)
+        case 52:  // GOT_NOTHING
+            return Row(
+                kind: .transient, code: .network, what: "the server closed without an answer",
+                blamesOrigin: true)
+        case 55:  // SEND_ERROR
+            return Row(
+                kind: .transient, code: .network, what: "the request could not be sent",
+                blamesOrigin: true)
+        case 16, 92:  // HTTP2, HTTP2_STREAM
+            return Row(
+                kind: .transient, code: .network, what: "the HTTP/2 stream broke off",
+                blamesOrigin: true)
+        case 95, 96:  // HTTP3, QUIC_CONNECT_ERROR
+            return Row(
+                kind: .transient, code: .network, what: "the HTTP/3 stream broke off",
+                blamesOrigin: true)
+        case 8, 34, 61, 80, 81, 89:
+            // WEIRD_SERVER_REPLY, HTTP_POST_ERROR, BAD_CONTENT_ENCODING, SSL_SHUTDOWN_FAILED, AGAIN,
+            // NO_CONNECTION_AVAILABLE
+            return Row(
+                kind: .transient, code: .network, what: "the exchange with the server failed",
+                blamesOrigin: true)
+        case 45:  // INTERFACE_FAILED
+            return Row(
+                kind: .transient, code: .network, what: "the network interface failed")
+        case 97:  // PROXY
+            return Row(
+                kind: .transient, code: .network, what: "the proxy failed",
+                advice: "check --proxy and the *_proxy variables")
+        default: return nil
+        }
+    }
+
+    /// A handshake that breaks off is the network's; a wrong identity stays wrong.
+    private static func tlsRow(_ code: Int32, text: String) -> Row? {
+        switch code {
+        case 35:  // SSL_CONNECT_ERROR
+            if text.lowercased().contains("certificate") {
+                return Row(
+                    kind: .permanent, code: .tls, what: "the TLS certificates were not accepted",
+                    advice: "check --cacert, --cert and --key")
+            }
+            return Row(
+                kind: .transient, code: .tls, what: "the TLS handshake broke off",
+                blamesOrigin: true)
+        case 51, 60:  // PEER_FAILED_VERIFICATION (51 before 7.62)
+            return Row(
+                kind: .permanent, code: .tls, what: "the server's identity could not be verified",
+                advice: "give its authority with --cacert if it is to be trusted")
+        case 58, 98:  // SSL_CERTPROBLEM, SSL_CLIENTCERT
+            return Row(
+                kind: .permanent, code: .tls, what: "the client certificate was not accepted",
+                advice: "check --cert and --key")
+        case 77, 82:  // SSL_CACERT_BADFILE, SSL_CRL_BADFILE
+            return Row(
+                kind: .permanent, code: .tls, what: "the certificates could not be read",
+                advice: "check --cacert, or install ca-certificates")
+        case 83, 90, 91:  // SSL_ISSUER_ERROR, SSL_PINNEDPUBKEYNOTMATCH, SSL_INVALIDCERTSTATUS
+            return Row(
+                kind: .permanent, code: .tls, what: "the server's certificate was not accepted")
+        case 53, 54, 59, 64, 66:
+            // SSL_ENGINE_NOTFOUND, SSL_ENGINE_SETFAILED, SSL_CIPHER, USE_SSL_FAILED, SSL_ENGINE_INITFAILED
+            return Row(
+                kind: .permanent, code: .tls, what: "TLS could not be set up as asked")
+        default: return nil
+        }
+    }
+
+    /// FTP and SFTP answers, which have no HTTP status.
+    private static func serverRow(_ code: Int32) -> Row? {
+        switch code {
+        case 9:  // REMOTE_ACCESS_DENIED
+            return Row(
+                kind: .needsInput, code: .forbidden, what: "the server refuses access",
+                advice: "give another URL with `set --url`, then `resume`")
+        case 67, 94:  // LOGIN_DENIED, AUTH_ERROR
+            return Row(
+                kind: .needsInput, code: .unauthorized, what: "the server refuses the credentials",
+                advice: "give --user, --netrc or another URL, then `resume`")
+        case 78:  // REMOTE_FILE_NOT_FOUND
+            return Row(
+                kind: .needsInput, code: .notFound, what: "the server has no such file",
+                advice: "give another URL with `set --url`, then `resume`")
+        case 31, 33, 36:  // FTP_COULDNT_USE_REST, RANGE_ERROR, BAD_DOWNLOAD_RESUME
+            return Row(
+                kind: .restartFromZero, code: .network, what: "the server cannot resume")
+        case 10...15, 17, 19, 21, 30, 79, 84, 87, 88:
+            // FTP_ACCEPT_FAILED … FTP_CANT_GET_HOST, FTP_COULDNT_SET_TYPE, FTP_COULDNT_RETR_FILE, QUOTE_ERROR,
+            // FTP_PORT_FAILED, SSH, FTP_PRET_FAILED, FTP_BAD_FILE_LIST, CHUNK_FAILED
+            return Row(
+                kind: .transient, code: .serverError, what: "the server's answer was unusable",
+                blamesOrigin: true)
+        case 47:  // TOO_MANY_REDIRECTS
+            return Row(kind: .permanent, code: .clientError, what: "too many redirects")
+        default: return nil
+        }
+    }
+
+    /// What we asked of libcurl, or what this machine lacks.
+    private static func localRow(_ code: Int32) -> Row? {
+        switch code {
+        case 1, 4, 37, 48:
+            // UNSUPPORTED_PROTOCOL, NOT_BUILT_IN, FILE_COULDNT_READ_FILE, UNKNOWN_OPTION
+            return Row(
+                kind: .permanent, code: .unsupported, what: "this libcurl does not support that",
+                advice: "`longhaul doctor` lists what it supports")
+        case 3, 43, 49:  // URL_MALFORMAT, BAD_FUNCTION_ARGUMENT, SETOPT_OPTION_SYNTAX
+            return Row(
+                kind: .permanent, code: .invalidRequest, what: "the request is malformed",
+                advice: "check the URL and the options")
+        case 63:  // FILESIZE_EXCEEDED
+            return Row(
+                kind: .permanent, code: .tooLarge, what: "the file is larger than is allowed",
+                advice: "raise --max-size")
+        case 23, 26, 42:  // WRITE_ERROR, READ_ERROR, ABORTED_BY_CALLBACK
+            return Row(
+                kind: .localFault, code: .io, what: "the file could not be written",
+                advice: "mend that, then `resume`")
+        case 2, 27, 65, 93, 99:
+            // FAILED_INIT, OUT_OF_MEMORY, SEND_FAIL_REWIND, RECURSIVE_API_CALL, UNRECOVERABLE_POLL
+            return Row(
+                kind: .transient, code: .io, what: "the machine is short of memory or descriptors")
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,153 @@
+/// What each failure means. One table per source: the wire's facts, HTTP status, errno, and in its own file libcurl's
+/// codes. Every sentence says what happened and what to do.
+package enum FailureTable {
+    /// `nil` for what is no failure of its own: the engine stopped the request, or the judged head says why.
+    package static func classify(_ failure: WireFailure) -> Failure? {
+        switch failure {
+        case .stopped, .refused: nil
+        case .overlapDiffers: restart(.overlapDiffers)
+        case .bodyTooLong: restart(.lengthDisagrees)
+        case .stalled:
+            Failure(
+                .transient,
+                LonghaulError(.timedOut, "the server sent nothing for the stall timeout"),
+                blamesOrigin: true)
+        case .disk(let errno): classify(errno: errno)
+        case .redirect(let problem): classify(problem)
+        case .headTooLarge:
+            Failure(
+                .permanent,
+                LonghaulError(
+                    .tooLarge,
+                    "the server's header fields are longer than \(Limits.headerBytes) bytes"))
+        case .curl(let code, let text, let osError):
+            classify(curl: code, text: text, osError: osError)
+        }
+    }
+
+    /// A giving-up of held bytes, as a failure: used where nothing but the request itself failed.
+    package static func restart(_ reason: RestartReason) -> Failure {
+        Failure(
+            .restartFromZero, LonghaulError(.network, "started again from zero: \(reason)"),
+            restart: reason)
+    }
+
+    private static func classify(_ problem: RedirectProblem) -> Failure {
+        let error =
+            switch problem {
+            case .tooMany:
+                LonghaulError(
+                    .clientError, "the server redirected more than \(Limits.redirects) times")
+            case .scheme(let scheme):
+                LonghaulError(
+                    .unsupported,
+                    "the server redirected to \(TerminalText.shown(scheme)):, which is not followed")
+            case .downgrade:
+                LonghaulError(
+                    .unsupported,
+                    "the server redirected from https to http, which is not followed; "
+                        + "give the http URL itself if it is to be trusted")
+            case .missingLocation:
+                LonghaulError(.serverError, "the server redirected without saying where to")
+            }
+        return Failure(.permanent, error)
+    }
+
+    // MARK: HTTP
+
+    /// Of a status that brings no usable body.
+    package static func classify(status: Int, retryAfter: Double? = nil) -> Failure {
+        let (kind, code, text) = meaning(ofStatus: status)
+        var error = LonghaulError(code, text)
+        error.httpStatus = status
+        return Failure(
+            kind, error, retryAfter: kind == .transient ? retryAfter : nil,
+            blamesOrigin: kind == .transient && status != 425)
+    }
+
+    private static func meaning(
+        ofStatus status: Int
+    ) -> (FailureClass, LonghaulError.Code, String) {
+        let renew = "give another URL with `set --url`, then `resume`"
+        switch status {
+        case 401:
+            return (
+                .needsInput, .unauthorized,
+                "the server asks for credentials (401); give --user or --netrc, or \(renew)"
+            )
+        case 407:
+            return (
+                .needsInput, .unauthorized,
+                "the proxy asks for credentials (407); put them into the proxy's URL"
+            )
+        case 403:
+            return (
+                .needsInput, .forbidden,
+                "the server refuses access (403); the link may have expired: \(renew)"
+            )
+        case 404:
+            return (.needsInput, .notFound, "the server has no such file (404); \(renew)")
+        case 410:
+            return (.needsInput, .notFound, "the file is gone from the server (410); \(renew)")
+        case 408: return (.transient, .clientError, "the server gave up waiting (408)")
+        case 425: return (.transient, .clientError, "the server takes no early data (425)")
+        case 429: return (.transient, .clientError, "the server asks for fewer requests (429)")
+        case 500...599: return (.transient, .serverError, "the server failed (\(status))")
+        case 400...499:
+            return (
+                .permanent, .clientError,
+                "the server refuses the request (\(status)); check the URL and the headers"
+            )
+        case 300...399:
+            return (
+                .permanent, .serverError,
+                "the server redirected without saying where to (\(status))"
+            )
+        default:
+            return (
+                .transient, .serverError,
+                "the server's answer (\(status)) brings no file"
+            )
+        }
+    }
+
+    // MARK: errno
+
+    /// Of a failed operation on the part file or its directory. Linux numbers, the same on all of its architectures that Swift
+    /// runs on.
+    package static func classify(errno: Int32) -> Failure {
+        let kind: FailureClass
+        let error: LonghaulError
+        switch errno {
+        case 28, 122:  // ENOSPC, EDQUOT
+            kind = .waitForStorage
+            let what = errno == 28 ? "the disk is full" : "the disk quota is used up"
+            error = LonghaulError(.noSpace, "\(what); make room, then `resume`")
+        case 1, 13, 30:  // EPERM, EACCES, EROFS
+            kind = .localFault
+            let what =
+                errno == 30 ? "the file system is read-only" : "the file may not be written"
+            error = LonghaulError(.permission, "\(what); mend that, then `resume`")
+        case 27:  // EFBIG
+            kind = .localFault
+            error = LonghaulError(
+                .tooLarge, "the file is too large for the file system; choose another directory")
+        case 2, 20, 116:  // ENOENT, ENOTDIR, ESTALE
+            kind = .localFault
+            error = LonghaulError(
+                .io, "the directory of the file is gone; bring it back, then `resume`")
+        case 4, 11, 12, 23, 24:  // EINTR, EAGAIN, ENOMEM, ENFILE, EMFILE
+            kind = .transient
+            error = LonghaulError(
+                .io, "the machine is short of memory or file descriptors (errno \(errno))")
+        case 5:  // EIO
+            kind = .localFault
+            error = LonghaulError(.io, "the disk failed (EIO); check it, then `resume`")
+        default:
+            kind = .localFault
+            error = LonghaulError(
+                .io, "the file could not be written (errno \(errno)); mend that, then `resume`")
+        }
+        return Failure(kind, error)
+    }
+}

@@ -1,0 +1,69 @@
+/// Classes of bytes, as the grammars of the wire define them: never by locale or Unicode.
+extension UInt8 {
+    package var isASCIIDigit: Bool { self >= 0x30 && self <= 0x39 }
+    package var isASCIILetter: Bool { (self | 0x20) >= 0x61 && (self | 0x20) <= 0x7A }
+    package var isASCIIHexDigit: Bool { hexValue != nil }
+
+    package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+
+    package var hexValue: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46: self - 0x41 + 10
+        case 0x61...0x66: self - 0x61 + 10
+        default: nil
+        }
+    }
+
+    /// Space or tab (RFC 9110 §5.6.3).
+    package var isBlank: Bool { self == 0x20 || self == 0x09 }
+
+    /// `tchar` of RFC 9110 §5.6.2.
+    package var isTokenCharacter: Bool {
+        if isASCIIDigit || isASCIILetter { return true }
+        switch self {
+        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"),
+            UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"),
+            UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            return true
+        default: return false
+        }
+    }
+
+    /// RFC 3986 §3.1.
+    package var isSchemeCharacter: Bool {
+        isASCIIDigit || isASCIILetter || self == 0x2B || self == 0x2D || self == 0x2E
+    }
+
+    /// What may stand in a host name: what resolvers take, plus bytes of international names, which libcurl
+    /// converts. libcurl refuses the others too (`hostname_check` in urlapi.c).
+    package var isHostCharacter: Bool {
+        isASCIIDigit || isASCIILetter || self == 0x2D || self == 0x2E || self == 0x5F
+            || self == 0x7E || self >= 0x80
+    }
+}
+
+extension Substring {
+    /// Without spaces and tabs at both ends.
+    package var trimmingBlanks: Substring {
+        var bytes = utf8[...]
+        while let first = bytes.first, first.isBlank { bytes.removeFirst() }
+        while let last = bytes.last, last.isBlank { bytes.removeLast() }
+        return Substring(bytes)
+    }
+}
+
+extension StringProtocol {
+    /// Equal without regard to the case of ASCII letters, which is all that protocols mean by it.
+    package func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
+        utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+    }
+
+    /// A non-negative decimal number of digits only: no sign, no blank (`Int64` alone takes `+1`).
+    package var decimalValue: Int64? {
+        guard let first = utf8.first, first.isASCIIDigit, utf8.allSatisfy({ $0.isASCIIDigit })
+        else { return nil }
+        return Int64(self)
+    }
+}

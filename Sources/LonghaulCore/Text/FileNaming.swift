@@ -1,0 +1,103 @@
+/// Names for files whose names come from outside: from a URL or from a server. What comes out names a file in the
+/// directory it is put in and nowhere else, shows as what it is, and leaves room for what Longhaul adds to it.
+package enum FileNaming {
+    /// The name when the source gives none.
+    package static let fallback = "download"
+
+    /// By the last path segment of the URL, percent-decoded and sanitised.
+    package static func name(from url: URLParts) -> String {
+        var segment = url.lastPathSegment
+        switch url.scheme {
+        case .ftp, .ftps:
+            // `;type=i` is a request to the client, not part of the name (RFC 1738 §3.2.2).
+            if let mark = segment.utf8.lastIndex(of: UInt8(ascii: ";")),
+                segment[mark...].equalsIgnoringCase(";type=i")
+                    || segment[mark...].equalsIgnoringCase(";type=a")
+            {
+                segment = segment[..<mark]
+            }
+        case .http, .https, .sftp: break
+        }
+        if isPlain(segment) { return String(segment) }
+        return sanitised(PercentDecoding.text(segment)) ?? fallback
+    }
+
+    /// A safe name made of `name`, or `nil` when nothing is left of it.
+    ///
+    /// Only what follows the last separator counts (`/` and `\`: servers send Windows paths, RFC 6266 §4.3). Control
+    /// characters, line separators, bidirectional and other invisible marks are dropped, as are leading dots and blanks
+    /// at the ends; bytes that were no UTF-8 become `_`. At most 220 bytes, the extension kept.
+    package static func sanitised(_ name: String) -> String? {
+        var scalars = String.UnicodeScalarView()
+        for scalar in name.unicodeScalars {
+            if scalar == "/" || scalar == "\\" {
+                scalars = String.UnicodeScalarView()
+            } else if scalar == "\u{FFFD}" {
+                scalars.append("_")
+            } else if !scalar.isUnfitForDisplay {
+                scalars.append(scalar)
+            }
+        }
+        var text = Substring(String(scalars))
+        while let first = text.first, first == "." || first.isWhitespace { text.removeFirst() }
+        while let last = text.last, last.isWhitespace { text.removeLast() }
+        if text.isEmpty { return nil }
+        return shortened(
+            String(text), toBytes: Limits.fileNameBytes - Limits.fileNameDecorationBytes)
+    }
+
+    /// `NAME (n).EXT`. An archive's double extension stays whole: `a (1).tar.gz`.
+    package static func numbered(_ name: String, _ number: Int) -> String {
+        let (stem, suffix) = split(name)
+        return shortened(
+            stem: stem, suffix: " (\(number))\(suffix)", toBytes: Limits.fileNameBytes)
+    }
+
+    /// `.NAME.ID.longhaul-part`, NAME shortened where NAME_MAX asks for it. The id keeps equal names apart.
+    package static func partName(for name: String, id: Int64) -> String {
+        "." + shortened(stem: name, suffix: ".\(id).longhaul-part", toBytes: Limits.fileNameBytes - 1)
+    }
+
+    /// Where a file goes whose digest is wrong.
+    package static func badName(for name: String) -> String {
+        shortened(stem: name, suffix: ".longhaul-bad", toBytes: Limits.fileNameBytes)
+    }
+
+    // MARK: Shortening
+
+    /// The whole name when it fits, else its stem cut and its extension kept.
+    static func shortened(_ name: String, toBytes limit: Int) -> String {
+        if name.utf8.count <= limit { return name }
+        let (stem, suffix) = split(name)
+        return shortened(stem: stem, suffix: suffix, toBytes: limit)
+    }
+
+    private static func shortened(stem: String, suffix: String, toBytes limit: Int) -> String {
+        var kept = Substring(stem)
+        // Whole characters go, not bytes: half a letter would be a broken name.
+        while kept.utf8.count + suffix.utf8.count > limit, !kept.isEmpty { kept.removeLast() }
+        return kept + suffix
+    }
+
+    /// Stem and extension with its dot. A long one is no extension but part of the name.
+    private static func split(_ name: String) -> (stem: String, suffix: String) {
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex,
+            name.utf8[dot...].count <= Limits.fileExtensionBytes
+        else { return (name, "") }
+        let stem = name[..<dot]
+        if stem.utf8.count > 4, stem.suffix(4).equalsIgnoringCase(".tar") {
+            return (String(stem.dropLast(4)), String(stem.suffix(4) + name[dot...]))
+        }
+        return (String(stem), String(name[dot...]))
+    }
+
+    /// Nearly all names: nothing to decode, drop or cut.
+    private static func isPlain(_ segment: Substring) -> Bool {
+        guard let first = segment.utf8.first, first != UInt8(ascii: "."),
+            segment.utf8.count <= Limits.fileNameBytes - Limits.fileNameDecorationBytes
+        else { return false }
+        return segment.utf8.allSatisfy {
+            $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "\\")
+        }
+    }
+}
