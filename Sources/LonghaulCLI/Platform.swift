@@ -121,6 +121,39 @@ enum Platform {
     }
 }
 
+/// Tells one thread what another has done: a pipe, because waiting on one ends when a signal is caught, and
+/// goes by a clock that does not jump.
+final class Doorbell: Sendable {
+    private let reading: Int32
+    private let writing: Int32
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        let failure = pipe(&ends)
+        precondition(failure == 0, "a process that cannot open a pipe cannot go on")
+        (reading, writing) = (ends[0], ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    }
+
+    deinit {
+        close(reading)
+        close(writing)
+    }
+
+    func ring() {
+        var byte: UInt8 = 1
+        write(writing, &byte, 1)
+    }
+
+    /// Until it was rung, a signal was caught, or the time is over; look again in each case.
+    func wait(timeout seconds: Double) {
+        var entry = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, Int32(min(seconds, 1e6) * 1000)) > 0 else { return }
+        var byte: UInt8 = 0
+        read(reading, &byte, 1)
+    }
+}
+
 /// Signals that ask a command to stop. The handler only notes the number; commands look at it between
 /// two steps.
 enum Signals {

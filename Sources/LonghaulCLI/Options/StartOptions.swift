@@ -11,17 +11,20 @@ struct StartOptions: ParsableArguments {
     }
 
     /// What was asked for is recorded by now: an engine that cannot be started is worth a word, not a failure.
-    func startOrSettle(_ queue: TransferQueue, on console: Console) throws {
-        if queue.isEngineRunning { return }
-        if isWanted() {
-            do {
-                return try queue.startBackgroundEngine()
-            } catch {
-                console.complain(
-                    "longhaul: no engine could be started: \(TerminalText.shown(error.message)); "
-                        + "`longhaul run` does the work")
-            }
+    func start(_ queue: TransferQueue, on console: Console) {
+        if !isWanted() || queue.isEngineRunning { return }
+        do {
+            try queue.startBackgroundEngine()
+        } catch {
+            console.complain(
+                "longhaul: no engine could be started: \(TerminalText.shown(error.message)); "
+                    + "`longhaul run` does the work")
         }
-        try queue.settle()
+    }
+
+    /// The same for wants that an engine would have to take up: without one, they are settled here.
+    func startOrSettle(_ queue: TransferQueue, on console: Console) throws {
+        start(queue, on: console)
+        if !queue.isEngineRunning { try queue.settle() }
     }
 }

@@ -4,6 +4,10 @@ import Longhaul
 struct WaitText {
     var time: TimeText
 
+    func at(_ now: Timestamp) -> WaitText {
+        WaitText(time: TimeText(now: now, secondsFromUTC: time.secondsFromUTC))
+    }
+
     /// Few words, for a column.
     func short(_ waits: [WaitReason]) -> String {
         guard let first = waits.first else { return "" }
