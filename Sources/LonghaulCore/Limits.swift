@@ -19,7 +19,8 @@ package enum Limits {
     package static let checkpointSeconds: Double = 2
 
     // Resume.
-    /// How far before the missing bytes a plain Range starts, to compare what comes with what is held.
+    /// How far before the missing bytes a plain Range starts, to compare what comes with what is
+    /// held.
     package static let overlapBytes: Int64 = 64 << 10
     /// A new body up to this long is accepted at once; the pin of a longer one is committed first.
     package static let holdThresholdBytes: Int64 = 1 << 20

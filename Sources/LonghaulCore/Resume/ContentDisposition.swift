@@ -1,5 +1,5 @@
-/// The file name that a server proposes (RFC 6266). What comes out is what was sent: it must go through
-/// ``FileNaming/sanitised(_:)`` before it names anything.
+/// The file name that a server proposes (RFC 6266). What comes out is what was sent: it must go
+/// through ``FileNaming/sanitised(_:)`` before it names anything.
 package enum ContentDisposition {
     /// `filename*` before `filename` (RFC 6266 §4.3); of copies the first.
     package static func fileName(_ value: String) -> String? {
@@ -15,7 +15,8 @@ package enum ContentDisposition {
         return extended ?? plain
     }
 
-    /// What follows the disposition type. Blanks in unquoted values are common and unambiguous: taken up to the semicolon.
+    /// What follows the disposition type. Blanks in unquoted values are common and unambiguous:
+    /// taken up to the semicolon.
     private static func parameters(_ value: String) -> [(name: String, value: String)] {
         var result: [(String, String)] = []
         var rest = value.utf8[...]

@@ -1,5 +1,5 @@
-/// A `Content-Range` field in the unit of bytes (RFC 9110 §14.4), with nothing read into it: a value that breaks the
-/// grammar in any way is no Content-Range.
+/// A `Content-Range` field in the unit of bytes (RFC 9110 §14.4), with nothing read into it: a
+/// value that breaks the grammar in any way is no Content-Range.
 package enum ContentRange: Hashable, Sendable {
     /// The bytes enclosed, end exclusive, and the length of the whole, `nil` for `*`.
     case bytes(Range<Int64>, total: Int64?)

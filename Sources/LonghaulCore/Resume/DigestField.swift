@@ -1,7 +1,8 @@
 /// `Repr-Digest` and `Content-Digest` (RFC 9530).
 package enum DigestField {
-    /// The digest in a field's value that we check: SHA-256, which machines compute fastest, else SHA-512. Others are
-    /// deprecated (RFC 9530 §5) or unknown, and a malformed member counts as absent.
+    /// The digest in a field's value that we check: SHA-256, which machines compute fastest, else
+    /// SHA-512. Others are deprecated (RFC 9530 §5) or unknown, and a malformed member counts as
+    /// absent.
     package static func checksum(_ value: String) -> Checksum? {
         var found: Checksum?
         // Byte sequences hold no comma, so that members part at commas (RFC 8941 §3.2).
@@ -28,9 +29,11 @@ package enum DigestField {
         return found
     }
 
-    /// The digest of the whole representation that a response announces, in the stored form `sha-256=:…:`.
+    /// The digest of the whole representation that a response announces, in the stored form
+    /// `sha-256=:…:`.
     ///
-    /// `Content-Digest` covers this message's content: the whole only where the answer is a 200 (RFC 9530 §2).
+    /// `Content-Digest` covers this message's content: the whole only where the answer is a 200
+    /// (RFC 9530 §2).
     static func announced(by head: ResponseHead) -> String? {
         var names = ["Repr-Digest"]
         if head.status == 200 { names.append("Content-Digest") }

@@ -4,8 +4,9 @@ package struct EntityTag: Hashable, Sendable {
     package let text: String
     package let isWeak: Bool
 
-    /// `nil` for what is no entity tag: unquoted, with blanks or quotes inside. A tag with bytes above ASCII is none for us:
-    /// they would not survive the way back unchanged, and two of them could look alike.
+    /// `nil` for what is no entity tag: unquoted, with blanks or quotes inside. A tag with bytes
+    /// above ASCII is none for us: they would not survive the way back unchanged, and two of them
+    /// could look alike.
     package init?(_ text: String) {
         var opaque = text.utf8[...]
         isWeak = opaque.starts(with: "W/".utf8)  // case matters: `w/` is no prefix

@@ -16,11 +16,11 @@ package enum HTTPDate {
         return "\(days[civil.weekday]), \(date) \(clock) GMT"
     }
 
-    /// All three forms that a recipient must accept: IMF-fixdate, RFC 850 and asctime. The name of the day is
-    /// checked for being one, not for being the right one.
+    /// All three forms that a recipient must accept: IMF-fixdate, RFC 850 and asctime. The name of
+    /// the day is checked for being one, not for being the right one.
     ///
-    /// - Parameter now: Tells the century of RFC 850's two-digit years: one that would lie more than 50 years
-    ///   ahead is in the past.
+    /// - Parameter now: Tells the century of RFC 850's two-digit years: one that would lie more
+    ///   than 50 years ahead is in the past.
     package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
         let words = text.split(separator: " ", omittingEmptySubsequences: true)
         guard let first = words.first else { return nil }

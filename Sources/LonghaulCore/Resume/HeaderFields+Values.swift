@@ -4,8 +4,8 @@ extension HeaderFields {
         fields.filter { $0.name.equalsIgnoringCase(name) }.map(\.value)
     }
 
-    /// The value when the field is there once, or several times alike; `nil` when it is missing or its copies
-    /// disagree: who cannot say which one is meant must use none.
+    /// The value when the field is there once, or several times alike; `nil` when it is missing or
+    /// its copies disagree: who cannot say which one is meant must use none.
     package func single(_ name: String) -> String? {
         var found: String?
         for field in fields where field.name.equalsIgnoringCase(name) {
@@ -51,7 +51,8 @@ extension HeaderFields {
     /// A transfer coding frames the message itself and voids Content-Length (RFC 9112 §6.3).
     package var hasTransferCoding: Bool { contains("Transfer-Encoding") }
 
-    /// Seconds to wait (RFC 9110 §10.2.3), both forms, held to 0…24 h; `nil` when missing or malformed.
+    /// Seconds to wait (RFC 9110 §10.2.3), both forms, held to 0…24 h; `nil` when missing or
+    /// malformed.
     package func retryAfter(now: Timestamp) -> Double? {
         guard let value = single("Retry-After") else { return nil }
         let seconds: Double

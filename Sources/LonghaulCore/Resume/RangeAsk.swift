@@ -1,4 +1,5 @@
-/// Which bytes are asked for, and what will prove that they belong to the same version as those held.
+/// Which bytes are asked for, and what will prove that they belong to the same version as those
+/// held.
 package struct RangeAsk: Hashable, Sendable {
     package enum Proof: Hashable, Sendable {
         /// Nothing is held: the whole file, no Range.
@@ -7,11 +8,13 @@ package struct RangeAsk: Hashable, Sendable {
         case entityTag(String)
         /// Range with `If-Range: <strong Last-Modified>`.
         case date(String)
-        /// Range alone, from `overlap` bytes before the missing ones: these, the total and the header fields must all match.
+        /// Range alone, from `overlap` bytes before the missing ones: these, the total and the
+        /// header fields must all match.
         case overlap
         /// FTP and SFTP: an offset; size and modification time must be equal.
         case sizeAndTime
-        /// No Range: of the whole file that comes, what is held is skipped if the pinned version comes back.
+        /// No Range: of the whole file that comes, what is held is skipped if the pinned version
+        /// comes back.
         case skipping
         /// No Range: what is held is given up when the first byte comes.
         case restarting(RestartReason)
@@ -23,11 +26,23 @@ package struct RangeAsk: Hashable, Sendable {
     /// File offset where the bytes end that are missing; `nil` = with the file.
     package var end: Int64?
     /// Bytes held before `position` that are asked for again, to compare them.
-    package var overlap: Int64 = 0
+    package var overlap: Int64
     /// Other bytes are missing before `position`: this request is one of several for the file.
-    package var isExtra = false
+    package var isExtra: Bool
     /// Content coding of the bytes held; `nil` = identity.
     package var heldCoding: String?
+
+    package init(
+        proof: Proof, position: Int64, end: Int64? = nil, overlap: Int64 = 0,
+        isExtra: Bool = false, heldCoding: String? = nil
+    ) {
+        self.proof = proof
+        self.position = position
+        self.end = end
+        self.overlap = overlap
+        self.isExtra = isExtra
+        self.heldCoding = heldCoding
+    }
 
     /// File offset of the first byte asked for.
     package var start: Int64 { sendsRange ? position - overlap : 0 }
@@ -47,8 +62,8 @@ package struct RangeAsk: Hashable, Sendable {
         }
     }
 
-    /// What the request adds to the user's header fields (HTTP only). Identity: a content coding would move
-    /// the bytes (RFC 9110 §14.2: ranges count in the coded representation).
+    /// What the request adds to the user's header fields (HTTP only). Identity: a content coding
+    /// would move the bytes (RFC 9110 §14.2: ranges count in the coded representation).
     package var headers: HeaderFields {
         var fields = HeaderFields()
         fields.append(name: "Accept-Encoding", value: "identity")
@@ -85,7 +100,8 @@ extension RangeAsk {
         var ask = RangeAsk(proof: .restarting(.nothingToProve), position: 0)
         ask.heldCoding = heldCoding
         let isExtra = position > held.prefix
-        // Bytes between position and prefix are held: asking for them is a bug of the caller, and harmless.
+        // Bytes between position and prefix are held: asking for them is a bug of the caller, and
+        // harmless.
         let available = held.run(endingAt: position)
         let overlap = min(available, Limits.overlapBytes)
         guard
@@ -104,8 +120,8 @@ extension RangeAsk {
 
     /// A request for the whole file.
     ///
-    /// - Parameter trustHeld: Whether what is held stays, if the pinned version comes back: right when ranges failed,
-    ///   wrong when the bytes held are in doubt.
+    /// - Parameter trustHeld: Whether what is held stays, if the pinned version comes back: right
+    ///   when ranges failed, wrong when the bytes held are in doubt.
     package static func wholeFile(
         because reason: RestartReason, held: ByteRanges, validator: Validator?, trustHeld: Bool,
         heldCoding: String? = nil

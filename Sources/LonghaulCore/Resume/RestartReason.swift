@@ -45,14 +45,16 @@ extension RestartReason: CustomStringConvertible {
     package var description: String {
         switch self {
         case .changed(.etag): "the remote file has changed (its ETag is another one)"
-        case .changed(.lastModified): "the remote file has changed (its modification time is another one)"
+        case .changed(.lastModified):
+            "the remote file has changed (its modification time is another one)"
         case .changed(.length): "the remote file has changed (its length is another one)"
         case .changed(.digest): "the remote file has changed (its digest is another one)"
         case .validatorMissing:
             "the server sent the whole file and nothing that tells whether it is still the same"
         case .nothingToProve:
             "nothing is known that could prove that the remote file is still the same"
-        case .overlapDiffers: "the remote file has changed (its bytes differ from those that are kept)"
+        case .overlapDiffers:
+            "the remote file has changed (its bytes differ from those that are kept)"
         case .partialUnusable(let problem): "the server's partial answer is unusable: \(problem)"
         case .rangeNotSatisfiable(let total?):
             "the server has no such bytes: the remote file is \(total) bytes long"

@@ -1,7 +1,8 @@
 extension Validator {
     /// What a response says of the version that it belongs to.
     ///
-    /// - Parameter start: Where the body begins in the file, for FTP and SFTP answers that name only the bytes to come.
+    /// - Parameter start: Where the body begins in the file, for FTP and SFTP answers that name
+    ///   only the bytes to come.
     package init(_ head: ResponseHead, start: Int64 = 0) {
         self.init()
         length = head.representationLength(start: start)
@@ -23,8 +24,9 @@ extension Validator {
         digest = DigestField.announced(by: head)
     }
 
-    /// RFC 9110 §8.8.2.2: a client may take a date for strong when the answer's Date is at least one second later (RFC 7232
-    /// asked for 60): what was changed twice within the second was then changed before the answer was made.
+    /// RFC 9110 §8.8.2.2: a client may take a date for strong when the answer's Date is at least
+    /// one second later (RFC 7232 asked for 60): what was changed twice within the second was then
+    /// changed before the answer was made.
     private static func isStrong(_ lastModified: String?, in head: ResponseHead) -> Bool {
         guard let lastModified, let dateField = head.headers.single("Date"),
             let modified = HTTPDate.parse(lastModified, now: head.receivedAt),
@@ -41,8 +43,8 @@ extension Validator {
         return tag
     }
 
-    /// The date that If-Range may carry: strong, and only where there is no entity tag, not even a weak one
-    /// (RFC 9110 §13.1.5).
+    /// The date that If-Range may carry: strong, and only where there is no entity tag, not even a
+    /// weak one (RFC 9110 §13.1.5).
     package var strongDate: String? {
         etag == nil && lastModifiedIsStrong ? lastModified : nil
     }

@@ -14,8 +14,8 @@ package enum VersionMatch: Hashable, Sendable {
 }
 
 extension Validator {
-    /// Compares what is pinned with what an answer says. The strongest thing that both name decides; a different
-    /// length always means another version.
+    /// Compares what is pinned with what an answer says. The strongest thing that both name
+    /// decides; a different length always means another version.
     package func match(_ answer: Validator) -> VersionMatch {
         if let length, let other = answer.length, length != other { return .different(.length) }
         if let match = matchDigests(answer) { return match }

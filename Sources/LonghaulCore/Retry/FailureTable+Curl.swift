@@ -68,8 +68,8 @@ extension FailureTable {
                 kind: .transient, code: .network, what: "the HTTP/3 stream broke off",
                 blamesOrigin: true)
         case 8, 34, 61, 80, 81, 89:
-            // WEIRD_SERVER_REPLY, HTTP_POST_ERROR, BAD_CONTENT_ENCODING, SSL_SHUTDOWN_FAILED, AGAIN,
-            // NO_CONNECTION_AVAILABLE
+            // WEIRD_SERVER_REPLY, HTTP_POST_ERROR, BAD_CONTENT_ENCODING, SSL_SHUTDOWN_FAILED,
+            // AGAIN, NO_CONNECTION_AVAILABLE
             return Row(
                 kind: .transient, code: .network, what: "the exchange with the server failed",
                 blamesOrigin: true)
@@ -112,7 +112,8 @@ extension FailureTable {
             return Row(
                 kind: .permanent, code: .tls, what: "the server's certificate was not accepted")
         case 53, 54, 59, 64, 66:
-            // SSL_ENGINE_NOTFOUND, SSL_ENGINE_SETFAILED, SSL_CIPHER, USE_SSL_FAILED, SSL_ENGINE_INITFAILED
+            // SSL_ENGINE_NOTFOUND, SSL_ENGINE_SETFAILED, SSL_CIPHER, USE_SSL_FAILED,
+            // SSL_ENGINE_INITFAILED
             return Row(
                 kind: .permanent, code: .tls, what: "TLS could not be set up as asked")
         default: return nil
@@ -138,8 +139,8 @@ extension FailureTable {
             return Row(
                 kind: .restartFromZero, code: .network, what: "the server cannot resume")
         case 10...15, 17, 19, 21, 30, 79, 84, 87, 88:
-            // FTP_ACCEPT_FAILED … FTP_CANT_GET_HOST, FTP_COULDNT_SET_TYPE, FTP_COULDNT_RETR_FILE, QUOTE_ERROR,
-            // FTP_PORT_FAILED, SSH, FTP_PRET_FAILED, FTP_BAD_FILE_LIST, CHUNK_FAILED
+            // FTP_ACCEPT_FAILED … FTP_CANT_GET_HOST, FTP_COULDNT_SET_TYPE, FTP_COULDNT_RETR_FILE,
+            // QUOTE_ERROR, FTP_PORT_FAILED, SSH, FTP_PRET_FAILED, FTP_BAD_FILE_LIST, CHUNK_FAILED
             return Row(
                 kind: .transient, code: .serverError, what: "the server's answer was unusable",
                 blamesOrigin: true)

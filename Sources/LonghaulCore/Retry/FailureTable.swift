@@ -1,7 +1,8 @@
-/// What each failure means. One table per source: the wire's facts, HTTP status, errno, and in its own file libcurl's
-/// codes. Every sentence says what happened and what to do.
+/// What each failure means. One table per source: the wire's facts, HTTP status, errno, and in its
+/// own file libcurl's codes. Every sentence says what happened and what to do.
 package enum FailureTable {
-    /// `nil` for what is no failure of its own: the engine stopped the request, or the judged head says why.
+    /// `nil` for what is no failure of its own: the engine stopped the request, or the judged head
+    /// says why.
     package static func classify(_ failure: WireFailure) -> Failure? {
         switch failure {
         case .stopped, .refused: nil
@@ -41,7 +42,8 @@ package enum FailureTable {
             case .scheme(let scheme):
                 LonghaulError(
                     .unsupported,
-                    "the server redirected to \(TerminalText.shown(scheme)):, which is not followed")
+                    "the server redirected to \(TerminalText.shown(scheme)):, which is not followed"
+                )
             case .downgrade:
                 LonghaulError(
                     .unsupported,
@@ -113,8 +115,8 @@ package enum FailureTable {
 
     // MARK: errno
 
-    /// Of a failed operation on the part file or its directory. Linux numbers, the same on all of its architectures that Swift
-    /// runs on.
+    /// Of a failed operation on the part file or its directory. Linux numbers, the same on all of
+    /// its architectures that Swift runs on.
     package static func classify(errno: Int32) -> Failure {
         let kind: FailureClass
         let error: LonghaulError

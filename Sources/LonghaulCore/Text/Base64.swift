@@ -3,7 +3,8 @@ enum Base64 {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// `nil` for characters outside the alphabet and for wrong padding. Missing padding is taken (RFC 8941 §3.3.5).
+    /// `nil` for characters outside the alphabet and for wrong padding. Missing padding is taken
+    /// (RFC 8941 §3.3.5).
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var result: [UInt8] = []
         var bits: UInt32 = 0

@@ -1,5 +1,6 @@
-/// Names for files whose names come from outside: from a URL or from a server. What comes out names a file in the
-/// directory it is put in and nowhere else, shows as what it is, and leaves room for what Longhaul adds to it.
+/// Names for files whose names come from outside: from a URL or from a server. What comes out names
+/// a file in the directory it is put in and nowhere else, shows as what it is, and leaves room for
+/// what Longhaul adds to it.
 package enum FileNaming {
     /// The name when the source gives none.
     package static let fallback = "download"
@@ -24,9 +25,10 @@ package enum FileNaming {
 
     /// A safe name made of `name`, or `nil` when nothing is left of it.
     ///
-    /// Only what follows the last separator counts (`/` and `\`: servers send Windows paths, RFC 6266 §4.3). Control
-    /// characters, line separators, bidirectional and other invisible marks are dropped, as are leading dots and blanks
-    /// at the ends; bytes that were no UTF-8 become `_`. At most 220 bytes, the extension kept.
+    /// Only what follows the last separator counts (`/` and `\`: servers send Windows paths, RFC
+    /// 6266 §4.3). Control characters, line separators, bidirectional and other invisible marks are
+    /// dropped, as are leading dots and blanks at the ends; bytes that were no UTF-8 become `_`. At
+    /// most 220 bytes, the extension kept.
     package static func sanitised(_ name: String) -> String? {
         var scalars = String.UnicodeScalarView()
         for scalar in name.unicodeScalars {
@@ -53,9 +55,12 @@ package enum FileNaming {
             stem: stem, suffix: " (\(number))\(suffix)", toBytes: Limits.fileNameBytes)
     }
 
-    /// `.NAME.ID.longhaul-part`, NAME shortened where NAME_MAX asks for it. The id keeps equal names apart.
+    /// `.NAME.ID.longhaul-part`, NAME shortened where NAME_MAX asks for it. The id keeps equal
+    /// names apart.
     package static func partName(for name: String, id: Int64) -> String {
-        "." + shortened(stem: name, suffix: ".\(id).longhaul-part", toBytes: Limits.fileNameBytes - 1)
+        "."
+            + shortened(
+                stem: name, suffix: ".\(id).longhaul-part", toBytes: Limits.fileNameBytes - 1)
     }
 
     /// Where a file goes whose digest is wrong.

@@ -1,6 +1,7 @@
 /// RFC 3986 §2.1.
 package enum PercentDecoding {
-    /// The bytes meant by `text`. A percent sign that introduces no pair of hexadecimal digits stands for itself.
+    /// The bytes meant by `text`. A percent sign that introduces no pair of hexadecimal digits
+    /// stands for itself.
     package static func bytes(of text: some StringProtocol) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.utf8.count)

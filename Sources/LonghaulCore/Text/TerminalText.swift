@@ -1,5 +1,5 @@
-/// Text from outside, made fit for a terminal or a log line: no escape sequence, line break or reversal of
-/// direction in a URL, header or file name takes effect where it is shown.
+/// Text from outside, made fit for a terminal or a log line: no escape sequence, line break or
+/// reversal of direction in a URL, header or file name takes effect where it is shown.
 package enum TerminalText {
     /// Control characters and invisible marks become `\u{XX}`; all else stays.
     package static func shown(_ text: String) -> String {
@@ -17,8 +17,9 @@ package enum TerminalText {
 }
 
 extension Unicode.Scalar {
-    /// C0 and C1 controls, line and paragraph separators, bidirectional controls (UAX #9), zero-width and other
-    /// invisible format characters: what makes a text show as something other than it is.
+    /// C0 and C1 controls, line and paragraph separators, bidirectional controls (UAX #9),
+    /// zero-width and other invisible format characters: what makes a text show as something other
+    /// than it is.
     var isUnfitForDisplay: Bool {
         switch value {
         case 0x00...0x1F, 0x7F...0x9F: true

@@ -1,7 +1,8 @@
 /// The parts of an absolute URL, found in one pass over its bytes and not decoded.
 ///
-/// Only what Longhaul can fetch is accepted: http, https, ftp, ftps and sftp with a host. Control characters and
-/// spaces are refused wherever they stand: they are how requests and log lines are forged.
+/// Only what Longhaul can fetch is accepted: http, https, ftp, ftps and sftp with a host. Control
+/// characters and spaces are refused wherever they stand: they are how requests and log lines are
+/// forged.
 package struct URLParts: Hashable, Sendable {
     package let url: String
     package let scheme: Scheme
@@ -65,7 +66,8 @@ package struct URLParts: Hashable, Sendable {
         return Substring(path[path.index(after: slash)...])
     }
 
-    /// `scheme://host:port`, in lower case, the port always there: equal for equal origins (RFC 6454 §4).
+    /// `scheme://host:port`, in lower case, the port always there: equal for equal origins (RFC
+    /// 6454 §4).
     package var origin: String {
         let capacity = 16 + hostBytes.count
         let digits = String(port)
@@ -130,7 +132,8 @@ extension URLProblem: CustomStringConvertible {
         switch self {
         case .empty: "the URL is empty"
         case .tooLong: "the URL is longer than \(Limits.urlBytes) bytes"
-        case .badCharacter: "the URL contains a space or a control character; write it percent-encoded"
+        case .badCharacter:
+            "the URL contains a space or a control character; write it percent-encoded"
         case .noScheme: "the URL has no scheme; write http:// or https:// in front"
         case .unsupportedScheme(let scheme):
             "the scheme \(scheme): is not supported; use http, https, ftp, ftps or sftp"

@@ -47,8 +47,8 @@ struct URLScanner {
         return nil
     }
 
-    /// Why ``scanScheme()`` found none. `host:8080/f` looks like a scheme too, but no scheme has a dot
-    /// in practice and none is followed by digits.
+    /// Why ``scanScheme()`` found none. `host:8080/f` looks like a scheme too, but no scheme has a
+    /// dot in practice and none is followed by digits.
     private var schemeProblem: URLProblem {
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0,
             bytes[..<colon].allSatisfy({ $0.isSchemeCharacter }), bytes[0].isASCIILetter
@@ -111,8 +111,8 @@ struct URLScanner {
         return value == 0 ? .failure(.badPort) : .success(UInt16(value))
     }
 
-    /// Hexadecimal groups, colons, a dotted tail, a zone: close enough to refuse nonsense before it is
-    /// recorded; the resolver has the last word.
+    /// Hexadecimal groups, colons, a dotted tail, a zone: close enough to refuse nonsense before it
+    /// is recorded; the resolver has the last word.
     private func isIPv6Address(_ range: Range<Int>) -> Bool {
         var colons = 0
         for (offset, byte) in bytes[range].enumerated() {

@@ -1,4 +1,5 @@
-/// Date and time of day in UTC, by arithmetic alone (proleptic Gregorian calendar, no leap seconds: POSIX time).
+/// Date and time of day in UTC, by arithmetic alone (proleptic Gregorian calendar, no leap seconds:
+/// POSIX time).
 package struct CivilTime: Hashable, Sendable {
     package var year: Int
     /// 1…12
@@ -63,7 +64,8 @@ package struct CivilTime: Hashable, Sendable {
     /// 0 = Sunday.
     package var weekday: Int { Int((daysSinceEpoch + 4).flooredDivision(by: 7).remainder) }
 
-    /// Whether there is such a date and such a time of day. Second 60 counts: clocks that know leap seconds send it.
+    /// Whether there is such a date and such a time of day. Second 60 counts: clocks that know leap
+    /// seconds send it.
     package var isValid: Bool {
         guard (1...12).contains(month), (0...23).contains(hour), (0...59).contains(minute),
             (0...60).contains(second), (0...999).contains(millisecond), (0...9999).contains(year)

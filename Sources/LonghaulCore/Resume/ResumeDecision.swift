@@ -1,0 +1,91 @@
+/// What the head of an answer means for the bytes that are held and for those that follow it.
+package enum ResumeDecision: Hashable, Sendable {
+    /// The whole file begins, nothing was held. The length, where the head tells it.
+    case fresh(Validator, length: Int64?)
+    /// The bytes asked for, of the pinned version.
+    case append(BodyPlan)
+    /// The whole file again, of the pinned version: what is held is passed over.
+    case skip(BodyPlan)
+    /// The whole file begins and what is held is void, from the first new byte on.
+    case restart(RestartReason, Validator)
+    /// Every byte is held already; the file's length.
+    case alreadyComplete(length: Int64)
+    /// This body is of no use and what is held is void: ask for the whole file.
+    case restartFromZero(RestartReason)
+    /// A parallel segment cannot be had; the bytes held and the other segments are as good as
+    /// before.
+    case dropSegment
+    /// Ask at another URL.
+    case redirect
+    /// No byte comes, and nothing is wrong with those held: counts towards
+    /// ``Limits/emptyAnswersBeforeZero``.
+    case empty(EmptyReason)
+    case fail(Failure)
+
+    package enum EmptyReason: String, Hashable, Sendable {
+        /// 304: nothing that we sent asks for it.
+        case notModified
+        /// 204, 205.
+        case noContent
+        /// 206 to If-Range that does not say which version it is of (RFC 9110 §15.3.7 demands the
+        /// ETag).
+        case versionMissing
+        /// 416 although the server says that it has more bytes.
+        case rangeRefused
+    }
+}
+
+/// A decision, and what it taught of the origin.
+package struct ResumeJudgement: Hashable, Sendable {
+    package var decision: ResumeDecision
+    package var learned: OriginLesson?
+
+    package init(_ decision: ResumeDecision, learned: OriginLesson? = nil) {
+        self.decision = decision
+        self.learned = learned
+    }
+}
+
+/// What an answer shows of its origin's ways; kept in ``OriginMemory``.
+package enum OriginLesson: Hashable, Sendable {
+    case ignoresRanges
+    case mishandlesIfRange
+}
+
+extension OriginMemory {
+    package mutating func learn(_ lesson: OriginLesson) {
+        switch lesson {
+        case .ignoresRanges: ignoresRanges = true
+        case .mishandlesIfRange: mishandlesIfRange = true
+        }
+    }
+}
+
+extension ResumeDecision {
+    /// What the transport does with the body before anything has been committed.
+    ///
+    /// A long new body is held back until its validator is in the store: bytes on disk without the
+    /// version that they are of could not be resumed. A short one is not worth the wait: after a
+    /// crash it is fetched again.
+    package var verdict: HeadVerdict {
+        switch self {
+        case .fresh(_, let length):
+            guard let length, length <= Limits.holdThresholdBytes else { return .hold }
+            return .accept(BodyPlan(position: 0, end: length))
+        case .append(let plan), .skip(let plan): return .accept(plan)
+        case .restart: return .hold
+        case .redirect: return .redirect
+        case .alreadyComplete, .restartFromZero, .dropSegment, .empty, .fail: return .refuse
+        }
+    }
+
+    /// Where the body goes, once the engine lets it proceed; `nil` when none is taken.
+    package var bodyPlan: BodyPlan? {
+        switch self {
+        case .fresh(_, let length): BodyPlan(position: 0, end: length)
+        case .restart(_, let validator): BodyPlan(position: 0, end: validator.length)
+        case .append(let plan), .skip(let plan): plan
+        case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .empty, .fail: nil
+        }
+    }
+}

@@ -1,0 +1,243 @@
+/// Judges the answer to a ``RangeAsk``: the table of what each answer to a resume means.
+///
+/// - Parameters:
+///   - pinned: What was recorded of the version that the bytes held are of.
+///   - maxSize: A longer file is refused.
+package func judge(
+    _ ask: RangeAsk, _ head: ResponseHead, pinned: Validator?, maxSize: Int64? = nil
+) -> ResumeJudgement {
+    ResumeJudge(ask: ask, head: head, pinned: pinned ?? Validator(), maxSize: maxSize).judgement
+}
+
+struct ResumeJudge {
+    let ask: RangeAsk
+    let head: ResponseHead
+    let pinned: Validator
+    let maxSize: Int64?
+
+    var judgement: ResumeJudgement {
+        switch head.status {
+        case 200, 203: full
+        case 206: partial
+        case 204, 205: ResumeJudgement(.empty(.noContent))
+        case 304: ResumeJudgement(.empty(.notModified))
+        case 300...399 where head.headers.contains("Location"): ResumeJudgement(.redirect)
+        case 412 where holdsBytes: ResumeJudgement(.restartFromZero(.preconditionFailed))
+        case 416 where ask.sendsRange: notSatisfiable
+        default: ResumeJudgement(.fail(failure))
+        }
+    }
+
+    private var failure: Failure {
+        FailureTable.classify(
+            status: head.status, retryAfter: head.headers.retryAfter(now: head.receivedAt))
+    }
+
+    private var holdsBytes: Bool { ask.proof != .nothingHeld }
+
+    private func tooLarge(_ length: Int64?) -> ResumeJudgement? {
+        guard let maxSize, let length, length > maxSize else { return nil }
+        let text =
+            "the file has \(length) bytes, more than the \(maxSize) allowed; raise --max-size"
+        return ResumeJudgement(.fail(Failure(.permanent, LonghaulError(.tooLarge, text))))
+    }
+
+    // MARK: 200: the whole file
+
+    private var full: ResumeJudgement {
+        if case .invalid = head.headers.contentLength, !head.headers.hasTransferCoding {
+            // Copies that disagree: who knows where this body ends (RFC 9110 §8.6).
+            return ResumeJudgement(
+                .fail(
+                    Failure(
+                        .transient,
+                        LonghaulError(.network, "the server's Content-Length is contradictory"),
+                        blamesOrigin: true)))
+        }
+        let answer = Validator(head)
+        if let refusal = tooLarge(answer.length) { return refusal }
+        switch ask.proof {
+        case .nothingHeld: return ResumeJudgement(.fresh(answer, length: answer.length))
+        case .restarting(let reason): return ResumeJudgement(.restart(reason, answer))
+        case .entityTag, .date, .overlap, .sizeAndTime, .skipping: break
+        }
+        return ask.isExtra ? fullForSegment(answer) : fullForResume(answer)
+    }
+
+    private func fullForResume(_ answer: Validator) -> ResumeJudgement {
+        if head.headers.contentCoding != ask.heldCoding {
+            return ResumeJudgement(.restart(.codingChanged, answer))
+        }
+        switch match(answer) {
+        case .different(let evidence):
+            return ResumeJudgement(.restart(.changed(evidence), answer))
+        case .unknown: return ResumeJudgement(.restart(.validatorMissing, answer))
+        case .same: return skip(answer, comparing: 0)
+        case .similar:
+            // As good as a plain Range: what agrees is weak, so that the overlap has to agree too.
+            return skip(answer, comparing: min(ask.position, Limits.overlapBytes))
+        }
+    }
+
+    private func skip(_ answer: Validator, comparing overlap: Int64) -> ResumeJudgement {
+        if let length = answer.length {
+            if length < ask.position {
+                return ResumeJudgement(.restart(.changed(.length), answer))
+            }
+            if length == ask.position && overlap == 0 {
+                return ResumeJudgement(.alreadyComplete(length: length), learned: lessonOfFull)
+            }
+        }
+        let plan = BodyPlan(
+            skip: ask.position - overlap, compare: overlap, position: ask.position - overlap,
+            end: answer.length ?? pinned.length)
+        return ResumeJudgement(.skip(plan), learned: lessonOfFull)
+    }
+
+    private func fullForSegment(_ answer: Validator) -> ResumeJudgement {
+        // Passing over all that lies before a segment would fetch the file twice. That the version
+        // is not named proves nothing against the bytes that another request is bringing.
+        switch match(answer) {
+        case .different(let evidence):
+            ResumeJudgement(.restartFromZero(.changed(evidence)))
+        case .same, .similar: ResumeJudgement(.dropSegment, learned: lessonOfFull)
+        case .unknown: ResumeJudgement(.dropSegment)
+        }
+    }
+
+    /// Of a whole file, in the pinned version, where a part had been asked for.
+    private var lessonOfFull: OriginLesson? {
+        guard ask.sendsRange, head.scheme == .http else { return nil }
+        return ask.isConditional && !head.headers.refusesRanges
+            ? .mishandlesIfRange : .ignoresRanges
+    }
+
+    // MARK: 206: a part
+
+    private var partial: ResumeJudgement {
+        guard ask.sendsRange else { return unusable(.notAsked) }
+        let answer = Validator(head, start: ask.start)
+        if head.scheme == .http {
+            if let problem = rangeProblem { return unusable(problem) }
+            if head.headers.contentCoding != ask.heldCoding {
+                return ResumeJudgement(.restartFromZero(.codingChanged))
+            }
+        }
+        if let refusal = tooLarge(answer.length) { return refusal }
+        let match = match(answer)
+        if case .different(let evidence) = match {
+            // If-Range promised a 200 for another version.
+            return ResumeJudgement(
+                .restartFromZero(.changed(evidence)),
+                learned: ask.isConditional ? .mishandlesIfRange : nil)
+        }
+        return accept(answer, match)
+    }
+
+    private func accept(_ answer: Validator, _ match: VersionMatch) -> ResumeJudgement {
+        switch ask.proof {
+        case .entityTag:
+            if answer.etag == nil {
+                // It must be there (RFC 9110 §15.3.7). A server that leaves it out may well have
+                // ignored If-Range.
+                return ResumeJudgement(.empty(.versionMissing), learned: .mishandlesIfRange)
+            }
+        case .date: break  // here a 206 may leave out what the 200 had (RFC 9110 §15.3.7)
+        case .overlap:
+            if ask.overlap == 0 && match != .same {
+                return ResumeJudgement(.restartFromZero(.nothingToProve))
+            }
+            // Stored, then, is neither tag nor date that came back: the length has to speak.
+            if match == .unknown, ask.overlap < ask.position, answer.length == nil {
+                return unusable(.total)
+            }
+        case .sizeAndTime:
+            if answer.length != pinned.length || match == .unknown {
+                return ResumeJudgement(.restartFromZero(.nothingToProve))
+            }
+        case .nothingHeld, .skipping, .restarting: return unusable(.notAsked)
+        }
+        let plan = BodyPlan(
+            compare: ask.overlap, position: ask.start, end: rangeEnd ?? ask.end ?? answer.length)
+        return ResumeJudgement(.append(plan))
+    }
+
+    /// Where the answer's bytes end in the file.
+    private var rangeEnd: Int64? {
+        guard case .bytes(let range, _) = head.contentRange else { return nil }
+        return range.upperBound
+    }
+
+    /// Compares Content-Range, whatever the framing, with what was asked for and recorded: curl
+    /// compares the start alone, aria2 nothing where the body is chunked.
+    private var rangeProblem: RestartReason.PartialProblem? {
+        let type = head.headers["Content-Type"] ?? ""
+        if type.lowercased().hasPrefix("multipart/byteranges") { return .multipart }
+        guard head.headers.contains("Content-Range") else { return .rangeMissing }
+        guard case .bytes(let range, let total) = head.contentRange else { return .rangeMalformed }
+        if range.lowerBound != ask.start { return .start }
+        // Fewer bytes than asked for are allowed (RFC 9110 §15.3.7); more are not.
+        if let end = ask.end, range.upperBound > end { return .end }
+        if let length = pinned.length, range.upperBound > length { return .end }
+        switch head.headers.contentLength {
+        case .absent: break
+        case .bytes(let length):
+            if !head.headers.hasTransferCoding && length != range.upperBound - range.lowerBound {
+                return .length
+            }
+        case .invalid: if !head.headers.hasTransferCoding { return .length }
+        }
+        // `*` is allowed, and names nothing. Where only the length can prove, it has to be there.
+        if total == nil && pinned.length != nil && ask.proof == .overlap { return .total }
+        return nil
+    }
+
+    private func unusable(_ problem: RestartReason.PartialProblem) -> ResumeJudgement {
+        ResumeJudgement(.restartFromZero(.partialUnusable(problem)))
+    }
+
+    // MARK: 416
+
+    /// Complete only when the server's length is what we hold, under the same validator.
+    private var notSatisfiable: ResumeJudgement {
+        guard case .unsatisfied(let total) = head.contentRange else {
+            return ResumeJudgement(.restartFromZero(.rangeNotSatisfiable(total: nil)))
+        }
+        if let length = pinned.length, length != total {
+            return ResumeJudgement(.restartFromZero(.changed(.length)))
+        }
+        var answer = Validator(head)
+        answer.length = total  // Content-Length is that of the error page
+        answer.digest = nil
+        if case .different(let evidence) = match(answer) {
+            return ResumeJudgement(.restartFromZero(.changed(evidence)))
+        }
+        if ask.position == total, !ask.isExtra, provesSameVersion(answer) {
+            return ResumeJudgement(.alreadyComplete(length: total))
+        }
+        if ask.position < total {
+            // It has the bytes and refuses them.
+            return ResumeJudgement(ask.isExtra ? .dropSegment : .empty(.rangeRefused))
+        }
+        return ResumeJudgement(.restartFromZero(.rangeNotSatisfiable(total: total)))
+    }
+
+    /// With If-Range, another version would have been answered with 200 (RFC 9110 §13.1.5 comes
+    /// before §14.2); without, the tag or date must have come along.
+    private func provesSameVersion(_ answer: Validator) -> Bool {
+        switch match(answer) {
+        case .same: true
+        case .similar, .unknown: ask.isConditional
+        case .different: false
+        }
+    }
+
+    // MARK: Versions
+
+    private func match(_ answer: Validator) -> VersionMatch {
+        let match = pinned.match(answer)
+        // FTP and SFTP have nothing better: equal size and modification time count as proof.
+        guard head.scheme != .http, match == .similar else { return match }
+        return answer.length != nil && answer.length == pinned.length ? .same : .similar
+    }
+}

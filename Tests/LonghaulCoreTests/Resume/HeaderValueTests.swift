@@ -1,0 +1,182 @@
+import LonghaulCore
+import Testing
+
+@Suite struct HeaderValueTests {
+    @Test(arguments: [
+        ("bytes 0-99/200", ContentRange.bytes(0..<100, total: 200)),
+        ("bytes 100-199/200", .bytes(100..<200, total: 200)),
+        ("BYTES 5-5/*", .bytes(5..<6, total: nil)),
+        ("bytes */200", .unsatisfied(total: 200)),
+        ("bytes */0", .unsatisfied(total: 0)),
+        ("bytes 0-9223372036854775806/9223372036854775807", .bytes(0..<Int64.max, total: .max)),
+    ])
+    func contentRange(text: String, range: ContentRange) {
+        #expect(ContentRange(text) == range)
+    }
+
+    @Test(arguments: [
+        "", "bytes", "bytes ", "bytes 0-99", "bytes: 0-99/200", "bytes=0-99/200", "0-99/200",
+        "items 0-99/200", "bytes 99-0/200", "bytes 0-200/200", "bytes 0-99/50", "bytes -99/200",
+        "bytes 0-/200", "bytes +0-99/200", "bytes 0-99/200/300", "bytes  0-99/200",
+        "bytes 0-99/ 200", "bytes 0-99/200 ", "bytes */*", "bytes 0x0-0x9/10",
+        "bytes 0-99,100-199/200",
+        "bytes 0-9223372036854775807/*", "bytes 0-99999999999999999999/*",
+    ])
+    func noContentRange(text: String) {
+        #expect(ContentRange(text) == nil)
+    }
+
+    @Test(arguments: [
+        ([], HeaderFields.Length.absent),
+        (["42"], .bytes(42)),
+        (["42", "42"], .bytes(42)),
+        (["42, 42"], .bytes(42)),
+        ([" 42 "], .bytes(42)),
+        (["42", "43"], .invalid),
+        (["42, 43"], .invalid),
+        (["-1"], .invalid),
+        (["+1"], .invalid),
+        (["1.5"], .invalid),
+        ([""], .invalid),
+        (["99999999999999999999"], .invalid),
+    ])
+    func contentLength(values: [String], length: HeaderFields.Length) {
+        var headers = HeaderFields()
+        for value in values { headers.append(name: "content-LENGTH", value: value) }
+        #expect(headers.contentLength == length)
+    }
+
+    @Test(arguments: [
+        ("\"a\"", true), ("\"\"", true), ("\"a:b/!~\"", true), ("W/\"a\"", false),
+        ("W/\"\"", false),
+    ])
+    func entityTag(text: String, isStrong: Bool) {
+        #expect(EntityTag(text)?.isStrong == isStrong)
+    }
+
+    @Test(arguments: [
+        "", "a", "\"", "\"a", "a\"", "w/\"a\"", "W/a", "\"a\"b\"", "\"a b\"", "\"a\u{7F}\"",
+        "\"ü\"",
+        "\"\u{FFFD}\"", "W/ \"a\"", "'a'",
+    ])
+    func noEntityTag(text: String) {
+        #expect(EntityTag(text) == nil)
+    }
+
+    /// The four pairs of RFC 9110 §8.8.3.2.
+    @Test(arguments: [
+        ("W/\"1\"", "W/\"1\"", false, true),
+        ("W/\"1\"", "W/\"2\"", false, false),
+        ("W/\"1\"", "\"1\"", false, true),
+        ("\"1\"", "\"1\"", true, true),
+    ])
+    func tagComparison(left: String, right: String, strong: Bool, weak: Bool) throws {
+        let (left, right) = (try #require(EntityTag(left)), try #require(EntityTag(right)))
+        #expect(left.matchesStrongly(right) == strong)
+        #expect(left.matchesWeakly(right) == weak)
+    }
+
+    @Test(
+        arguments: [
+            ("120", 120.0), ("0", 0), ("86400", 86_400), ("86401", 86_400),
+            ("99999999999999999999999", 86_400),
+            ("Tue, 14 Nov 2023 22:14:20 GMT", 60),
+            ("Tue, 14 Nov 2023 22:13:00 GMT", 0),
+            ("Tue, 14 Nov 2033 22:13:00 GMT", 86_400),
+            ("-1", nil), ("1.5", nil), ("soon", nil), ("", nil), ("10s", nil),
+        ] as [(String, Double?)])
+    func retryAfter(text: String, seconds: Double?) {
+        var headers = HeaderFields()
+        headers["Retry-After"] = text
+        #expect(headers.retryAfter(now: receivedAt) == seconds)
+    }
+
+    @Test func copiesThatDisagreeSayNothing() {
+        let twice = head(200, "ETag: \"a\"", "ETag: \"b\"", "Retry-After: 1", "Retry-After: 2")
+        #expect(twice.headers.single("etag") == nil)
+        #expect(twice.headers.retryAfter(now: receivedAt) == nil)
+        #expect(head(200, "ETag: \"a\"", "etag: \"a\"").headers.single("ETag") == "\"a\"")
+    }
+
+    @Test func contentCoding() {
+        #expect(head(200).headers.contentCoding == nil)
+        #expect(head(200, "Content-Encoding: identity").headers.contentCoding == nil)
+        #expect(head(200, "Content-Encoding: GZIP").headers.contentCoding == "gzip")
+        #expect(head(200, "Content-Encoding: gzip, br").headers.contentCoding == "gzip, br")
+    }
+}
+
+@Suite struct ContentDispositionTests {
+    @Test(arguments: [
+        ("attachment; filename=\"a b.txt\"", "a b.txt"),
+        ("attachment; filename=a.txt", "a.txt"),
+        ("attachment;filename=a.txt;size=3", "a.txt"),
+        ("attachment; FileName = \"a.txt\"", "a.txt"),
+        ("inline; filename=my file.txt ; x=y", "my file.txt"),
+        ("attachment; filename=\"a\\\"b\\\\c\"", "a\"b\\c"),
+        ("attachment; filename=\"a;b\"; x=y", "a;b"),
+        ("attachment; filename=\"open", "open"),
+        ("attachment; filename=\"€ rates\"; filename*=UTF-8''%e2%82%ac%20rates", "€ rates"),
+        ("attachment; filename*=UTF-8''%e2%82%ac.txt; filename=fallback.txt", "€.txt"),
+        ("attachment; filename*=utf-8'en'a%20b", "a b"),
+        ("attachment; filename*=iso-8859-1''na%EFve", "naïve"),
+        ("attachment; filename*=UTF-8''%FF; filename=plain", "plain"),
+        ("attachment; filename*=KOI8-R''%C1; filename=plain", "plain"),
+        ("attachment; filename*=broken; filename=plain", "plain"),
+        ("attachment; name=x; filename=first; filename=second", "first"),
+        ("attachment; filename=\"../../etc/passwd\"", "../../etc/passwd"),
+        ("attachment; flag; filename=x", "x"),
+    ])
+    func name(value: String, name: String) {
+        #expect(ContentDisposition.fileName(value) == name)
+    }
+
+    @Test(arguments: [
+        "", "attachment", "attachment;", "filename=x", "attachment; xfilename=x", ";;;", "a;=",
+    ])
+    func noName(value: String) {
+        #expect(ContentDisposition.fileName(value) == nil)
+    }
+}
+
+@Suite struct DigestFieldTests {
+    private let hello = "sha-256=:uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek=:"
+    private let helloHex = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"
+
+    @Test func sha256() {
+        #expect(DigestField.checksum(hello) == Checksum(algorithm: .sha256, hex: helloHex))
+        #expect(
+            DigestField.checksum("md5=:AAAA:, " + hello + ";x=1, unixsum=:AA==:")
+                == Checksum(algorithm: .sha256, hex: helloHex))
+    }
+
+    @Test func sha512WhereAlone() {
+        let zeros = "sha-512=:" + String(repeating: "A", count: 86) + "==:"
+        let checksum = Checksum(algorithm: .sha512, hex: String(repeating: "0", count: 128))
+        #expect(DigestField.checksum(zeros) == checksum)
+        #expect(DigestField.checksum(zeros + ", " + hello)?.algorithm == .sha256)
+        #expect(DigestField.stored(checksum) == zeros)
+    }
+
+    @Test(arguments: [
+        "", "sha-256", "sha-256=", "sha-256=::", "sha-256=:AAAA:", "sha-256=uU0n",
+        "SHA-256=:uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek=:", "md5=:AAAAAAAAAAAAAAAAAAAAAA==:",
+        "sha-256=:uU0nuZNNPgilLlLX2n2r*sSE7+N6U4DukIj3rOLvzek=:",
+    ])
+    func none(value: String) {
+        #expect(DigestField.checksum(value) == nil)
+    }
+
+    @Test func storedFormIsRead() {
+        let checksum = Checksum(algorithm: .sha256, hex: helloHex)
+        #expect(DigestField.stored(checksum) == hello)
+        #expect(DigestField.stored(Checksum(algorithm: .md5, hex: "00")) == nil)
+    }
+
+    @Test func contentDigestCountsOnlyForTheWhole() {
+        #expect(Validator(head(200, "Content-Digest: \(hello)")).digest == hello)
+        let part = head(206, "Content-Digest: \(hello)", "Content-Range: bytes 0-1/9")
+        #expect(Validator(part).digest == nil)
+        #expect(Validator(head(206, "Repr-Digest: \(hello)")).digest == hello)
+    }
+}

@@ -1,0 +1,98 @@
+import LonghaulCore
+import Testing
+
+@Suite struct FileNamingTests {
+    @Test(arguments: [
+        ("http://h/dir/file.iso", "file.iso"),
+        ("http://h/dir/file.iso?x=/other", "file.iso"),
+        ("http://h/dir/", "download"),
+        ("http://h", "download"),
+        ("http://h/a%20b.txt", "a b.txt"),
+        ("http://h/%2e%2e%2fetc%2fpasswd", "passwd"),
+        ("http://h/..", "download"),
+        ("http://h/.", "download"),
+        ("http://h/.bashrc", "bashrc"),
+        ("http://h/%2E%2Ehidden", "hidden"),
+        ("http://h/a%00b", "ab"),
+        ("http://h/a%0Ab%1B%5B31m", "ab[31m"),
+        ("http://h/x%E2%80%AEgpj.exe", "xgpj.exe"),
+        ("http://h/na%C3%AFve.txt", "naïve.txt"),
+        ("http://h/%FF%FE.bin", "__.bin"),
+        ("http://h/100%.txt", "100%.txt"),
+        ("http://h/%20%20", "download"),
+        ("http://h/a%5Cb.txt", "b.txt"),
+        ("http://h/CON", "CON"),
+        ("ftp://h/d/file;type=i", "file"),
+        ("http://h/file;type=i", "file;type=i"),
+    ])
+    func fromURL(url: String, name: String) throws {
+        #expect(FileNaming.name(from: try URLParts(url)) == name)
+    }
+
+    @Test(arguments: [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\me\\x.doc", "x.doc"),
+        ("  . .. name ", "name"),
+        ("a\u{202E}b\u{2066}c\u{200B}d\u{FEFF}", "abcd"),
+        ("tab\there", "tabhere"),
+        ("…", "…"),
+    ])
+    func sanitised(name: String, safe: String) {
+        #expect(FileNaming.sanitised(name) == safe)
+    }
+
+    @Test(arguments: ["", ".", "..", "...", "/", "a/", "\u{0}", "\u{202E}", "   ", "./."])
+    func nothingLeft(name: String) {
+        #expect(FileNaming.sanitised(name) == nil)
+    }
+
+    @Test(arguments: [
+        ("a.txt", 1, "a (1).txt"),
+        ("a", 12, "a (12)"),
+        ("a.tar.gz", 2, "a (2).tar.gz"),
+        (".tar.gz", 1, ".tar (1).gz"),
+        ("a.b.c", 1, "a.b (1).c"),
+        (".hidden", 1, ".hidden (1)"),
+    ])
+    func numbered(name: String, number: Int, result: String) {
+        #expect(FileNaming.numbered(name, number) == result)
+    }
+
+    @Test func partName() {
+        #expect(FileNaming.partName(for: "a.iso", id: 17) == ".a.iso.17.longhaul-part")
+        #expect(FileNaming.badName(for: "a.iso") == "a.iso.longhaul-bad")
+    }
+
+    /// Whatever comes in: what comes out is one component, fits with every decoration, and hides
+    /// nothing.
+    @Test(arguments: 0..<20) func anyName(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let pieces = [
+            "a", "/", "\\", ".", "..", " ", "\u{0}", "\u{1B}", "\u{202E}", "\u{7F}", "\u{85}", "ü",
+            "👩‍👩‍👧", "e\u{301}", "\u{FFFD}", "-", "~", String(repeating: "n", count: 130), ".tar.gz",
+        ]
+        for _ in 0..<500 {
+            let count = Int.random(in: 0...12, using: &random)
+            let text = (0..<count).map { _ in pieces.randomElement(using: &random)! }.joined()
+            guard let name = FileNaming.sanitised(text) else { continue }
+            let context: Comment = "seed \(seed): \(text.debugDescription)"
+            #expect(!name.isEmpty && !name.hasPrefix(".") && !name.contains("/"), context)
+            #expect(!name.contains("\\") && name.utf8.count <= 220, context)
+            #expect(TerminalText.shown(name) == name, context)
+            #expect(FileNaming.sanitised(name) == name, context)
+            #expect(FileNaming.partName(for: name, id: .max).utf8.count <= 255, context)
+            #expect(FileNaming.numbered(name, 99_999).utf8.count <= 255, context)
+        }
+    }
+
+    @Test func longNamesKeepTheirExtension() throws {
+        let long = String(repeating: "ü", count: 200) + ".tar.gz"
+        let name = try #require(FileNaming.sanitised(long))
+        #expect(name.hasSuffix("ü.tar.gz"))
+        #expect(name.utf8.count == 219)
+        let whole = String(repeating: "x", count: 255)
+        let part = FileNaming.partName(for: whole, id: 1)
+        #expect(part.utf8.count == 255)
+        #expect(part.hasSuffix("x.1.longhaul-part"))
+    }
+}
