@@ -77,10 +77,13 @@ let package = Package(
         module(
             "LonghaulTestSupport",
             [
-                "LonghaulCore",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ], path: "Tests/LonghaulTestSupport"),
+        .executableTarget(
+            name: "LonghaulTestServer", dependencies: ["LonghaulTestSupport"],
+            path: "Tests/LonghaulTestServer", swiftSettings: settings),
         tests("LonghaulCoreTests", ["LonghaulCore"]),
         tests("LonghaulStoreTests", ["LonghaulCore", "LonghaulStore", "LonghaulTestSupport"]),
         tests("LonghaulSystemTests", ["LonghaulCore", "LonghaulSystem", "LonghaulTestSupport"]),

@@ -1,1 +1,381 @@
-#include "clonghaul.h"
+#define _GNU_SOURCE
+#include "curl_shim.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// MARK: setopt and getinfo
+
+CURLcode lh_easy_setopt_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode lh_easy_setopt_off_t(CURL *easy, CURLoption option, int64_t value) {
+    return curl_easy_setopt(easy, option, (curl_off_t)value);
+}
+
+CURLcode lh_easy_setopt_string(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode lh_easy_setopt_ptr(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode lh_easy_setopt_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLMcode lh_multi_setopt_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+long lh_easy_getinfo_long(CURL *easy, CURLINFO info) {
+    long value = 0;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+int64_t lh_easy_getinfo_off_t(CURL *easy, CURLINFO info) {
+    curl_off_t value = -1;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? (int64_t)value : -1;
+}
+
+const char *lh_easy_getinfo_string(CURL *easy, CURLINFO info) {
+    char *value = NULL;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
+}
+
+void *lh_easy_getinfo_private(CURL *easy) {
+    void *value = NULL;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);
+    return value;
+}
+
+curl_socket_t lh_easy_getinfo_socket(CURL *easy) {
+    curl_socket_t value = CURL_SOCKET_BAD;
+    curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &value);
+    return value;
+}
+
+const curl_version_info_data *lh_version_info(void) {
+    return curl_version_info(CURLVERSION_NOW);
+}
+
+const long lh_auth_basic = (long)CURLAUTH_BASIC;
+
+void lh_name_thread(const char *name) {
+    pthread_setname_np(pthread_self(), name);
+}
+
+CURL *lh_multi_next_done(CURLM *multi, CURLcode *code) {
+    int left = 0;
+    CURLMsg *message;
+    while ((message = curl_multi_info_read(multi, &left)) != NULL) {
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        *code = message->data.result;
+        return message->easy_handle;
+    }
+    return NULL;
+}
+
+// MARK: rate
+
+static const int64_t second = 1000000000;
+
+// A tenth of a second's bytes: over any two seconds at most 5 % more than the rate passes.
+static int64_t bucket_capacity(const lh_bucket *bucket) {
+    int64_t capacity = bucket->rate / 10;
+    return capacity > 0 ? capacity : 1;
+}
+
+void lh_bucket_set(lh_bucket *bucket, int64_t rate, int64_t now) {
+    bucket->rate = rate;
+    bucket->tokens = 0;
+    bucket->filled_at = now;
+    bucket->remainder = 0;
+}
+
+void lh_bucket_fill(lh_bucket *bucket, int64_t now) {
+    if (bucket->rate <= 0 || now <= bucket->filled_at)
+        return;
+    int64_t elapsed = now - bucket->filled_at;
+    bucket->filled_at = now;
+    int64_t capacity = bucket_capacity(bucket);
+    double earned =
+        (double)bucket->rate * ((double)elapsed / (double)second) + bucket->remainder;
+    if (earned >= (double)(capacity - bucket->tokens)) {
+        bucket->tokens = capacity;
+        bucket->remainder = 0;
+        return;
+    }
+    int64_t whole = (int64_t)earned;
+    bucket->tokens += whole;
+    bucket->remainder = earned - (double)whole;
+}
+
+int64_t lh_bucket_quantum(const lh_bucket *bucket) {
+    int64_t quantum = bucket->rate / 50;
+    return quantum > 0 ? quantum : 1;
+}
+
+int64_t lh_bucket_wait(const lh_bucket *bucket) {
+    int64_t missing = lh_bucket_quantum(bucket) - bucket->tokens;
+    if (bucket->rate <= 0 || missing <= 0)
+        return 0;
+    double wait = ((double)missing - bucket->remainder) / (double)bucket->rate * (double)second;
+    return (int64_t)wait + 1;
+}
+
+static size_t bucket_allows(const lh_bucket *bucket, size_t wanted) {
+    if (bucket->rate <= 0)
+        return wanted;
+    if (bucket->tokens <= 0)
+        return 0;
+    return (uint64_t)bucket->tokens < wanted ? (size_t)bucket->tokens : wanted;
+}
+
+static void bucket_take(lh_bucket *bucket, size_t taken) {
+    if (bucket->rate > 0)
+        bucket->tokens -= (int64_t)taken;
+}
+
+// MARK: head
+
+void lh_flow_reset(lh_flow *flow) {
+    char *head = flow->head;
+    size_t capacity = flow->head_capacity;
+    memset(flow, 0, sizeof *flow);
+    flow->head = head;
+    flow->head_capacity = capacity;
+    flow->fd = -1;
+    flow->end = -1;
+    flow->stop_at = -1;
+}
+
+void lh_flow_free_head(lh_flow *flow) {
+    free(flow->head);
+    flow->head = NULL;
+    flow->head_capacity = 0;
+    flow->head_length = 0;
+}
+
+void lh_flow_attach(lh_flow *flow, CURL *easy) {
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, lh_flow_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, flow);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, lh_flow_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, flow);
+}
+
+static int head_append(lh_flow *flow, const char *data, size_t length) {
+    size_t needed = flow->head_length + length;
+    if (needed > flow->head_limit) {
+        flow->outcome = LH_FLOW_HEAD_TOO_LARGE;
+        return 0;
+    }
+    if (needed > flow->head_capacity) {
+        size_t capacity = flow->head_capacity ? flow->head_capacity : 1024;
+        while (capacity < needed)
+            capacity *= 2;
+        char *grown = realloc(flow->head, capacity);
+        if (!grown)
+            return 0;
+        flow->head = grown;
+        flow->head_capacity = capacity;
+    }
+    memcpy(flow->head + flow->head_length, data, length);
+    flow->head_length = needed;
+    return 1;
+}
+
+// "HTTP/1.1 206 …" and "HTTP/2 206 ": the number after the first space.
+static int status_of(const char *line, size_t length) {
+    const char *space = memchr(line, ' ', length);
+    if (!space || line + length - space < 4)
+        return 0;
+    int status = 0;
+    for (int i = 1; i <= 3; i++) {
+        if (space[i] < '0' || space[i] > '9')
+            return 0;
+        status = status * 10 + (space[i] - '0');
+    }
+    return status;
+}
+
+// libcurl hands over one whole line per call: those of interim answers and of authentication rounds
+// too, each beginning with a status line, and trailer fields after a chunked body. FTP's reply lines
+// come here as well; they begin with digits and are dropped.
+size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
+    lh_flow *flow = opaque;
+    size_t length = size * count;
+    if (flow->state != LH_FLOW_UNJUDGED)
+        return length;
+    if (length >= 5 && memcmp(data, "HTTP/", 5) == 0) {
+        flow->head_length = 0;
+        flow->head_complete = 0;
+        flow->head_status = status_of(data, length);
+        flow->touched = flow->turn->now;
+    } else if (flow->head_complete || flow->head_length == 0) {
+        return length;
+    }
+    if (!head_append(flow, data, length))
+        return 0;
+    if (length <= 2 && data[length - 1] == '\n' && (length == 1 || data[0] == '\r')) {
+        flow->head_complete = flow->head_status >= 200;
+        flow->touched = flow->turn->now;
+    }
+    return length;
+}
+
+// MARK: body
+
+// Both cells are read by other threads while this one writes: whole words, in no particular order.
+static void cell_add(uint64_t *cell, int word, uint64_t amount) {
+    if (cell)
+        __atomic_store_n(&cell[word], cell[word] + amount, __ATOMIC_RELAXED);
+}
+
+enum { cell_written = 3, cell_received = 4 };
+
+static int compare_all(lh_flow *flow, const char *data, size_t length) {
+    char held[4096];
+    while (length > 0) {
+        size_t wanted = length < sizeof held ? length : sizeof held;
+        ssize_t got = pread(flow->fd, held, wanted, flow->position);
+        if (got < 0) {
+            if (errno == EINTR)
+                continue;
+            flow->disk_errno = errno;
+            flow->outcome = LH_FLOW_DISK;
+            return 0;
+        }
+        if (got == 0 || memcmp(held, data, (size_t)got) != 0) {
+            flow->outcome = LH_FLOW_OVERLAP_DIFFERS;
+            return 0;
+        }
+        data += got;
+        length -= (size_t)got;
+        flow->position += got;
+        flow->compare -= got;
+    }
+    return 1;
+}
+
+static int write_all(lh_flow *flow, const char *data, size_t length) {
+    while (length > 0) {
+        ssize_t put = pwrite(flow->fd, data, length, flow->position);
+        if (put < 0) {
+            if (errno == EINTR)
+                continue;
+            flow->disk_errno = errno;
+            flow->outcome = LH_FLOW_DISK;
+            return 0;
+        }
+        if (put == 0) {
+            flow->disk_errno = EIO;
+            flow->outcome = LH_FLOW_DISK;
+            return 0;
+        }
+        data += put;
+        length -= (size_t)put;
+        flow->position += put;
+        flow->written += put;
+        if (flow->segment_cell)
+            __atomic_store_n(
+                &flow->segment_cell[cell_written], (uint64_t)flow->position, __ATOMIC_RELAXED);
+    }
+    if (flow->notice_every > 0 && flow->written >= flow->notice_at) {
+        flow->notice_at = flow->written + flow->notice_every;
+        flow->noticed = 1;
+        flow->turn->notices++;
+    }
+    return 1;
+}
+
+static size_t least(size_t length, int64_t bound) {
+    return bound < (int64_t)length ? (size_t)bound : length;
+}
+
+// Skips, compares, writes. 0 = the request is over; `outcome` says why.
+static int take(lh_flow *flow, const char *data, size_t length) {
+    flow->received += (int64_t)length;
+    cell_add(flow->segment_cell, cell_received, length);
+    cell_add(flow->fetch_cell, cell_received, length);
+
+    if (flow->skip > 0) {
+        size_t part = least(length, flow->skip);
+        flow->skip -= (int64_t)part;
+        data += part;
+        length -= part;
+    }
+    if (flow->compare > 0 && length > 0) {
+        size_t part = least(length, flow->compare);
+        if (!compare_all(flow, data, part))
+            return 0;
+        data += part;
+        length -= part;
+    }
+    if (length == 0)
+        return 1;
+    int64_t bound = flow->end;
+    int over = LH_FLOW_TOO_LONG;
+    if (flow->stop_at >= 0 && (bound < 0 || flow->stop_at <= bound)) {
+        bound = flow->stop_at;
+        over = LH_FLOW_REACHED_STOP;
+    }
+    int64_t room = bound < 0 ? INT64_MAX : bound - flow->position;
+    size_t part = room > 0 ? least(length, room) : 0;
+    if (!write_all(flow, data, part))
+        return 0;
+    if (part < length) {
+        flow->outcome = over;
+        return 0;
+    }
+    return 1;
+}
+
+// libcurl calls with at most CURL_MAX_WRITE_SIZE bytes, whatever its buffer size. After
+// CURL_WRITEFUNC_PAUSE it keeps the piece and hands the same bytes over again from the same start.
+size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
+    lh_flow *flow = opaque;
+    size_t length = size * count;
+    if (length == 0)
+        return 0;
+    // A pause that is lifted outside of curl_multi_perform loses the error: never go on after one.
+    if (flow->outcome != LH_FLOW_FINE)
+        return CURL_WRITEFUNC_ERROR;
+    flow->touched = flow->turn->now;
+    if (flow->state == LH_FLOW_UNJUDGED) {
+        flow->first_chunk = length;
+        flow->judge(flow->owner);
+    }
+    switch ((enum lh_flow_state)flow->state) {
+    case LH_FLOW_OPEN:
+        break;
+    case LH_FLOW_HELD:
+        return CURL_WRITEFUNC_PAUSE;
+    case LH_FLOW_DISCARD:
+        if (flow->outcome == LH_FLOW_FINE)
+            return length;
+        return CURL_WRITEFUNC_ERROR;
+    case LH_FLOW_UNJUDGED:
+        return CURL_WRITEFUNC_ERROR;
+    }
+    size_t done = flow->swallowed;
+    flow->swallowed = 0;
+    size_t rest = length - done;
+    size_t allowed = bucket_allows(&flow->turn->total, bucket_allows(&flow->bucket, rest));
+    if (allowed > 0 && !take(flow, data + done, allowed))
+        return CURL_WRITEFUNC_ERROR;
+    bucket_take(&flow->bucket, allowed);
+    bucket_take(&flow->turn->total, allowed);
+    if (allowed < rest) {
+        flow->swallowed = done + allowed;
+        flow->rate_paused = 1;
+        return CURL_WRITEFUNC_PAUSE;
+    }
+    return length;
+}

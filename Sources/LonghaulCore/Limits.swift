@@ -18,6 +18,9 @@ package enum Limits {
     /// …or after so much time with new bytes, whichever comes first.
     package static let checkpointSeconds: Double = 2
 
+    /// How often a fetch on the wire is looked at when it says nothing of itself.
+    package static let tickSeconds: Double = 0.5
+
     // Resume.
     /// How far before the missing bytes a plain Range starts, to compare what comes with what is
     /// held.
@@ -52,6 +55,9 @@ package enum Limits {
     package static let retryAfterMaximumSeconds: Double = 86_400
     /// Failures in a row that cool an origin down for all its transfers.
     package static let originFailures = 3
+
+    /// How often a transfer that found the disk full looks again.
+    package static let storageCheckSeconds: Double = 30
 
     // Names.
     /// NAME_MAX of every Linux file system in use.

@@ -1,4 +1,5 @@
 #ifndef CLONGHAUL_H
 #define CLONGHAUL_H
-#include <curl/curl.h>
+#include "curl_shim.h"
+#include "linux_shim.h"
 #endif

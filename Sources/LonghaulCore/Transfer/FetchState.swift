@@ -24,6 +24,8 @@ package struct FetchState: Hashable, Sendable {
     package var emptyAnswers: Int = 0
     /// Index into url + mirrors of the source in use.
     package var source: Int = 0
+    /// The request's URL when the validator was pinned: another one must prove its identity by length and overlap.
+    package var askedURL: String?
     /// The URL that answered last, after redirects.
     package var effectiveURL: String?
     /// Name proposed by the server, sanitised; used when the request allows it.

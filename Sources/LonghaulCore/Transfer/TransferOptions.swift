@@ -27,6 +27,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var stallTimeout: Double = 60
     /// The name may come from the server's `Content-Disposition`.
     public var remoteName: Bool = false
+    /// A full disk fails the transfer instead of letting it wait for space: somebody is watching.
+    public var failOnFullDisk: Bool = false
     /// The caller's own JSON, kept and shown as it is.
     public var metadata: String?
 

@@ -1,0 +1,63 @@
+#ifndef LONGHAUL_LINUX_SHIM_H
+#define LONGHAUL_LINUX_SHIM_H
+// Linux calls that Swift's Glibc module does not show (variadic functions, GNU extensions, macros).
+// Every function answers with its result, or with -errno: errno itself does not survive the way
+// from C to Swift reliably.
+#include <stddef.h>
+#include <stdint.h>
+
+// openat2(2); 64-bit flags as there. -ENOSYS before Linux 5.6 and in some seccomp sandboxes.
+int lh_openat2(int directory, const char *name, uint64_t flags, uint64_t mode, uint64_t resolve);
+int lh_openat(int directory, const char *name, int flags, unsigned mode);
+extern const uint64_t lh_resolve_no_symlinks;
+// openat(2) of a directory, close-on-exec; O_PATH if `path_only`.
+int lh_open_directory(const char *path, int path_only);
+
+// renameat2(2) with RENAME_NOREPLACE.
+int lh_rename_noreplace(int from_dir, const char *from, int to_dir, const char *to);
+// fallocate(2) with FALLOC_FL_KEEP_SIZE, retried when interrupted.
+int lh_preallocate(int descriptor, int64_t length);
+int lh_syncfs(int descriptor);
+// sync_file_range(2) with SYNC_FILE_RANGE_WRITE: starts writing, waits for nothing.
+int lh_start_writeback(int descriptor, int64_t offset, int64_t length);
+// f_type of statfs(2), the file system's magic number.
+int64_t lh_filesystem_magic(const char *path);
+
+// Open file description locks over the whole file. Taking answers 0 or -EAGAIN when another holds
+// it; probing answers 1 when an exclusive lock could not be had, else 0, and takes nothing.
+int lh_ofd_try_lock(int descriptor);
+int lh_ofd_is_locked(int descriptor);
+void lh_ofd_unlock(int descriptor);
+
+int lh_eventfd(void);
+// Adds one to the eventfd; never blocks. Safe in a signal handler.
+void lh_eventfd_raise(int descriptor);
+// Takes what was added; 0 if nothing.
+uint64_t lh_eventfd_take(int descriptor);
+
+int64_t lh_clock_boottime(void);
+int64_t lh_clock_realtime_milliseconds(void);
+int lh_random(void *bytes, size_t count);
+
+// Names the calling thread; the kernel keeps 15 bytes.
+void lh_name_thread(const char *name);
+// The process's variables, ended by a null; null itself after clearenv(3).
+char **lh_environment(void);
+
+// Words of shared memory at an address: stores release, loads acquire.
+void lh_word_store(uintptr_t address, uint64_t value);
+uint64_t lh_word_load(uintptr_t address);
+
+// While caught, the signal only writes its number, a byte, to `descriptor` (a non-blocking pipe).
+// 1 when the signal was ignored and is left so (nohup, `&` in a script).
+int lh_signal_catch(int signal, int descriptor);
+// Back to what was there before the first catch.
+int lh_signal_restore(int signal);
+int lh_signal_ignore(int signal);
+int lh_pipe(int ends[2]);
+
+// posix_spawn(3) of a process of its own session: standard input from /dev/null, output and errors
+// to `log` (-1 = /dev/null), no other descriptor, working directory `/`, default signals. The pid.
+int lh_spawn_detached(
+    const char *path, char *const arguments[], char *const environment[], int log);
+#endif

@@ -1,0 +1,244 @@
+#define _GNU_SOURCE
+#include "linux_shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+const uint64_t lh_resolve_no_symlinks = RESOLVE_NO_SYMLINKS;
+
+static int answer(int result) { return result < 0 ? -errno : result; }
+
+// MARK: Files
+
+int lh_openat2(int directory, const char *name, uint64_t flags, uint64_t mode, uint64_t resolve) {
+    struct open_how how = {.flags = flags, .mode = mode, .resolve = resolve};
+    long result;
+    do {
+        result = syscall(SYS_openat2, directory, name, &how, sizeof how);
+    } while (result < 0 && errno == EINTR);
+    return answer((int)result);
+}
+
+int lh_openat(int directory, const char *name, int flags, unsigned mode) {
+    int result;
+    do {
+        result = openat(directory, name, flags, (mode_t)mode);
+    } while (result < 0 && errno == EINTR);
+    return answer(result);
+}
+
+int lh_open_directory(const char *path, int path_only) {
+    int flags = O_DIRECTORY | O_CLOEXEC | (path_only ? O_PATH : O_RDONLY);
+    return lh_openat(AT_FDCWD, path, flags, 0);
+}
+
+int lh_rename_noreplace(int from_dir, const char *from, int to_dir, const char *to) {
+    return answer(renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE));
+}
+
+int lh_preallocate(int descriptor, int64_t length) {
+    int result;
+    do {
+        result = fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, length);
+    } while (result < 0 && errno == EINTR);
+    return answer(result);
+}
+
+int lh_syncfs(int descriptor) { return answer(syncfs(descriptor)); }
+
+int lh_start_writeback(int descriptor, int64_t offset, int64_t length) {
+    return answer(sync_file_range(descriptor, offset, length, SYNC_FILE_RANGE_WRITE));
+}
+
+int64_t lh_filesystem_magic(const char *path) {
+    struct statfs facts;
+    if (statfs(path, &facts) < 0) return -(int64_t)errno;
+    return (int64_t)(uint32_t)facts.f_type;
+}
+
+// MARK: Locks
+
+// l_pid must be 0 for open file description locks (fcntl(2)).
+static struct flock whole_file(void) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
+    return lock;
+}
+
+int lh_ofd_try_lock(int descriptor) {
+    struct flock lock = whole_file();
+    int result = answer(fcntl(descriptor, F_OFD_SETLK, &lock));
+    return result == -EACCES ? -EAGAIN : result;
+}
+
+int lh_ofd_is_locked(int descriptor) {
+    struct flock lock = whole_file();
+    if (fcntl(descriptor, F_OFD_GETLK, &lock) < 0) return -errno;
+    return lock.l_type != F_UNLCK;
+}
+
+void lh_ofd_unlock(int descriptor) {
+    struct flock lock = whole_file();
+    lock.l_type = F_UNLCK;
+    fcntl(descriptor, F_OFD_SETLK, &lock);
+}
+
+// MARK: Events
+
+int lh_eventfd(void) { return answer(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+
+void lh_eventfd_raise(int descriptor) {
+    uint64_t one = 1;
+    // EAGAIN means that 2^64-2 raises are pending, which is raised enough.
+    while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) {}
+}
+
+uint64_t lh_eventfd_take(int descriptor) {
+    uint64_t count = 0;
+    while (read(descriptor, &count, sizeof count) < 0) {
+        if (errno != EINTR) return 0;
+    }
+    return count;
+}
+
+// MARK: Clock, randomness, shared words
+
+int64_t lh_clock_boottime(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t lh_clock_realtime_milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int lh_random(void *bytes, size_t count) {
+    char *next = bytes;
+    while (count > 0) {
+        ssize_t got = getrandom(next, count, 0);
+        if (got < 0) {
+            if (errno == EINTR) continue;
+            return -errno;
+        }
+        next += got;
+        count -= (size_t)got;
+    }
+    return 0;
+}
+
+void lh_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+char **lh_environment(void) { return environ; }
+
+void lh_word_store(uintptr_t address, uint64_t value) {
+    __atomic_store_n((uint64_t *)address, value, __ATOMIC_RELEASE);
+}
+
+uint64_t lh_word_load(uintptr_t address) {
+    return __atomic_load_n((uint64_t *)address, __ATOMIC_ACQUIRE);
+}
+
+// MARK: Signals
+
+static int caught_descriptor[NSIG];
+static struct sigaction before[NSIG];
+static char is_caught[NSIG];
+
+static void on_signal(int signal) {
+    int saved = errno;
+    unsigned char byte = (unsigned char)signal;
+    // A full pipe holds signals that nobody has taken yet; one more of them says nothing new.
+    int descriptor = __atomic_load_n(&caught_descriptor[signal], __ATOMIC_ACQUIRE);
+    ssize_t ignored = write(descriptor, &byte, 1);
+    (void)ignored;
+    errno = saved;
+}
+
+int lh_signal_catch(int signal, int descriptor) {
+    if (signal <= 0 || signal >= NSIG) return -EINVAL;
+    if (is_caught[signal]) return -EBUSY;
+    struct sigaction action;
+    if (sigaction(signal, NULL, &action) < 0) return -errno;
+    if (!(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_IGN) return 1;
+    before[signal] = action;
+    __atomic_store_n(&caught_descriptor[signal], descriptor, __ATOMIC_RELEASE);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    if (sigaction(signal, &action, NULL) < 0) return -errno;
+    is_caught[signal] = 1;
+    return 0;
+}
+
+int lh_signal_restore(int signal) {
+    if (signal <= 0 || signal >= NSIG) return -EINVAL;
+    if (!is_caught[signal]) return 0;
+    is_caught[signal] = 0;
+    return answer(sigaction(signal, &before[signal], NULL));
+}
+
+int lh_signal_ignore(int signal) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = SIG_IGN;
+    return answer(sigaction(signal, &action, NULL));
+}
+
+int lh_pipe(int ends[2]) { return answer(pipe2(ends, O_CLOEXEC | O_NONBLOCK)); }
+
+// MARK: Processes
+
+int lh_spawn_detached(
+    const char *path, char *const arguments[], char *const environment[], int log) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int failure = posix_spawn_file_actions_init(&actions);
+    if (failure) return -failure;
+    failure = posix_spawnattr_init(&attributes);
+    if (failure) {
+        posix_spawn_file_actions_destroy(&actions);
+        return -failure;
+    }
+    // The log comes first: in a process started with a closed standard stream, its
+    // descriptor may be 0, which /dev/null takes over.
+    for (int stream = 2; stream >= 1 && !failure; stream--) {
+        failure = log < 0
+            ? posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0)
+            : posix_spawn_file_actions_adddup2(&actions, log, stream);
+    }
+    if (!failure)
+        failure = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (!failure) failure = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    if (!failure) failure = posix_spawn_file_actions_addchdir_np(&actions, "/");
+
+    // What this process ignores or blocks is not the child's: an ignored SIGPIPE would be
+    // inherited.
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    if (!failure) failure = posix_spawnattr_setsigdefault(&attributes, &all);
+    if (!failure) failure = posix_spawnattr_setsigmask(&attributes, &none);
+    if (!failure)
+        failure = posix_spawnattr_setflags(
+            &attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    pid_t pid = -1;
+    if (!failure) failure = posix_spawn(&pid, path, &actions, &attributes, arguments, environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return failure ? -failure : (int)pid;
+}

@@ -1,0 +1,52 @@
+/// What can happen to a fetch. Every event names the fetch by being handed to its machine; those of one request carry its
+/// key, and what an earlier attempt reports late is dropped.
+package enum FetchEvent: Sendable {
+    /// The part file is open. `created` = it is a new, empty file.
+    case prepared(FileIdentity, path: String, created: Bool)
+    case prepareFailed(LocalFault)
+    /// Space for the announced length was set aside.
+    case reserved
+    case reserveFailed(LocalFault)
+    /// The part file is empty again and its cells carry the new generation.
+    case truncated
+    case truncateFailed(LocalFault)
+    case head(SegmentKey, ResponseHead)
+    case progress
+    case ended(SegmentKey, SegmentEnd)
+    /// What had been written when sync number `token` was asked for is durable.
+    case synced(token: Int64)
+    case syncFailed(token: Int64, LocalFault)
+    case verified
+    /// The digest is not the expected one; the file is now at `keptAt`.
+    case mismatched(Checksum, actual: String, keptAt: String)
+    case verifyFailed(LocalFault)
+    case secured
+    case secureFailed(LocalFault)
+    case published(path: String)
+    case publishFailed(LocalFault)
+    /// Instead of a part file, the file itself was found under its name: published, and then not recorded.
+    case foundPublished(path: String)
+    /// Leave the wire, checkpointed.
+    case leave(FetchDeparture)
+    case tick
+}
+
+/// Why a fetch is asked to leave the wire.
+package enum FetchDeparture: Hashable, Sendable {
+    /// Want became pause, or the request was changed: back to the queue.
+    case requeue
+    case cancel(keepingBytes: Bool)
+    /// The deadline has passed.
+    case expire
+}
+
+/// A failure of this machine: its disk, its permissions.
+package struct LocalFault: Hashable, Sendable {
+    package var code: LonghaulError.Code
+    package var message: String
+
+    package init(code: LonghaulError.Code, message: String) {
+        self.code = code
+        self.message = message
+    }
+}

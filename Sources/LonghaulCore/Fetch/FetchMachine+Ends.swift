@@ -1,0 +1,191 @@
+/// What becomes of the fetch when a request has left the wire.
+extension FetchMachine {
+    mutating func ended(
+        _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
+        let segment = segments.remove(at: index)
+        if segment.isWriting, end.writtenThrough > segment.start {
+            have.insert(segment.start..<end.writtenThrough)
+            gained += end.writtenThrough - segment.start
+            state.emptyAnswers = 0
+        }
+        if held?.key == key { held = nil }
+        let failure = failure(of: segment, end)
+        step.writes.append(.attempt(transfer, outcome(of: segment, end, failure, context)))
+        switch stage {
+        case .settling: quiet(context, &step)
+        case .moving: next(after: segment, end, failure, context, &step)
+        case .preparing, .verifying, .securing, .publishing, .left: break
+        }
+    }
+
+    /// The failure that the request ended with, classified; `nil` if it did what it was sent for.
+    private func failure(of segment: ActiveSegment, _ end: SegmentEnd) -> Failure? {
+        if case .fail(let failure)? = segment.decision { return failure }
+        if let wire = end.failure {
+            if wire == .bodyTooLong, state.bytesTotal == nil, request.options.maxSize != nil {
+                let text = "the body is longer than --max-size allows; raise it with set --max-size"
+                return Failure(.permanent, LonghaulError(.tooLarge, text))
+            }
+            return FailureTable.classify(wire)
+        }
+        // An answer that is allowed to end early ends with its plan; the rest is asked for again.
+        guard segment.isWriting, let promised = segment.end ?? state.bytesTotal,
+            end.writtenThrough < promised
+        else { return nil }
+        return Failure(
+            .transient,
+            LonghaulError(.network, "the server sent fewer bytes than it had promised"),
+            blamesOrigin: true)
+    }
+
+    private mutating func next(
+        after segment: ActiveSegment, _ end: SegmentEnd, _ failure: Failure?,
+        _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        if segment.isWriting, state.bytesTotal == nil, end.failure == nil {
+            // The framing ended as it should, and nothing else promised a length.
+            state.bytesTotal = end.writtenThrough
+        }
+        if isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
+            wholeOnWire(context, &step)
+        } else if let failure {
+            failed(failure, segment, context, &step)
+        } else if !segments.isEmpty {
+            split(context, &step)
+        } else if segment.isParallel || segment.isWriting || fromZero != nil {
+            // Another gap, or all of it.
+            askNext(context, &step)
+        } else {
+            broughtNothing(segment, context, &step)
+        }
+    }
+
+    private mutating func wholeOnWire(_ context: FetchContext, _ step: inout FetchStep) {
+        if segments.isEmpty {
+            noteThroughput(context, &step)
+            finish(&step)
+        } else {
+            step.effects.append(.stop(segments.map(\.key)))
+        }
+    }
+
+    /// The origin's throughput, for planning, from transfers long enough to tell.
+    private func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
+        guard let startedMoving else { return }
+        let seconds = context.now.monotonic - startedMoving
+        let bytes = state.bytesFetched - receivedAtStart
+        let rate = seconds > 1 && bytes > 1 << 20 ? Double(bytes) / seconds : nil
+        let isNews =
+            rate != nil || context.origin.failures > 0 || context.origin.coolDownUntil != nil
+            || (lastHTTPVersion >= 20) != context.origin.speaksHTTP2
+        guard isNews else { return }
+        step.writes.append(
+            .originWorked(
+                origin: context.origin.origin, bytesPerSecond: rate, http2: lastHTTPVersion >= 20))
+    }
+
+    private mutating func failed(
+        _ failure: Failure, _ segment: ActiveSegment, _ context: FetchContext,
+        _ step: inout FetchStep
+    ) {
+        switch failure.kind {
+        case .restartFromZero:
+            // Once; if a start from zero ends so too, it is a failure like any other.
+            if case .restarting = segment.ask.proof {
+                leave(.retry(failure), context, &step)
+            } else if segment.ask.proof == .nothingHeld, have.isEmpty {
+                leave(.retry(failure), context, &step)
+            } else {
+                fromZero = failure.restart ?? .noBytes
+                stopOthersOrAsk(context, &step)
+            }
+        case .transient:
+            if segments.isEmpty {
+                leave(.retry(failure), context, &step)
+            } else {
+                // The others go on; fewer connections from here.
+                rangesRefused = true
+            }
+        case .waitForStorage, .localFault:
+            let fault = LocalFault(code: failure.error.code, message: failure.error.message)
+            leave(local(fault, context), context, &step)
+        case .needsInput, .permanent:
+            // Each source gets its chance before the transfer fails.
+            if state.fruitlessAttempts + 1 < sources.count {
+                var failure = failure
+                failure.kind = .transient
+                leave(.retry(failure), context, &step)
+            } else {
+                leave(.fail(failure.error), context, &step)
+            }
+        }
+    }
+
+    private mutating func stopOthersOrAsk(_ context: FetchContext, _ step: inout FetchStep) {
+        if segments.isEmpty {
+            askNext(context, &step)
+        } else {
+            step.effects.append(.stop(segments.map(\.key)))
+        }
+    }
+
+    /// An answer without use: complete, unusable, or empty.
+    private mutating func broughtNothing(
+        _ segment: ActiveSegment, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        let wasFromZero = !segment.ask.sendsRange
+        switch segment.decision {
+        case .alreadyComplete(let length)?:
+            state.bytesTotal = length
+            if isWhole {
+                finish(&step)
+            } else {
+                leave(.retry(unusable("it calls an incomplete file complete")), context, &step)
+            }
+        case .restartFromZero(let reason)?:
+            if wasFromZero {
+                leave(.retry(unusable(reason.description)), context, &step)
+            } else {
+                fromZero = reason
+                askNext(context, &step)
+            }
+        case .empty?, .redirect?, .fresh?, .append?, .skip?, .restart?, .fail?, .dropSegment?,
+            nil:
+            state.emptyAnswers += 1
+            if state.emptyAnswers == Limits.emptyAnswersBeforeZero, !wasFromZero {
+                fromZero = .noBytes
+                askNext(context, &step)
+            } else {
+                leave(.retry(unusable("it brought no bytes")), context, &step)
+            }
+        }
+    }
+
+    private func unusable(_ what: String) -> Failure {
+        Failure(
+            .transient,
+            LonghaulError(.serverError, "the server's answer could not be used: \(what)"))
+    }
+
+    private func outcome(
+        of segment: ActiveSegment, _ end: SegmentEnd, _ failure: Failure?,
+        _ context: FetchContext
+    ) -> AttemptOutcome {
+        let word: String
+        if let failure {
+            word = failure.error.code.rawValue
+        } else if end.failure == .stopped {
+            word = "stopped"
+        } else {
+            word = end.failure == .refused ? "unusable" : "completed"
+        }
+        return AttemptOutcome(
+            startedAt: segment.startedAt, endedAt: context.now.wall,
+            url: segment.head?.effectiveURL ?? segment.url, bytes: end.bytesReceived,
+            httpStatus: segment.head?.status,
+            httpVersion: end.httpVersion == 0 ? segment.head?.httpVersion : end.httpVersion,
+            outcome: word, message: failure?.error.message)
+    }
+}

@@ -1,0 +1,171 @@
+extension FetchMachine {
+    /// What stands on the progress board for a request of this fetch, told before any event that depends on it.
+    package mutating func note(_ key: SegmentKey, written: Int64, received: Int64) {
+        guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
+        let segment = segments[index]
+        segments[index].received = max(received, segment.received)
+        if segment.isWriting, written > segment.written {
+            segments[index].written = written
+            have.insert(segment.start..<written)
+        }
+    }
+
+    /// Body bytes ever received, as the board counts them.
+    package mutating func note(fetched: Int64) {
+        state.bytesFetched = max(state.bytesFetched, fetched)
+    }
+
+    package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {
+        var step = FetchStep()
+        if stage == .left { return step }
+        switch event {
+        case .prepared(let identity, let path, let created):
+            prepared(identity, path: path, created: created, context, &step)
+        case .prepareFailed(let fault):
+            leaving = leaving ?? local(fault, context)
+            stage = .settling
+            exit(context, &step)
+        case .reserved, .truncated: proceedWithHeld(&step)
+        case .reserveFailed(let fault), .truncateFailed(let fault), .verifyFailed(let fault),
+            .publishFailed(let fault):
+            failedLocally(fault, context, &step)
+        case .secureFailed(let fault): secureFailed(fault, context, &step)
+        case .head(let key, let head): self.head(key, head, context, &step)
+        case .progress, .tick: progressed(context, &step)
+        case .ended(let key, let end): ended(key, end, context, &step)
+        case .synced(let token): synced(token, context, &step)
+        case .syncFailed(let token, let fault): syncFailed(token, fault, context, &step)
+        case .verified: secure(&step)
+        case .mismatched(let wanted, let actual, let keptAt):
+            mismatched(wanted, actual: actual, keptAt: keptAt, context, &step)
+        case .secured: secured(&step)
+        case .published(let path): published(path, &step)
+        case .foundPublished(let path): foundPublished(path, context, &step)
+        case .leave(let departure): depart(departure, context, &step)
+        }
+        return step
+    }
+
+    // MARK: - Preparing
+
+    private mutating func prepared(
+        _ identity: FileIdentity, path: String, created: Bool, _ context: FetchContext,
+        _ step: inout FetchStep
+    ) {
+        guard stage == .preparing else { return }
+        if created, state.partIdentity != nil {
+            voidBytes(.partFileMissing, &step)
+        }
+        state.partIdentity = identity
+        state.partPath = path
+        lastCheckpoint = context.now.monotonic
+        startedMoving = context.now.monotonic
+        receivedAtStart = state.bytesFetched
+        if leaving != nil {
+            // Somebody changed their mind while the file was being opened.
+            stage = .settling
+            quiet(context, &step)
+        } else if isWhole {
+            finish(&step)
+        } else {
+            stage = .moving
+            askNext(context, &step)
+        }
+    }
+
+    /// Gives up all that is held. The caller sees to it that this is committed before a byte is overwritten.
+    mutating func voidBytes(_ reason: RestartReason, _ step: inout FetchStep) {
+        let lost = have.count
+        state.generation += 1
+        state.durable = ByteRanges()
+        have = ByteRanges()
+        syncing = nil
+        state.validator = nil
+        state.bytesTotal = nil
+        rangesProven = false
+        if lost > 0 {
+            state.restarts += 1
+            step.writes.append(.restarted(transfer, reason: reason.description, bytesLost: lost))
+        }
+        step.durable = true
+    }
+
+    // MARK: - Leaving
+
+    private mutating func depart(
+        _ departure: FetchDeparture, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        switch stage {
+        case .left, .securing, .publishing, .verifying:
+            // So near the end that going on is the shortest way out.
+            return
+        case .preparing, .moving, .settling: break
+        }
+        switch departure {
+        case .requeue:
+            // A failure that is being settled has more to say than "back to the queue".
+            if leaving == nil { leave(.requeue, context, &step) }
+        case .cancel(let keepingBytes):
+            leave(.cancel(keepingBytes: keepingBytes), context, &step)
+        case .expire: leave(.fail(FetchMachine.expired), context, &step)
+        }
+    }
+
+    package static let expired = LonghaulError(
+        .timedOut,
+        "The deadline passed before the transfer was complete; "
+            + "its bytes are kept: retry it, or give it a later deadline first.")
+
+    /// Stop the wire, checkpoint, and let `leaving` happen.
+    mutating func leave(
+        _ leaving: Leaving, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        self.leaving = leaving
+        held = nil
+        // While the file is being opened its outcome is awaited: it finds `leaving`.
+        if stage == .preparing { return }
+        let wasMoving = stage == .moving
+        stage = .settling
+        if segments.isEmpty {
+            quiet(context, &step)
+        } else if wasMoving {
+            step.effects.append(.stop(segments.map(\.key)))
+        }
+    }
+
+    /// The wire is quiet: one last checkpoint, then out.
+    mutating func quiet(_ context: FetchContext, _ step: inout FetchStep) {
+        guard stage == .settling, segments.isEmpty, syncing == nil else { return }
+        if have != state.durable {
+            sync(&step)
+        } else {
+            exit(context, &step)
+        }
+    }
+
+    mutating func failedLocally(
+        _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        if stage == .verifying || stage == .securing || stage == .publishing { stage = .settling }
+        leave(local(fault, context), context, &step)
+    }
+
+    /// What a failure of this machine means for the transfer.
+    func local(_ fault: LocalFault, _ context: FetchContext) -> Leaving {
+        let error = LonghaulError(
+            fault.code, fault.message, transferID: transfer, retryable: true,
+            bytesKept: have.count)
+        if fault.code == .noSpace, !request.options.failOnFullDisk { return .waitForStorage(error) }
+        return .fail(error)
+    }
+}
+
+extension ActiveSegment {
+    /// Whether what stands on the board was written for it: only after its head was found good.
+    var isWriting: Bool {
+        switch decision {
+        case .fresh, .append, .skip, .restart: true
+        case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty, nil: false
+        }
+    }
+}

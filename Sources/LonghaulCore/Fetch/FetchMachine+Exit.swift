@@ -1,0 +1,97 @@
+/// Off the wire, checkpointed: what is recorded of the transfer now.
+extension FetchMachine {
+    mutating func exit(_ context: FetchContext, _ step: inout FetchStep) {
+        guard let leaving else { return }
+        stage = .left
+        if gained > 0 { state.fruitlessAttempts = 0 }
+        switch leaving {
+        case .requeue:
+            step.writes.append(.save(state))
+            step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
+        case .retry(let failure): retry(failure, context, &step)
+        case .waitForStorage(let error):
+            waitForStorage(error, context, &step)
+        case .fail(let error):
+            fail(error, &step)
+        case .cancel(let keepingBytes):
+            if keepingBytes { step.writes.append(.save(state)) }
+            step.writes.append(.cancelled(transfer, totals))
+            step.durable = true
+            if !keepingBytes { step.writes.append(.dropFetch(transfer)) }
+            step.effects.append(.close(deletingPart: !keepingBytes))
+            return
+        }
+        step.effects.append(.close(deletingPart: false))
+    }
+
+    private mutating func fail(_ error: LonghaulError, _ step: inout FetchStep) {
+        var error = error
+        error.transferID = transfer
+        error.bytesKept = have.count
+        step.writes.append(.save(state))
+        step.writes.append(.failed(transfer, error, totals))
+        step.durable = true
+    }
+
+    private func waitForStorage(
+        _ error: LonghaulError, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        requeue(
+            at: context.now.wall + Limits.storageCheckSeconds, .storage, required: "free space",
+            error, context, &step)
+    }
+
+    private func requeue(
+        at next: Timestamp, _ reason: WaitReason.Reason, required: String?,
+        _ error: LonghaulError, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        step.writes.append(.save(state))
+        step.writes.append(
+            .queued(
+                transfer, readyAt: next,
+                waitingFor: [
+                    WaitReason(
+                        reason, required: required, current: error.message,
+                        since: context.now.wall, nextCheck: next)
+                ]))
+    }
+
+    private mutating func retry(
+        _ failure: Failure, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        var random = SeededGenerator(seed: context.seed)
+        step.writes.append(
+            .originFailed(origin: context.origin.origin, failure, gained: gained))
+        let verdict = RetryPolicy.decide(
+            failure,
+            attempts: RetryPolicy.Attempts(
+                fruitless: state.fruitlessAttempts, gained: gained,
+                retries: request.options.retries),
+            now: context.now.wall, deadline: deadline, using: &random)
+        nextSource()
+        switch verdict {
+        case .retry(let at, let count, let error):
+            state.fruitlessAttempts = count
+            requeue(at: at, .backoff, required: nil, error, context, &step)
+        case .restart(_, let at, let count):
+            state.fruitlessAttempts = count
+            requeue(at: at, .backoff, required: nil, failure.error, context, &step)
+        case .waitForStorage(let error): waitForStorage(error, context, &step)
+        case .needsInput(let error), .fail(let error): fail(error, &step)
+        }
+    }
+
+    /// The next mirror, under a validator that no longer names the other server's version: length and overlap must agree.
+    private mutating func nextSource() {
+        guard !request.options.mirrors.isEmpty else { return }
+        state.source = (state.source + 1) % sources.count
+        state.validator = state.validator?.withoutIdentity
+    }
+}
+
+extension Validator {
+    /// What of it holds for another URL of the same bytes: the length, and a digest.
+    package var withoutIdentity: Validator {
+        Validator(length: length, digest: digest)
+    }
+}

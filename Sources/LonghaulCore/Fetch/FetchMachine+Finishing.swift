@@ -1,0 +1,84 @@
+/// From the last byte to the name: verify → make durable → commit `finishing` → rename → sync the directory → commit
+/// `completed` and its event.
+extension FetchMachine {
+    mutating func finish(_ step: inout FetchStep) {
+        precondition(isWhole && segments.isEmpty, "only a whole file is finished")
+        guard let total = state.bytesTotal else { return }
+        let digests = IntegrityPlan.digests(
+            expected: request.options.checksum, reported: state.validator?.digest)
+        // A sync under way is overtaken by the one that covers the whole file.
+        syncing = nil
+        if digests.isEmpty {
+            secure(&step)
+        } else {
+            stage = .verifying
+            step.effects.append(.verify(digests, length: total))
+        }
+    }
+
+    mutating func secure(_ step: inout FetchStep) {
+        stage = .securing
+        step.effects.append(.secure(length: state.bytesTotal ?? 0))
+    }
+
+    mutating func secured(_ step: inout FetchStep) {
+        guard stage == .securing else { return }
+        stage = .publishing
+        state.durable = have
+        step.writes.append(.save(state))
+        step.writes.append(.finishing(transfer, path: finalDestination))
+        step.durable = true
+        step.effects.append(
+            .publish(
+                PublicationOrder(
+                    destination: finalDestination, policy: request.options.ifExists)))
+    }
+
+    /// The reserved destination, or the server's name for it beside it where that was asked for.
+    package var finalDestination: String {
+        guard request.options.remoteName, let name = state.proposedName,
+            let slash = destination.lastIndex(of: "/")
+        else { return destination }
+        return String(destination[...slash]) + name
+    }
+
+    mutating func published(_ path: String, _ step: inout FetchStep) {
+        guard stage == .publishing else { return }
+        stage = .left
+        step.writes.append(.completed(transfer, path: path, totals))
+        step.durable = true
+        step.effects.append(.close(deletingPart: false))
+    }
+
+    /// A failed sync of the directory, or a crash, came between the rename and its record.
+    mutating func foundPublished(
+        _ path: String, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard stage == .preparing, isWhole else { return }
+        stage = .publishing
+        published(path, &step)
+    }
+
+    /// Never published under its name: the file was moved aside for its owner to look at.
+    mutating func mismatched(
+        _ wanted: Checksum, actual: String, keptAt: String, _ context: FetchContext,
+        _ step: inout FetchStep
+    ) {
+        state.durable = ByteRanges()
+        have = ByteRanges()
+        state.generation += 1
+        state.partIdentity = nil
+        state.validator = nil
+        state.bytesTotal = nil
+        stage = .settling
+        leave(
+            .fail(
+                LonghaulError(
+                    .checksumMismatch,
+                    "The \(wanted.algorithm.rawValue) of the file is \(actual), not the expected "
+                        + "\(wanted.hex); it is kept as \(keptAt). Check the expected value and "
+                        + "the source, then retry.",
+                    transferID: transfer)),
+            context, &step)
+    }
+}

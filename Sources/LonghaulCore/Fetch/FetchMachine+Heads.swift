@@ -1,0 +1,161 @@
+/// What an answer means, once its head is in.
+extension FetchMachine {
+    /// One request for the first missing bytes, or for the whole from zero.
+    mutating func askNext(_ context: FetchContext, _ step: inout FetchStep) {
+        precondition(segments.isEmpty, "the first request of a round goes out alone")
+        if let fromZero {
+            let ask = RangeAsk.wholeFile(
+                because: fromZero, held: have, validator: state.validator, trustHeld: false,
+                heldCoding: state.contentCoding)
+            send(ask, isParallel: false, context, &step)
+            return
+        }
+        let gap = firstGap
+        let ask = RangeAsk.plan(
+            from: gap.start, to: gap.end, held: have, validator: state.validator,
+            origin: context.origin, scheme: ResponseHead.Scheme(of: url),
+            heldCoding: state.contentCoding)
+        send(ask, isParallel: false, context, &step)
+    }
+
+    /// Where the next bytes are missing: `end` is nil while the length is unknown, or the gap runs to it.
+    private var firstGap: (start: Int64, end: Int64?) {
+        guard let total = state.bytesTotal, let gap = have.gaps(upTo: total).first
+        else { return (have.prefix, nil) }
+        return (gap.lowerBound, gap.upperBound == total ? nil : gap.upperBound)
+    }
+
+    mutating func send(
+        _ ask: RangeAsk, isParallel: Bool, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        let key = SegmentKey(fetch: state.id, serial: nextSerial)
+        nextSerial += 1
+        state.attempts += 1
+        segments.append(
+            ActiveSegment(
+                key: key, ask: ask, url: url, startedAt: context.now.wall, isParallel: isParallel))
+        var order = SegmentAsk(
+            key: key, url: url, ask: ask, pinned: state.validator,
+            maxSize: request.options.maxSize, isParallel: isParallel)
+        order.isForMirror = url != request.url
+        step.effects.append(.ask(order))
+    }
+
+    mutating func head(
+        _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard stage == .moving, let index = segments.firstIndex(where: { $0.key == key })
+        else { return }
+        let segment = segments[index]
+        let judgement = judge(
+            segment.ask, head, pinned: state.validator, maxSize: request.options.maxSize)
+        segments[index].head = head
+        segments[index].decision = judgement.decision
+        lastHTTPVersion = head.httpVersion
+        if let lesson = judgement.learned {
+            step.writes.append(.learn(origin: context.origin.origin, lesson))
+        }
+        if segment.isParallel {
+            parallelHead(judgement.decision, at: index, context, &step)
+            return
+        }
+        switch judgement.decision {
+        case .fresh(let validator, _): pin(validator, head, key, context, &step)
+        case .append(let plan):
+            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            rangesProven = true
+            state.effectiveURL = head.effectiveURL
+        case .skip(let plan):
+            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            state.effectiveURL = head.effectiveURL
+        case .restart(let reason, let validator):
+            voidBytes(reason, &step)
+            segments[index].begins(at: 0, end: validator.length)
+            pin(validator, head, key, context, &step)
+        case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty:
+            // The transport reads no body of these; what they mean is settled when the request has ended.
+            break
+        }
+    }
+
+    /// The first answer of a representation: commit what it is before its first byte is written, unless it is small.
+    private mutating func pin(
+        _ validator: Validator, _ head: ResponseHead, _ key: SegmentKey, _ context: FetchContext,
+        _ step: inout FetchStep
+    ) {
+        fromZero = nil
+        state.validator = validator
+        state.bytesTotal = validator.length
+        state.askedURL = request.url
+        state.effectiveURL = head.effectiveURL
+        state.contentCoding = head.headers.contentCoding
+        if request.options.remoteName {
+            state.proposedName = head.headers["Content-Disposition"]
+                .flatMap(ContentDisposition.fileName).flatMap(FileNaming.sanitised)
+        }
+        guard let index = segments.firstIndex(where: { $0.key == key }),
+            let decision = segments[index].decision, decision.verdict == .hold
+        else { return }
+        held = HeldBody(
+            key: key,
+            plan: BodyPlan(position: 0, end: validator.length ?? request.options.maxSize))
+        step.writes.append(.save(state))
+        if case .restart = decision {
+            // The truncation follows the commit: a power cut between the two leaves a longer file, never a spliced one.
+            step.durable = true
+            step.effects.append(.truncate(generation: state.generation))
+        } else if let length = validator.length {
+            step.effects.append(.reserve(bytes: length))
+        } else {
+            proceedWithHeld(&step)
+        }
+    }
+
+    mutating func proceedWithHeld(_ step: inout FetchStep) {
+        guard let held, stage == .moving else { return }
+        self.held = nil
+        step.effects.append(.proceed(held.key, held.plan))
+    }
+
+    /// A parallel request is of use only if it appends under the pinned validator; one that shows another version stops all.
+    private mutating func parallelHead(
+        _ decision: ResumeDecision, at index: Int, _ context: FetchContext,
+        _ step: inout FetchStep
+    ) {
+        switch decision {
+        case .append(let plan):
+            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            rangesProven = true
+        case .restart(let reason, _), .restartFromZero(let reason):
+            rangesRefused = true
+            fromZero = reason
+            step.effects.append(.stop(segments.map(\.key)))
+        case .fresh, .skip, .alreadyComplete, .dropSegment, .redirect, .fail, .empty:
+            rangesRefused = true
+        }
+    }
+}
+
+extension SegmentAsk {
+    /// What the body of an answer is good for, judged on the transport's thread by the same pure function that the machine uses.
+    package func verdict(_ head: ResponseHead) -> HeadVerdict {
+        let decision = judge(ask, head, pinned: pinned, maxSize: maxSize).decision
+        switch decision {
+        case .append, .redirect: return decision.verdict
+        case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .fail,
+            .empty:
+            return isParallel ? .refuse : decision.verdict
+        }
+    }
+}
+
+extension ResponseHead.Scheme {
+    init(of url: String) {
+        let name = url.prefix(5).lowercased()
+        if name.hasPrefix("ftp") {
+            self = .ftp
+        } else {
+            self = name.hasPrefix("sftp:") ? .sftp : .http
+        }
+    }
+}

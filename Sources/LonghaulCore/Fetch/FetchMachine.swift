@@ -1,0 +1,180 @@
+/// The life of one fetch from claim to leaving, as a value: events in, writes and effects out. It knows no clock, no store and no
+/// wire; the engine feeds it and performs what it says. Everything that decides about a user's bytes passes through here.
+///
+/// Invariants: `have` holds only bytes of the representation that `state.validator` pins; `state.durable` is a part of
+/// `have`; nothing is published unless `have` covers `0..<bytesTotal`.
+package struct FetchMachine: Sendable {
+    package enum Stage: Hashable, Sendable {
+        /// The part file is being opened.
+        case preparing
+        /// At least one request is out, or is about to be.
+        case moving
+        /// The wire is quiet and stays so: stopping, or the last checkpoint before leaving.
+        case settling
+        case verifying
+        /// All bytes are there; made durable together with others.
+        case securing
+        case publishing
+        /// Gone: nothing may follow.
+        case left
+    }
+
+    /// What becomes of the transfer once the wire is quiet and the last checkpoint is made.
+    package enum Leaving: Hashable, Sendable {
+        case requeue
+        case retry(Failure)
+        case waitForStorage(LonghaulError)
+        case fail(LonghaulError)
+        case cancel(keepingBytes: Bool)
+    }
+
+    package let transfer: TransferID
+    package var request: TransferRequest
+    /// Absolute path of the reserved destination.
+    package let destination: String
+    package let deadline: Timestamp?
+
+    package internal(set) var state: FetchState
+    package internal(set) var stage: Stage = .preparing
+    /// Bytes in the part file: durable, or written in this boot.
+    package internal(set) var have: ByteRanges
+    package internal(set) var segments: [ActiveSegment] = []
+    package internal(set) var leaving: Leaving?
+    /// What the sync that is under way will have made durable.
+    package internal(set) var syncing: PendingSync?
+    package internal(set) var lastCheckpoint: Instant?
+    var lastTick: Instant?
+    /// A request whose body waits until what its head means has been committed.
+    package internal(set) var held: HeldBody?
+    /// Why the next request starts from zero whatever is held.
+    package internal(set) var fromZero: RestartReason?
+    /// Bytes that this stay on the wire has gained.
+    package internal(set) var gained: Int64 = 0
+    /// A 206 came: the origin honours ranges for this file.
+    package internal(set) var rangesProven = false
+    /// A parallel request came back with something else: one connection it is.
+    package internal(set) var rangesRefused = false
+    package internal(set) var lastHTTPVersion = 0
+    package internal(set) var startedMoving: Instant?
+    var receivedAtStart: Int64 = 0
+    var nextSerial: Int64
+    var nextToken: Int64 = 1
+
+    package init(
+        transfer: TransferID, request: TransferRequest, destination: String, deadline: Timestamp?,
+        state: FetchState, firstSerial: Int64
+    ) {
+        self.transfer = transfer
+        self.request = request
+        self.destination = destination
+        self.deadline = deadline
+        self.state = state
+        if let asked = state.askedURL, asked != request.url {
+            self.state.validator = state.validator?.withoutIdentity
+            self.state.source = 0
+        }
+        have = state.durable
+        nextSerial = firstSerial
+    }
+
+    /// The sources in the order they are tried.
+    package var sources: [String] { [request.url] + request.options.mirrors }
+
+    package var url: String {
+        let all = sources
+        return all[state.source % all.count]
+    }
+
+    package var isOnWire: Bool { !segments.isEmpty }
+
+    /// Every byte is there.
+    package var isWhole: Bool {
+        guard let total = state.bytesTotal else { return false }
+        return have.contains(0..<total)
+    }
+
+    package var totals: TransferTotals { TransferTotals(state, bytesDone: have.count) }
+
+    package func part(needs: Int64?) -> PartOrder {
+        PartOrder(
+            destination: destination, transfer: transfer, expected: state.partIdentity,
+            path: state.partPath, needs: needs)
+    }
+
+    /// The first step: open the part file.
+    package mutating func begin() -> FetchStep {
+        var step = FetchStep()
+        let size = state.bytesTotal ?? request.expectedBytes
+        step.effects.append(.prepare(part(needs: size.map { max(0, $0 - have.count) })))
+        return step
+    }
+}
+
+/// A request on the wire.
+package struct ActiveSegment: Hashable, Sendable {
+    package let key: SegmentKey
+    package let ask: RangeAsk
+    package let url: String
+    package let startedAt: Timestamp
+    /// Where its writing starts: the plan's position after the overlap.
+    package var start: Int64
+    /// Where its range ends; `nil` = open.
+    package var end: Int64?
+    /// File offset after the last byte written.
+    package var written: Int64
+    package var received: Int64 = 0
+    package var head: ResponseHead?
+    package var decision: ResumeDecision?
+    package var isParallel: Bool
+
+    package init(
+        key: SegmentKey, ask: RangeAsk, url: String, startedAt: Timestamp, isParallel: Bool
+    ) {
+        self.key = key
+        self.ask = ask
+        self.url = url
+        self.startedAt = startedAt
+        self.isParallel = isParallel
+        start = ask.position
+        end = ask.end
+        written = start
+    }
+
+    /// The head told where the body's bytes go.
+    mutating func begins(at start: Int64, end: Int64?) {
+        self.start = start
+        self.end = end
+        written = start
+    }
+}
+
+/// A sync under way, and what it will have made durable.
+package struct PendingSync: Hashable, Sendable {
+    package var token: Int64
+    package var covers: ByteRanges
+}
+
+/// See ``HeadVerdict/hold``.
+package struct HeldBody: Hashable, Sendable {
+    package var key: SegmentKey
+    package var plan: BodyPlan
+}
+
+/// What the machine may know besides the event: the turn's one `now`, the origin, and what stands on the progress board.
+package struct FetchContext: Sendable {
+    package var now: Moment
+    package var origin: OriginMemory
+    /// Requests that the origin's budget allows this fetch to have at a time.
+    package var connectionsAllowed: Int
+    /// The turn's randomness, for back-off jitter.
+    package var seed: UInt64
+
+    package init(
+        now: Moment, origin: OriginMemory, connectionsAllowed: Int, seed: UInt64
+    ) {
+        self.now = now
+        self.origin = origin
+        self.connectionsAllowed = connectionsAllowed
+        self.seed = seed
+    }
+}

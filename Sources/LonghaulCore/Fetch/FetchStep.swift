@@ -1,0 +1,152 @@
+/// What follows from an event, split by when it may be done: `writes` in the commit, `effects` after it.
+package struct FetchStep: Sendable {
+    package var writes: [StoreWrite] = []
+    package var effects: [FetchEffect] = []
+    /// The writes include a terminal state, an event or a restart: they must survive a power cut before any effect.
+    package var durable = false
+
+    package init() {}
+}
+
+/// What the engine commits. Values, so that a commit that failed (disk full) can be tried again as it was.
+package enum StoreWrite: Hashable, Sendable {
+    case save(FetchState)
+    /// Back to the queue; due at once if `readyAt` is nil.
+    case queued(TransferID, readyAt: Timestamp?, waitingFor: [WaitReason])
+    /// All bytes are durable in the part file; it is about to be published.
+    case finishing(TransferID, path: String)
+    /// Terminal states carry their event in the same write, so that the two cannot be split.
+    case completed(TransferID, path: String, TransferTotals)
+    case failed(TransferID, LonghaulError, TransferTotals)
+    case cancelled(TransferID, TransferTotals)
+    case restarted(TransferID, reason: String, bytesLost: Int64)
+    case attempt(TransferID, AttemptOutcome)
+    /// The fetch row is of no more use.
+    case dropFetch(TransferID)
+    case learn(origin: String, OriginLesson)
+    case originFailed(origin: String, Failure, gained: Int64)
+    case originWorked(origin: String, bytesPerSecond: Double?, http2: Bool)
+    /// What the three above come to, once folded into the origin's memory.
+    case saveOrigin(OriginMemory)
+}
+
+/// The numbers that a transfer ends with.
+package struct TransferTotals: Hashable, Sendable {
+    package var bytesTotal: Int64?
+    package var bytesDone: Int64
+    package var bytesFetched: Int64
+    package var attempts: Int
+    package var restarts: Int
+
+    package init(_ state: FetchState, bytesDone: Int64) {
+        bytesTotal = state.bytesTotal
+        self.bytesDone = bytesDone
+        bytesFetched = state.bytesFetched
+        attempts = state.attempts
+        restarts = state.restarts
+    }
+}
+
+/// One request, for people who ask what was tried.
+package struct AttemptOutcome: Hashable, Codable, Sendable {
+    package var startedAt: Timestamp
+    package var endedAt: Timestamp
+    package var url: String
+    package var bytes: Int64
+    package var httpStatus: Int?
+    package var httpVersion: Int?
+    /// `completed`, `stopped` or an error code.
+    package var outcome: String
+    package var message: String?
+
+    package init(
+        startedAt: Timestamp, endedAt: Timestamp, url: String, bytes: Int64, httpStatus: Int?,
+        httpVersion: Int?, outcome: String, message: String?
+    ) {
+        self.startedAt = startedAt
+        self.endedAt = endedAt
+        self.url = url
+        self.bytes = bytes
+        self.httpStatus = httpStatus
+        self.httpVersion = httpVersion
+        self.outcome = outcome
+        self.message = message
+    }
+}
+
+/// What is done after the commit. The outcome of each comes back as an event.
+package enum FetchEffect: Sendable {
+    case prepare(PartOrder)
+    case ask(SegmentAsk)
+    case proceed(SegmentKey, BodyPlan)
+    /// Let the request end at this offset instead of its range's end.
+    case shrink(SegmentKey, end: Int64)
+    case stop([SegmentKey])
+    case reserve(bytes: Int64)
+    /// Empty the part file and give its cells this generation.
+    case truncate(generation: Int64)
+    /// Also advance these digests over the bytes before `through`, while they are in the page cache.
+    case sync(token: Int64, digests: [Checksum.Algorithm], through: Int64)
+    case verify([Checksum], length: Int64)
+    /// Make the whole file durable; batched with others.
+    case secure(length: Int64)
+    /// Give it its name; batched with others.
+    case publish(PublicationOrder)
+    /// Close the part file and free its cells; delete it too if it is of no more use.
+    case close(deletingPart: Bool)
+}
+
+package struct PartOrder: Hashable, Sendable {
+    package var destination: String
+    package var transfer: TransferID
+    /// The part file that must be found, if one was made.
+    package var expected: FileIdentity?
+    package var path: String
+    /// Bytes still to come, as far as known: refused if the disk has not got them.
+    package var needs: Int64?
+
+    package init(
+        destination: String, transfer: TransferID, expected: FileIdentity?, path: String,
+        needs: Int64?
+    ) {
+        self.destination = destination
+        self.transfer = transfer
+        self.expected = expected
+        self.path = path
+        self.needs = needs
+    }
+}
+
+package struct PublicationOrder: Hashable, Sendable {
+    package var destination: String
+    package var policy: ExistingFilePolicy
+
+    package init(destination: String, policy: ExistingFilePolicy) {
+        self.destination = destination
+        self.policy = policy
+    }
+}
+
+package struct SegmentAsk: Hashable, Sendable {
+    package var key: SegmentKey
+    package var url: String
+    package var ask: RangeAsk
+    package var pinned: Validator?
+    package var maxSize: Int64?
+    /// Not the request's own URL: its credentials are not for this server.
+    package var isForMirror = false
+    /// One of several at a time: only a 206 under the pinned validator is of use, on a connection of its own.
+    package var isParallel: Bool
+
+    package init(
+        key: SegmentKey, url: String, ask: RangeAsk, pinned: Validator?, maxSize: Int64?,
+        isParallel: Bool
+    ) {
+        self.key = key
+        self.url = url
+        self.ask = ask
+        self.pinned = pinned
+        self.maxSize = maxSize
+        self.isParallel = isParallel
+    }
+}

@@ -1,0 +1,13 @@
+extension OriginMemory {
+    /// How much a new measurement counts against what is remembered.
+    private static let newWeight = 0.3
+
+    /// A transfer was completed. `rate` only where it ran long enough to tell.
+    package mutating func worked(at rate: Double?, http2: Bool) {
+        afterSuccess()
+        speaksHTTP2 = http2
+        guard let rate else { return }
+        let old = bytesPerSecond ?? rate
+        bytesPerSecond = old + (rate - old) * OriginMemory.newWeight
+    }
+}

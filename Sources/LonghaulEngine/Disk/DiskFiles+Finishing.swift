@@ -1,0 +1,61 @@
+internal import LonghaulCore
+internal import LonghaulSystem
+
+/// Group commit: one sync of the file system and one of the directory for a whole batch of small files.
+extension DiskFiles {
+    func secure(_ orders: [(FetchID, length: Int64)]) {
+        var parts: [(FetchID, PartFile)] = []
+        for (fetch, length) in orders {
+            guard let part = part(fetch) else { continue }
+            do throws(SystemFailure) {
+                // An abandoned version that was longer may have left its tail.
+                if try part.size() != length { try part.truncate(to: length) }
+                parts.append((fetch, part))
+            } catch {
+                report(fetch, .secureFailed(LocalFault(error)))
+            }
+        }
+        let items = parts.map { FinishItem(part: $0.1, name: $0.1.name, policy: .fail) }
+        let failures = GroupCommit.makeDurable(items)
+        for ((fetch, _), failure) in zip(parts, failures) {
+            if let failure {
+                report(fetch, .secureFailed(LocalFault(failure)))
+            } else {
+                report(fetch, .secured)
+            }
+        }
+    }
+
+    func publish(_ orders: [(FetchID, PublicationOrder)]) {
+        var parts: [(fetch: FetchID, item: FinishItem)] = []
+        for (fetch, order) in orders {
+            guard let part = part(fetch), let name = PathParts.split(order.destination)?.name
+            else { continue }
+            parts.append((fetch, FinishItem(part: part, name: name, policy: order.policy)))
+        }
+        let outcomes = GroupCommit.publish(parts.map(\.item))
+        for (part, outcome) in zip(parts, outcomes) {
+            report(part.fetch, event(for: outcome, part.item))
+        }
+    }
+
+    private func event(for outcome: FinishOutcome, _ item: FinishItem) -> FetchEvent {
+        let path = item.part.directory.path(of: item.name)
+        switch outcome {
+        case .published(let name): return .published(path: item.part.directory.path(of: name))
+        case .occupied:
+            return .publishFailed(
+                LocalFault(
+                    code: .destinationExists,
+                    message: "\(path) exists by now and was left alone; the new file's bytes are "
+                        + "kept. Move it away and resume, or enqueue with --if-exists."))
+        case .partLost:
+            return .publishFailed(
+                LocalFault(
+                    code: .io,
+                    message: "The part file of \(path) was moved or replaced before it could be "
+                        + "published. Retry the transfer."))
+        case .failed(let failure): return .publishFailed(LocalFault(failure))
+        }
+    }
+}

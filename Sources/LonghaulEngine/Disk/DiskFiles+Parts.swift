@@ -1,0 +1,149 @@
+internal import LonghaulCore
+internal import LonghaulSystem
+
+/// One part file's life: open, set aside, sync, verify, close. Each runs on a disk thread, in order per fetch.
+extension DiskFiles {
+    func prepare(_ fetch: FetchID, _ order: PartOrder, fetched: Int64) {
+        do throws(SystemFailure) {
+            guard let (directory, finalName) = PathParts.split(order.destination) else {
+                throw SystemFailure(operation: "open", path: order.destination, errno: 2)
+            }
+            let handle = try directories.handle(for: directory, creating: true)
+            try checkSpace(for: order, in: directory)
+            let name = PartFile.partName(for: finalName, id: order.transfer.rawValue)
+            if let expected = order.expected, isPublished(expected, order.destination),
+                FileInspection.entry(at: handle.path(of: name)) == .missing
+            {
+                report(fetch, .foundPublished(path: order.destination))
+                return
+            }
+            let (file, created) = try openPart(name, in: handle, expected: order.expected)
+            let cell = board.takeFetch(fetch, received: fetched)
+            open.withLock { $0[fetch] = Open(part: file, fetchCell: cell) }
+            report(fetch, .prepared(file.identity, path: file.path, created: created))
+        } catch {
+            report(fetch, .prepareFailed(LocalFault(error)))
+        }
+    }
+
+    private func isPublished(_ identity: FileIdentity, _ destination: String) -> Bool {
+        guard case .present(identity, _) = FileInspection.entry(at: destination) else {
+            return false
+        }
+        return true
+    }
+
+    private func openPart(
+        _ name: String, in directory: DirectoryHandle, expected: FileIdentity?
+    ) throws(SystemFailure) -> (PartFile, created: Bool) {
+        if let expected {
+            switch try PartFile.reopen(name, in: directory, expecting: expected) {
+            case .opened(let file): return (file, false)
+            // Something else under our own reserved name: it is replaced, as any leftover is.
+            case .vanished, .replaced: break
+            }
+        }
+        return (try PartFile.create(name, in: directory), true)
+    }
+
+    private func checkSpace(for order: PartOrder, in directory: String) throws(SystemFailure) {
+        guard let needs = order.needs, needs > 0 else { return }
+        let available = try DiskSpace.available(at: directory)
+        if available < needs {
+            throw SystemFailure(operation: "reserve", path: order.destination, errno: 28)
+        }
+    }
+
+    func reserve(_ fetch: FetchID, _ bytes: Int64) {
+        guard let part = part(fetch) else { return }
+        do throws(SystemFailure) {
+            try part.preallocate(bytes)
+            report(fetch, .reserved)
+        } catch {
+            report(fetch, .reserveFailed(LocalFault(error)))
+        }
+    }
+
+    func truncate(_ fetch: FetchID, _ generation: Int64) {
+        guard let part = part(fetch) else { return }
+        do throws(SystemFailure) {
+            try part.truncate(to: 0)
+            open.withLock { open in
+                open[fetch]?.digests = []
+                for cell in open[fetch]?.segmentCells ?? [] where cell != 0 {
+                    board.retag(cell, generation: generation, start: 0)
+                }
+            }
+            report(fetch, .truncated)
+        } catch {
+            report(fetch, .truncateFailed(LocalFault(error)))
+        }
+    }
+
+    func sync(
+        _ fetch: FetchID, _ token: Int64, _ digests: [Checksum.Algorithm], through: Int64
+    ) {
+        guard let part = part(fetch) else { return }
+        do throws(SystemFailure) {
+            try part.sync()
+            report(fetch, .synced(token: token))
+            // Behind the wire, from the page cache; a failure shows again, and counts, when the file is verified.
+            if !digests.isEmpty { try? digest(fetch, part, digests, through: through) }
+        } catch {
+            report(fetch, .syncFailed(token: token, LocalFault(error)))
+        }
+    }
+
+    @discardableResult
+    private func digest(
+        _ fetch: FetchID, _ part: PartFile, _ algorithms: [Checksum.Algorithm], through: Int64
+    ) throws(SystemFailure) -> [FileDigest] {
+        var digests = open.withLock { $0[fetch]?.digests ?? [] }
+        if digests.map(\.algorithm) != algorithms || digests.contains(where: { $0.position > through }) {
+            digests = algorithms.map { FileDigest($0) }
+        }
+        for index in digests.indices {
+            try digests[index].update(from: part.descriptor, path: part.path, upTo: through)
+        }
+        let done = digests
+        open.withLock { $0[fetch]?.digests = done }
+        return done
+    }
+
+    func verify(_ fetch: FetchID, _ wanted: [Checksum], length: Int64, destination: String) {
+        guard let part = part(fetch) else { return }
+        do throws(SystemFailure) {
+            try part.truncate(to: length)
+            let digests = try digest(fetch, part, wanted.map(\.algorithm), through: length)
+            for (checksum, digest) in zip(wanted, digests) {
+                let actual = digest.hex()
+                if actual == checksum.hex { continue }
+                let name = PathParts.split(destination)?.name ?? destination
+                let kept = try Publication.keepBad(part, as: name)
+                report(
+                    fetch,
+                    .mismatched(checksum, actual: actual, keptAt: part.directory.path(of: kept)))
+                return
+            }
+            report(fetch, .verified)
+        } catch {
+            report(fetch, .verifyFailed(LocalFault(error)))
+        }
+    }
+
+    func close(_ fetch: FetchID, deletingPart: Bool) {
+        guard let entry = open.withLock({ $0.removeValue(forKey: fetch) }) else { return }
+        board.free(entry.fetchCell)
+        for cell in entry.segmentCells { board.free(cell) }
+        // Nobody can be told, and nothing is lost: an orphan is removed by `doctor --repair`.
+        if deletingPart { try? entry.part.remove() }
+    }
+
+    func delete(_ path: String, _ identity: FileIdentity?) {
+        guard let identity, let (directory, name) = PathParts.split(path) else { return }
+        guard let handle = try? directories.handle(for: directory),
+            case .opened(let part)? = try? PartFile.reopen(name, in: handle, expecting: identity)
+        else { return }
+        try? part.remove()
+    }
+}

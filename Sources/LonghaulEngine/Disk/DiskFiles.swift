@@ -1,0 +1,146 @@
+package import LonghaulCore
+package import LonghaulSystem
+private import Synchronization
+
+/// ``FilePort`` on the real disk.
+package final class DiskFiles: FilePort {
+    /// What is open for one fetch. Touched by the fetch's jobs, which run one at a time, and read under the lock.
+    struct Open {
+        var part: PartFile
+        var fetchCell: UInt
+        var segmentCells: [UInt] = []
+        var digests: [FileDigest] = []
+    }
+
+    let board: ProgressBoard
+    let workers: FileWorkers
+    let directories = DirectoryHandles()
+    let open = Mutex<[FetchID: Open]>([:])
+    let report: @Sendable (FetchID, FetchEvent) -> Void
+
+    /// Finishing runs as one lane, so that batches form while the one before is on the disk.
+    static let finishingLane: Int64 = -1
+    /// Kept free on every file system that is written to.
+    static let spaceMarginBytes: Int64 = 16 << 20
+
+    package init(
+        board: ProgressBoard, workers: FileWorkers,
+        report: @escaping @Sendable (FetchID, FetchEvent) -> Void
+    ) {
+        self.board = board
+        self.workers = workers
+        self.report = report
+    }
+
+    package func submit(_ orders: [FileOrder]) {
+        for order in orders {
+            switch order {
+            case .prepare(let fetch, let part, let fetched):
+                job(fetch) { $0.prepare(fetch, part, fetched: fetched) }
+            case .reserve(let fetch, let bytes): job(fetch) { $0.reserve(fetch, bytes) }
+            case .truncate(let fetch, let generation):
+                job(fetch) { $0.truncate(fetch, generation) }
+            case .sync(let fetch, let token, let digests, let through):
+                job(fetch) { $0.sync(fetch, token, digests, through: through) }
+            case .verify(let fetch, let wanted, let length, let destination):
+                job(fetch) { $0.verify(fetch, wanted, length: length, destination: destination) }
+            case .secure(let fetches):
+                workers.submit(key: Self.finishingLane) { self.secure(fetches) }
+            case .publish(let orders):
+                workers.submit(key: Self.finishingLane) { self.publish(orders) }
+            case .close(let fetch, let deletingPart):
+                job(fetch) { $0.close(fetch, deletingPart: deletingPart) }
+            case .delete(let path, let identity):
+                workers.submit(key: Self.finishingLane) { self.delete(path, identity) }
+            }
+        }
+    }
+
+    private func job(_ fetch: FetchID, _ body: @escaping @Sendable (DiskFiles) -> Void) {
+        workers.submit(key: fetch.rawValue) { body(self) }
+    }
+
+    /// The open part of a fetch, or nothing when it was closed meanwhile.
+    func part(_ fetch: FetchID) -> PartFile? {
+        open.withLock { $0[fetch]?.part }
+    }
+
+    // MARK: - Cells
+
+    package func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {
+        open.withLock { open in
+            guard let entry = open[fetch] else { return nil }
+            let cell = board.take(
+                fetch, generation: generation, start: start, fetchCell: entry.fetchCell)
+            open[fetch]?.segmentCells.append(cell)
+            return SegmentTarget(descriptor: entry.part.descriptor, cell: cell)
+        }
+    }
+
+    package func release(_ target: SegmentTarget) {
+        open.withLock { open in
+            for fetch in open.keys where open[fetch]?.segmentCells.contains(target.cell) == true {
+                open[fetch]?.segmentCells.removeAll { $0 == target.cell }
+            }
+        }
+        board.free(target.cell)
+    }
+
+    package func written(_ target: SegmentTarget) -> Int64 {
+        target.cell == 0 ? 0 : board.written(at: target.cell)
+    }
+
+    package func received(_ target: SegmentTarget) -> Int64 {
+        target.cell == 0 ? 0 : board.received(at: target.cell)
+    }
+
+    package func fetched(_ fetch: FetchID) -> Int64 {
+        let cell = open.withLock { $0[fetch]?.fetchCell ?? 0 }
+        return cell == 0 ? 0 : board.received(at: cell)
+    }
+
+    package func publish(rate: Double, of fetch: FetchID) {
+        let cell = open.withLock { $0[fetch]?.fetchCell ?? 0 }
+        if cell != 0 { board.publish(rate: rate, at: cell) }
+    }
+
+    // MARK: - Recovery
+
+    package func leftovers() -> [BoardLeftover] {
+        board.leftovers.map { left in
+            let isSegment = left.kind == .segment
+            return BoardLeftover(
+                fetch: left.fetch, generation: isSegment ? left.generation : nil,
+                written: left.start..<max(left.start, left.written), received: left.received)
+        }
+    }
+
+    package func resetBoard() {
+        board.reset()
+    }
+
+    package func facts(part: String, destination: String) -> FileFacts {
+        FileInspection.facts(part: part, destination: destination)
+    }
+
+    package func sync(part: String, expecting identity: FileIdentity) -> LocalFault? {
+        guard let (directory, name) = PathParts.split(part) else { return nil }
+        do throws(SystemFailure) {
+            let handle = try directories.handle(for: directory)
+            switch try PartFile.reopen(name, in: handle, expecting: identity) {
+            case .opened(let file): try file.sync()
+            case .vanished, .replaced: break
+            }
+            return nil
+        } catch {
+            return LocalFault(error)
+        }
+    }
+}
+
+extension LocalFault {
+    init(_ failure: SystemFailure) {
+        let error = failure.longhaulError()
+        self.init(code: error.code, message: error.message)
+    }
+}

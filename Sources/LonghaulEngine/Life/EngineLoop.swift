@@ -1,0 +1,108 @@
+package import LonghaulCore
+package import LonghaulStore
+package import LonghaulSystem
+package import LonghaulTransport
+
+/// The engine with its threads: the lease, the ports to the real world, a mailbox, and turns until its orders end it.
+package final class EngineLoop: Sendable {
+    private let store: Store
+    private let directory: String
+    private let holder: EngineHolder
+    private let orders: EngineOrders
+    private let transport: TransportConfiguration
+    private let mailbox = Mailbox<Message>()
+
+    private enum Message: Sendable {
+        case input(EngineInput)
+        case leave
+    }
+
+    package init(
+        store: Store, directory: String, holder: EngineHolder, orders: EngineOrders,
+        transport: TransportConfiguration = TransportConfiguration()
+    ) {
+        self.store = store
+        self.directory = directory
+        self.holder = holder
+        self.orders = orders
+        self.transport = transport
+    }
+
+    /// Checkpoint everything and leave. From any thread, at any time.
+    package func leave() {
+        mailbox.put([.leave])
+    }
+
+    /// Runs on the calling thread until the orders are fulfilled. `lock` is held for all of it.
+    package func run(holding lock: EngineLock) throws(LonghaulError) -> EngineReport {
+        let started = SystemClock.now()
+        let epoch = try store.raiseEpoch(holder, now: started.wall)
+        let mailbox = mailbox
+        let workers: FileWorkers
+        let listener: WakeListener?
+        do throws(SystemFailure) {
+            workers = try FileWorkers()
+            // Without the hint clients are noticed later, not never: see `lookSeconds`.
+            listener = try? WakeListener(in: directory) { mailbox.put([.input(.wake)]) }
+        } catch {
+            throw error.longhaulError()
+        }
+        let files = DiskFiles(board: ProgressBoard.open(in: directory), workers: workers) {
+            mailbox.put([.input(.fetch($0, $1))])
+        }
+        let wire = try Transport(configuration: transport) { facts in
+            mailbox.put(facts.map { .input(.wire($0)) })
+        }
+        defer {
+            wire.shutdown()
+            workers.stop()
+            listener?.stop()
+        }
+        var random = SystemRandom()
+        let engine = Engine(
+            store: store, epoch: epoch, files: files, wire: WireAdapter(transport: wire),
+            scope: orders.scope, seed: random.next())
+        try engine.recover(now: SystemClock.now())
+        let reason = try turns(of: engine, since: started)
+        let seconds = SystemClock.now().monotonic - started.monotonic
+        return EngineReport(
+            completed: engine.totals.completed, failed: engine.totals.failed,
+            bytes: engine.bytesReceived, seconds: seconds, stoppedBy: reason)
+    }
+
+    /// How often an idle engine looks at the store although nobody said a word: the hint may have been lost.
+    static let lookSeconds: Double = 60
+
+    private func turns(
+        of engine: Engine, since started: Moment
+    ) throws(LonghaulError) -> EngineReport.StoppedBy {
+        var messages: [Message] = []
+        var watch = OrderWatch(orders: orders, started: started.monotonic)
+        var version = try store.dataVersion()
+        while true {
+            let now = SystemClock.now()
+            var inputs: [EngineInput] = []
+            for message in messages {
+                switch message {
+                case .input(let input): inputs.append(input)
+                case .leave: watch.reason = watch.reason ?? .signal
+                }
+            }
+            let seen = try store.dataVersion()
+            if seen != version {
+                version = seen
+                inputs.append(.wake)
+            }
+            let outcome = try engine.turn(inputs, now: now)
+            let wait = try watch.look(engine, outcome, store: store, now: now)
+            if let reason = watch.reason {
+                if !engine.isLeaving { engine.beginLeaving(now: now) }
+                let last = try engine.turn([], now: now)
+                if last.isQuiet { return reason }
+                messages = mailbox.take(within: 0.5)
+                continue
+            }
+            messages = mailbox.take(within: min(wait ?? .infinity, EngineLoop.lookSeconds))
+        }
+    }
+}

@@ -1,0 +1,72 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// Compares what the engine has done with what it was started for.
+struct OrderWatch {
+    let orders: EngineOrders
+    let started: Instant
+    var reason: EngineReport.StoppedBy?
+    private var idleSince: Instant?
+    private var pending: [TransferID]
+    private var seenEnds = -1
+
+    init(orders: EngineOrders, started: Instant) {
+        self.orders = orders
+        self.started = started
+        pending = orders.until ?? []
+    }
+
+    static let backOffWaitedOutSeconds: Double = 60
+
+    /// Sets `reason` when it is time to leave; returns seconds until the next look, `nil` = only when something happens.
+    mutating func look(
+        _ engine: Engine, _ outcome: TurnOutcome, store: Store, now: Moment
+    ) throws(LonghaulError) -> Double? {
+        if reason != nil { return nil }
+        var wake = outcome.wakeAt
+        if let seconds = orders.maxSeconds {
+            let end = started + seconds
+            if now.monotonic >= end { reason = .maxTime }
+            wake = min(wake ?? end, end)
+        }
+        if let bytes = orders.maxBytes, engine.bytesReceived >= bytes { reason = .maxBytes }
+        if orders.until != nil, try haveEnded(engine, store, now: now) { reason = .drained }
+        if orders.untilDrained, isDrained(outcome, now: now) { reason = .drained }
+        if let seconds = orders.exitWhenIdle {
+            if outcome.isDrained, outcome.nextReady == nil {
+                let since = idleSince ?? now.monotonic
+                idleSince = since
+                if now.monotonic >= since + seconds { reason = .drained }
+                wake = min(wake ?? since + seconds, since + seconds)
+            } else {
+                idleSince = nil
+            }
+        }
+        return wake.map { max(0, $0 - now.monotonic) }
+    }
+
+    private func isDrained(_ outcome: TurnOutcome, now: Moment) -> Bool {
+        guard outcome.isDrained else { return false }
+        guard let next = outcome.nextReady else { return true }
+        guard let seconds = orders.maxSeconds else {
+            return next - now.wall > OrderWatch.backOffWaitedOutSeconds
+        }
+        return now.monotonic + (next - now.wall) > started + seconds
+    }
+
+    private mutating func haveEnded(
+        _ engine: Engine, _ store: Store, now: Moment
+    ) throws(LonghaulError) -> Bool {
+        // Asked only when something has ended here, or somebody else changed the store.
+        let ends = engine.endsSeen
+        guard ends != seenEnds else { return pending.isEmpty }
+        seenEnds = ends
+        var open: [TransferID] = []
+        for id in pending {
+            guard let transfer = try store.transfer(id, now: now.wall) else { continue }
+            if !transfer.state.hasEnded { open.append(id) }
+        }
+        pending = open
+        return pending.isEmpty
+    }
+}

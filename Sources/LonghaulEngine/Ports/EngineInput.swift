@@ -1,0 +1,9 @@
+package import LonghaulCore
+
+/// What the engine is told between two turns.
+package enum EngineInput: Sendable {
+    case wire(WireFact)
+    case fetch(FetchID, FetchEvent)
+    /// Somebody changed the store, perhaps: look.
+    case wake
+}

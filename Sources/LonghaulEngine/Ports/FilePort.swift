@@ -1,0 +1,66 @@
+package import LonghaulCore
+
+/// The disk, as the engine sees it. Orders are carried out away from the engine's thread, those of one fetch in the order given;
+/// the outcome of each comes back as an ``EngineInput``. The simulation puts a disk in its place that loses what was not synced.
+package protocol FilePort: Sendable {
+    func submit(_ orders: [FileOrder])
+
+    /// Where a request of this fetch is to write; takes a cell on the progress board. The part file must be open.
+    func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget?
+
+    /// Gives the cell back once the request has ended.
+    func release(_ target: SegmentTarget)
+
+    func written(_ target: SegmentTarget) -> Int64
+    func received(_ target: SegmentTarget) -> Int64
+
+    /// Body bytes ever received for the fetch.
+    func fetched(_ fetch: FetchID) -> Int64
+
+    /// Shows other processes how fast the fetch moves, in bytes per second.
+    func publish(rate: Double, of fetch: FetchID)
+
+    // MARK: Recovery; before anything else, and blocking.
+
+    /// What an engine that was killed in this boot left on the progress board.
+    func leftovers() -> [BoardLeftover]
+
+    /// Forgets the leftovers, once they are committed.
+    func resetBoard()
+
+    func facts(part: String, destination: String) -> FileFacts
+
+    /// Makes the file's content durable.
+    func sync(part: String, expecting identity: FileIdentity) -> LocalFault?
+}
+
+/// One thing to do on the disk.
+package enum FileOrder: Sendable {
+    case prepare(FetchID, PartOrder, fetched: Int64)
+    case reserve(FetchID, bytes: Int64)
+    case truncate(FetchID, generation: Int64)
+    case sync(FetchID, token: Int64, digests: [Checksum.Algorithm], through: Int64)
+    case verify(FetchID, [Checksum], length: Int64, destination: String)
+    /// One batch: see group commit in the documentation of the engine.
+    case secure([(FetchID, length: Int64)])
+    case publish([(FetchID, PublicationOrder)])
+    case close(FetchID, deletingPart: Bool)
+    /// The part file of a transfer that nobody wants any more; only if it still is that file.
+    case delete(path: String, FileIdentity?)
+}
+
+/// What the board says of a fetch whose engine was killed.
+package struct BoardLeftover: Hashable, Sendable {
+    package var fetch: FetchID
+    /// `nil` for the fetch's own cell, which counts `received` only.
+    package var generation: Int64?
+    package var written: Range<Int64>
+    package var received: Int64
+
+    package init(fetch: FetchID, generation: Int64?, written: Range<Int64>, received: Int64) {
+        self.fetch = fetch
+        self.generation = generation
+        self.written = written
+        self.received = received
+    }
+}

@@ -1,0 +1,158 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// One transaction a round; effects only after it.
+extension Engine {
+    /// Commits what is pending, looks at what clients want, and claims what may start. Returns whether another round is needed.
+    func commit(now: Moment) throws(LonghaulError) -> Bool {
+        let pending = unwritten
+        let plans = needsPlan && !isLeaving && !scope.startsNothing
+        var look = LookOutcome()
+        var plan = PlanOutcome()
+        if pending.writes.isEmpty, !needsLook, !plans {
+            unwritten = Unwritten()
+            perform(pending)
+            return false
+        }
+        let durability: Durability = pending.durable || needsLook ? .durable : .relaxed
+        do {
+            try store.withEngineTransaction(epoch, durability) { tx in
+                for write in pending.writes { try apply(write, tx, now: now) }
+                if needsLook { look = try self.look(tx, now: now) }
+                if plans { coolDownEnds = nil }
+                if plans { plan = try self.plan(tx, now: now) }
+                try noteDue(tx, plan)
+            }
+        } catch {
+            // The lease is gone: whatever we would write, another engine writes now.
+            guard let error = error as? LonghaulError else { throw Engine.leaseLost }
+            // A full or failing disk under the store: nothing was written, nothing is performed; the same is tried again.
+            commitFailures += 1
+            if commitFailures > Engine.commitFailuresMax { throw error }
+            commitRetryAt = now.monotonic + Engine.commitRetrySeconds
+            return false
+        }
+        commitFailures = 0
+        commitRetryAt = nil
+        unwritten = Unwritten()
+        if needsLook { looks += 1 }
+        needsLook = look.isIncomplete
+        if plans {
+            needsPlan = false
+            hasBacklog = plan.hasBacklog
+        }
+        if look.changedQueue { needsPlan = true }
+        perform(pending)
+        files.submit(look.deletions)
+        for claim in plan.claims { install(claim, now: now) }
+        for (fetch, departure) in look.departures { handle(.leave(departure), of: fetch, now: now) }
+        return true
+    }
+
+    static let leaseLost = LonghaulError(
+        .internal, "another process has become the engine; this one leaves everything to it")
+    static let commitRetrySeconds: Double = 1
+    /// After so many seconds of a store that cannot be written the engine gives up; the queue stays as it was last committed.
+    static let commitFailuresMax = 30
+
+    private func noteDue(
+        _ tx: borrowing EngineTransaction, _ plan: PlanOutcome
+    ) throws {
+        if let ends = plan.coolDownEnds { coolDownEnds = ends }
+        nextReady = [try tx.nextDue(), coolDownEnds].compactMap { $0 }.min()
+        nextDue = [nextReady, try tx.nextDeadline()].compactMap { $0 }.min()
+    }
+
+    /// A transaction outside a turn, for recovery.
+    func transaction(
+        _ durability: Durability, _ body: (borrowing EngineTransaction) throws -> Void
+    ) throws(LonghaulError) {
+        do {
+            try store.withEngineTransaction(epoch, durability, body)
+        } catch {
+            throw error as? LonghaulError ?? Engine.leaseLost
+        }
+    }
+
+    // MARK: - Writes
+
+    private func apply(
+        _ write: StoreWrite, _ tx: borrowing EngineTransaction, now: Moment
+    ) throws {
+        switch write {
+        case .save(let state): try tx.save(state)
+        case .queued(let id, let readyAt, let reasons):
+            try tx.setQueued(id, readyAt: readyAt, waitingFor: reasons)
+        case .finishing(let id, let path): try tx.setFinishing(id, finalPath: path)
+        case .completed(let id, let path, let totals):
+            try tx.complete(id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)
+            counters.completed += 1
+        case .failed(let id, let error, let totals):
+            try tx.fail(id, error: error, numbers: TransferNumbers(totals), now: now.wall)
+            counters.failed += 1
+        case .cancelled(let id, let totals):
+            try tx.cancel(id, numbers: TransferNumbers(totals), now: now.wall)
+        case .restarted(let id, let reason, let bytes):
+            try restarted(id, reason, bytesLost: bytes, tx, now: now)
+        case .attempt(let id, let outcome): try tx.record(outcome, of: id)
+        case .dropFetch(let id): try tx.dropFetch(of: id)
+        case .saveOrigin(let memory): try tx.save(memory)
+        case .learn, .originFailed, .originWorked:
+            preconditionFailure("folded into the origin's memory before the commit")
+        }
+    }
+
+    func restarted(
+        _ id: TransferID, _ reason: String, bytesLost: Int64, _ tx: borrowing EngineTransaction,
+        now: Moment
+    ) throws {
+        try tx.appendEvent(
+            .transferRestarted, of: id,
+            detail: StoredJSON.encode(RestartDetail(reason: reason, bytesLost: bytesLost)),
+            now: now.wall)
+    }
+
+    /// What is learned of an origin counts at once for all its fetches; what is written is its memory as it then is.
+    func foldOrigins(_ step: inout FetchStep, now: Moment) {
+        for index in step.writes.indices {
+            switch step.writes[index] {
+            case .learn(let name, let lesson):
+                step.writes[index] = remember(name) { $0.learn(lesson) }
+            case .originFailed(let name, let failure, let gained):
+                let seed = random.next()
+                step.writes[index] = remember(name) {
+                    var random = SeededGenerator(seed: seed)
+                    $0.afterFailure(failure, gained: gained, now: now.wall, using: &random)
+                }
+            case .originWorked(let name, let rate, let http2):
+                step.writes[index] = remember(name) { $0.worked(at: rate, http2: http2) }
+                needsPlan = true
+            case .save, .queued, .finishing, .completed, .failed, .cancelled, .restarted, .attempt,
+                .dropFetch, .saveOrigin:
+                break
+            }
+        }
+    }
+
+    private func remember(_ name: String, _ change: (inout OriginMemory) -> Void) -> StoreWrite {
+        var memory = origins[name] ?? OriginMemory(origin: name)
+        change(&memory)
+        origins[name] = memory
+        return .saveOrigin(memory)
+    }
+}
+
+/// The detail of a `transferRestarted` event.
+private struct RestartDetail: Codable {
+    var reason: String
+    var bytesLost: Int64
+}
+
+extension TransferNumbers {
+    init(_ totals: TransferTotals) {
+        self.init(
+            bytesTotal: totals.bytesTotal, bytesDone: totals.bytesDone,
+            bytesFetched: totals.bytesFetched, attempts: totals.attempts,
+            restarts: totals.restarts)
+    }
+}

@@ -1,0 +1,77 @@
+internal import LonghaulCore
+
+/// Performing what was committed. Nothing here decides or waits.
+extension Engine {
+    func perform(_ pending: Unwritten) {
+        var orders: [FileOrder] = pending.deletions
+        var requests: [SegmentRequest] = []
+        for (fetch, effect) in pending.effects {
+            switch effect {
+            case .ask(let ask):
+                if let request = request(ask, of: fetch) { requests.append(request) }
+            case .proceed(let key, let plan): wire.proceed(key, plan)
+            case .shrink(let key, let end): wire.shrink(key, end: end)
+            case .stop(let keys): wire.stop(keys)
+            case .prepare(let part):
+                let fetched = active[fetch]?.machine.state.bytesFetched ?? 0
+                orders.append(.prepare(fetch, part, fetched: fetched))
+            case .reserve(let bytes): orders.append(.reserve(fetch, bytes: bytes))
+            case .truncate(let generation):
+                orders.append(.truncate(fetch, generation: generation))
+            case .sync(let token, let digests, let through):
+                orders.append(.sync(fetch, token: token, digests: digests, through: through))
+            case .verify(let digests, let length):
+                let destination = active[fetch]?.machine.finalDestination ?? ""
+                orders.append(
+                    .verify(fetch, digests, length: length, destination: destination))
+            case .secure(let length): finishing.toSecure.append((fetch, length))
+            case .publish(let order): finishing.toPublish.append((fetch, order))
+            case .close(let deletingPart):
+                orders.append(.close(fetch, deletingPart: deletingPart))
+            }
+        }
+        if !orders.isEmpty { files.submit(orders) }
+        if !requests.isEmpty { wire.start(requests) }
+        gatherFinishing()
+    }
+
+    private func request(_ ask: SegmentAsk, of fetch: FetchID) -> SegmentRequest? {
+        guard let entry = active[fetch] else { return nil }
+        let machine = entry.machine
+        guard
+            let target = files.target(
+                for: fetch, generation: machine.state.generation, start: ask.ask.position)
+        else { preconditionFailure("a request goes out only while its part file is open") }
+        active[fetch]?.targets[ask.key] = target
+        let options = machine.request.options
+        var headers = options.headers
+        for field in ask.ask.headers.fields { headers[field.name] = field.value }
+        let isHTTP = ask.url.lowercased().hasPrefix("http")
+        return SegmentRequest(
+            key: ask.key, url: ask.url, headers: isHTTP ? headers : HeaderFields(),
+            offset: isHTTP ? 0 : ask.ask.start, connection: settings(ask, options), target: target,
+            end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
+            limitRate: rate(of: machine), judge: { ask.verdict($0) })
+    }
+
+    /// A limit holds for the transfer, whatever the number of its connections.
+    private func rate(of machine: FetchMachine) -> Int64? {
+        guard let limit = machine.request.options.limitRate else { return nil }
+        return max(1, limit / Int64(machine.connectionsMax))
+    }
+
+    private func settings(_ ask: SegmentAsk, _ options: TransferOptions) -> ConnectionSettings {
+        var settings = ConnectionSettings()
+        // Credentials belong to the origin of the request's own URL, not to a mirror's.
+        settings.user = ask.isForMirror ? nil : options.user
+        settings.netrc = options.netrc
+        settings.proxy = options.proxy
+        settings.caCertificate = options.caCertificate
+        settings.clientCertificate = options.clientCertificate
+        settings.clientKey = options.clientKey
+        settings.insecure = options.insecure
+        settings.stallTimeout = options.stallTimeout
+        settings.ownConnection = ask.isParallel
+        return settings
+    }
+}

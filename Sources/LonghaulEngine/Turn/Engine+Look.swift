@@ -1,0 +1,113 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+struct LookOutcome {
+    var departures: [(FetchID, FetchDeparture)] = []
+    var deletions: [FileOrder] = []
+    /// More rows want attention than one look takes.
+    var isIncomplete = false
+    var changedQueue = true
+}
+
+/// Folding what clients want into what is.
+extension Engine {
+    static let attentionMax = 512
+
+    func look(_ tx: borrowing EngineTransaction, now: Moment) throws -> LookOutcome {
+        var outcome = LookOutcome()
+        let ids = try tx.takeAttention(limit: Engine.attentionMax)
+        outcome.isIncomplete = ids.count == Engine.attentionMax
+        for id in ids {
+            guard let work = try tx.work(id) else { continue }
+            try react(to: work, tx, now: now, &outcome)
+        }
+        let promoted = try tx.promoteDue(now.wall, limit: Engine.attentionMax)
+        let expired = try tx.expired(now.wall, limit: Engine.attentionMax)
+        for id in expired {
+            guard let work = try tx.work(id) else { continue }
+            if let fetch = work.fetchID, active[fetch] != nil {
+                outcome.departures.append((fetch, .expire))
+            } else {
+                let totals = try totals(of: work, tx)
+                var error = FetchMachine.expired
+                error.transferID = id
+                error.bytesKept = totals.bytesDone
+                try tx.fail(id, error: error, numbers: totals, now: now.wall)
+                counters.failed += 1
+            }
+        }
+        if promoted == Engine.attentionMax || expired.count == Engine.attentionMax {
+            outcome.isIncomplete = true
+        }
+        return outcome
+    }
+
+    private func react(
+        to work: TransferWork, _ tx: borrowing EngineTransaction, now: Moment,
+        _ outcome: inout LookOutcome
+    ) throws {
+        if let fetch = work.fetchID, let entry = active[fetch] {
+            if let departure = departure(for: work, entry) {
+                outcome.departures.append((fetch, departure))
+            }
+            return
+        }
+        switch work.phase {
+        case .queued, .running, .finishing:
+            switch work.want {
+            case .run, .pause:
+                try tx.setQueued(work.id, readyAt: firstMoment(work, now: now), waitingFor: [])
+            case .cancel, .cancelKeepingBytes:
+                try cancel(work, tx, now: now, &outcome)
+            }
+        case .failed, .cancelled:
+            if work.isRearmPending {
+                _ = try tx.rearm(work.id, now: now.wall)
+            } else if work.want == .cancel, work.fetchID != nil {
+                try free(work, tx, &outcome)
+            }
+        case .completed: break
+        }
+    }
+
+    /// Back-off ends when somebody says so; an earliest moment holds.
+    private func firstMoment(_ work: TransferWork, now: Moment) -> Timestamp? {
+        guard let earliest = work.request.earliestBegin, earliest > now.wall else { return nil }
+        return earliest
+    }
+
+    private func departure(for work: TransferWork, _ entry: ActiveFetch) -> FetchDeparture? {
+        switch work.want {
+        case .pause: .requeue
+        case .cancel: .cancel(keepingBytes: false)
+        case .cancelKeepingBytes: .cancel(keepingBytes: true)
+        // Other settings than those it runs with: off the wire and on again.
+        case .run: work.request == entry.machine.request ? nil : .requeue
+        }
+    }
+
+    private func cancel(
+        _ work: TransferWork, _ tx: borrowing EngineTransaction, now: Moment,
+        _ outcome: inout LookOutcome
+    ) throws {
+        try tx.cancel(work.id, numbers: totals(of: work, tx), now: now.wall)
+        if work.want == .cancel { try free(work, tx, &outcome) }
+    }
+
+    private func free(
+        _ work: TransferWork, _ tx: borrowing EngineTransaction, _ outcome: inout LookOutcome
+    ) throws {
+        guard let id = work.fetchID else { return }
+        if let state = try tx.fetch(id) {
+            outcome.deletions.append(.delete(path: state.partPath, state.partIdentity))
+        }
+        try tx.dropFetch(of: work.id)
+    }
+
+    private func totals(
+        of work: TransferWork, _ tx: borrowing EngineTransaction
+    ) throws -> TransferNumbers {
+        guard let id = work.fetchID, let state = try tx.fetch(id) else { return work.numbers }
+        return TransferNumbers(state)
+    }
+}

@@ -1,0 +1,102 @@
+package import LonghaulCore
+internal import LonghaulStore
+
+/// What a new engine does first: everything that its predecessor left half-done is brought to where a crash between any two
+/// steps is harmless. Runs before the first turn and may wait for the disk.
+extension Engine {
+    package func recover(now: Moment) throws(LonghaulError) {
+        var leftovers: [FetchID: [BoardLeftover]] = [:]
+        for left in files.leftovers() { leftovers[left.fetch, default: []].append(left) }
+        var plans: [Recovered] = []
+        try transaction(.relaxed) { tx in
+            for id in try tx.liveUnqueued() {
+                guard let work = try tx.work(id) else { continue }
+                var state: FetchState?
+                if let fetch = work.fetchID { state = try tx.fetch(fetch) }
+                plans.append(Recovered(work: work, state: state))
+            }
+        }
+        for index in plans.indices { examine(&plans[index], leftovers) }
+        try transaction(.durable) { tx in
+            for plan in plans { try settle(plan, tx, now: now) }
+        }
+        // Only now: until the commit above, a crash leaves the board to the next engine.
+        files.resetBoard()
+        needsLook = true
+        needsPlan = true
+    }
+
+    private struct Recovered {
+        var work: TransferWork
+        var state: FetchState?
+        var action: RecoveryAction = .requeueFresh
+    }
+
+    /// Looks at the files, and makes durable what this boot wrote after the last checkpoint.
+    private func examine(_ plan: inout Recovered, _ leftovers: [FetchID: [BoardLeftover]]) {
+        guard var state = plan.state else { return }
+        var written = ByteRanges()
+        for left in leftovers[state.id] ?? [] {
+            if let generation = left.generation {
+                if generation == state.generation { written.insert(left.written) }
+            } else {
+                state.bytesFetched = max(state.bytesFetched, left.received)
+            }
+        }
+        plan.state = state
+        let facts = files.facts(part: state.partPath, destination: plan.work.finalPath ?? plan.work.destination)
+        plan.action = reconcile(
+            phase: plan.work.phase, fetch: state, facts: facts, written: written)
+        guard case .requeue(let have) = plan.action, have != state.durable,
+            let identity = state.partIdentity
+        else { return }
+        if files.sync(part: state.partPath, expecting: identity) != nil {
+            // Unknown from the last good checkpoint on.
+            plan.state?.generation += 1
+            plan.action = .requeue(have: state.durable)
+        }
+    }
+
+    private func settle(
+        _ plan: Recovered, _ tx: borrowing EngineTransaction, now: Moment
+    ) throws {
+        let id = plan.work.id
+        switch plan.action {
+        case .requeue(let have):
+            guard var state = plan.state else { break }
+            state.durable = have
+            try tx.save(state)
+        case .requeueFresh:
+            if var state = plan.state {
+                state.generation += 1
+                state.durable = ByteRanges()
+                try tx.save(state)
+            }
+        case .restart(let reason):
+            guard var state = plan.state else { break }
+            let lost = state.durable.count
+            state.generation += 1
+            state.durable = ByteRanges()
+            state.validator = nil
+            state.bytesTotal = nil
+            state.restarts += lost > 0 ? 1 : 0
+            try tx.save(state)
+            if lost > 0 {
+                try restarted(id, reason.description, bytesLost: lost, tx, now: now)
+            }
+        case .republish:
+            // Whole and durable: the next attempt goes straight to publishing.
+            if let state = plan.state { try tx.save(state) }
+        case .markCompleted:
+            guard let state = plan.state else { break }
+            let path = plan.work.finalPath ?? plan.work.destination
+            try tx.complete(
+                id, finalPath: path, numbers: TransferNumbers(state), now: now.wall)
+            counters.completed += 1
+            return
+        }
+        try tx.setQueued(id, readyAt: nil, waitingFor: [])
+        // What is wanted of it may have changed while nobody looked.
+        try tx.addAttention(id)
+    }
+}

@@ -1,0 +1,137 @@
+package import LonghaulCore
+
+/// What a turn tells the thread that runs the engine.
+package struct TurnOutcome: Sendable {
+    /// When to come back at the latest; `nil` = only when told something.
+    package var wakeAt: Instant?
+    /// Nothing is on the wire or on the disk.
+    package var isQuiet: Bool
+    /// Nothing could start now, however many places were free.
+    package var isDrained: Bool
+    /// When the next waiting transfer may start by the clock: back-off, earliest begin, cool-down.
+    package var nextReady: Timestamp?
+}
+
+extension Engine {
+    /// One turn: inputs → machines → commit → effects. Throws only when the engine must end: the lease is lost, or the store is gone.
+    package func turn(_ inputs: [EngineInput], now: Moment) throws(LonghaulError) -> TurnOutcome {
+        for input in inputs { feed(input, now: now) }
+        tickMachines(now: now)
+        if let nextDue, nextDue <= now.wall { needsLook = true }
+        // What wants changes feeds machines again, whose writes want committing: bounded, each round needs a cause.
+        for _ in 0..<Engine.roundsMax {
+            gatherFinishing()
+            let mustCommit = !unwritten.isEmpty || needsLook || (needsPlan && !isLeaving)
+            guard mustCommit, commitRetryAt.map({ $0 <= now.monotonic }) ?? true else { break }
+            guard try commit(now: now) else { break }
+        }
+        return outcome(now: now)
+    }
+
+    static let roundsMax = 8
+
+    private func feed(_ input: EngineInput, now: Moment) {
+        switch input {
+        case .wake: needsLook = true
+        case .fetch(let fetch, let event): handle(event, of: fetch, now: now)
+        case .wire(.head(let key, let head, _)): handle(.head(key, head), of: key.fetch, now: now)
+        case .wire(.progress(let key)): handle(.progress, of: key.fetch, now: now)
+        case .wire(.ended(let key, let end)):
+            handle(.ended(key, end), of: key.fetch, now: now)
+            if let target = active[key.fetch]?.targets.removeValue(forKey: key) {
+                files.release(target)
+            }
+        }
+    }
+
+    /// Feeds one machine; what it wants written and done waits for the turn's commit.
+    func handle(_ event: FetchEvent, of fetch: FetchID, now: Moment) {
+        guard var entry = active[fetch] else { return }
+        settleLane(event, fetch)
+        note(&entry, now: now)
+        let held = entry.asRunning != nil
+        var step = entry.machine.handle(event, in: context(entry, now: now))
+        foldOrigins(&step, now: now)
+        // Its place on the wire is free.
+        if held, entry.asRunning == nil { needsPlan = true }
+        active[fetch] = entry
+        unwritten.append(step, of: fetch)
+        if entry.machine.stage == .left { leave(fetch) }
+    }
+
+    private func leave(_ fetch: FetchID) {
+        guard let entry = active.removeValue(forKey: fetch) else { return }
+        for target in entry.targets.values { files.release(target) }
+        counters.bytesOfGone += max(0, entry.machine.state.bytesFetched - entry.receivedBefore)
+        needsPlan = true
+    }
+
+    /// What stands on the board, before the machine decides anything.
+    private func note(_ entry: inout ActiveFetch, now: Moment) {
+        for (key, target) in entry.targets {
+            entry.machine.note(
+                key, written: files.written(target), received: files.received(target))
+        }
+        entry.machine.note(fetched: files.fetched(entry.machine.state.id))
+        entry.rate.sample(entry.machine.state.bytesFetched, at: now.monotonic)
+    }
+
+    func context(_ entry: ActiveFetch, now: Moment) -> FetchContext {
+        FetchContext(
+            now: now, origin: origins[entry.origin] ?? OriginMemory(origin: entry.origin),
+            connectionsAllowed: connectionsAllowed(for: entry), seed: random.next())
+    }
+
+    /// The origin's budget less what its other fetches use.
+    private func connectionsAllowed(for entry: ActiveFetch) -> Int {
+        let others = active.values.lazy
+            .filter { $0.origin == entry.origin && $0.machine.state.id != entry.machine.state.id }
+            .reduce(0) { $0 + max(1, $1.machine.segments.count) }
+        return max(1, policy.limits.perOrigin - others)
+    }
+
+    private func tickMachines(now: Moment) {
+        for fetch in active.keys.sorted() {
+            guard let entry = active[fetch], let due = entry.machine.nextTick,
+                due <= now.monotonic
+            else { continue }
+            handle(.tick, of: fetch, now: now)
+            if let entry = active[fetch] {
+                files.publish(rate: entry.rate.bytesPerSecond, of: fetch)
+            }
+        }
+    }
+
+    // MARK: - Outcome
+
+    private func outcome(now: Moment) -> TurnOutcome {
+        var wake = active.values.compactMap { $0.machine.nextTick }.min()
+        if let nextDue {
+            let due = now.monotonic + max(0, nextDue - now.wall)
+            wake = min(wake ?? due, due)
+        }
+        if let commitRetryAt { wake = min(wake ?? commitRetryAt, commitRetryAt) }
+        return TurnOutcome(
+            wakeAt: wake, isQuiet: active.isEmpty && unwritten.isEmpty,
+            isDrained: active.isEmpty && unwritten.isEmpty && !hasBacklog && !needsPlan,
+            nextReady: nextReady)
+    }
+
+    /// Body bytes that this engine has received.
+    package var bytesReceived: Int64 {
+        active.values.reduce(counters.bytesOfGone) {
+            $0 + max(0, $1.machine.state.bytesFetched - $1.receivedBefore)
+        }
+    }
+
+    package var totals: EngineCounters { counters }
+
+    /// Changes whenever a transfer may have ended.
+    package var endsSeen: Int { counters.completed + counters.failed + looks }
+
+    /// Everything off the wire, checkpointed. Turns go on until ``TurnOutcome/isQuiet``.
+    package func beginLeaving(now: Moment) {
+        isLeaving = true
+        for fetch in active.keys.sorted() { handle(.leave(.requeue), of: fetch, now: now) }
+    }
+}

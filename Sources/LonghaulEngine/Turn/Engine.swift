@@ -1,0 +1,129 @@
+package import LonghaulCore
+package import LonghaulStore
+
+/// The engine: turns inputs into one commit and then its effects. Owned by one thread, which calls ``turn(_:now:)``; knows no threads,
+/// waits for nothing but the store, and is deterministic given its inputs, clock values and seed.
+///
+/// Mutable state: `active`, the fetches in memory, is touched by turns only. `unwritten` holds what a failed commit left: it is tried again,
+/// as it was, before anything else.
+package final class Engine {
+    let store: Store
+    let epoch: Epoch
+    let files: any FilePort
+    let wire: any WirePort
+    let policy: SchedulerPolicy
+    let scope: EngineScope
+    var random: SeededGenerator
+
+    var active: [FetchID: ActiveFetch] = [:]
+    var origins: [String: OriginMemory] = [:]
+    var unwritten = Unwritten()
+    /// Waiting for the batch before them to leave the disk.
+    var finishing = FinishingLane()
+    var needsLook = true
+    var needsPlan = true
+    /// No new starts: everything is on its way out.
+    var isLeaving = false
+    var counters = EngineCounters()
+    /// From the store, as of the last look: when something falls due there.
+    var nextDue: Timestamp?
+    var nextSerial: Int64 = 1
+    /// Whether the last plan left candidates behind that a free place would let start.
+    var hasBacklog = false
+    /// From the store: when the next transfer may start by the clock.
+    var nextReady: Timestamp?
+    /// When an origin that somebody waits for is done cooling down.
+    var coolDownEnds: Timestamp?
+    var commitRetryAt: Instant?
+    var commitFailures = 0
+    var originsAfter: Int64 = 0
+    var looks = 0
+
+    package init(
+        store: Store, epoch: Epoch, files: any FilePort, wire: any WirePort,
+        policy: SchedulerPolicy = SchedulerPolicy(), scope: EngineScope = EngineScope(),
+        seed: UInt64
+    ) {
+        self.store = store
+        self.epoch = epoch
+        self.files = files
+        self.wire = wire
+        self.policy = policy
+        self.scope = scope
+        random = SeededGenerator(seed: seed)
+    }
+}
+
+/// What this engine may start.
+package struct EngineScope: Sendable {
+    /// Only discretionary (`true`) or only immediate (`false`) transfers.
+    package var onlyDiscretionary: Bool?
+    /// Fold what clients want into the store, and start nothing.
+    package var startsNothing = false
+
+    package init() {}
+}
+
+package struct EngineCounters: Hashable, Sendable {
+    package var completed = 0
+    package var failed = 0
+    /// Body bytes received by fetches that have left; those of active ones come on top.
+    package var bytesOfGone: Int64 = 0
+}
+
+/// A fetch in memory.
+struct ActiveFetch {
+    var machine: FetchMachine
+    let origin: String
+    let session: String
+    let isDiscretionary: Bool
+    var targets: [SegmentKey: SegmentTarget] = [:]
+    /// What the fetch had received before this engine took it.
+    let receivedBefore: Int64
+    var rate = RateMeter()
+}
+
+/// What is still to be committed, and what follows once it is.
+struct Unwritten {
+    var writes: [StoreWrite] = []
+    var effects: [(FetchID, FetchEffect)] = []
+    var deletions: [FileOrder] = []
+    var durable = false
+
+    var isEmpty: Bool { writes.isEmpty && effects.isEmpty && deletions.isEmpty }
+
+    mutating func append(_ step: FetchStep, of fetch: FetchID) {
+        writes += step.writes
+        for effect in step.effects { effects.append((fetch, effect)) }
+        durable = durable || step.durable
+    }
+}
+
+/// Group commit: while one batch is on the disk, the next one gathers.
+struct FinishingLane {
+    var toSecure: [(FetchID, Int64)] = []
+    var securing: Set<FetchID> = []
+    var toPublish: [(FetchID, PublicationOrder)] = []
+    var publishing: Set<FetchID> = []
+}
+
+/// Smoothed throughput of one fetch.
+struct RateMeter {
+    private(set) var bytesPerSecond: Double = 0
+    private var last: (at: Instant, bytes: Int64)?
+
+    mutating func sample(_ bytes: Int64, at now: Instant) {
+        guard let last else {
+            self.last = (now, bytes)
+            return
+        }
+        let seconds = now - last.at
+        guard seconds >= 0.2 else { return }
+        let current = Double(bytes - last.bytes) / seconds
+        let weight = min(1, seconds / 2)
+        bytesPerSecond =
+            bytesPerSecond == 0
+            ? current : bytesPerSecond * (1 - weight) + current * weight
+        self.last = (now, bytes)
+    }
+}

@@ -1,0 +1,64 @@
+internal import GRDB
+internal import LonghaulCore
+
+/// How sure a commit must be before it counts.
+package enum Durability: Sendable {
+    /// On the disk when the call returns (`synchronous=FULL`): wants, terminal states, events, restarts.
+    case durable
+    /// Survives the death of the process; a power cut may take the last ones back, in order (`synchronous=NORMAL`, WAL):
+    /// claims and checkpoints.
+    case relaxed
+}
+
+/// The database as the operations of this module see it: short calls around cached statements. Used only inside ``Store``'s
+/// `access`, which serialises.
+struct Connection {
+    let database: Database
+
+    func prepare(_ sql: String) throws -> Prepared {
+        try Prepared(database, sql)
+    }
+
+    func run(_ sql: String, _ values: any Bindable...) throws {
+        let statement = try bound(sql, values)
+        defer { statement.reset() }
+        while try statement.step() {}
+    }
+
+    /// The first row's value, `nil` when there is no row.
+    func first<Value>(
+        _ sql: String, _ values: any Bindable..., read: (StoredRow) throws -> Value
+    ) throws -> Value? {
+        let statement = try bound(sql, values)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return try read(StoredRow(handle: statement.handle))
+    }
+
+    func all<Value>(
+        _ sql: String, _ values: any Bindable..., read: (StoredRow) throws -> Value
+    ) throws -> [Value] {
+        let statement = try bound(sql, values)
+        defer { statement.reset() }
+        var result: [Value] = []
+        while try statement.step() {
+            result.append(try read(StoredRow(handle: statement.handle)))
+        }
+        return result
+    }
+
+    /// Rows changed by the last statement.
+    var changes: Int { database.changesCount }
+
+    var lastInsertedRowID: Int64 { database.lastInsertedRowID }
+
+    private func bound(_ sql: String, _ values: [any Bindable]) throws -> Prepared {
+        let statement = try prepare(sql)
+        var index: Int32 = 1
+        for value in values {
+            statement.bind(index, value)
+            index += 1
+        }
+        return statement
+    }
+}

@@ -1,0 +1,31 @@
+internal import LonghaulCore
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Musl
+#endif
+
+/// What `lstat` says of a path, as far as the store cares.
+struct FileStatus {
+    var identity: FileIdentity
+    var owner: UInt32
+    var permissions: UInt32
+    var isRegular: Bool
+    var isDirectory: Bool
+    var isSymbolicLink: Bool
+    var size: Int64
+
+    /// `nil` when there is nothing there, or nothing that can be looked at; `errno` tells.
+    static func of(_ path: String, followingLinks: Bool = false) -> FileStatus? {
+        var status = stat()
+        let code = followingLinks ? stat(path, &status) : lstat(path, &status)
+        guard code == 0 else { return nil }
+        let kind = status.st_mode & S_IFMT
+        return FileStatus(
+            identity: FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)),
+            owner: status.st_uid, permissions: status.st_mode & 0o7777,
+            isRegular: kind == S_IFREG, isDirectory: kind == S_IFDIR,
+            isSymbolicLink: kind == S_IFLNK, size: Int64(status.st_size))
+    }
+}

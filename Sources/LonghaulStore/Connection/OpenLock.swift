@@ -1,0 +1,45 @@
+internal import LonghaulCore
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Musl
+#endif
+
+/// The lock under which a store is created, migrated and repaired. The kernel owns it, so it cannot go stale, and no child
+/// inherits it.
+struct OpenLock: ~Copyable {
+    private static let patienceSeconds: Double = 30
+    private static let pauseMicroseconds: UInt32 = 5_000
+
+    private let descriptor: Int32
+
+    /// Waits for another holder, up to half a minute: a migration of a large store may take that long.
+    init(_ path: String) throws(LonghaulError) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw StoreFailure.system("open", path, errno: errno) }
+        var waited: Double = 0
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let code = errno
+            guard code == EWOULDBLOCK || code == EINTR else {
+                _ = Glibc.close(descriptor)
+                throw StoreFailure.system("lock", path, errno: code)
+            }
+            guard waited < Self.patienceSeconds else {
+                _ = Glibc.close(descriptor)
+                throw StoreFailure.unavailable(
+                    "another process has been creating or upgrading the queue for"
+                        + " \(Int(waited)) s (\(path) is locked). Try again.", retryable: true)
+            }
+            usleep(Self.pauseMicroseconds)
+            waited += Double(Self.pauseMicroseconds) / 1e6
+        }
+        // A umask may have taken bits away that the next opener needs.
+        _ = fchmod(descriptor, 0o600)
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        _ = Glibc.close(descriptor)
+    }
+}

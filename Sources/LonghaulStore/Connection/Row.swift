@@ -1,0 +1,62 @@
+internal import GRDBSQLite
+internal import LonghaulCore
+
+/// The current row of a statement. Columns are read by position, in the order of the statement's text. Valid until the next step.
+struct StoredRow {
+    let handle: OpaquePointer
+
+    func isNull(_ column: Int32) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
+    func int64(_ column: Int32) -> Int64 {
+        sqlite3_column_int64(handle, column)
+    }
+
+    func int(_ column: Int32) -> Int {
+        Int(sqlite3_column_int64(handle, column))
+    }
+
+    func bool(_ column: Int32) -> Bool {
+        sqlite3_column_int64(handle, column) != 0
+    }
+
+    func double(_ column: Int32) -> Double {
+        sqlite3_column_double(handle, column)
+    }
+
+    /// Bytes that are not UTF-8 are repaired: they can only come from damage.
+    func text(_ column: Int32) -> String {
+        guard let start = sqlite3_column_text(handle, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    func optionalInt64(_ column: Int32) -> Int64? {
+        isNull(column) ? nil : int64(column)
+    }
+
+    func optionalInt(_ column: Int32) -> Int? {
+        isNull(column) ? nil : int(column)
+    }
+
+    func optionalDouble(_ column: Int32) -> Double? {
+        isNull(column) ? nil : double(column)
+    }
+
+    func optionalText(_ column: Int32) -> String? {
+        isNull(column) ? nil : text(column)
+    }
+
+    func timestamp(_ column: Int32) -> Timestamp {
+        Timestamp(milliseconds: int64(column))
+    }
+
+    func optionalTimestamp(_ column: Int32) -> Timestamp? {
+        optionalInt64(column).map(Timestamp.init(milliseconds:))
+    }
+
+    func transferID(_ column: Int32) -> TransferID {
+        TransferID(rawValue: int64(column))
+    }
+}

@@ -1,0 +1,88 @@
+internal import LonghaulCore
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Musl
+#endif
+
+/// Who can write the store can make the engine write files, so directory and file must be the user's own and nobody else's to write.
+enum StoreDirectory {
+    /// Creates what is missing of `path`, each part 0700 whatever the umask.
+    static func create(_ path: String) throws(LonghaulError) {
+        if mkdir(path, 0o700) == 0 {
+            guard chmod(path, 0o700) == 0 else {
+                throw StoreFailure.system("set the mode of", path, errno: errno)
+            }
+            return
+        }
+        switch errno {
+        case EEXIST:
+            return
+        case ENOENT:
+            guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+                throw StoreFailure.system("create", path, errno: ENOENT)
+            }
+            try create(String(path[..<slash]))
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+                throw StoreFailure.system("create", path, errno: errno)
+            }
+            guard chmod(path, 0o700) == 0 else {
+                throw StoreFailure.system("set the mode of", path, errno: errno)
+            }
+        default:
+            throw StoreFailure.system("create", path, errno: errno)
+        }
+    }
+
+    static func check(_ path: String) throws(LonghaulError) {
+        guard let status = FileStatus.of(path, followingLinks: true) else {
+            throw StoreFailure.system("use", path, errno: errno)
+        }
+        guard status.isDirectory else {
+            throw StoreFailure.unavailable(
+                "\(path) is not a directory. Set LONGHAUL_HOME to one that is, or move it away.")
+        }
+        try checkOwnership(path, status, fix: "chmod 700")
+    }
+
+    static func checkFile(_ path: String, _ status: FileStatus) throws(LonghaulError) {
+        guard status.isRegular else {
+            throw StoreFailure.unavailable(
+                "\(path) is not a regular file"
+                    + (status.isSymbolicLink ? " but a symbolic link" : "")
+                    + ". Move it away; the queue must lie in its directory itself.")
+        }
+        try checkOwnership(path, status, fix: "chmod 600")
+    }
+
+    private static func checkOwnership(
+        _ path: String, _ status: FileStatus, fix: String
+    ) throws(LonghaulError) {
+        let user = geteuid()
+        guard status.owner == user else {
+            throw StoreFailure.unavailable(
+                "\(path) belongs to user \(status.owner) and you are user \(user). Whoever can write"
+                    + " the queue can make longhaul write files: use the queue as its owner, or set"
+                    + " LONGHAUL_HOME to a directory of your own.")
+        }
+        guard status.permissions & 0o022 == 0 else {
+            throw StoreFailure.unavailable(
+                "\(path) can be written by others (mode \(String(status.permissions, radix: 8)))."
+                    + " Run: \(fix) '\(path)'")
+        }
+    }
+
+    /// Makes an empty file, 0600 whatever the umask. One that is there already is left alone.
+    static func createFile(_ path: String) throws(LonghaulError) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            if errno == EEXIST { return }
+            throw StoreFailure.system("create", path, errno: errno)
+        }
+        defer { _ = Glibc.close(descriptor) }
+        guard fchmod(descriptor, 0o600) == 0 else {
+            throw StoreFailure.system("set the mode of", path, errno: errno)
+        }
+    }
+}

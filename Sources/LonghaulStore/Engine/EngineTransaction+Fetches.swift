@@ -1,0 +1,65 @@
+internal import GRDB
+package import LonghaulCore
+
+extension EngineTransaction {
+    package func fetch(_ id: FetchID) throws -> FetchState? {
+        try connection.first(FetchRecord.select, id, read: FetchRecord.read)
+    }
+
+    /// Saves a fetch whole. Progress is saved after the sync that made it durable.
+    package func save(_ state: FetchState) throws {
+        let statement = try connection.prepare(FetchRecord.update)
+        statement.bind(1, state.id)
+        FetchRecord.bind(state, to: statement)
+        try statement.runOnce()
+    }
+
+    /// Forgets the fetch of a transfer that is not running, after its part file was deleted. What it had counted stays with the transfer.
+    package func dropFetch(of id: TransferID) throws {
+        guard let work = try work(id), let fetchID = work.fetchID else { return }
+        precondition(work.phase != .running && work.phase != .finishing, "its fetch is in use")
+        if let state = try fetch(fetchID) {
+            try connection.run(
+                """
+                UPDATE transfer SET fetchID = NULL, bytesDone = 0, \
+                bytesFetched = max(bytesFetched, ?2), attempts = max(attempts, ?3), \
+                restarts = max(restarts, ?4) WHERE id = ?1
+                """, id, state.bytesFetched, state.attempts, state.restarts)
+        } else {
+            try connection.run("UPDATE transfer SET fetchID = NULL WHERE id = ?1", id)
+        }
+        try connection.deleteFetchUnlessShared(fetchID)
+    }
+
+    /// A fetch made for a transfer that had one before goes on counting where that stopped.
+    func insertFetch(continuing numbers: TransferNumbers) throws -> FetchState {
+        var state = FetchState(id: FetchID(rawValue: 0))
+        state.bytesFetched = numbers.bytesFetched
+        state.attempts = numbers.attempts
+        state.restarts = numbers.restarts
+        let statement = try connection.prepare(FetchRecord.insert)
+        statement.bind(1, Int64?.none)
+        FetchRecord.bind(state, to: statement)
+        try statement.runOnce()
+        state.id = FetchID(rawValue: connection.lastInsertedRowID)
+        return state
+    }
+
+    func fetchID(of id: TransferID) throws -> FetchID? {
+        let found = try connection.first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
+            $0.optionalInt64(0).map(FetchID.init(rawValue:))
+        }
+        return found ?? nil
+    }
+}
+
+extension Connection {
+    /// Several equal transfers may share a fetch: the last one takes it along.
+    func deleteFetchUnlessShared(_ id: FetchID) throws {
+        try run(
+            """
+            DELETE FROM fetch WHERE id = ?1 AND NOT EXISTS \
+            (SELECT 1 FROM transfer INDEXED BY transferByFetch WHERE fetchID = ?1)
+            """, id)
+    }
+}

@@ -1,0 +1,161 @@
+internal import GRDB
+package import LonghaulCore
+
+extension EngineTransaction {
+    /// One transfer, whole; `nil` when it was removed.
+    package func work(_ id: TransferID) throws -> TransferWork? {
+        try connection.first(WorkRecord.select, id, read: WorkRecord.read)
+    }
+
+    /// Those that an engine had claimed: what a successor has to look after first.
+    package func liveUnqueued() throws -> [TransferID] {
+        try connection.all(
+            "SELECT id FROM transfer INDEXED BY transferActive WHERE phase IN (1, 2) ORDER BY id"
+        ) { $0.transferID(0) }
+    }
+
+    /// Takes a ready transfer up: running, with a fetch row, made at the first claim and kept from then on. `nil` when there is nothing to take
+    /// up any more: not wanted, not queued, or put off meanwhile.
+    package func claim(
+        _ id: TransferID, now: Timestamp
+    ) throws -> (work: TransferWork, fetch: FetchState)? {
+        guard var work = try work(id), work.phase == .queued, work.want == .run,
+            work.readyAt ?? now <= now
+        else { return nil }
+        let state: FetchState
+        if let existing = work.fetchID, let found = try fetch(existing) {
+            state = found
+        } else {
+            state = try insertFetch(continuing: work.numbers)
+        }
+        try connection.run(
+            """
+            UPDATE transfer SET phase = 1, readyAt = 0, waitReason = NULL, fetchID = ?2, \
+            startedAt = coalesce(startedAt, ?3) WHERE id = ?1
+            """, id, state.id, now)
+        work.phase = .running
+        work.readyAt = nil
+        work.waitingFor = []
+        work.fetchID = state.id
+        work.startedAt = work.startedAt ?? now
+        return (work, state)
+    }
+
+    /// All bytes are durable in the part file; the file is about to be published under this path.
+    package func setFinishing(_ id: TransferID, finalPath: String) throws {
+        try connection.run(
+            "UPDATE transfer SET phase = 2, finalPath = ?2 WHERE id = ?1 AND phase IN (1, 2)",
+            id, finalPath)
+        try expectOneChange()
+    }
+
+    /// Between attempts: ready at a moment (`nil` = at once), for these reasons. The fetch row stays.
+    package func setQueued(
+        _ id: TransferID, readyAt: Timestamp? = nil, waitingFor: [WaitReason] = []
+    ) throws {
+        try connection.run(
+            """
+            UPDATE transfer SET phase = 0, readyAt = ?2, finalPath = NULL, waitReason = ?3 \
+            WHERE id = ?1 AND phase < 3
+            """, id, max(0, readyAt?.milliseconds ?? 0),
+            waitingFor.isEmpty ? nil : StoredJSON.encode(waitingFor))
+        try expectOneChange()
+    }
+
+    /// Records why a queued transfer waits, and nothing else.
+    package func setWaitReasons(_ id: TransferID, _ reasons: [WaitReason]) throws {
+        try connection.run(
+            "UPDATE transfer SET waitReason = ?2 WHERE id = ?1 AND phase = 0", id,
+            reasons.isEmpty ? nil : StoredJSON.encode(reasons))
+    }
+
+    /// The file is durable under its name. Ends the transfer with its event, and drops the fetch row.
+    @discardableResult
+    package func complete(
+        _ id: TransferID, finalPath: String, numbers: TransferNumbers, detail: String? = nil,
+        now: Timestamp
+    ) throws -> Int64 {
+        let fetchID = try fetchID(of: id)
+        let statement = try connection.prepare(
+            """
+            UPDATE transfer SET phase = 3, finishedAt = ?2, error = NULL, waitReason = NULL, \
+            finalPath = nullif(?8, destination), fetchID = NULL, bytesTotal = ?3, bytesDone = ?4, \
+            bytesFetched = ?5, attempts = ?6, restarts = ?7 WHERE id = ?1 AND phase < 3
+            """)
+        statement.bind(8, finalPath)
+        try end(id, statement, numbers, now)
+        if let fetchID { try connection.deleteFetchUnlessShared(fetchID) }
+        return try appendEvent(.transferCompleted, of: id, detail: detail, now: now)
+    }
+
+    /// Gives up, with the event. The fetch row stays, for `resume` and `retry`.
+    @discardableResult
+    package func fail(
+        _ id: TransferID, error: LonghaulError, numbers: TransferNumbers, detail: String? = nil,
+        now: Timestamp
+    ) throws -> Int64 {
+        let statement = try connection.prepare(
+            """
+            UPDATE transfer SET phase = 4, finishedAt = ?2, error = ?8, waitReason = NULL, \
+            finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, \
+            restarts = ?7 WHERE id = ?1 AND phase < 3
+            """)
+        let error = StoredJSON.encode(error)
+        statement.bind(8, error)
+        try end(id, statement, numbers, now)
+        return try appendEvent(.transferFailed, of: id, detail: detail ?? error, now: now)
+    }
+
+    /// Ends a transfer that is not wanted any more, with the event. The fetch row stays until ``dropFetch(of:)``.
+    @discardableResult
+    package func cancel(
+        _ id: TransferID, numbers: TransferNumbers, detail: String? = nil, now: Timestamp
+    ) throws -> Int64 {
+        let statement = try connection.prepare(
+            """
+            UPDATE transfer SET phase = 5, finishedAt = ?2, error = NULL, waitReason = NULL, \
+            finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, \
+            restarts = ?7 WHERE id = ?1 AND phase < 3
+            """)
+        try end(id, statement, numbers, now)
+        return try appendEvent(.transferCancelled, of: id, detail: detail, now: now)
+    }
+
+    /// Carries a `resume` or `retry` of a failed or cancelled transfer out: queued again, error and end forgotten, a relative deadline
+    /// counted anew. `false` when none is pending.
+    package func rearm(_ id: TransferID, now: Timestamp) throws -> Bool {
+        guard let work = try work(id), work.isRearmPending else { return false }
+        guard work.phase.hasEnded else {
+            // Two clients asked; the first one's was enough.
+            try connection.run("UPDATE transfer SET rearmed = rearm WHERE id = ?1", id)
+            return false
+        }
+        let begin = max(now, work.request.earliestBegin ?? now)
+        try connection.run(
+            """
+            UPDATE transfer SET phase = 0, rearmed = rearm, readyAt = ?2, deadline = ?3, \
+            error = NULL, finishedAt = NULL, finalPath = NULL WHERE id = ?1
+            """, id, begin > now ? begin.milliseconds : 0,
+            work.request.deadline.resolved(mayBegin: begin))
+        return true
+    }
+
+    private func end(
+        _ id: TransferID, _ statement: Prepared, _ numbers: TransferNumbers, _ now: Timestamp
+    ) throws {
+        statement.bind(1, id)
+        statement.bind(2, now)
+        statement.bind(3, numbers.bytesTotal)
+        statement.bind(4, numbers.bytesDone)
+        statement.bind(5, numbers.bytesFetched)
+        statement.bind(6, numbers.attempts)
+        statement.bind(7, numbers.restarts)
+        try statement.runOnce()
+        try expectOneChange()
+    }
+
+    /// The engine moves a transfer only from where it has it: anything else is a mistake that would lose or double an event.
+    private func expectOneChange() throws {
+        precondition(connection.changes == 1, "the transfer is not where the engine believes it")
+    }
+}

@@ -1,0 +1,95 @@
+internal import GRDB
+package import LonghaulCore
+
+/// What only the lease holder may do, inside one transaction. Errors of its operations must be let out: they end the transaction, which then has
+/// changed nothing.
+package struct EngineTransaction: ~Copyable {
+    let connection: Connection
+
+    fileprivate init(_ connection: Connection) {
+        self.connection = connection
+    }
+}
+
+extension Store {
+    /// Runs the body in one write transaction under the lease: all of it is committed, as sure as asked, or nothing.
+    ///
+    /// Throws ``LeaseLost``, before the body runs, when the epoch is not the current one; `LonghaulError` when the store fails; and what the body
+    /// throws.
+    package func withEngineTransaction<Value>(
+        _ epoch: Epoch, _ durability: Durability,
+        _ body: (borrowing EngineTransaction) throws -> Value
+    ) throws -> Value {
+        do {
+            return try writeUntranslated(durability) { connection in
+                let current = try connection.first("SELECT epoch FROM lease") { $0.int64(0) }
+                guard current == epoch.rawValue else { throw LeaseLost() }
+                return try body(EngineTransaction(connection))
+            }
+        } catch let error as DatabaseError {
+            throw StoreFailure.translate(error, path: location.database)
+        }
+    }
+}
+
+extension EngineTransaction {
+    /// Transfers whose wants have changed since they were last taken, and takes them: what follows from it belongs into the same transaction.
+    package func takeAttention(limit: Int) throws -> [TransferID] {
+        let ids = try connection.all(
+            "SELECT transferID FROM attention ORDER BY transferID LIMIT ?1", limit
+        ) { $0.transferID(0) }
+        guard let last = ids.last else { return [] }
+        try connection.run("DELETE FROM attention WHERE transferID <= ?1", last)
+        return ids
+    }
+
+    /// Announces when the engine means to look again, for `status`.
+    package func setNextWake(_ moment: Timestamp?) throws {
+        try connection.run("UPDATE lease SET nextWake = ?1", moment)
+    }
+
+    package func counts() throws -> [TransferState: Int] {
+        try connection.counts(session: nil)
+    }
+
+    /// What is known of an origin; nothing, in default values, for one never met.
+    package func origin(_ name: String) throws -> OriginMemory {
+        try connection.first(OriginRecord.select, name, read: OriginRecord.read)
+            ?? OriginMemory(origin: name)
+    }
+
+    package func save(_ memory: OriginMemory) throws {
+        try connection.run(
+            OriginRecord.save, memory.origin, memory.ignoresRanges, memory.mishandlesIfRange,
+            memory.speaksHTTP2, memory.coolDownUntil, memory.failures, memory.bytesPerSecond)
+    }
+
+    /// Adds to the event log. Returns its number.
+    @discardableResult
+    package func appendEvent(
+        _ type: EventType, of id: TransferID, detail: String? = nil, now: Timestamp
+    ) throws -> Int64 {
+        try connection.run(
+            """
+            INSERT INTO event (at, sessionID, transferID, type, detail) \
+            SELECT ?2, sessionID, id, ?3, ?4 FROM transfer WHERE id = ?1
+            """, id, now, type.rawValue, detail)
+        return connection.lastInsertedRowID
+    }
+
+    /// Records one use of the wire, or its end; of the transfer's earlier ones the last twenty are kept.
+    package func record(_ attempt: AttemptRecord, of id: TransferID) throws {
+        try connection.run(
+            """
+            INSERT INTO attempt (transferID, serial, startedAt, endedAt, bytes, outcome) \
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (transferID, serial) DO UPDATE SET \
+            startedAt = ?3, endedAt = ?4, bytes = ?5, outcome = ?6
+            """, id, attempt.serial, attempt.startedAt, attempt.endedAt, attempt.bytes,
+            attempt.outcome.map { StoredJSON.encode($0) })
+        if attempt.serial > AttemptRecord.kept {
+            try connection.run(
+                "DELETE FROM attempt WHERE transferID = ?1 AND serial <= ?2", id,
+                attempt.serial - AttemptRecord.kept)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import GRDB
+package import LonghaulCore
+
+/// Which holder of the lease writes: raised at every take-over, so that one that was replaced without knowing is told at its next transaction.
+package struct Epoch: Hashable, Comparable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (left: Epoch, right: Epoch) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Thrown instead of writing: another process has taken the lease since. Nothing of the transaction is kept.
+package struct LeaseLost: Error, Hashable, Sendable {}
+
+/// The process that is the engine. It holds the kernel lock too; this is for people, and for telling a dead one's successor.
+package struct EngineHolder: Hashable, Sendable {
+    package var pid: Int32
+    /// Start time of the process in clock ticks since boot (/proc/PID/stat, field 22): tells a reused pid.
+    package var pidStart: Int64
+    package var bootID: String
+    /// daemon, run, get, embedded or background.
+    package var mode: String
+
+    package init(pid: Int32, pidStart: Int64, bootID: String, mode: String) {
+        self.pid = pid
+        self.pidStart = pidStart
+        self.bootID = bootID
+        self.mode = mode
+    }
+}
+
+/// The lease row. Whether the holder is alive is for the kernel lock to say.
+package struct EngineInfo: Hashable, Sendable {
+    package var epoch: Epoch
+    /// Random, made with the store: tells one store from another that has its path.
+    package var storeID: String
+    /// `nil`: the last holder left in order, or there never was one.
+    package var holder: EngineHolder?
+    package var since: Timestamp?
+    /// When the engine means to look again on its own; `nil` = nothing is due.
+    package var nextWake: Timestamp?
+}
+
+extension Store {
+    package func engineInfo() throws(LonghaulError) -> EngineInfo {
+        let found = try access {
+            try $0.first(
+                """
+                SELECT epoch, storeID, pid, pidStart, bootID, mode, since, nextWake FROM lease
+                """
+            ) { row in
+                EngineInfo(
+                    epoch: Epoch(rawValue: row.int64(0)), storeID: row.text(1),
+                    holder: row.isNull(2)
+                        ? nil
+                        : EngineHolder(
+                            pid: Int32(truncatingIfNeeded: row.int64(2)), pidStart: row.int64(3),
+                            bootID: row.text(4), mode: row.text(5)),
+                    since: row.optionalTimestamp(6), nextWake: row.optionalTimestamp(7))
+            }
+        }
+        guard let found else {
+            throw StoreFailure.damaged(location.database, "the lease row is missing")
+        }
+        return found
+    }
+
+    /// Takes the lease over in the store, durably. The caller holds the kernel lock; whoever held the lease before can write no more
+    /// when this returns.
+    package func raiseEpoch(
+        _ holder: EngineHolder, now: Timestamp
+    ) throws(LonghaulError) -> Epoch {
+        try write(.durable) { connection in
+            try connection.run(
+                """
+                UPDATE lease SET epoch = epoch + 1, pid = ?1, pidStart = ?2, bootID = ?3, \
+                mode = ?4, since = ?5, nextWake = NULL
+                """, Int64(holder.pid), holder.pidStart, holder.bootID, holder.mode, now)
+            guard let epoch = try connection.first("SELECT epoch FROM lease", read: { $0.int64(0) })
+            else { throw StoreFailure.damaged(location.database, "the lease row is missing") }
+            return Epoch(rawValue: epoch)
+        }
+    }
+
+    /// Leaves in order: the row names no holder any more. Does nothing if the lease is another's by now.
+    package func releaseLease(_ epoch: Epoch) throws(LonghaulError) {
+        try write(.relaxed) {
+            try $0.run(
+                """
+                UPDATE lease SET pid = NULL, pidStart = NULL, bootID = NULL, mode = NULL, \
+                since = NULL WHERE epoch = ?1
+                """, epoch.rawValue)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+package import LonghaulCore
+
+/// A transfer as the engine sees it: its wants and its status, whole.
+package struct TransferWork: Hashable, Sendable {
+    package var id: TransferID
+    package var request: TransferRequest
+    /// Name of the origin of the request's URL.
+    package var origin: String
+    /// Absolute path that is reserved.
+    package var destination: String
+    package var want: Want
+    package var phase: Phase
+    /// A `resume` or `retry` of the ended transfer that is yet to be carried out (``EngineTransaction/rearm(_:now:)``).
+    package var isRearmPending: Bool
+    package var fetchID: FetchID?
+    /// Under which path it is being, or was, published.
+    package var finalPath: String?
+    package var createdAt: Timestamp
+    /// First claim.
+    package var startedAt: Timestamp?
+    package var finishedAt: Timestamp?
+    /// The deadline as an instant.
+    package var deadline: Timestamp
+    /// `nil` = ready now.
+    package var readyAt: Timestamp?
+    package var waitingFor: [WaitReason]
+    package var error: LonghaulError?
+    package var numbers: TransferNumbers
+}
+
+/// What is reported of a transfer's bytes, copied to its row when it ends.
+package struct TransferNumbers: Hashable, Sendable {
+    package var bytesTotal: Int64?
+    /// Bytes that are kept and count towards the file.
+    package var bytesDone: Int64
+    /// Body bytes ever received.
+    package var bytesFetched: Int64
+    package var attempts: Int
+    package var restarts: Int
+
+    package init(
+        bytesTotal: Int64? = nil, bytesDone: Int64 = 0, bytesFetched: Int64 = 0,
+        attempts: Int = 0, restarts: Int = 0
+    ) {
+        self.bytesTotal = bytesTotal
+        self.bytesDone = bytesDone
+        self.bytesFetched = bytesFetched
+        self.attempts = attempts
+        self.restarts = restarts
+    }
+
+    package init(_ fetch: FetchState) {
+        self.init(
+            bytesTotal: fetch.bytesTotal, bytesDone: fetch.durable.count,
+            bytesFetched: fetch.bytesFetched, attempts: fetch.attempts, restarts: fetch.restarts)
+    }
+}
+
+enum WorkRecord {
+    static let select = """
+        SELECT t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, o.name, \
+        t.priority, t.discretionary, t.earliest, t.deadline, t.deadlineAt, t.deadlineAfter, \
+        t.expectedBytes, t.options, t.created, t.startedAt, t.finishedAt, t.readyAt, t.waitReason, \
+        t.fetchID, t.finalPath, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
+        t.restarts FROM transfer t JOIN session s ON s.id = t.sessionID \
+        JOIN origin o ON o.id = t.originID WHERE t.id = ?1
+        """
+
+    static func read(_ row: StoredRow) throws -> TransferWork {
+        let destination = row.text(5)
+        let readyAt = row.timestamp(19)
+        return TransferWork(
+            id: row.transferID(0), request: try request(row, destination), origin: row.text(7),
+            destination: destination, want: try row.want(2), phase: try row.phase(1),
+            isRearmPending: row.bool(3),
+            fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
+            finalPath: row.optionalText(22), createdAt: row.timestamp(16),
+            startedAt: row.optionalTimestamp(17), finishedAt: row.optionalTimestamp(18),
+            deadline: row.timestamp(11), readyAt: readyAt.milliseconds == 0 ? nil : readyAt,
+            waitingFor: row.optionalText(20).flatMap {
+                StoredJSON.decode([WaitReason].self, $0)
+            } ?? [],
+            error: row.optionalText(23).flatMap { StoredJSON.decode(LonghaulError.self, $0) },
+            numbers: TransferNumbers(
+                bytesTotal: row.optionalInt64(24), bytesDone: row.int64(25),
+                bytesFetched: row.int64(26), attempts: row.int(27), restarts: row.int(28)))
+    }
+
+    /// Options that cannot be read stop the transfer: without its headers or its checksum it would be another one.
+    private static func request(
+        _ row: StoredRow, _ destination: String
+    ) throws -> TransferRequest {
+        guard let options = TransferOptions(stored: row.optionalText(15)) else {
+            throw row.damage("the options of transfer \(row.int64(0))")
+        }
+        var request = TransferRequest(
+            url: row.text(4),
+            destination: options.remoteName
+                ? .directory(parentDirectory(of: destination), remoteName: true)
+                : .file(destination))
+        request.session = row.text(6)
+        request.priority = Priority(rawValue: row.int(8)) ?? .normal
+        request.isDiscretionary = row.bool(9)
+        request.earliestBegin = row.optionalTimestamp(10)
+        request.deadline =
+            row.optionalTimestamp(12).map(Deadline.at)
+            ?? .after(seconds: row.optionalDouble(13) ?? Deadline.defaultSeconds)
+        request.expectedBytes = row.optionalInt64(14)
+        request.options = options
+        return request
+    }
+}
+
+func parentDirectory(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: 0x2F), slash != path.startIndex else { return "/" }
+    return String(path[..<slash])
+}

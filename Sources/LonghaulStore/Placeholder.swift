@@ -1,2 +1,0 @@
-// LonghaulStore
-import GRDB

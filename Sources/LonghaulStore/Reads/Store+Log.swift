@@ -1,0 +1,67 @@
+package import LonghaulCore
+
+extension Store {
+    /// Events in order, those after `seq` (0 = from the first), of one session or of all.
+    package func events(
+        after seq: Int64 = 0, session: String? = nil, limit: Int
+    ) throws(LonghaulError) -> [StoredEvent] {
+        try access { connection in
+            if let session {
+                return try connection.all(
+                    """
+                    SELECT e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt \
+                    FROM event e INDEXED BY eventBySession JOIN session s ON s.id = e.sessionID \
+                    WHERE e.sessionID = (SELECT id FROM session WHERE name = ?1) AND e.seq > ?2 \
+                    ORDER BY e.seq LIMIT ?3
+                    """, session, seq, limit, read: StoredEvent.init)
+            }
+            return try connection.all(
+                """
+                SELECT e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt \
+                FROM event e CROSS JOIN session s ON s.id = e.sessionID \
+                WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2
+                """, seq, limit, read: StoredEvent.init)
+        }
+    }
+
+    /// All events of one transfer, in order.
+    package func events(of id: TransferID) throws(LonghaulError) -> [StoredEvent] {
+        try access {
+            try $0.all(
+                """
+                SELECT e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt \
+                FROM event e JOIN session s ON s.id = e.sessionID \
+                WHERE e.transferID = ?1 ORDER BY e.seq
+                """, id, read: StoredEvent.init)
+        }
+    }
+
+    /// The last attempts of a transfer, oldest first.
+    package func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptRecord] {
+        try access {
+            try $0.all(
+                """
+                SELECT serial, startedAt, endedAt, bytes, outcome FROM attempt \
+                WHERE transferID = ?1 ORDER BY serial
+                """, id
+            ) { row in
+                AttemptRecord(
+                    serial: row.int64(0), startedAt: row.timestamp(1),
+                    endedAt: row.optionalTimestamp(2), bytes: row.int64(3),
+                    outcome: row.optionalText(4).flatMap {
+                        StoredJSON.decode(LonghaulError.self, $0)
+                    })
+            }
+        }
+    }
+}
+
+extension StoredEvent {
+    init(_ row: StoredRow) {
+        self.init(
+            seq: row.int64(0), at: row.timestamp(1), session: row.text(2),
+            transfer: row.isNull(3) ? nil : row.transferID(3),
+            type: EventType(rawValue: row.text(4)), detail: row.optionalText(5),
+            acknowledgedAt: row.optionalTimestamp(6))
+    }
+}

@@ -1,0 +1,102 @@
+package import LonghaulCore
+
+extension Store {
+    /// How many transfers one snapshot of ``forEachTransfer(states:session:now:_:)`` holds.
+    private static let page = 500
+
+    /// One transfer as people see it, `nil` when there is none.
+    package func transfer(
+        _ id: TransferID, now: Timestamp
+    ) throws(LonghaulError) -> Transfer? {
+        try access { try $0.transfer(id, now: now) }
+    }
+
+    /// Several, in the order of the ids, in one snapshot; unknown ids are left out.
+    package func transfers(
+        _ ids: [TransferID], now: Timestamp
+    ) throws(LonghaulError) -> [Transfer] {
+        try snapshot { connection in
+            try ids.compactMap { try connection.transfer($0, now: now) }
+        }
+    }
+
+    /// The transfers of a filter, newest first. Its cost grows with the limit, not with the queue.
+    package func list(
+        _ filter: TransferFilter = TransferFilter(), now: Timestamp
+    ) throws(LonghaulError) -> [Transfer] {
+        try snapshot { connection in
+            let ids = try connection.ids(of: filter, now: now)
+            return try ids.compactMap { try connection.transfer($0, now: now) }
+        }
+    }
+
+    /// Every transfer in these states, newest first, a page at a time: the whole is no snapshot, but each transfer is, and none comes
+    /// twice. The body runs outside any transaction and may end the walk by throwing.
+    package func forEachTransfer(
+        states: Set<TransferState> = Set(TransferState.allCases), session: String? = nil,
+        now: Timestamp, _ body: (Transfer) throws -> Void
+    ) throws {
+        var bound = Int64.max
+        while true {
+            let page = try snapshot { connection in
+                let streams = try connection.streams(session: session, states: states)
+                return try connection.newest(of: streams, below: bound, limit: Self.page)
+                    .compactMap { try connection.transfer($0, now: now) }
+            }
+            guard let last = page.last else { return }
+            for transfer in page { try body(transfer) }
+            bound = last.id.rawValue
+        }
+    }
+
+    /// How many transfers are in each state; a state without any is missing.
+    package func counts(
+        session: String? = nil
+    ) throws(LonghaulError) -> [TransferState: Int] {
+        try access { try $0.counts(session: session) }
+    }
+}
+
+extension Connection {
+    func transfer(_ id: TransferID, now: Timestamp) throws -> Transfer? {
+        try first(TransferRecord.select, id) { try TransferRecord.read($0, now: now) }
+    }
+
+    func counts(session: String?) throws -> [TransferState: Int] {
+        var counts: [TransferState: Int] = [:]
+        for group in try tally(session: session) { counts[group.state, default: 0] += group.count }
+        return counts
+    }
+
+    fileprivate func ids(of filter: TransferFilter, now: Timestamp) throws -> [TransferID] {
+        if let states = filter.states {
+            let streams = try streams(session: filter.session, states: states)
+            return try newest(of: streams, below: .max, limit: filter.limit)
+        }
+        let live = try streams(session: filter.session, states: [.waiting, .running, .paused])
+        var ids = try newest(of: live, below: .max, limit: filter.limit)
+        let room = filter.limit - ids.count
+        if room > 0 {
+            let since = now + -TransferFilter.recentSeconds
+            ids += try recent(session: filter.session, since: since, limit: room)
+            ids.sort(by: >)
+        }
+        return ids
+    }
+
+    private func recent(session: String?, since: Timestamp, limit: Int) throws -> [TransferID] {
+        guard let session else {
+            return try all(
+                """
+                SELECT id FROM transfer INDEXED BY transferFinished WHERE phase >= 3 \
+                AND finishedAt >= ?1 AND rearm = rearmed ORDER BY finishedAt DESC, id DESC LIMIT ?2
+                """, since, limit, read: { $0.transferID(0) })
+        }
+        let ended = try streams(session: session, states: [.completed, .failed, .cancelled])
+        return try newest(of: ended, below: .max, limit: limit).filter { id in
+            try first(
+                "SELECT finishedAt >= ?2 FROM transfer WHERE id = ?1 AND phase >= 3", id, since
+            ) { $0.bool(0) } ?? false
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package import LonghaulCore
+
+/// A row of the event log. The transfer it is about is read apart: an event says what happened, not what became of it since.
+package struct StoredEvent: Hashable, Sendable {
+    /// One more than the event before it in this store; never reused.
+    package var seq: Int64
+    package var at: Timestamp
+    package var session: String
+    package var transfer: TransferID?
+    package var type: EventType
+    /// JSON, by type.
+    package var detail: String?
+    package var acknowledgedAt: Timestamp?
+}
+
+/// What an event says. The text is stored and printed.
+package struct EventType: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
+
+    package init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    package static let transferCompleted = EventType(rawValue: "transferCompleted")
+    package static let transferFailed = EventType(rawValue: "transferFailed")
+    package static let transferCancelled = EventType(rawValue: "transferCancelled")
+    package static let transferRestarted = EventType(rawValue: "transferRestarted")
+    package static let transferNeedsInput = EventType(rawValue: "transferNeedsInput")
+    package static let sessionFinished = EventType(rawValue: "sessionFinished")
+}
+
+/// One use of the wire, kept for people (`show`): the last ``AttemptRecord/kept`` of each transfer.
+package struct AttemptRecord: Hashable, Sendable {
+    package static let kept: Int64 = 20
+
+    package var serial: Int64
+    package var startedAt: Timestamp
+    package var endedAt: Timestamp?
+    /// Body bytes received.
+    package var bytes: Int64
+    /// How it ended: `nil` = well, or not yet.
+    package var outcome: LonghaulError?
+
+    package init(
+        serial: Int64, startedAt: Timestamp, endedAt: Timestamp? = nil, bytes: Int64 = 0,
+        outcome: LonghaulError? = nil
+    ) {
+        self.serial = serial
+        self.startedAt = startedAt
+        self.endedAt = endedAt
+        self.bytes = bytes
+        self.outcome = outcome
+    }
+}

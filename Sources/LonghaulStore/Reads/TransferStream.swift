@@ -1,0 +1,109 @@
+internal import LonghaulCore
+
+/// Transfers of one session in one state, as a walk down one index from the newest: every question about lists is a merge of such
+/// walks, none of which reads a row that is not in the answer (but for a handful).
+enum TransferStream: Hashable {
+    case queued(session: Int64, want: Want)
+    case active(session: Int64, phase: Phase, want: Want)
+    case ended(session: Int64, phase: Phase)
+    /// Ended, and asked for again.
+    case pending(session: Int64, phase: Phase, want: Want)
+}
+
+extension Connection {
+    /// The walks that together give the transfers in these states. The tally says which of them are not empty.
+    func streams(session: String?, states: Set<TransferState>) throws -> Set<TransferStream> {
+        var result: Set<TransferStream> = []
+        for group in try tally(session: session) where states.contains(group.state) {
+            if group.pending {
+                result.insert(
+                    .pending(session: group.session, phase: group.phase, want: group.want))
+                continue
+            }
+            switch group.phase {
+            case .queued:
+                result.insert(.queued(session: group.session, want: group.want))
+            case .running, .finishing:
+                result.insert(
+                    .active(session: group.session, phase: group.phase, want: group.want))
+            case .completed, .failed, .cancelled:
+                result.insert(.ended(session: group.session, phase: group.phase))
+            }
+        }
+        return result
+    }
+
+    /// At most `limit` ids of one walk, the newest below `bound`, newest first.
+    func ids(of stream: TransferStream, below bound: Int64, limit: Int) throws -> [TransferID] {
+        let read: (StoredRow) -> TransferID = { $0.transferID(0) }
+        switch stream {
+        case .queued(let session, let want):
+            return try all(
+                """
+                SELECT id FROM transfer INDEXED BY transferLive WHERE sessionID = ?1 AND want = ?2 \
+                AND phase < 3 AND phase = 0 AND id < ?3 ORDER BY id DESC LIMIT ?4
+                """, session, want, bound, limit, read: read)
+        case .active(let session, let phase, let want):
+            return try all(
+                """
+                SELECT id FROM transfer INDEXED BY transferActive WHERE phase IN (1, 2) \
+                AND phase = ?2 AND sessionID = ?1 AND want = ?3 AND id < ?4 ORDER BY id DESC LIMIT ?5
+                """, session, phase, want, bound, limit, read: read)
+        case .ended(let session, let phase):
+            return try all(
+                """
+                SELECT id FROM transfer INDEXED BY transferEnded WHERE sessionID = ?1 AND phase = ?2 \
+                AND phase >= 3 AND rearm = rearmed AND id < ?3 ORDER BY id DESC LIMIT ?4
+                """, session, phase, bound, limit, read: read)
+        case .pending(let session, let phase, let want):
+            return try all(
+                """
+                SELECT id FROM transfer INDEXED BY transferPending WHERE sessionID = ?1 \
+                AND rearm > rearmed AND phase = ?2 AND want = ?3 AND id < ?4 \
+                ORDER BY id DESC LIMIT ?5
+                """, session, phase, want, bound, limit, read: read)
+        }
+    }
+
+    /// The newest `limit` of several walks, newest first.
+    func newest(
+        of streams: Set<TransferStream>, below bound: Int64, limit: Int
+    ) throws -> [TransferID] {
+        var found: [TransferID] = []
+        for stream in streams {
+            found += try ids(of: stream, below: bound, limit: limit)
+        }
+        found.sort(by: >)
+        return Array(found.prefix(limit))
+    }
+}
+
+/// Transfers that are counted together.
+struct TallyGroup {
+    var session: Int64
+    var phase: Phase
+    var want: Want
+    var pending: Bool
+    var count: Int
+
+    var state: TransferState { shownState(phase: phase, want: want, pending: pending) }
+}
+
+extension Connection {
+    func tally(session: String?) throws -> [TallyGroup] {
+        let read: (StoredRow) throws -> TallyGroup = { row in
+            TallyGroup(
+                session: row.int64(0), phase: try row.phase(1), want: try row.want(2),
+                pending: row.bool(3), count: row.int(4))
+        }
+        if let session {
+            return try all(
+                """
+                SELECT sessionID, phase, want, pending, n FROM tally WHERE n > 0 \
+                AND sessionID = (SELECT id FROM session WHERE name = ?1)
+                """, session, read: read)
+        }
+        return try all(
+            "SELECT sessionID, phase, want, pending, n FROM tally WHERE n > 0", read: read)
+    }
+}

@@ -1,0 +1,51 @@
+/// A number by which a destination is looked up among the live transfers. Equal paths have equal keys; different paths may share
+/// one, so the text decides.
+///
+/// The key is FNV-1a over everything but the longest run of digits in the file's name, with that run's value below: numbered
+/// files of one directory have neighbouring keys, and a batch of them fills neighbouring pages of the index one after the other. A plain
+/// hash scatters them, which costs as much as the rest of the insertion.
+enum DestinationKey {
+    /// Digits that take part in the value; more would not fit its 31 bits.
+    private static let maximumDigits = 9
+
+    static func of(_ path: String) -> Int64 {
+        var path = path
+        return path.withUTF8 { of($0) }
+    }
+
+    private static func of(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64 {
+        let run = longestRun(bytes)
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for index in 0..<run.lowerBound { hash = mix(hash, bytes[index]) }
+        for index in run.upperBound..<bytes.count { hash = mix(hash, bytes[index]) }
+        var value: UInt64 = 0
+        for index in run { value = value &* 10 &+ UInt64(bytes[index] &- 0x30) }
+        // The length tells 7 from 007.
+        hash = mix(hash, UInt8(truncatingIfNeeded: run.count))
+        return Int64(bitPattern: (hash >> 33) << 31 | value)
+    }
+
+    /// The longest (among equals the last) run of at most nine digits after the last slash.
+    private static func longestRun(_ bytes: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+        var best = bytes.count..<bytes.count
+        var end = bytes.count
+        var index = bytes.count
+        while index > 0 {
+            let byte = bytes[index - 1]
+            if byte == 0x2F { break }
+            let isDigit = byte >= 0x30 && byte <= 0x39
+            index -= 1
+            if !isDigit {
+                end = index
+            } else if end - index <= maximumDigits, end - index > best.count {
+                best = index..<end
+            }
+        }
+        return best
+    }
+
+    @inline(__always)
+    private static func mix(_ hash: UInt64, _ byte: UInt8) -> UInt64 {
+        (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+}

@@ -1,0 +1,68 @@
+internal import LonghaulCore
+
+/// The row of a fetch: ``FetchState``, saved whole.
+enum FetchRecord {
+    static let columns = """
+        id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, bytesFetched, \
+        attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, proposedName, \
+        contentCoding
+        """
+
+    static let select = "SELECT \(columns) FROM fetch WHERE id = ?"
+
+    static let update = """
+        UPDATE fetch SET generation = ?2, partPath = ?3, partDevice = ?4, partInode = ?5, \
+        durable = ?6, validator = ?7, bytesTotal = ?8, bytesFetched = ?9, attempts = ?10, \
+        restarts = ?11, fruitlessAttempts = ?12, emptyAnswers = ?13, source = ?14, \
+        effectiveURL = ?15, proposedName = ?16, contentCoding = ?17 WHERE id = ?1
+        """
+
+    static let insert = """
+        INSERT INTO fetch (\(columns)) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+        """
+
+    /// The id is bound apart: it is NULL for a row that is yet to get one.
+    static func bind(_ state: FetchState, to statement: Prepared) {
+        statement.bind(2, state.generation)
+        statement.bind(3, state.partPath)
+        statement.bind(4, state.partIdentity.map { Int64(bitPattern: $0.device) })
+        statement.bind(5, state.partIdentity.map { Int64(bitPattern: $0.inode) })
+        statement.bind(6, state.durable.description)
+        statement.bind(7, state.validator.map { StoredJSON.encode($0) })
+        statement.bind(8, state.bytesTotal)
+        statement.bind(9, state.bytesFetched)
+        statement.bind(10, state.attempts)
+        statement.bind(11, state.restarts)
+        statement.bind(12, state.fruitlessAttempts)
+        statement.bind(13, state.emptyAnswers)
+        statement.bind(14, state.source)
+        statement.bind(15, state.effectiveURL)
+        statement.bind(16, state.proposedName)
+        statement.bind(17, state.contentCoding)
+    }
+
+    /// What cannot be understood counts as not known: bytes whose ranges or validator are lost are fetched again.
+    static func read(_ row: StoredRow) -> FetchState {
+        var state = FetchState(id: FetchID(rawValue: row.int64(0)))
+        state.generation = row.int64(1)
+        state.partPath = row.text(2)
+        if !row.isNull(3) {
+            state.partIdentity = FileIdentity(
+                device: UInt64(bitPattern: row.int64(3)), inode: UInt64(bitPattern: row.int64(4)))
+        }
+        state.durable = ByteRanges(stored: row.text(5)) ?? ByteRanges()
+        state.validator = row.optionalText(6).flatMap { StoredJSON.decode(Validator.self, $0) }
+        state.bytesTotal = row.optionalInt64(7)
+        state.bytesFetched = row.int64(8)
+        state.attempts = row.int(9)
+        state.restarts = row.int(10)
+        state.fruitlessAttempts = row.int(11)
+        state.emptyAnswers = row.int(12)
+        state.source = row.int(13)
+        state.effectiveURL = row.optionalText(14)
+        state.proposedName = row.optionalText(15)
+        state.contentCoding = row.optionalText(16)
+        return state
+    }
+}

@@ -1,0 +1,26 @@
+internal import LonghaulCore
+
+enum OriginRecord {
+    static let select = """
+        SELECT name, ignoresRanges, mishandlesIfRange, speaksHTTP2, coolDownUntil, failures, \
+        bytesPerSecond FROM origin WHERE name = ?
+        """
+
+    static let save = """
+        INSERT INTO origin (name, ignoresRanges, mishandlesIfRange, speaksHTTP2, coolDownUntil, \
+        failures, bytesPerSecond) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+        ON CONFLICT (name) DO UPDATE SET ignoresRanges = ?2, mishandlesIfRange = ?3, \
+        speaksHTTP2 = ?4, coolDownUntil = ?5, failures = ?6, bytesPerSecond = ?7
+        """
+
+    static func read(_ row: StoredRow) -> OriginMemory {
+        var memory = OriginMemory(origin: row.text(0))
+        memory.ignoresRanges = row.bool(1)
+        memory.mishandlesIfRange = row.bool(2)
+        memory.speaksHTTP2 = row.bool(3)
+        memory.coolDownUntil = row.optionalTimestamp(4)
+        memory.failures = row.int(5)
+        memory.bytesPerSecond = row.optionalDouble(6)
+        return memory
+    }
+}

@@ -1,0 +1,51 @@
+internal import Foundation
+internal import LonghaulCore
+
+/// Values that the store keeps as one JSON text.
+enum StoredJSON {
+    static func encode(_ value: some Encodable) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(value) else {
+            // Only non-finite numbers fail, and requests are checked for them before they come here.
+            preconditionFailure("a value of ours can be written as JSON")
+        }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// `nil` for text that does not hold such a value: damage, or a later version's.
+    static func decode<Value: Decodable>(_ type: Value.Type, _ text: String) -> Value? {
+        try? JSONDecoder().decode(type, from: Data(text.utf8))
+    }
+}
+
+extension TransferOptions {
+    private static let standard = TransferOptions()
+
+    /// The stored form; `nil` when all is default.
+    var stored: String? {
+        self == TransferOptions.standard ? nil : StoredJSON.encode(self)
+    }
+
+    /// Reads the stored form. A key that an older version did not write has its default.
+    init?(stored text: String?) {
+        guard let text else {
+            self = TransferOptions.standard
+            return
+        }
+        if let options = StoredJSON.decode(TransferOptions.self, text) {
+            self = options
+            return
+        }
+        let defaults = StoredJSON.encode(TransferOptions.standard)
+        guard
+            let known = try? JSONSerialization.jsonObject(with: Data(text.utf8)),
+            let base = try? JSONSerialization.jsonObject(with: Data(defaults.utf8)),
+            let known = known as? [String: Any], let base = base as? [String: Any],
+            let merged = try? JSONSerialization.data(
+                withJSONObject: base.merging(known) { _, stored in stored }),
+            let options = try? JSONDecoder().decode(TransferOptions.self, from: merged)
+        else { return nil }
+        self = options
+    }
+}

@@ -1,0 +1,105 @@
+internal import LonghaulCore
+
+/// The row of a transfer, read as people see it (``Transfer``), with the numbers of its fetch while it has one.
+enum TransferRecord {
+    private static let columns = """
+        t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, t.priority, \
+        t.discretionary, t.created, t.earliest, t.deadline, t.expectedBytes, t.startedAt, \
+        t.finishedAt, t.error, t.waitReason, t.readyAt, t.options, t.finalPath, \
+        t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
+        f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts
+        """
+
+    static let select = """
+        SELECT \(columns) FROM transfer t JOIN session s ON s.id = t.sessionID \
+        LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
+        """
+
+    static func read(_ row: StoredRow, now: Timestamp) throws -> Transfer {
+        let phase = try row.phase(1)
+        let state = shownState(phase: phase, want: try row.want(2), pending: row.bool(3))
+        var transfer = Transfer(
+            id: row.transferID(0), state: state, url: row.text(4),
+            destination: row.optionalText(19) ?? row.text(5), session: row.text(6),
+            priority: Priority(rawValue: row.int(7)) ?? .normal, isDiscretionary: row.bool(8),
+            createdAt: row.timestamp(9))
+        transfer.earliestBegin = row.optionalTimestamp(10)
+        transfer.deadline = row.timestamp(11)
+        transfer.expectedBytes = row.optionalInt64(12)
+        transfer.startedAt = row.optionalTimestamp(13)
+        // What was recorded at the end is void as soon as the transfer is taken up again.
+        if state.hasEnded {
+            transfer.finishedAt = row.optionalTimestamp(14)
+            transfer.error = row.optionalText(15).flatMap {
+                StoredJSON.decode(LonghaulError.self, $0)
+            }
+        }
+        if state == .waiting { transfer.waitingFor = reasons(row, now: now) }
+        if let text = row.optionalText(18), let options = TransferOptions(stored: text) {
+            transfer.checksum = options.checksum
+            transfer.metadata = options.metadata
+        }
+        readNumbers(row, into: &transfer)
+        return transfer
+    }
+
+    /// The fetch's numbers run ahead of the transfer's, which are written when it ends.
+    private static func readNumbers(_ row: StoredRow, into transfer: inout Transfer) {
+        transfer.bytesTotal = row.optionalInt64(20)
+        transfer.bytesDone = row.int64(21)
+        transfer.bytesFetched = row.int64(22)
+        transfer.attempts = row.int(23)
+        transfer.restarts = row.int(24)
+        if row.isNull(25) { return }
+        transfer.bytesTotal = row.optionalInt64(27) ?? transfer.bytesTotal
+        transfer.bytesDone = ByteRanges(stored: row.text(26))?.count ?? 0
+        transfer.bytesFetched = max(row.int64(28), transfer.bytesFetched)
+        transfer.attempts = max(row.int(29), transfer.attempts)
+        transfer.restarts = max(row.int(30), transfer.restarts)
+    }
+
+    private static func reasons(_ row: StoredRow, now: Timestamp) -> [WaitReason] {
+        var reasons =
+            row.optionalText(16).flatMap { StoredJSON.decode([WaitReason].self, $0) } ?? []
+        let earliest = row.optionalTimestamp(10)
+        if let earliest, earliest > now,
+            !reasons.contains(where: { $0.reason == .earliestBegin })
+        {
+            reasons.append(
+                WaitReason(
+                    .earliestBegin, required: earliest.rfc3339, current: now.rfc3339,
+                    since: row.timestamp(9), nextCheck: earliest))
+        }
+        return reasons
+    }
+}
+
+extension Timestamp {
+    /// RFC 3339 in UTC with milliseconds.
+    var rfc3339: String {
+        let day: Int64 = 86_400_000
+        let days = Int64((Double(milliseconds) / Double(day)).rounded(.down))
+        let rest = milliseconds - days * day
+        let (year, month, dayOfMonth) = civil(days)
+        func padded(_ value: Int64, _ width: Int) -> String {
+            let text = String(value)
+            return String(repeating: "0", count: max(0, width - text.count)) + text
+        }
+        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))"
+            + "T\(padded(rest / 3_600_000, 2)):\(padded(rest / 60_000 % 60, 2))"
+            + ":\(padded(rest / 1000 % 60, 2)).\(padded(rest % 1000, 3))Z"
+    }
+
+    /// Days since 1970-01-01 as a date of the proleptic Gregorian calendar, counted in eras of 400 years that start on 1 March.
+    private func civil(_ days: Int64) -> (Int64, Int64, Int64) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+}

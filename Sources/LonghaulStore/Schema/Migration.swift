@@ -1,0 +1,56 @@
+internal import GRDB
+internal import LonghaulCore
+
+/// The versions of the schema. Each is a list of statements that brings a store of the version before to this one; frozen once
+/// released: a released list is never edited, a change is a new version.
+enum Migration {
+    /// "LHQS", in the file's header (PRAGMA application_id).
+    static let applicationID = 0x4C48_5153
+
+    /// `versions[n]` leads from version n to n + 1.
+    static let versions: [[String]] = [version1]
+
+    static var latest: Int { versions.count }
+}
+
+extension Store {
+    /// Brings the store to the latest version. The caller holds the open lock.
+    func migrate() throws(LonghaulError) {
+        let found = try version()
+        guard found <= Migration.latest else {
+            throw StoreFailure.newer(
+                location.database, version: found, known: Migration.latest)
+        }
+        if found == Migration.latest { return }
+        if found == 0 {
+            let tables = try access {
+                try $0.first("SELECT count(*) FROM sqlite_master") { $0.int(0) }
+            }
+            guard tables == 0 else {
+                throw StoreFailure.unavailable(
+                    "\(location.database) is a database of another program and is left as it is."
+                        + " Set LONGHAUL_HOME to another directory.")
+            }
+            try startLogging()
+        }
+        try write(.durable) { connection in
+            for statements in Migration.versions[found...] {
+                for statement in statements { try connection.database.execute(sql: statement) }
+            }
+            try connection.run("PRAGMA user_version=\(Migration.latest)")
+        }
+        // The version must stand in the file itself, where openers of any version look first.
+        try access { try $0.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+    }
+
+    /// Persistent, and not possible inside a transaction.
+    private func startLogging() throws(LonghaulError) {
+        let mode = try access { try $0.first("PRAGMA journal_mode=WAL") { $0.text(0) } }
+        guard mode == "wal" else {
+            throw StoreFailure.unavailable(
+                "the file system of \(location.directory) does not support the queue's write-ahead"
+                    + " log. Set LONGHAUL_HOME to a local directory.")
+        }
+        try access { try $0.run("PRAGMA application_id=\(Migration.applicationID)") }
+    }
+}

@@ -1,0 +1,187 @@
+extension Migration {
+    /// The first schema. Every table and column is explained in docs/internals/store.md.
+    static let version1: [String] = tables1 + indexes1 + triggers1 + rows1
+
+    private static let tables1: [String] = [
+        """
+        CREATE TABLE session (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          name TEXT NOT NULL UNIQUE,
+          created INTEGER NOT NULL
+        ) STRICT
+        """,
+        """
+        CREATE TABLE origin (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          name TEXT NOT NULL UNIQUE,
+          ignoresRanges INTEGER NOT NULL DEFAULT 0 CHECK (ignoresRanges IN (0, 1)),
+          mishandlesIfRange INTEGER NOT NULL DEFAULT 0 CHECK (mishandlesIfRange IN (0, 1)),
+          speaksHTTP2 INTEGER NOT NULL DEFAULT 0 CHECK (speaksHTTP2 IN (0, 1)),
+          coolDownUntil INTEGER,
+          failures INTEGER NOT NULL DEFAULT 0,
+          bytesPerSecond REAL
+        ) STRICT
+        """,
+        """
+        CREATE TABLE transfer (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          phase INTEGER NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 5),
+          want INTEGER NOT NULL DEFAULT 0 CHECK (want BETWEEN 0 AND 3),
+          readyAt INTEGER NOT NULL CHECK (readyAt >= 0),
+          discretionary INTEGER NOT NULL CHECK (discretionary IN (0, 1)),
+          priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
+          sessionID INTEGER NOT NULL,
+          originID INTEGER NOT NULL,
+          destinationKey INTEGER NOT NULL,
+          created INTEGER NOT NULL,
+          deadline INTEGER NOT NULL,
+          deadlineAt INTEGER,
+          deadlineAfter REAL,
+          earliest INTEGER,
+          expectedBytes INTEGER,
+          rearm INTEGER NOT NULL DEFAULT 0,
+          rearmed INTEGER NOT NULL DEFAULT 0,
+          url TEXT NOT NULL,
+          destination TEXT NOT NULL,
+          options TEXT,
+          waitReason TEXT,
+          fetchID INTEGER,
+          startedAt INTEGER,
+          finishedAt INTEGER,
+          finalPath TEXT,
+          bytesTotal INTEGER,
+          bytesDone INTEGER NOT NULL DEFAULT 0,
+          bytesFetched INTEGER NOT NULL DEFAULT 0,
+          attempts INTEGER NOT NULL DEFAULT 0,
+          restarts INTEGER NOT NULL DEFAULT 0,
+          error TEXT,
+          CHECK ((deadlineAt IS NULL) <> (deadlineAfter IS NULL)),
+          CHECK (rearmed <= rearm),
+          CHECK ((phase >= 3) = (finishedAt IS NOT NULL)),
+          CHECK (phase NOT IN (1, 2) OR fetchID IS NOT NULL),
+          CHECK (phase <> 4 OR error IS NOT NULL)
+        ) STRICT
+        """,
+        """
+        CREATE TABLE fetch (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          generation INTEGER NOT NULL,
+          partPath TEXT NOT NULL,
+          partDevice INTEGER,
+          partInode INTEGER,
+          durable TEXT NOT NULL,
+          validator TEXT,
+          bytesTotal INTEGER,
+          bytesFetched INTEGER NOT NULL,
+          attempts INTEGER NOT NULL,
+          restarts INTEGER NOT NULL,
+          fruitlessAttempts INTEGER NOT NULL,
+          emptyAnswers INTEGER NOT NULL,
+          source INTEGER NOT NULL,
+          effectiveURL TEXT,
+          proposedName TEXT,
+          contentCoding TEXT,
+          CHECK ((partDevice IS NULL) = (partInode IS NULL))
+        ) STRICT
+        """,
+        """
+        CREATE TABLE event (
+          seq INTEGER PRIMARY KEY AUTOINCREMENT,
+          at INTEGER NOT NULL,
+          sessionID INTEGER NOT NULL,
+          transferID INTEGER,
+          type TEXT NOT NULL,
+          detail TEXT,
+          acknowledgedAt INTEGER
+        ) STRICT
+        """,
+        """
+        CREATE TABLE attempt (
+          id INTEGER PRIMARY KEY,
+          transferID INTEGER NOT NULL,
+          serial INTEGER NOT NULL,
+          startedAt INTEGER NOT NULL,
+          endedAt INTEGER,
+          bytes INTEGER NOT NULL,
+          outcome TEXT,
+          UNIQUE (transferID, serial)
+        ) STRICT
+        """,
+        "CREATE TABLE attention (transferID INTEGER PRIMARY KEY) STRICT",
+        """
+        CREATE TABLE lease (
+          id INTEGER PRIMARY KEY CHECK (id = 1),
+          epoch INTEGER NOT NULL,
+          storeID TEXT NOT NULL,
+          pid INTEGER,
+          pidStart INTEGER,
+          bootID TEXT,
+          mode TEXT,
+          since INTEGER,
+          nextWake INTEGER
+        ) STRICT
+        """,
+        """
+        CREATE TABLE setting (
+          key TEXT NOT NULL UNIQUE,
+          value TEXT NOT NULL
+        ) STRICT
+        """,
+        """
+        CREATE TABLE tally (
+          sessionID INTEGER NOT NULL,
+          phase INTEGER NOT NULL,
+          want INTEGER NOT NULL,
+          pending INTEGER NOT NULL,
+          n INTEGER NOT NULL,
+          PRIMARY KEY (sessionID, phase, want, pending)
+        ) STRICT, WITHOUT ROWID
+        """,
+    ]
+
+    /// Partial wherever a query concerns few rows: what a million waiting rows do not appear in costs their insertion nothing.
+    private static let indexes1: [String] = [
+        "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE phase < 3",
+        "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE phase < 3",
+        """
+        CREATE INDEX transferReady ON transfer (discretionary, priority, sessionID, originID)
+        WHERE phase = 0 AND want = 0 AND readyAt = 0
+        """,
+        "CREATE INDEX transferDue ON transfer (readyAt) WHERE phase = 0 AND readyAt > 0",
+        "CREATE INDEX transferDeadline ON transfer (deadline) WHERE phase < 3",
+        "CREATE INDEX transferActive ON transfer (phase) WHERE phase IN (1, 2)",
+        "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE phase >= 3",
+        "CREATE INDEX transferFinished ON transfer (finishedAt) WHERE phase >= 3",
+        "CREATE INDEX transferPending ON transfer (sessionID) WHERE rearm > rearmed",
+        "CREATE INDEX transferByFetch ON transfer (fetchID) WHERE fetchID IS NOT NULL",
+        "CREATE INDEX eventBySession ON event (sessionID)",
+        "CREATE INDEX eventByTransfer ON event (transferID) WHERE transferID IS NOT NULL",
+    ]
+
+    /// The tally counts by trigger, so that no statement can forget it. Insertion is the exception: a batch adds up once.
+    private static let triggers1: [String] = [
+        """
+        CREATE TRIGGER tallyChange AFTER UPDATE OF phase, want, rearm, rearmed ON transfer
+        WHEN new.phase <> old.phase OR new.want <> old.want
+          OR (new.rearm > new.rearmed) <> (old.rearm > old.rearmed)
+        BEGIN
+          UPDATE tally SET n = n - 1 WHERE sessionID = old.sessionID AND phase = old.phase
+            AND want = old.want AND pending = (old.rearm > old.rearmed);
+          INSERT INTO tally (sessionID, phase, want, pending, n)
+            VALUES (new.sessionID, new.phase, new.want, new.rearm > new.rearmed, 1)
+            ON CONFLICT DO UPDATE SET n = n + 1;
+        END
+        """,
+        """
+        CREATE TRIGGER tallyRemoval AFTER DELETE ON transfer
+        BEGIN
+          UPDATE tally SET n = n - 1 WHERE sessionID = old.sessionID AND phase = old.phase
+            AND want = old.want AND pending = (old.rearm > old.rearmed);
+        END
+        """,
+    ]
+
+    private static let rows1: [String] = [
+        "INSERT INTO lease (id, epoch, storeID) VALUES (1, 0, lower(hex(randomblob(16))))"
+    ]
+}

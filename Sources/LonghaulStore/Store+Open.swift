@@ -1,0 +1,136 @@
+internal import GRDB
+package import LonghaulCore
+
+/// What an opener expects.
+package enum OpenMode: Sendable {
+    /// Use the store; make one when there is none.
+    case create
+    /// Use the store; throws when there is none.
+    case existing
+    /// Only look: nothing is created, migrated or written; throws when there is no store or when it must be migrated first.
+    case probe
+}
+
+extension Store {
+    /// Opens the store in `directory` (absolute). When this returns, the file is of this version, belongs to the user,
+    /// and nobody else can write it. Costs a few system calls and one query when the store exists.
+    ///
+    /// Throws `storeUnavailable`, with a message that says what to do: no permission, foreign owner, network file system,
+    /// written by a newer version (left untouched), damaged, disk full or failing.
+    package static func open(
+        directory: String, mode: OpenMode = .create
+    ) throws(LonghaulError) -> Store {
+        try open(directory: directory, mode: mode) { NetworkFilesystem.type(of: $0) }
+    }
+
+    static func open(
+        directory: String, mode: OpenMode, filesystemType: (String) -> Int?
+    ) throws(LonghaulError) -> Store {
+        let location = StoreLocation(directory: directory)
+        switch mode {
+        case .create: try StoreDirectory.create(location.directory)
+        case .existing, .probe:
+            guard exists(at: location) else {
+                throw StoreFailure.unavailable(
+                    "there is no queue at \(location.database). Enqueue something first, or set"
+                        + " LONGHAUL_HOME to the directory that holds it.")
+            }
+        }
+        try StoreDirectory.check(location.directory)
+        if let type = filesystemType(location.directory), let name = NetworkFilesystem.names[type] {
+            throw StoreFailure.unavailable(
+                "\(location.directory) is on a network file system (\(name)), where locks do not hold:"
+                    + " two machines could move the same transfer. Set LONGHAUL_HOME to a local"
+                    + " directory.")
+        }
+        if try isReady(location) {
+            let store = try connect(location, mode)
+            if try store.version() == Migration.latest { return store }
+            try store.close()
+        }
+        guard mode != .probe else {
+            throw StoreFailure.unavailable(
+                "the queue \(location.database) was written by an older version of longhaul; any"
+                    + " command that changes something upgrades it.")
+        }
+        return try connectMigrating(location, mode)
+    }
+
+    /// Whether there is a file by the store's name, of whatever content.
+    package static func exists(at location: StoreLocation) -> Bool {
+        FileStatus.of(location.database) != nil
+    }
+
+    /// Looks at the file without SQLite. `false`: the lock must be taken, to create or to migrate.
+    private static func isReady(_ location: StoreLocation) throws(LonghaulError) -> Bool {
+        guard let status = FileStatus.of(location.database) else { return false }
+        try StoreDirectory.checkFile(location.database, status)
+        switch try FileHeader.read(location.database) {
+        case .empty:
+            return false
+        case .other:
+            throw StoreFailure.damaged(location.database, "it is not an SQLite file")
+        case .sqlite(let header):
+            guard header.applicationID == Migration.applicationID || header.userVersion == 0 else {
+                throw StoreFailure.unavailable(
+                    "\(location.database) is a database of another program and is left as it is."
+                        + " Set LONGHAUL_HOME to another directory.")
+            }
+            guard header.userVersion <= Migration.latest else {
+                throw StoreFailure.newer(
+                    location.database, version: header.userVersion, known: Migration.latest)
+            }
+            return header.userVersion == Migration.latest
+        }
+    }
+
+    private static func connectMigrating(
+        _ location: StoreLocation, _ mode: OpenMode
+    ) throws(LonghaulError) -> Store {
+        let lock = try OpenLock(location.openLock)
+        defer { withExtendedLifetime(lock) {} }
+        try StoreDirectory.createFile(location.database)
+        // Another process may have been here before us.
+        _ = try isReady(location)
+        let store = try connect(location, mode)
+        try store.migrate()
+        return store
+    }
+
+    private static func connect(
+        _ location: StoreLocation, _ mode: OpenMode
+    ) throws(LonghaulError) -> Store {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(busySeconds)
+        configuration.readonly = mode == .probe
+        configuration.foreignKeysEnabled = false
+        configuration.label = "longhaul.store"
+        configuration.prepareDatabase { try configure($0, mode) }
+        do {
+            let queue = try DatabaseQueue(path: location.database, configuration: configuration)
+            guard let status = FileStatus.of(location.database) else {
+                throw StoreFailure.unavailable(
+                    "\(location.database) went away while it was opened. Try again.",
+                    retryable: true)
+            }
+            return Store(
+                location: location, mode: mode, queue: queue, openedFile: status.identity)
+        } catch {
+            throw StoreFailure.translate(error, path: location.database)
+        }
+    }
+
+    /// Write-ahead logging is a property of the file (see ``Migration``); these are the connection's own.
+    private static func configure(_ database: Database, _ mode: OpenMode) throws {
+        if mode == .probe { return }
+        let connection = Connection(database: database)
+        // 16 MiB between checkpoints, and a log that a large batch has blown up is cut back afterwards.
+        try connection.run("PRAGMA wal_autocheckpoint=4000")
+        try connection.run("PRAGMA journal_size_limit=67108864")
+        try connection.run("PRAGMA cache_size=-4096")
+    }
+
+    func version() throws(LonghaulError) -> Int {
+        try access { try $0.first("PRAGMA user_version") { $0.int(0) } ?? 0 }
+    }
+}

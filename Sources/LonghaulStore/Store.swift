@@ -1,0 +1,111 @@
+internal import GRDB
+internal import GRDBSQLite
+package import LonghaulCore
+
+/// The queue on disk, opened: one connection to one SQLite file.
+///
+/// Every method may be called from any thread; calls on one store run one after the other. Several stores, in one process or in many,
+/// may be open on one directory: writers wait for each other for at most ``busySeconds``. A method that throws has
+/// changed nothing, unless its comment says otherwise.
+package final class Store: Sendable {
+    /// How long a call waits for another process's transaction.
+    package static let busySeconds: Double = 10
+
+    package let location: StoreLocation
+    package let mode: OpenMode
+    let queue: DatabaseQueue
+    /// Which file was opened: the path may name another one later, after a repair.
+    let openedFile: FileIdentity
+    /// What the connection's `synchronous` is at. Touched only inside the queue, which serialises.
+    private nonisolated(unsafe) var durability: Durability?
+
+    init(location: StoreLocation, mode: OpenMode, queue: DatabaseQueue, openedFile: FileIdentity) {
+        self.location = location
+        self.mode = mode
+        self.queue = queue
+        self.openedFile = openedFile
+    }
+
+    /// Closes the connection. Any later call throws.
+    package func close() throws(LonghaulError) {
+        do {
+            try queue.close()
+        } catch {
+            throw StoreFailure.translate(error, path: location.database)
+        }
+    }
+
+    /// A number that changes when another connection has committed since this one last looked: the fallback for a lost wake-up.
+    package func dataVersion() throws(LonghaulError) -> Int64 {
+        try access { try $0.first("PRAGMA data_version") { $0.int64(0) } ?? 0 }
+    }
+
+    /// Whether the path names another file than the one that is open (it was repaired, removed or replaced): open it again.
+    package func hasBeenSuperseded() -> Bool {
+        FileStatus.of(location.database)?.identity != openedFile
+    }
+
+    /// Runs single statements, each its own transaction.
+    func access<Value>(
+        _ body: (Connection) throws -> Value
+    ) throws(LonghaulError) -> Value {
+        do {
+            return try queue.inDatabase { try body(Connection(database: $0)) }
+        } catch {
+            throw StoreFailure.translate(error, path: location.database)
+        }
+    }
+
+    /// One consistent snapshot for several reads.
+    func snapshot<Value>(
+        _ body: (Connection) throws -> Value
+    ) throws(LonghaulError) -> Value {
+        try access { connection in
+            try transaction(connection, .deferred) { try body(connection) }
+        }
+    }
+
+    /// One write transaction: all of it, as sure as asked, or nothing.
+    func write<Value>(
+        _ durability: Durability, _ body: (Connection) throws -> Value
+    ) throws(LonghaulError) -> Value {
+        do {
+            return try writeUntranslated(durability, body)
+        } catch {
+            throw StoreFailure.translate(error, path: location.database)
+        }
+    }
+
+    /// The same, where the body throws errors of its own kind.
+    func writeUntranslated<Value>(
+        _ durability: Durability, _ body: (Connection) throws -> Value
+    ) throws -> Value {
+        try queue.inDatabase { database in
+            let connection = Connection(database: database)
+            try setDurability(durability, connection)
+            return try transaction(connection, .immediate) { try body(connection) }
+        }
+    }
+
+    private func transaction<Value>(
+        _ connection: Connection, _ kind: Database.TransactionKind, _ body: () throws -> Value
+    ) throws -> Value {
+        var result: Value?
+        try connection.database.inTransaction(kind) {
+            result = try body()
+            return .commit
+        }
+        guard let result else { preconditionFailure("a committed transaction has a result") }
+        return result
+    }
+
+    /// The pragma has no effect inside a transaction, so it comes before.
+    private func setDurability(_ wanted: Durability, _ connection: Connection) throws {
+        if durability == wanted { return }
+        switch wanted {
+        case .durable: try connection.run("PRAGMA synchronous=FULL")
+        case .relaxed: try connection.run("PRAGMA synchronous=NORMAL")
+        }
+        durability = wanted
+    }
+}

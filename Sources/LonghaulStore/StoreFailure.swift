@@ -1,0 +1,84 @@
+internal import GRDB
+internal import LonghaulCore
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Musl
+#endif
+
+/// What goes wrong with a store, in words that say what to do. The code is always `storeUnavailable`, except where the
+/// failure is our own mistake.
+enum StoreFailure {
+    static func unavailable(_ message: String, retryable: Bool = false) -> LonghaulError {
+        LonghaulError(.storeUnavailable, message, retryable: retryable)
+    }
+
+    /// A failed system call on a file or directory of the store.
+    static func system(_ what: String, _ path: String, errno code: Int32) -> LonghaulError {
+        let reason = String(cString: strerror(code))
+        let start = "cannot \(what) \(path): \(reason)"
+        switch code {
+        case EACCES, EPERM:
+            return unavailable(
+                "\(start). The directory must belong to you and be writable;"
+                    + " set LONGHAUL_HOME to another one, or correct its owner and mode.")
+        case ENOSPC, EDQUOT:
+            return unavailable("\(start). Free some space and try again.", retryable: true)
+        case EROFS:
+            return unavailable("\(start). Set LONGHAUL_HOME to a directory that can be written.")
+        default:
+            return unavailable("\(start).", retryable: code == EINTR || code == EAGAIN)
+        }
+    }
+
+    static func damaged(_ path: String, _ detail: String) -> LonghaulError {
+        unavailable(
+            "the queue \(path) is damaged (\(detail)). Run `longhaul doctor --repair`: it moves the"
+                + " file aside and saves what can be read.")
+    }
+
+    static func newer(_ path: String, version: Int, known: Int) -> LonghaulError {
+        unavailable(
+            "the queue \(path) was written by a newer version of longhaul (schema \(version), this"
+                + " one knows \(known)) and is left as it is. Use the newer version.")
+    }
+
+    /// Anything that came out of a database call. `LonghaulError` passes through.
+    static func translate(_ error: any Error, path: String) -> LonghaulError {
+        if let error = error as? LonghaulError { return error }
+        guard let error = error as? DatabaseError else {
+            return LonghaulError(.internal, "the queue \(path): \(error)")
+        }
+        let detail = error.message ?? "SQLite error \(error.resultCode.rawValue)"
+        switch error.resultCode {
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
+            return damaged(path, detail)
+        case .SQLITE_FULL:
+            return unavailable(
+                "the disk that holds \(path) is full; nothing was recorded."
+                    + " Free some space and try again.", retryable: true)
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            return unavailable(
+                "another process has kept \(path) locked for \(Int(Store.busySeconds)) s;"
+                    + " nothing was recorded. Try again.", retryable: true)
+        case .SQLITE_READONLY:
+            return unavailable(
+                "\(path) cannot be written (\(detail)): the file or its file system is read-only."
+                    + " Set LONGHAUL_HOME to a directory that can be written.")
+        case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
+            return unavailable(
+                "\(path) cannot be opened (\(detail)). The directory must belong to you and be"
+                    + " writable; set LONGHAUL_HOME to another one, or correct its owner and mode.")
+        case .SQLITE_IOERR:
+            return unavailable(
+                "reading or writing \(path) failed (\(detail), code"
+                    + " \(error.extendedResultCode.rawValue)). Look at the system log for errors of"
+                    + " the disk.", retryable: true)
+        case .SQLITE_NOMEM:
+            return unavailable("not enough memory to use \(path).", retryable: true)
+        default:
+            return LonghaulError(.internal, "the queue \(path): \(error)")
+        }
+    }
+}

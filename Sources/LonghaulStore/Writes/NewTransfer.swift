@@ -1,0 +1,24 @@
+package import LonghaulCore
+
+/// A transfer about to be recorded. Whoever makes it has checked the request, found the origin in its URL and resolved the destination.
+package struct NewTransfer: Sendable {
+    package var request: TransferRequest
+    /// Scheme, host and port of the request's URL, as in ``OriginMemory/origin``.
+    package var origin: String
+    /// Absolute path of the final file.
+    package var destination: String
+
+    package init(request: TransferRequest, origin: String, destination: String) {
+        precondition(destination.utf8.first == 0x2F, "a destination is absolute here")
+        self.request = request
+        self.origin = origin
+        self.destination = destination
+    }
+}
+
+/// What became of one item of a batch.
+package enum EnqueueOutcome: Hashable, Sendable {
+    /// Recorded, under the destination that it got (another than asked where `rename` found a free one).
+    case recorded(TransferID, destination: String)
+    case refused(LonghaulError)
+}

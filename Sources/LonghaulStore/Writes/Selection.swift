@@ -1,0 +1,97 @@
+package import LonghaulCore
+
+/// Which transfers a command is about.
+package enum Selection: Hashable, Sendable {
+    case ids([TransferID])
+    case all
+    case session(String)
+}
+
+/// What a client may want of transfers that exist.
+package enum WantedChange: Hashable, Sendable {
+    case pause
+    /// Go on, and try a failed one again.
+    case resume
+    case cancel(keepBytes: Bool)
+    /// Try a failed or cancelled one again, from the bytes that are kept.
+    case retry
+}
+
+/// What became of one transfer of a selection.
+package struct ChangeOutcome: Hashable, Sendable {
+    package enum Result: Hashable, Sendable {
+        case changed
+        /// It was as wanted already.
+        case unchanged
+        /// It has ended, in a state from which the change does not lead.
+        case hasEnded(TransferState)
+        case noSuchTransfer
+    }
+
+    package var id: TransferID
+    package var result: Result
+
+    package init(id: TransferID, result: Result) {
+        self.id = id
+        self.result = result
+    }
+}
+
+/// How one transfer's wants are to be rewritten: pure, so that the rules can be read and tested as a table.
+enum WantRewrite: Equatable {
+    case set(Want)
+    /// Set, and ask the engine to take up an ended transfer again.
+    case rearm(Want)
+    case unchanged
+    case refuse(TransferState)
+
+    static func of(
+        _ change: WantedChange, phase: Phase, want: Want, pending: Bool
+    ) -> WantRewrite {
+        let state = shownState(phase: phase, want: want, pending: pending)
+        switch change {
+        case .pause: return pause(state, want)
+        case .cancel(let keepBytes):
+            return cancel(state, want, keepBytes ? .cancelKeepingBytes : .cancel)
+        case .resume:
+            return again(state, want, revivesCancelled: false, isEnded: isEnded(phase, pending))
+        case .retry:
+            return again(state, want, revivesCancelled: true, isEnded: isEnded(phase, pending))
+        }
+    }
+
+    private static func isEnded(_ phase: Phase, _ pending: Bool) -> Bool {
+        phase.hasEnded && !pending
+    }
+
+    private static func pause(_ state: TransferState, _ want: Want) -> WantRewrite {
+        if state.hasEnded { return .refuse(state) }
+        return want == .pause ? .unchanged : .set(.pause)
+    }
+
+    private static func cancel(
+        _ state: TransferState, _ want: Want, _ wanted: Want
+    ) -> WantRewrite {
+        if state.hasEnded { return .refuse(state) }
+        return want == wanted ? .unchanged : .set(wanted)
+    }
+
+    private static func again(
+        _ state: TransferState, _ want: Want, revivesCancelled: Bool, isEnded: Bool
+    ) -> WantRewrite {
+        switch state {
+        case .completed:
+            return .refuse(state)
+        case .failed:
+            return .rearm(.run)
+        case .cancelled:
+            if !revivesCancelled { return .refuse(state) }
+            // A cancel that no engine has seen yet is simply taken back.
+            return isEnded ? .rearm(.run) : .set(.run)
+        case .paused:
+            return .set(.run)
+        case .waiting, .running:
+            return want == .run ? .unchanged : .set(.run)
+        }
+    }
+}

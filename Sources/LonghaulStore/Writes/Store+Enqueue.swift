@@ -1,0 +1,52 @@
+internal import GRDB
+package import LonghaulCore
+
+extension Store {
+    /// Records a batch in one durable transaction: when this returns, the ids survive a power cut. Outcomes are in the order
+    /// of the batch.
+    ///
+    /// A destination that a live transfer or an earlier item has reserved is a `conflict`: thrown, with nothing recorded, or with
+    /// `keepGoing` reported for its item while the others are recorded. See ``TransferInserter/insert(_:isTaken:)`` for
+    /// `isTaken`.
+    package func enqueue(
+        _ batch: [NewTransfer], now: Timestamp, keepGoing: Bool = false,
+        isTaken: (String) -> Bool = { _ in false }
+    ) throws(LonghaulError) -> [EnqueueOutcome] {
+        do {
+            return try enqueue(now: now) { inserter in
+                var outcomes: [EnqueueOutcome] = []
+                outcomes.reserveCapacity(batch.count)
+                for new in batch {
+                    do {
+                        let (id, destination) = try inserter.insert(new, isTaken: isTaken)
+                        outcomes.append(.recorded(id, destination: destination))
+                    } catch let refusal as LonghaulError where keepGoing {
+                        outcomes.append(.refused(refusal))
+                    }
+                }
+                return outcomes
+            }
+        } catch {
+            throw StoreFailure.translate(error, path: location.database)
+        }
+    }
+
+    /// The same for any number of transfers, in bounded memory: the body inserts one after the other, as it reads them. An error that it
+    /// lets out is thrown on, and nothing is recorded. Other writers wait meanwhile.
+    package func enqueue<Value>(
+        now: Timestamp, _ body: (TransferInserter) throws -> Value
+    ) throws -> Value {
+        do {
+            try access { try $0.run("PRAGMA cache_size=-32768") }
+            defer { try? access { try $0.run("PRAGMA cache_size=-4096") } }
+            return try writeUntranslated(.durable) { connection in
+                let inserter = try TransferInserter(connection, now: now)
+                let value = try body(inserter)
+                try inserter.finish()
+                return value
+            }
+        } catch let error as DatabaseError {
+            throw StoreFailure.translate(error, path: location.database)
+        }
+    }
+}

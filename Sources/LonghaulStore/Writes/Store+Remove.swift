@@ -1,0 +1,89 @@
+internal import GRDB
+package import LonghaulCore
+
+/// What became of one transfer that was to be forgotten.
+package enum RemovalOutcome: Hashable, Sendable {
+    /// Forgotten. Its part file, if it had one, is the caller's to delete.
+    case removed(partPath: String?)
+    /// It has not ended: cancel it first.
+    case refused(LonghaulError)
+}
+
+extension Store {
+    /// Transfers that one transaction of ``clean(endedBefore:session:_:)`` forgets.
+    private static let cleanedPerTransaction = 5_000
+
+    /// Forgets ended transfers, durably, in the order of the ids; their events stay. An ended transfer is the engine's no more, so that a client may. A
+    /// crash before the part files are deleted leaves them to `doctor`.
+    package func remove(_ ids: [TransferID]) throws(LonghaulError) -> [RemovalOutcome] {
+        try write(.durable) { connection in
+            try ids.map { try connection.remove($0) }
+        }
+    }
+
+    /// Forgets transfers that ended before a moment, the oldest first, in transactions of bounded size. After each the body is given the part
+    /// files that are now nobody's. Returns how many were forgotten.
+    package func clean(
+        endedBefore moment: Timestamp, session: String? = nil,
+        _ body: (_ partPaths: [String]) throws -> Void
+    ) throws -> Int {
+        var total = 0
+        while true {
+            let (count, paths) = try write(.durable) { connection in
+                try connection.clean(
+                    endedBefore: moment, session: session, limit: Self.cleanedPerTransaction)
+            }
+            if !paths.isEmpty { try body(paths) }
+            total += count
+            if count < Self.cleanedPerTransaction { return total }
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func remove(_ id: TransferID) throws -> RemovalOutcome {
+        let found = try first(
+            "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
+        ) { (try $0.phase(0), try $0.want(1), $0.bool(2)) }
+        guard let (phase, want, pending) = found else { return .refused(noSuchTransfer(id)) }
+        guard phase.hasEnded, !pending else {
+            let state = shownState(phase: phase, want: want, pending: pending)
+            return .refused(
+                LonghaulError(
+                    .conflict,
+                    state == .cancelled
+                        ? "transfer \(id) is being cancelled. Try again when it has ended."
+                        : "transfer \(id) is \(state.rawValue) and has not ended. Cancel it first.",
+                    transferID: id))
+        }
+        return .removed(partPath: try forget(id))
+    }
+
+    fileprivate func clean(
+        endedBefore moment: Timestamp, session: String?, limit: Int
+    ) throws -> (count: Int, partPaths: [String]) {
+        let ids = try all(
+            """
+            SELECT id FROM transfer INDEXED BY transferFinished WHERE phase >= 3 \
+            AND finishedAt < ?1 AND rearm = rearmed AND (?2 IS NULL \
+            OR sessionID = (SELECT id FROM session WHERE name = ?2)) ORDER BY finishedAt LIMIT ?3
+            """, moment, session, limit
+        ) { $0.transferID(0) }
+        return (ids.count, try ids.compactMap { try forget($0) })
+    }
+
+    /// Deletes the row and what hangs on it. Returns the part file that nobody needs any more.
+    private func forget(_ id: TransferID) throws -> String? {
+        let fetch = try first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
+            $0.optionalInt64(0).map(FetchID.init(rawValue:))
+        }
+        try run("DELETE FROM transfer WHERE id = ?1", id)
+        try run("DELETE FROM attempt WHERE transferID = ?1", id)
+        try run("DELETE FROM attention WHERE transferID = ?1", id)
+        guard let fetchID = fetch ?? nil else { return nil }
+        let path = try first("SELECT partPath FROM fetch WHERE id = ?1", fetchID) { $0.text(0) }
+        try deleteFetchUnlessShared(fetchID)
+        guard changes == 1, let path, !path.isEmpty else { return nil }
+        return path
+    }
+}

@@ -1,0 +1,211 @@
+internal import GRDB
+package import LonghaulCore
+
+/// Records transfers one by one inside one transaction, in bounded memory whatever their number.
+///
+/// A refusal (``LonghaulError``) of ``insert(_:isTaken:)`` leaves the transaction as it was before the call: the body may
+/// go on with the next item, or let the error out and record nothing.
+package final class TransferInserter {
+    /// How many names are kept at hand; beyond it they are looked up again.
+    private static let rememberedNames = 4096
+    /// How many names `rename` tries before it gives up.
+    private static let maximumNumber = 1_000_000
+
+    private let connection: Connection
+    private let now: Timestamp
+    private let statement: Prepared
+    private let reservation: Prepared
+    private var sessions: [String: Int64] = [:]
+    private var origins: [String: Int64] = [:]
+    /// Number to try next for a name that was taken before, so that a thousand equal names do not cost a million look-ups.
+    private var nextNumbers: [String: Int] = [:]
+    private var inserted: [Int64: Int] = [:]
+    private var lastOptions = TransferOptions()
+    private var lastStoredOptions: String?
+    private var lastOrigin: (name: String, id: Int64) = ("", 0)
+    private var lastSession: (name: String, id: Int64) = ("", 0)
+
+    /// How many have been recorded in this transaction.
+    package private(set) var count = 0
+
+    init(_ connection: Connection, now: Timestamp) throws {
+        self.connection = connection
+        self.now = now
+        statement = try connection.prepare(
+            """
+            INSERT INTO transfer (readyAt, discretionary, priority, sessionID, originID, \
+            destinationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
+            url, destination, options) \
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+            """)
+        reservation = try connection.prepare(
+            "SELECT id, destination FROM transfer WHERE destinationKey = ?1 AND phase < 3")
+    }
+
+    /// Records one transfer. Where its destination is reserved by a live transfer: with policy `rename` it gets the next `NAME (n).EXT`
+    /// that is neither reserved nor `isTaken` on the disk, otherwise this throws `conflict`, naming the transfer.
+    package func insert(
+        _ new: NewTransfer, isTaken: (String) -> Bool = { _ in false }
+    ) throws -> (id: TransferID, destination: String) {
+        var destination = new.destination
+        var key = DestinationKey.of(destination)
+        if new.request.options.ifExists == .rename {
+            if try holder(of: destination, key: key) != nil || isTaken(destination) {
+                destination = try freeName(destination, isTaken: isTaken)
+                key = DestinationKey.of(destination)
+            }
+        } else if let holder = try holder(of: destination, key: key) {
+            throw LonghaulError(
+                .conflict,
+                "\(destination) is already the destination of transfer \(holder). Choose another"
+                    + " one, or cancel that transfer first.", transferID: holder)
+        }
+        try bind(new, destination: destination, key: key)
+        try statement.runOnce()
+        count += 1
+        return (TransferID(rawValue: connection.lastInsertedRowID), destination)
+    }
+
+    /// Counts what was inserted. Called once, before the commit.
+    func finish() throws {
+        for (session, count) in inserted {
+            try connection.run(
+                """
+                INSERT INTO tally (sessionID, phase, want, pending, n) VALUES (?1, 0, 0, 0, ?2) \
+                ON CONFLICT DO UPDATE SET n = n + ?2
+                """, session, count)
+        }
+    }
+
+    private func bind(_ new: NewTransfer, destination: String, key: Int64) throws {
+        let request = new.request
+        let session = try sessionID(request.session)
+        let begin = max(now, request.earliestBegin ?? now)
+        statement.bind(1, begin > now ? begin.milliseconds : 0)
+        statement.bind(2, request.isDiscretionary)
+        statement.bind(3, request.priority.rawValue)
+        statement.bind(4, session)
+        statement.bind(5, try originID(new.origin))
+        statement.bind(6, key)
+        statement.bind(7, now)
+        statement.bind(8, request.deadline.resolved(mayBegin: begin))
+        statement.bind(9, request.deadline.instant)
+        statement.bind(10, request.deadline.seconds)
+        statement.bind(11, request.earliestBegin)
+        statement.bind(12, request.expectedBytes)
+        statement.bind(13, request.url)
+        statement.bind(14, destination)
+        statement.bind(15, storedOptions(request))
+        inserted[session, default: 0] += 1
+    }
+
+    /// The live transfer that has reserved a path.
+    private func holder(of path: String, key: Int64) throws -> TransferID? {
+        reservation.bind(1, key)
+        defer { reservation.reset() }
+        while try reservation.step() {
+            let row = StoredRow(handle: reservation.handle)
+            if row.text(1) == path { return row.transferID(0) }
+        }
+        return nil
+    }
+
+    private func freeName(_ path: String, isTaken: (String) -> Bool) throws -> String {
+        var number = nextNumbers[path] ?? 1
+        while number <= Self.maximumNumber {
+            let candidate = numberedPath(path, number)
+            number += 1
+            if try holder(of: candidate, key: DestinationKey.of(candidate)) == nil,
+                !isTaken(candidate)
+            {
+                if nextNumbers.count >= Self.rememberedNames { nextNumbers.removeAll() }
+                nextNumbers[path] = number
+                return candidate
+            }
+        }
+        throw LonghaulError(.conflict, "there is no free name left for \(path).")
+    }
+
+    /// Batches repeat their options: the text is made once for a run of equal ones.
+    private func storedOptions(_ request: TransferRequest) -> String? {
+        var options = request.options
+        switch request.destination {
+        case .file: break
+        case .directory(_, let remoteName): options.remoteName = remoteName
+        }
+        if options != lastOptions {
+            lastOptions = options
+            lastStoredOptions = options.stored
+        }
+        return lastStoredOptions
+    }
+
+    private func originID(_ name: String) throws -> Int64 {
+        if lastOrigin.name == name { return lastOrigin.id }
+        let id = try origins[name] ?? connection.id(ofOrigin: name)
+        if origins.count >= Self.rememberedNames { origins.removeAll() }
+        origins[name] = id
+        lastOrigin = (name, id)
+        return id
+    }
+
+    private func sessionID(_ name: String) throws -> Int64 {
+        if lastSession.name == name { return lastSession.id }
+        let id = try sessions[name] ?? connection.id(ofSession: name, now: now)
+        if sessions.count >= Self.rememberedNames { sessions.removeAll() }
+        sessions[name] = id
+        lastSession = (name, id)
+        return id
+    }
+}
+
+/// `NAME (n).EXT`, as browsers number. A leading dot starts no extension.
+func numberedPath(_ path: String, _ number: Int) -> String {
+    let name = path.utf8.lastIndex(of: 0x2F).map { path.utf8.index(after: $0) } ?? path.startIndex
+    guard let dot = path.utf8[name...].lastIndex(of: 0x2E), dot > name else {
+        return "\(path) (\(number))"
+    }
+    return "\(path[..<dot]) (\(number))\(path[dot...])"
+}
+
+extension Deadline {
+    /// When it is, for a transfer that may begin at that moment.
+    func resolved(mayBegin: Timestamp) -> Timestamp {
+        switch self {
+        case .at(let instant): instant
+        case .after(let seconds): min(mayBegin + min(seconds, 1e11), .distantFuture)
+        }
+    }
+
+    var instant: Timestamp? {
+        switch self {
+        case .at(let instant): instant
+        case .after: nil
+        }
+    }
+
+    var seconds: Double? {
+        switch self {
+        case .at: nil
+        case .after(let seconds): seconds
+        }
+    }
+}
+
+extension Connection {
+    /// The row of an origin, made when there is none.
+    func id(ofOrigin name: String) throws -> Int64 {
+        let found = try first("SELECT id FROM origin WHERE name = ?1", name) { $0.int64(0) }
+        if let found { return found }
+        try run("INSERT INTO origin (name) VALUES (?1)", name)
+        return lastInsertedRowID
+    }
+
+    /// The row of a session, which comes into being with its first transfer.
+    func id(ofSession name: String, now: Timestamp) throws -> Int64 {
+        let found = try first("SELECT id FROM session WHERE name = ?1", name) { $0.int64(0) }
+        if let found { return found }
+        try run("INSERT INTO session (name, created) VALUES (?1, ?2)", name, now)
+        return lastInsertedRowID
+    }
+}

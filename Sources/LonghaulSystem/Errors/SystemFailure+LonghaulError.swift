@@ -1,0 +1,79 @@
+internal import Glibc
+package import LonghaulCore
+
+extension SystemFailure {
+    /// The error that a transfer ends with, or a command is refused with: a sentence that says what
+    /// happened and what to do.
+    package func longhaulError(bytesKept: Int64 = 0) -> LonghaulError {
+        LonghaulError(code, sentence, retryable: isRetryable, bytesKept: bytesKept)
+    }
+
+    package var code: LonghaulError.Code {
+        switch errno {
+        case ENOSPC, EDQUOT: .noSpace
+        case EACCES, EPERM, EROFS: .permission
+        case EEXIST: .destinationExists
+        case EFBIG: .tooLarge
+        default: .io
+        }
+    }
+
+    /// Trying again may help without anybody doing anything: the machine was short of something, or
+    /// busy.
+    private var isRetryable: Bool {
+        switch errno {
+        case EAGAIN, EINTR, EMFILE, ENFILE, ENOMEM, EBUSY, ESTALE, ETIMEDOUT: true
+        default: false
+        }
+    }
+
+    private var sentence: String {
+        switch errno {
+        case ENOSPC:
+            "The disk that holds \(path) is full. Free some space, then resume."
+        case EDQUOT:
+            "The disk quota for \(path) is used up. Free some space, then resume."
+        case EACCES, EPERM:
+            "No permission to \(deed) \(path). Change its permissions, or choose another place."
+        case EROFS:
+            "\(path) is on a read-only file system. Choose another destination."
+        case EEXIST:
+            "\(path) exists already. Move it away, or choose --if-exists overwrite or rename."
+        case EFBIG:
+            "The file system of \(path) cannot hold so large a file. Choose another destination."
+        case ENOENT:
+            "\(path) does not exist any more. Create the directory again, then resume."
+        case ENOTDIR:
+            "A part of the path \(path) is not a directory. Choose another destination."
+        case EISDIR:
+            "\(path) is a directory. Choose a file name in it."
+        case ELOOP:
+            "\(path) is a symbolic link, which is not followed there. Choose another destination."
+        case ENAMETOOLONG:
+            "The name \(path) is too long for the file system. Choose a shorter one."
+        case EMFILE, ENFILE:
+            "Too many files are open to \(deed) \(path). Raise the limit (ulimit -n)."
+        case EIO:
+            "The disk failed while trying to \(deed) \(path). Check the disk, then resume."
+        default:
+            "Could not \(deed) \(path): \(reason)."
+        }
+    }
+
+    /// The call in words, where its name is not one.
+    private var deed: String {
+        switch operation {
+        case "fdatasync", "fsync", "syncfs": "write to disk"
+        case "pwrite": "write"
+        case "pread": "read"
+        case "mkdir": "create"
+        case "unlink": "remove"
+        case "fstat", "stat", "lstat", "statvfs": "inspect"
+        case "fallocate", "ftruncate": "resize"
+        case "fchmod": "set the permissions of"
+        case "flock", "fcntl": "lock"
+        case "posix_spawn": "start"
+        default: operation
+        }
+    }
+}

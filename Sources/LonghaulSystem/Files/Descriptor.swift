@@ -1,0 +1,73 @@
+internal import CLonghaul
+internal import Glibc
+internal import LonghaulCore
+
+/// An open descriptor that is closed when its last owner lets go of it.
+final class Descriptor: Sendable {
+    let number: Int32
+
+    /// Takes over an open descriptor.
+    init(owning number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        // Not repeated on EINTR: Linux has released the number by then (close(2)).
+        _ = close(number)
+    }
+}
+
+/// Opens one name in a directory, never through a symbolic link at that name.
+///
+/// - Parameter name: one component; a path would let the kernel walk where another user can swap a
+///   directory for a link.
+func openName(
+    _ name: String, in directory: Int32, flags: Int32, mode: UInt32 = 0,
+    path: @autoclosure () -> String
+) throws(SystemFailure) -> Descriptor {
+    guard isFileName(name) else {
+        throw SystemFailure(operation: "open", path: path(), errno: EINVAL)
+    }
+    let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
+    var answer = lh_openat2(directory, name, UInt64(all), UInt64(mode), lh_resolve_no_symlinks)
+    // Before Linux 5.6 there is no openat2, and seccomp filters answer EPERM for calls they do
+    // not know. O_NOFOLLOW alone says the same for a single component.
+    if answer == -ENOSYS || answer == -EPERM {
+        answer = lh_openat(directory, name, all, mode)
+    }
+    return Descriptor(owning: try check(answer, "open", path()))
+}
+
+/// One component that names something in a directory.
+func isFileName(_ name: String) -> Bool {
+    !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
+        && !name.utf8.contains(0)
+}
+
+extension FileIdentity {
+    init(_ facts: stat) {
+        self.init(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
+    }
+}
+
+extension stat {
+    var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
+    var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
+    var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
+
+    static func of(descriptor: Int32, path: @autoclosure () -> String) throws(SystemFailure) -> stat
+    {
+        var facts = stat()
+        if fstat(descriptor, &facts) < 0 { throw .last("fstat", path()) }
+        return facts
+    }
+
+    /// What the name itself is; links are not followed.
+    static func of(name: String, in directory: Int32, path: @autoclosure () -> String)
+        throws(SystemFailure) -> stat
+    {
+        var facts = stat()
+        if fstatat(directory, name, &facts, AT_SYMLINK_NOFOLLOW) < 0 { throw .last("stat", path()) }
+        return facts
+    }
+}

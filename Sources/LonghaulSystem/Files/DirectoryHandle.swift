@@ -1,0 +1,78 @@
+internal import CLonghaul
+internal import Glibc
+package import LonghaulCore
+
+/// An open directory: what is done through it happens in that directory, wherever its path leads
+/// meanwhile.
+package final class DirectoryHandle: Sendable {
+    /// The path that it was opened by; for messages and for the paths of its files.
+    package let path: String
+    package let identity: FileIdentity
+    private let owner: Descriptor
+
+    package var descriptor: Int32 { owner.number }
+
+    /// Opens a directory. The directory that a user chose may itself be reached through links.
+    package init(opening path: String) throws(SystemFailure) {
+        let owner = Descriptor(owning: try check(lh_open_directory(path, 0), "open", path))
+        let facts = try stat.of(descriptor: owner.number, path: path)
+        self.path = path
+        self.owner = owner
+        self.identity = FileIdentity(facts)
+    }
+
+    /// Makes what was created, renamed or removed in the directory survive a power loss.
+    package func sync() throws(SystemFailure) {
+        if uninterrupted({ fsync(descriptor) }) == 0 { return }
+        let failure = SystemFailure.last("fsync", path)
+        // File systems without a way to sync a directory say EINVAL (fsync(2)); there is nothing
+        // else to ask them for.
+        if failure.errno != EINVAL { throw failure }
+    }
+
+    /// The path still leads here. False after the directory was removed, or moved away with another
+    /// put in its place.
+    package var isCurrent: Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && FileIdentity(facts) == identity
+    }
+
+    /// The path of a name in it.
+    package func path(of name: String) -> String { PathParts.join(path, name) }
+
+    /// Removes a name in the directory; one that is not there is removed already.
+    package func remove(_ name: String) throws(SystemFailure) {
+        guard isFileName(name) else {
+            throw SystemFailure(operation: "unlink", path: path(of: name), errno: EINVAL)
+        }
+        if unlinkat(descriptor, name, 0) < 0, Glibc.errno != ENOENT {
+            throw .last("unlink", path(of: name))
+        }
+    }
+}
+
+extension DirectoryHandle {
+    /// Opens the directory, after creating it and those above it where they are missing (0777 less
+    /// the umask). After a power loss a directory that was created here is still there: each is
+    /// synced into its parent.
+    package static func creating(_ path: String) throws(SystemFailure) -> DirectoryHandle {
+        do {
+            return try DirectoryHandle(opening: path)
+        } catch {
+            guard error.errno == ENOENT,
+                let (parent, name) = PathParts.split(PathParts.withoutSlashes(path))
+            else {
+                throw error
+            }
+            let above = try creating(parent)
+            if mkdirat(above.descriptor, name, 0o777) < 0 {
+                // Another process may have made it meanwhile; what is there is opened below, if it
+                // can be.
+                if Glibc.errno != EEXIST { throw .last("mkdir", path) }
+            } else {
+                try above.sync()
+            }
+            return try DirectoryHandle(opening: path)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+internal import Glibc
+package import LonghaulCore
+
+/// Looks at what stands under the names of a transfer, opening and changing nothing.
+package enum FileInspection {
+    package static func facts(part: String, destination: String) -> FileFacts {
+        FileFacts(part: entry(at: part), destination: entry(at: destination))
+    }
+
+    /// Links are not followed: one in the place of a file is no file of ours. An empty path is a
+    /// name that nothing has.
+    package static func entry(at path: String) -> FileFacts.Entry {
+        var facts = stat()
+        if lstat(path, &facts) < 0 {
+            let number = Glibc.errno
+            // ENOTDIR: a directory of the path has become a file.
+            return number == ENOENT || number == ENOTDIR ? .missing : .unusable(errno: number)
+        }
+        if facts.isRegular {
+            return .present(FileIdentity(facts), size: Int64(facts.st_size))
+        }
+        if facts.isDirectory { return .unusable(errno: EISDIR) }
+        return .unusable(errno: facts.isLink ? ELOOP : EINVAL)
+    }
+}

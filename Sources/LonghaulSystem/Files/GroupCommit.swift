@@ -1,0 +1,78 @@
+internal import CLonghaul
+internal import Glibc
+internal import LonghaulCore
+
+/// Finishing many files at the price of a few syncs, in two calls, so that the caller can do what
+/// belongs between them:
+///
+/// 1. ``makeDurable(_:)``: every file's content reaches the disk;
+/// 2. ``publish(_:)``: every file gets its name, then every directory is synced once.
+///
+/// After a crash between the two, the part files are there, complete; within the second, each file
+/// has one of its names.
+package enum GroupCommit {
+    /// From this many files of one file system on, one syncfs is asked for instead of one fdatasync
+    /// per file.
+    package static let wholeFilesystemMin = 4
+
+    /// One answer per item, in order: `nil` = its content is durable. What failed must not be
+    /// published, and its bytes since the last checkpoint are unknown (``PartFile/sync()``).
+    package static func makeDurable(_ items: [FinishItem]) -> [SystemFailure?] {
+        var answers = [SystemFailure?](repeating: nil, count: items.count)
+        let byDevice = Dictionary(grouping: items.indices) { items[$0].part.identity.device }
+        for group in byDevice.values {
+            if group.count >= wholeFilesystemMin, syncWhole(items[group[0]].part) { continue }
+            for index in group { answers[index] = sync(items[index].part) }
+        }
+        return answers
+    }
+
+    /// One answer per item, in order. Only what ``makeDurable(_:)`` has answered `nil` for belongs
+    /// in here.
+    package static func publish(_ items: [FinishItem]) -> [FinishOutcome] {
+        var outcomes = items.map { Publication.publish($0.part, as: $0.name, policy: $0.policy) }
+        var synced: [FileIdentity: SystemFailure?] = [:]
+        for (index, item) in items.enumerated() {
+            guard case .published = outcomes[index] else { continue }
+            let directory = item.part.directory
+            let failure: SystemFailure?
+            if let known = synced[directory.identity] {
+                failure = known
+            } else {
+                failure = directory.syncFailure()
+                synced[directory.identity] = .some(failure)
+            }
+            if let failure { outcomes[index] = .failed(failure) }
+        }
+        return outcomes
+    }
+
+    // MARK: -
+
+    /// Since Linux 5.8 syncfs reports write errors of the whole file system. It cannot say whose
+    /// they were, so any error means that every file is asked on its own: each descriptor still
+    /// reports its own file's error once.
+    private static func syncWhole(_ part: PartFile) -> Bool {
+        lh_syncfs(part.descriptor) == 0
+    }
+
+    private static func sync(_ part: PartFile) -> SystemFailure? {
+        do {
+            try part.syncContent()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension DirectoryHandle {
+    fileprivate func syncFailure() -> SystemFailure? {
+        do {
+            try sync()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/// Text work on paths: no call is made, and nothing but `/` and byte counts has a meaning.
+package enum PathParts {
+    /// The longest name that Linux file systems take, in bytes.
+    package static let nameBytesMax = 255
+
+    /// `/a/b` → (`/a`, `b`), `/a` → (`/`, `a`), `a` → (`.`, `a`). `nil` when the path ends in no
+    /// name.
+    package static func split(_ path: String) -> (directory: String, name: String)? {
+        let bytes = path.utf8
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else {
+            return isFileName(path) ? (".", path) : nil
+        }
+        let name = String(path[bytes.index(after: slash)...])
+        guard isFileName(name) else { return nil }
+        return (slash == bytes.startIndex ? "/" : String(path[..<slash]), name)
+    }
+
+    package static func join(_ directory: String, _ name: String) -> String {
+        directory.utf8.last == UInt8(ascii: "/") ? directory + name : directory + "/" + name
+    }
+
+    /// Without the slashes at its end; `/` stays.
+    static func withoutSlashes(_ path: String) -> String {
+        var bytes = path.utf8[...]
+        while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        return String(Substring(bytes))
+    }
+
+    /// The longest beginning of `text` that fits in `bytesMax` and does not end within a
+    /// character's bytes.
+    package static func prefix(_ text: String, bytesMax: Int) -> String {
+        if text.utf8.count <= bytesMax { return text }
+        var end = text.utf8.index(text.utf8.startIndex, offsetBy: max(0, bytesMax))
+        // Scalars, not characters: a file name is bytes to the kernel, and a long run of combining
+        // marks is one character.
+        while end > text.startIndex, end.samePosition(in: text.unicodeScalars) == nil {
+            end = text.utf8.index(before: end)
+        }
+        return String(text[..<end])
+    }
+
+    /// `NAME` + `suffix`, with NAME shortened where the whole would not fit into one name.
+    package static func fitted(_ name: String, suffix: String) -> String {
+        prefix(name, bytesMax: nameBytesMax - suffix.utf8.count) + suffix
+    }
+
+    /// `report.pdf` → `report (n).pdf`; `a.tar.gz` → `a (n).tar.gz`; `.profile` → `.profile (n)`.
+    /// Fits into one name.
+    package static func numbered(_ name: String, _ number: Int) -> String {
+        let (stem, ending) = splitEnding(name)
+        return fitted(stem, suffix: " (\(number))\(ending)")
+    }
+
+    /// An ending longer than this is no type of file but a part of the name.
+    private static let endingBytesMax = 32
+
+    private static func splitEnding(_ name: String) -> (stem: String, ending: String) {
+        let dot = UInt8(ascii: ".")
+        let bytes = name.utf8
+        guard let last = bytes.lastIndex(of: dot), last > bytes.startIndex,
+            bytes.distance(from: last, to: bytes.endIndex) <= endingBytesMax
+        else { return (name, "") }
+        let stem = name[..<last]
+        if stem.utf8.count > 4, stem.hasSuffix(".tar") {
+            return (String(stem.dropLast(4)), ".tar" + String(name[last...]))
+        }
+        return (String(stem), String(name[last...]))
+    }
+}

@@ -1,0 +1,145 @@
+internal import CLonghaul
+internal import Glibc
+package import LonghaulCore
+
+/// A part file that is complete and verified, and the name under which it is to appear in its
+/// directory.
+package struct FinishItem: Sendable {
+    package var part: PartFile
+    package var name: String
+    package var policy: ExistingFilePolicy
+
+    package init(part: PartFile, name: String, policy: ExistingFilePolicy) {
+        self.part = part
+        self.name = name
+        self.policy = policy
+    }
+}
+
+/// How publishing one part file ended.
+package enum FinishOutcome: Hashable, Sendable {
+    /// It stands under this name (another than asked for under the policy `rename`), durably.
+    case published(name: String)
+    /// The name is taken, and the policy does not allow for that. The part file is as it was.
+    case occupied
+    /// The part file's name leads to nothing, or to another file. Nothing was published.
+    case partLost
+    /// Whether it was renamed is to be looked up (``FileInspection``): a failed sync of the
+    /// directory is reported here too.
+    case failed(SystemFailure)
+}
+
+/// Gives complete part files their names: an atomic rename that replaces nothing unless asked to.
+///
+/// The caller has made the content durable (``GroupCommit/makeDurable(_:)`` or
+/// ``PartFile/sync()``): a name is never given to bytes that a power loss could take. After a
+/// crash, exactly one of both names leads to the file; only on file systems without
+/// `RENAME_NOREPLACE` both may.
+package enum Publication {
+    /// Numbers tried under the policy `rename`.
+    package static let numberMax = 9_999
+
+    /// Renames, without making the new name durable: ``DirectoryHandle/sync()`` does that, once for
+    /// a whole batch.
+    package static func publish(
+        _ part: PartFile, as name: String, policy: ExistingFilePolicy
+    ) -> FinishOutcome {
+        do throws(SystemFailure) {
+            guard try part.directory.holds(part.identity, at: part.name) else { return .partLost }
+            // Before the rename, so that the finished file is never seen with the part file's mode.
+            if fchmod(part.descriptor, Umask.fileMode) < 0 {
+                throw SystemFailure.last("fchmod", part.path)
+            }
+            return try rename(part, to: name, policy: policy)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// `NAME.longhaul-bad`, for bytes that do not have the digest that was asked for. An earlier
+    /// one is replaced: the name is ours, and retries must not fill the disk with bad copies.
+    ///
+    /// - Returns: the path it now has.
+    package static func keepBad(_ part: PartFile, as name: String) throws(SystemFailure) -> String {
+        let bad = PathParts.fitted(name, suffix: ".longhaul-bad")
+        try replace(part, bad)
+        return part.directory.path(of: bad)
+    }
+
+    // MARK: -
+
+    private static func rename(_ part: PartFile, to name: String, policy: ExistingFilePolicy)
+        throws(SystemFailure) -> FinishOutcome
+    {
+        guard isFileName(name) else {
+            throw SystemFailure(
+                operation: "rename", path: part.directory.path(of: name), errno: EINVAL)
+        }
+        switch policy {
+        case .overwrite:
+            try replace(part, name)
+            return .published(name: name)
+        case .fail, .skip:
+            return try claim(part, name) ? .published(name: name) : .occupied
+        case .rename:
+            if try claim(part, name) { return .published(name: name) }
+            for number in 1...numberMax {
+                let next = PathParts.numbered(name, number)
+                if try claim(part, next) { return .published(name: next) }
+            }
+            return .occupied
+        }
+    }
+
+    private static func replace(_ part: PartFile, _ name: String) throws(SystemFailure) {
+        let directory = part.directory
+        if renameat(directory.descriptor, part.name, directory.descriptor, name) < 0 {
+            throw .last("rename", directory.path(of: name))
+        }
+    }
+
+    /// Takes the name if it is free.
+    private static func claim(_ part: PartFile, _ name: String) throws(SystemFailure) -> Bool {
+        let directory = part.directory
+        let answer = lh_rename_noreplace(
+            directory.descriptor, part.name, directory.descriptor, name)
+        switch answer {
+        case -EEXIST: return false
+        // EINVAL: the file system does not know RENAME_NOREPLACE; ENOSYS: the kernel does not know
+        // renameat2.
+        case -EINVAL, -ENOSYS: return try claimByLink(part, name)
+        default:
+            try check(answer, "rename", directory.path(of: name))
+            return true
+        }
+    }
+
+    /// link(2) replaces nothing anywhere. A crash before the unlink leaves both names on one file,
+    /// which recovery sees by the identity.
+    static func claimByLink(_ part: PartFile, _ name: String) throws(SystemFailure) -> Bool {
+        let directory = part.directory
+        if linkat(directory.descriptor, part.name, directory.descriptor, name, 0) == 0 {
+            try directory.remove(part.name)
+            return true
+        }
+        switch Glibc.errno {
+        case EEXIST: return false
+        // exFAT and some FUSE file systems have neither. Looking first leaves a moment in which
+        // another program's file could be replaced; there is no call that closes it.
+        case EPERM, EOPNOTSUPP, ENOSYS, EMLINK: return try claimByLooking(part, name)
+        default: throw .last("link", directory.path(of: name))
+        }
+    }
+
+    static func claimByLooking(_ part: PartFile, _ name: String) throws(SystemFailure) -> Bool {
+        let directory = part.directory
+        do {
+            _ = try stat.of(
+                name: name, in: directory.descriptor, path: directory.path(of: name))
+            return false
+        } catch  where error.errno == ENOENT {
+            try replace(part, name)
+            return true
+        }
+    }
+}

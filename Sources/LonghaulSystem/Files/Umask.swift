@@ -1,0 +1,42 @@
+internal import CLonghaul
+internal import Glibc
+
+/// The file mode that programs give to what they create for their user: 0666 less the umask that
+/// this process was started with.
+enum Umask {
+    static let fileMode: mode_t = 0o666 & ~current()
+
+    /// Read from /proc, because umask(2) can only be read by setting it, which another thread's
+    /// files would feel.
+    private static func current() -> mode_t {
+        if let text = try? smallFile("/proc/self/status") {
+            for line in text.split(separator: "\n") where line.hasPrefix("Umask:") {
+                let digits = line.dropFirst("Umask:".count).drop { $0 == "\t" || $0 == " " }
+                if let mask = mode_t(digits, radix: 8) { return mask }
+            }
+        }
+        let mask = umask(0o077)
+        _ = umask(mask)
+        return mask
+    }
+}
+
+/// The text of a small file, such as those in /proc; what is beyond 64 KiB is left out.
+func smallFile(_ path: String) throws(SystemFailure) -> String {
+    let descriptor = Descriptor(
+        owning: try check(lh_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), "open", path))
+    var failure: SystemFailure?
+    let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, filled in
+        filled = 0
+        while filled < buffer.count {
+            let got = uninterrupted {
+                read(descriptor.number, buffer.baseAddress! + filled, buffer.count - filled)
+            }
+            if got < 0 { failure = .last("read", path) }
+            if got <= 0 { return }
+            filled += got
+        }
+    }
+    if let failure { throw failure }
+    return String(decoding: bytes, as: UTF8.self)
+}

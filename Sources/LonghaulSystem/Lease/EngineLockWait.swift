@@ -1,0 +1,89 @@
+internal import CLonghaul
+internal import Glibc
+
+/// Waits for the engine lock on the calling thread, woken by the kernel when a holder closes the
+/// file or dies, and ended from any thread by ``cancel()``.
+package final class EngineLockWait: Sendable {
+    /// Where the kernel cannot tell (no inotify instance is left), the lock is tried this often.
+    private static let blindMilliseconds: Int64 = 100
+    /// Insurance against a notice that does not come, such as when the file is deleted under a
+    /// holder.
+    private static let watchedMilliseconds: Int64 = 1_000
+    /// The kernel tells of a close a moment before it drops the lock.
+    private static let settleMilliseconds: [Int64] = [1, 2, 4, 8, 16, 32]
+
+    private let home: DirectoryHandle
+    private let cancellation: Descriptor
+
+    package init(in directory: String) throws(SystemFailure) {
+        home = try DirectoryHandle(opening: directory)
+        cancellation = Descriptor(owning: try check(lh_eventfd(), "eventfd", directory))
+    }
+
+    /// Ends ``acquire(timeout:)``, also one that begins later.
+    package func cancel() {
+        lh_eventfd_raise(cancellation.number)
+    }
+
+    /// The lock, as soon as it is free; `nil` when cancelled, or when `timeout` seconds have
+    /// passed. No order is kept among those who wait.
+    package func acquire(timeout: Double? = nil) throws(SystemFailure) -> EngineLock? {
+        let end = timeout.map { lh_clock_boottime() + Int64($0 * 1e9) }
+        // One descriptor for all tries: each that was closed would wake the others who wait, and
+        // this one.
+        var candidate = try EngineLock.open(in: home)
+        var watch = watch(candidate)
+        var settling = Self.settleMilliseconds[...]
+        while true {
+            switch try EngineLock.attempt(candidate, in: home) {
+            case .taken(let lock): return lock
+            case .held: break
+            case .deleted:
+                candidate = try EngineLock.open(in: home)
+                watch = self.watch(candidate)
+            }
+            var pause = watch == nil ? Self.blindMilliseconds : Self.watchedMilliseconds
+            if let settle = settling.popFirst() { pause = min(pause, settle) }
+            if let end {
+                let left = (end - lh_clock_boottime() + 999_999) / 1_000_000
+                if left <= 0 { return nil }
+                pause = min(pause, left)
+            }
+            switch wait(watch, milliseconds: pause) {
+            case .cancelled: return nil
+            case .closed: settling = Self.settleMilliseconds[...]
+            case .nothing: break
+            }
+        }
+    }
+
+    // MARK: -
+
+    private enum Woken { case cancelled, closed, nothing }
+
+    /// `nil` when this user has no inotify instance left.
+    private func watch(_ candidate: Descriptor) -> Descriptor? {
+        let number = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+        guard number >= 0 else { return nil }
+        let watch = Descriptor(owning: number)
+        // By the descriptor and not by the path, which may lead to another file by now.
+        let path = "/proc/self/fd/\(candidate.number)"
+        return inotify_add_watch(number, path, UInt32(IN_CLOSE_WRITE)) < 0 ? nil : watch
+    }
+
+    private func wait(_ watch: Descriptor?, milliseconds: Int64) -> Woken {
+        // A negative descriptor is skipped by poll(2).
+        var asked = [
+            pollfd(fd: cancellation.number, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: watch?.number ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        // Interrupted by a signal = nothing: the caller tries and waits again.
+        if poll(&asked, 2, Int32(milliseconds)) <= 0 { return .nothing }
+        if asked[0].revents != 0 { return .cancelled }
+        if let watch {
+            var events = [UInt8](repeating: 0, count: 4_096)
+            while read(watch.number, &events, events.count) > 0 {}
+        }
+        return .closed
+    }
+}

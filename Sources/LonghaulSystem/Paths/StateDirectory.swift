@@ -1,0 +1,100 @@
+internal import CLonghaul
+internal import Glibc
+package import LonghaulCore
+
+/// Where a user's store, lock and sockets live.
+package enum StateDirectory {
+    /// `$LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else `~/.local/state/longhaul`; an
+    /// absolute path, of which nothing need exist.
+    ///
+    /// - Throws: `storeUnavailable` when there is no home directory to put it in.
+    package static func resolve(environment: [String: String]) throws(LonghaulError) -> String {
+        // An empty variable counts as unset, as the XDG Base Directory Specification says of its
+        // own.
+        func value(_ name: String) -> String? {
+            environment[name].flatMap { $0.isEmpty ? nil : $0 }
+        }
+        if let chosen = value("LONGHAUL_HOME") { return try absolute(chosen) }
+        // Relative paths there are invalid and to be ignored (same specification).
+        if let state = value("XDG_STATE_HOME"), state.hasPrefix("/") {
+            return PathParts.join(state, "longhaul")
+        }
+        if let home = value("HOME") ?? passwdHome(), home.hasPrefix("/") {
+            return PathParts.join(home, ".local/state/longhaul")
+        }
+        throw refusal(
+            "There is no home directory for the state directory. \(advice)")
+    }
+
+    /// Creates the directory where it is missing (0700) and checks that nobody else can put files
+    /// into it: who can write the store can make the engine run a command.
+    package static func prepare(_ path: String) throws(LonghaulError) -> DirectoryHandle {
+        let handle: DirectoryHandle
+        let facts: stat
+        do {
+            handle = try create(path)
+            facts = try stat.of(descriptor: handle.descriptor, path: path)
+        } catch {
+            throw refusal(
+                "The state directory \(path) cannot be used: \(error.reason). \(advice)")
+        }
+        guard facts.st_uid == geteuid() else {
+            throw refusal(
+                "The state directory \(path) belongs to another user. \(advice)")
+        }
+        guard facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw refusal(
+                "Other users can write to the state directory \(path). Run: chmod go-w '\(path)'")
+        }
+        return handle
+    }
+
+    // MARK: -
+
+    private static let advice = "Set LONGHAUL_HOME to a directory of your own."
+
+    private static func refusal(_ message: String) -> LonghaulError {
+        LonghaulError(.storeUnavailable, message)
+    }
+
+    private static func create(_ path: String) throws(SystemFailure) -> DirectoryHandle {
+        do {
+            return try DirectoryHandle(opening: path)
+        } catch {
+            guard error.errno == ENOENT,
+                let (parent, name) = PathParts.split(PathParts.withoutSlashes(path))
+            else {
+                throw error
+            }
+            // What is above may be looked into by others, as any home directory's parts; ours may
+            // not.
+            let above = try DirectoryHandle.creating(parent)
+            if mkdirat(above.descriptor, name, 0o700) < 0 {
+                if Glibc.errno != EEXIST { throw .last("mkdir", path) }
+            } else {
+                try above.sync()
+            }
+            return try DirectoryHandle(opening: path)
+        }
+    }
+
+    private static func absolute(_ path: String) throws(LonghaulError) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let here = getcwd(nil, 0) else {
+            throw refusal(
+                "LONGHAUL_HOME is relative, and the current directory is gone. \(advice)")
+        }
+        defer { free(here) }
+        return PathParts.join(String(cString: here), path)
+    }
+
+    private static func passwdHome() -> String? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 16_384)
+        guard getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &found) == 0, let found,
+            let home = found.pointee.pw_dir
+        else { return nil }
+        return String(cString: home)
+    }
+}

@@ -1,0 +1,71 @@
+internal import CLonghaul
+internal import Glibc
+
+/// Starts a process that outlives this one: in a session of its own, so that no terminal's hang-up
+/// or Ctrl-C reaches it, with no descriptor of ours, in `/`, so that it keeps no file system from
+/// being unmounted.
+package enum BackgroundEngine {
+    /// Starts it and returns; whether it became the engine shows the lock.
+    ///
+    /// It remains a child of this process: a program that goes on to live long sees a zombie of it
+    /// once it has ended, unless it waits for the number returned.
+    ///
+    /// - Parameters:
+    ///   - executable: absolute path.
+    ///   - arguments: without the program's name, which is put before them.
+    ///   - environment: all of it.
+    ///   - log: where output and errors go, appended to (0600); `nil` = nowhere. A log that cannot
+    ///     be opened stops nothing.
+    @discardableResult
+    package static func spawn(
+        executable: String, arguments: [String], environment: [String: String], log: String? = nil
+    ) throws(SystemFailure) -> Int32 {
+        let opened = log.flatMap { path -> Descriptor? in
+            let answer = lh_openat(
+                AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            return answer < 0 ? nil : Descriptor(owning: answer)
+        }
+        let argv = CStrings([executable] + arguments)
+        let envp = CStrings(environment.map { "\($0.key)=\($0.value)" })
+        let answer = lh_spawn_detached(
+            executable, argv.pointer, envp.pointer, opened?.number ?? -1)
+        return try check(answer, "posix_spawn", executable)
+    }
+
+    /// The program that this process runs: by its path, which is what `ps` should show, or, when
+    /// another file stands there after an upgrade, through /proc, where the old one is still to be
+    /// had.
+    package static func ownExecutable() -> String {
+        let proc = "/proc/self/exe"
+        var own = stat()
+        guard stat(proc, &own) == 0 else { return proc }
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = buffer.withUnsafeMutableBytes {
+            readlink(proc, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
+        }
+        guard count > 0 else { return proc }
+        let path = String(decoding: buffer[..<count], as: UTF8.self)
+        var there = stat()
+        guard stat(path, &there) == 0, there.st_ino == own.st_ino, there.st_dev == own.st_dev
+        else { return proc }
+        return path
+    }
+}
+
+/// A null-terminated array of C strings.
+private final class CStrings {
+    let pointer: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+    private let count: Int
+
+    init(_ texts: [String]) {
+        count = texts.count
+        pointer = .allocate(capacity: texts.count + 1)
+        for (index, text) in texts.enumerated() { pointer[index] = strdup(text) }
+        pointer[texts.count] = nil
+    }
+
+    deinit {
+        for index in 0..<count { free(pointer[index]) }
+        pointer.deallocate()
+    }
+}

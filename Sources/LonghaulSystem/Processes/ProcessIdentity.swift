@@ -1,0 +1,45 @@
+internal import Glibc
+
+/// A process, told from a later one with the same number by when it started.
+package struct ProcessIdentity: Hashable, Sendable {
+    package var pid: Int32
+    /// Clock ticks after boot (proc(5)).
+    package var startTicks: UInt64
+
+    package init(pid: Int32, startTicks: UInt64) {
+        self.pid = pid
+        self.startTicks = startTicks
+    }
+
+    /// This process; without /proc, with a start of 0.
+    package static var current: ProcessIdentity {
+        let pid = getpid()
+        return ProcessIdentity(pid: pid, startTicks: facts(of: pid)?.startTicks ?? 0)
+    }
+
+    /// The process that has this number now; `nil` if none has, or if it is dead and only waits to
+    /// be asked for its status.
+    package static func of(pid: Int32) -> ProcessIdentity? {
+        guard let facts = facts(of: pid), facts.isAlive else { return nil }
+        return ProcessIdentity(pid: pid, startTicks: facts.startTicks)
+    }
+
+    /// This very process runs.
+    package var isAlive: Bool { Self.of(pid: pid) == self }
+
+    // MARK: -
+
+    private static func facts(of pid: Int32) -> (startTicks: UInt64, isAlive: Bool)? {
+        (try? smallFile("/proc/\(pid)/stat")).flatMap { parse($0) }
+    }
+
+    static func parse(_ stat: String) -> (startTicks: UInt64, isAlive: Bool)? {
+        // The second field is the program's name in parentheses, and may itself contain parentheses
+        // and blanks.
+        guard let end = stat.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = stat[stat.utf8.index(after: end)...].split(separator: " ")
+        // From the third field on, the state; the start is the 22nd.
+        guard fields.count > 19, let ticks = UInt64(fields[19]) else { return nil }
+        return (ticks, fields[0] != "Z" && fields[0] != "X" && fields[0] != "x")
+    }
+}

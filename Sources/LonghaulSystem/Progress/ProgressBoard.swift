@@ -1,0 +1,210 @@
+internal import CLonghaul
+internal import Glibc
+package import LonghaulCore
+private import Synchronization
+
+/// The file `progress` in the state directory, mapped: one cell per running segment and fetch, into
+/// which the transport writes how far it is. It costs no call per write, and survives `kill -9`,
+/// not a reboot.
+///
+/// Used by the holder of the engine lock alone, in this order: ``open(in:)``, commit what
+/// ``leftovers`` say, ``reset()``, then take cells. A crash before the reset leaves the same
+/// leftovers for the next engine.
+///
+/// States: the list of free cells is under the lock; a taken cell's words belong to the transport's
+/// thread until it is freed.
+package final class ProgressBoard: Sendable {
+    package static let fileName = "progress"
+
+    /// What the engine before this one left, if it ran in this boot.
+    package let leftovers: [Leftover]
+    /// Why the board lies in plain memory, where a killed engine's bytes since its last checkpoint
+    /// are fetched again; `nil` = it is the file.
+    package let degraded: SystemFailure?
+
+    private let base: UInt
+    private let boot: BootID?
+    private let free: Mutex<[UInt]?>
+
+    private init(base: UInt, boot: BootID?, leftovers: [Leftover], degraded: SystemFailure?) {
+        self.base = base
+        self.boot = boot
+        self.leftovers = leftovers
+        self.degraded = degraded
+        self.free = Mutex(nil)
+    }
+
+    deinit {
+        munmap(UnsafeMutableRawPointer(bitPattern: base), BoardLayout.bytes)
+    }
+
+    // MARK: - Opening
+
+    /// Maps the board of this state directory. Never fails: without the file it lies in memory, and
+    /// ``degraded`` says why.
+    package static func open(in directory: String, boot: BootID? = .current) -> ProgressBoard {
+        do {
+            let base = try map(file: PathParts.join(directory, fileName), in: directory)
+            // Without a boot id nobody knows whether the page cache is still the one that took the
+            // bytes.
+            let leftovers = boot.map { readLeftovers(base, of: $0) } ?? []
+            return ProgressBoard(base: base, boot: boot, leftovers: leftovers, degraded: nil)
+        } catch {
+            return ProgressBoard(base: anonymous(), boot: nil, leftovers: [], degraded: error)
+        }
+    }
+
+    private static func map(file path: String, in directory: String) throws(SystemFailure) -> UInt {
+        let home = try DirectoryHandle(opening: directory)
+        let owner = try openName(
+            fileName, in: home.descriptor, flags: O_RDWR | O_CREAT | O_NONBLOCK, mode: 0o600,
+            path: path)
+        let facts = try stat.of(descriptor: owner.number, path: path)
+        guard facts.isRegular, facts.st_uid == geteuid() else {
+            throw SystemFailure(operation: "open", path: path, errno: EPERM)
+        }
+        // Every page has its block before it is mapped: touching one that a full disk cannot give
+        // would kill the process (SIGBUS). The C library answers with the number itself.
+        var refusal: Int32
+        repeat {
+            refusal = posix_fallocate(owner.number, 0, off_t(BoardLayout.bytes))
+        } while refusal == EINTR
+        if refusal != 0 {
+            throw SystemFailure(operation: "fallocate", path: path, errno: refusal)
+        }
+        let address = mmap(
+            nil, BoardLayout.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, owner.number, 0)
+        guard let address, address != MAP_FAILED else { throw .last("mmap", path) }
+        return UInt(bitPattern: address)
+    }
+
+    private static func anonymous() -> UInt {
+        let address = mmap(
+            nil, BoardLayout.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let address, address != MAP_FAILED else {
+            preconditionFailure("no memory for the progress board")
+        }
+        return UInt(bitPattern: address)
+    }
+
+    private static func readLeftovers(_ base: UInt, of boot: BootID) -> [Leftover] {
+        func header(_ index: Int) -> UInt64 { lh_word_load(BoardLayout.word(index, of: base)) }
+        guard header(BoardLayout.magicWord) == BoardLayout.magic,
+            header(BoardLayout.bootWords.0) == boot.high,
+            header(BoardLayout.bootWords.1) == boot.low
+        else { return [] }
+        return (0..<BoardLayout.cellCount).compactMap {
+            leftover(at: BoardLayout.cell($0, of: base))
+        }
+    }
+
+    /// `nil` for a free cell, and for numbers that no engine writes: what a file says is data.
+    private static func leftover(at cell: UInt) -> Leftover? {
+        func word(_ index: Int) -> Int64 {
+            Int64(bitPattern: lh_word_load(BoardLayout.word(index, of: cell)))
+        }
+        let kind: Leftover.Kind
+        switch UInt64(bitPattern: word(ProgressCell.kind)) {
+        case BoardLayout.segment: kind = .segment
+        case BoardLayout.fetch: kind = .fetch
+        default: return nil
+        }
+        let found = Leftover(
+            fetch: FetchID(rawValue: word(ProgressCell.fetch)),
+            generation: word(ProgressCell.generation), start: word(ProgressCell.start),
+            written: word(ProgressCell.written), received: word(ProgressCell.received), kind: kind)
+        guard found.fetch.rawValue > 0, found.start >= 0, found.written >= found.start,
+            found.received >= 0
+        else { return nil }
+        return found
+    }
+
+    // MARK: - Cells
+
+    /// Forgets the leftovers and makes the board ready for this engine. Call it once, when they are
+    /// committed.
+    package func reset() {
+        // Nothing is valid while the cells are cleared, should we be killed meanwhile.
+        lh_word_store(BoardLayout.word(BoardLayout.magicWord, of: base), 0)
+        for index in 0..<BoardLayout.cellCount {
+            for word in 0..<(ProgressCell.size / 8) {
+                store(0, BoardLayout.cell(index, of: base), word)
+            }
+        }
+        if let boot {
+            lh_word_store(BoardLayout.word(BoardLayout.bootWords.0, of: base), boot.high)
+            lh_word_store(BoardLayout.word(BoardLayout.bootWords.1, of: base), boot.low)
+            lh_word_store(BoardLayout.word(BoardLayout.magicWord, of: base), BoardLayout.magic)
+        }
+        free.withLock { free in
+            free = (0..<BoardLayout.cellCount).reversed().map { BoardLayout.cell($0, of: base) }
+        }
+    }
+
+    /// A cell for a segment that begins to write at `start`. 0 when none is free: the segment then
+    /// runs without, and a kill costs what it wrote since the last checkpoint.
+    ///
+    /// - Parameter fetchCell: the fetch's own cell, from ``takeFetch(_:received:)``; 0 = none.
+    package func take(_ fetch: FetchID, generation: Int64, start: Int64, fetchCell: UInt) -> UInt {
+        take(fetch, kind: BoardLayout.segment) { cell in
+            store(generation, cell, ProgressCell.generation)
+            store(start, cell, ProgressCell.start)
+            store(start, cell, ProgressCell.written)
+            store(0, cell, ProgressCell.received)
+            store(Int64(fetchCell), cell, ProgressCell.fetchCell)
+        }
+    }
+
+    /// A cell for the fetch itself, which counts all that was ever received for it, `received` so
+    /// far. 0 when none is free.
+    package func takeFetch(_ fetch: FetchID, received: Int64) -> UInt {
+        take(fetch, kind: BoardLayout.fetch) { cell in
+            store(0, cell, ProgressCell.generation)
+            store(0, cell, ProgressCell.start)
+            store(0, cell, ProgressCell.written)
+            store(received, cell, ProgressCell.received)
+            store(0, cell, ProgressCell.fetchCell)
+        }
+    }
+
+    /// Gives a cell back, once nobody writes to it any more. 0 is nothing to give back.
+    package func free(_ address: UInt) {
+        guard address != 0 else { return }
+        precondition(
+            address > base && address < base + UInt(BoardLayout.bytes)
+                && (address - base) % UInt(ProgressCell.size) == 0, "not a cell of this board")
+        store(0, address, ProgressCell.fetch)
+        free.withLock { $0?.append(address) }
+    }
+
+    /// File offset after the last byte that the segment of this cell wrote.
+    package func written(at address: UInt) -> Int64 { load(address, ProgressCell.written) }
+
+    /// Body bytes received, as this cell counts them.
+    package func received(at address: UInt) -> Int64 { load(address, ProgressCell.received) }
+
+    // MARK: -
+
+    private func take(_ fetch: FetchID, kind: UInt64, _ fill: (UInt) -> Void) -> UInt {
+        precondition(fetch.rawValue > 0, "a fetch has a positive id")
+        let cell = free.withLock { free -> UInt? in
+            precondition(free != nil, "the leftovers are committed and the board is reset first")
+            return free?.popLast()
+        }
+        guard let cell else { return 0 }
+        // Cleared first and set last: at any moment of a kill the cell is either free or whole.
+        store(0, cell, ProgressCell.fetch)
+        fill(cell)
+        store(Int64(bitPattern: kind), cell, ProgressCell.kind)
+        store(fetch.rawValue, cell, ProgressCell.fetch)
+        return cell
+    }
+
+    private func store(_ value: Int64, _ cell: UInt, _ word: Int) {
+        lh_word_store(BoardLayout.word(word, of: cell), UInt64(bitPattern: value))
+    }
+
+    private func load(_ cell: UInt, _ word: Int) -> Int64 {
+        Int64(bitPattern: lh_word_load(BoardLayout.word(word, of: cell)))
+    }
+}

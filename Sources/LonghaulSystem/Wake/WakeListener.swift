@@ -1,0 +1,77 @@
+internal import CLonghaul
+internal import Glibc
+private import Synchronization
+
+/// The engine's end of the wake channel: a thread that sleeps until somebody pokes.
+///
+/// Only who holds the engine lock may listen: a socket that is there already is the leftover of a
+/// dead engine and is replaced.
+package final class WakeListener: Sendable {
+    private let socket: Descriptor
+    private let stopping: Descriptor
+    private let address: WakeAddress
+    private let thread: SystemThread
+    private let isStopped = Atomic(false)
+
+    /// - Parameter onWake: called on the listener's thread, once for all pokes that have come since
+    ///   the last call.
+    package init(in directory: String, onWake: @escaping @Sendable () -> Void) throws(SystemFailure)
+    {
+        let path = PathParts.join(directory, WakeAddress.fileName)
+        let address = try WakeAddress(in: directory)
+        let socket = try WakeAddress.socket(path)
+        let stopping = Descriptor(owning: try check(lh_eventfd(), "eventfd", path))
+        // Linux gives the socket's file the mode of the socket less the umask, so there is no
+        // moment in which others may send.
+        if fchmod(socket.number, 0o600) < 0 { throw .last("fchmod", path) }
+        address.remove()
+        if address.with({ bind(socket.number, $0, $1) }) < 0 { throw .last("bind", path) }
+        self.address = address
+        self.socket = socket
+        self.stopping = stopping
+        self.thread = try SystemThread(name: "longhaul-wake") {
+            Self.listen(socket, stopping, onWake)
+        }
+    }
+
+    /// Ends the thread and removes the socket. When it returns, `onWake` is not called any more;
+    /// from within `onWake`, that call is the last. Call it before the engine lock is let go.
+    package func stop() {
+        guard !isStopped.exchange(true, ordering: .relaxed) else { return }
+        lh_eventfd_raise(stopping.number)
+        thread.join()
+        address.remove()
+    }
+
+    deinit {
+        stop()
+    }
+
+    // MARK: -
+
+    private static func listen(
+        _ socket: Descriptor, _ stopping: Descriptor, _ onWake: @Sendable () -> Void
+    ) {
+        var asked = [
+            pollfd(fd: stopping.number, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0),
+        ]
+        while true {
+            if poll(&asked, 2, -1) < 0 {
+                // Short of memory, poll may fail for a while (ENOMEM); without waiting the loop
+                // would burn a processor.
+                if Glibc.errno != EINTR { usleep(100_000) }
+                continue
+            }
+            if asked[0].revents != 0 { return }
+            if takeAll(socket) { onWake() }
+        }
+    }
+
+    private static func takeAll(_ socket: Descriptor) -> Bool {
+        var any = false
+        var byte: UInt8 = 0
+        while recv(socket.number, &byte, 1, Int32(MSG_DONTWAIT)) >= 0 { any = true }
+        return any
+    }
+}

@@ -1,0 +1,28 @@
+internal import CLonghaul
+internal import Glibc
+internal import LonghaulCore
+
+/// libcurl's process-wide state: set up once, never torn down (other code in the process may use it too).
+enum CurlGlobal {
+    /// `curl_multi_poll` and `curl_multi_wakeup` came with 7.68, `CURLOPT_PROTOCOLS_STR` with 7.85.
+    static let leastVersion: UInt32 = 0x07_55_00
+
+    private static let started: CURLcode = curl_global_init(Int(CURL_GLOBAL_ALL))
+
+    static func start() throws(LonghaulError) {
+        guard started == CURLE_OK else {
+            throw LonghaulError(
+                .internal, "libcurl could not be set up (code \(started.rawValue)).")
+        }
+        guard let info = lh_version_info(), info.pointee.version_num >= leastVersion else {
+            throw LonghaulError(
+                .unsupported, "libcurl is too old: 7.85 or newer is needed.")
+        }
+    }
+
+    /// `~/.ssh/known_hosts`, as OpenSSH and the curl tool use it.
+    static func defaultKnownHostsFile() -> String? {
+        guard let home = getenv("HOME"), home.pointee != 0 else { return nil }
+        return String(cString: home) + "/.ssh/known_hosts"
+    }
+}

@@ -1,0 +1,146 @@
+internal import CLonghaul
+internal import LonghaulCore
+
+extension Exchange {
+    /// All options of the handle, from nothing: what an earlier request or hop left must not leak into this one.
+    func configure(_ request: SegmentRequest) -> WireFailure? {
+        curl_easy_reset(easy)
+        errorText[0] = 0
+        lh_flow_attach(flow, easy)
+        set(CURLOPT_ERRORBUFFER, pointer: errorText)
+        set(CURLOPT_PRIVATE, pointer: Unmanaged.passUnretained(self).toOpaque())
+        set(CURLOPT_URL, url)
+        set(CURLOPT_PROTOCOLS_STR, "http,https,ftp,ftps,sftp")
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_TCP_KEEPALIVE, 1)
+        set(CURLOPT_BUFFERSIZE, bufferSize(request))
+        let connect = request.connection.connectTimeout * 1000
+        set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(min(connect, Double(Int32.max)))))
+        if request.connection.ownConnection { set(CURLOPT_FRESH_CONNECT, 1) }
+
+        let isFirstOrigin = isOnFirstOrigin(request)
+        setIdentity(request.connection, isFirstOrigin: isFirstOrigin)
+        let scheme = RequestURL.scheme(of: url)
+        switch scheme {
+        case "http", "https":
+            return setHTTP(request, isSecure: scheme == "https", isFirstOrigin: isFirstOrigin)
+        default:
+            setFileProtocol(request)
+            return nil
+        }
+    }
+
+    private func isOnFirstOrigin(_ request: SegmentRequest) -> Bool {
+        if hops == 0 { return true }
+        guard let first = RequestURL(request.url), let current = RequestURL(url) else {
+            return false
+        }
+        return first.origin == current.origin
+    }
+
+    /// A limited request reads in small portions, or a full buffer would lie waiting for tokens.
+    private func bufferSize(_ request: SegmentRequest) -> Int {
+        let total = turn.pointee.total.rate
+        guard let rate = [request.limitRate ?? 0, total].filter({ $0 > 0 }).min() else {
+            return configuration.bufferSize
+        }
+        return min(configuration.bufferSize, max(16_384, Int(rate / 20)))
+    }
+
+    private func setIdentity(_ connection: ConnectionSettings, isFirstOrigin: Bool) {
+        set(CURLOPT_NETRC, connection.netrc ? Int(CURL_NETRC_OPTIONAL.rawValue) : 0)
+        if let proxy = connection.proxy { set(CURLOPT_PROXY, proxy) }
+        if let file = connection.caCertificate { set(CURLOPT_CAINFO, file) }
+        if connection.insecure {
+            set(CURLOPT_SSL_VERIFYPEER, 0)
+            set(CURLOPT_SSL_VERIFYHOST, 0)
+        }
+        // What proves who we are is for the origin that it was given for.
+        guard isFirstOrigin else { return }
+        set(CURLOPT_HTTPAUTH, lh_auth_basic)
+        if let user = connection.user { set(CURLOPT_USERPWD, user) }
+        if let file = connection.clientCertificate { set(CURLOPT_SSLCERT, file) }
+        if let file = connection.clientKey { set(CURLOPT_SSLKEY, file) }
+    }
+
+    private func setHTTP(
+        _ request: SegmentRequest, isSecure: Bool, isFirstOrigin: Bool
+    ) -> WireFailure? {
+        // Over plain TCP nothing but HTTP/1.1 is to be negotiated, and so nothing to wait for.
+        set(
+            CURLOPT_HTTP_VERSION,
+            Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+        if isSecure, !request.connection.ownConnection { set(CURLOPT_PIPEWAIT, 1) }
+        set(CURLOPT_FOLLOWLOCATION, 0)
+        set(CURLOPT_HTTP09_ALLOWED, 0)
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        // Range offsets count encoded bytes: they are stored as they come.
+        set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+        return setFields(request.headers, all: isFirstOrigin)
+    }
+
+    /// What may go to an origin that the user did not name.
+    private static let harmlessFields: Set<String> = [
+        "range", "if-range", "accept-encoding", "accept", "user-agent",
+    ]
+
+    private func setFields(_ headers: HeaderFields, all: Bool) -> WireFailure? {
+        curl_slist_free_all(fieldList)
+        fieldList = nil
+        var hasUserAgent = false
+        for field in headers.fields {
+            let name = field.name.lowercased()
+            if name == "user-agent" { hasUserAgent = true }
+            guard all || Self.harmlessFields.contains(name) else { continue }
+            guard Self.isSendable(field) else {
+                return .curl(
+                    code: Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue),
+                    text: "A header field has a name or value with characters that cannot be sent.",
+                    osError: 0)
+            }
+            // libcurl reads "Name:" as "leave that field out" and "Name;" as "send it empty".
+            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+            guard let longer = curl_slist_append(fieldList, line) else { continue }
+            fieldList = longer
+        }
+        if let fieldList { lh_easy_setopt_list(easy, CURLOPT_HTTPHEADER, fieldList) }
+        if !hasUserAgent { set(CURLOPT_USERAGENT, configuration.userAgent) }
+        return nil
+    }
+
+    /// No line end may pass: it would begin another field, or another request (RFC 9110 §5.5).
+    private static func isSendable(_ field: HeaderFields.Field) -> Bool {
+        let isToken = field.name.utf8.allSatisfy { byte in
+            byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ":") && byte != UInt8(ascii: ";")
+        }
+        let isValue = field.value.utf8.allSatisfy { $0 != 0 && $0 != 0x0A && $0 != 0x0D }
+        return isToken && isValue && !field.name.isEmpty
+    }
+
+    private func setFileProtocol(_ request: SegmentRequest) {
+        set(CURLOPT_FILETIME, 1)
+        if request.offset > 0 {
+            lh_easy_setopt_off_t(easy, CURLOPT_RESUME_FROM_LARGE, request.offset)
+        }
+        if let key = request.connection.clientKey { set(CURLOPT_SSH_PRIVATE_KEYFILE, key) }
+        // Without a file libcurl would take any host's key; with one that does not exist it takes none.
+        if !request.connection.insecure {
+            let file = configuration.knownHostsFile ?? CurlGlobal.defaultKnownHostsFile()
+            set(CURLOPT_SSH_KNOWNHOSTS, file ?? "/dev/null")
+        }
+    }
+
+    // MARK: - Setters
+
+    private func set(_ option: CURLoption, _ value: Int) {
+        lh_easy_setopt_long(easy, option, value)
+    }
+
+    private func set(_ option: CURLoption, _ value: String) {
+        lh_easy_setopt_string(easy, option, value)
+    }
+
+    private func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer) {
+        lh_easy_setopt_ptr(easy, option, pointer)
+    }
+}

@@ -1,0 +1,97 @@
+internal import CLonghaul
+internal import LonghaulCore
+
+extension Exchange {
+    /// What libcurl's last word on this handle means.
+    enum Completion {
+        case ended(WireFailure?)
+        case follow(RequestURL)
+    }
+
+    /// Asked once, when the handle has left the wire.
+    func completion(_ code: CURLcode) -> Completion {
+        let outcome = flow.pointee.outcome
+        if verdict == nil, outcome == 0, hasAnswer(code) { judge() }
+        switch verdict {
+        case .redirect:
+            return redirectCompletion()
+        case .refuse:
+            return .ended(.refused)
+        case .accept, .hold, nil:
+            return .ended(failure(code))
+        }
+    }
+
+    /// An answer without a body is complete with its head; a file of no bytes over FTP or SFTP with libcurl's success.
+    private func hasAnswer(_ code: CURLcode) -> Bool {
+        isHTTPHead ? hasFinalHead : code == CURLE_OK
+    }
+
+    private func failure(_ code: CURLcode) -> WireFailure? {
+        switch UInt32(flow.pointee.outcome) {
+        case LH_FLOW_REACHED_STOP.rawValue: return nil
+        case LH_FLOW_OVERLAP_DIFFERS.rawValue: return .overlapDiffers
+        case LH_FLOW_TOO_LONG.rawValue: return .bodyTooLong
+        case LH_FLOW_DISK.rawValue: return .disk(errno: flow.pointee.disk_errno)
+        case LH_FLOW_HEAD_TOO_LARGE.rawValue: return .headTooLarge
+        default: break
+        }
+        if isStalled { return .stalled }
+        if code == CURLE_OK { return nil }
+        // libcurl's own bound on a line shows as a lack of memory.
+        if code == CURLE_OUT_OF_MEMORY, isHTTPHead, !hasFinalHead { return .headTooLarge }
+        return curlFailure(code)
+    }
+
+    func curlFailure(_ code: CURLcode) -> WireFailure {
+        let own = String(cString: errorText)
+        return .curl(
+            code: Int32(code.rawValue),
+            text: own.isEmpty ? String(cString: curl_easy_strerror(code)) : own,
+            osError: Int32(lh_easy_getinfo_long(easy, CURLINFO_OS_ERRNO)))
+    }
+
+    /// Redirects are followed here and not by libcurl: the answer is judged first, and what may go along is ours to say.
+    private func redirectCompletion() -> Completion {
+        switch nextHop() {
+        case .success(let target):
+            return .follow(target)
+        case .failure(let refusal):
+            if let request, let head { facts.facts.append(.head(request.key, head, .redirect)) }
+            return .ended(.redirect(refusal.problem))
+        }
+    }
+
+    private struct Refusal: Error {
+        var problem: RedirectProblem
+    }
+
+    private func nextHop() -> Result<RequestURL, Refusal> {
+        func refused(_ problem: RedirectProblem) -> Result<RequestURL, Refusal> {
+            .failure(Refusal(problem: problem))
+        }
+        guard let location = head?.headers["location"], let base = RequestURL(url),
+            !location.isEmpty
+        else { return refused(.missingLocation) }
+        guard let target = RequestURL(location: location, base: base) else {
+            let scheme = RequestURL.scheme(of: location)
+            let isHTTP = scheme.isEmpty || scheme == "http" || scheme == "https"
+            return refused(isHTTP ? .missingLocation : .scheme(scheme))
+        }
+        guard hops < configuration.maxRedirects else { return refused(.tooMany) }
+        switch (base.origin.scheme, target.origin.scheme) {
+        case ("https", "http"): return refused(.downgrade)
+        case (_, "http"), (_, "https"): return .success(target)
+        case (_, let other): return refused(.scheme(other))
+        }
+    }
+
+    /// The end as a fact, to be taken before the handle is used for anything else.
+    func end(_ failure: WireFailure?, now: Int64) -> SegmentEnd {
+        let planned = plan?.position ?? request?.offset ?? 0
+        let written = flow.pointee.written > 0 ? flow.pointee.position : planned
+        return SegmentEnd(
+            failure: failure, writtenThrough: written, bytesReceived: flow.pointee.received,
+            seconds: Double(now - begunAt) / 1e9, httpVersion: httpVersion)
+    }
+}

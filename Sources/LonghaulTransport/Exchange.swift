@@ -1,0 +1,123 @@
+internal import CLonghaul
+internal import LonghaulCore
+
+/// One request on one easy handle, from the queue to `ended`, hops of redirects included. The handle, its buffers and this
+/// object are used again for the next request.
+///
+/// Lives on the transport's thread only. While the handle is in the multi handle, libcurl holds the addresses of `flow`,
+/// `errorText` and this object; the loop keeps the object in `active` for as long.
+final class Exchange {
+    let easy: UnsafeMutableRawPointer
+    let flow: UnsafeMutablePointer<lh_flow>
+    let errorText: UnsafeMutablePointer<CChar>
+    let configuration: TransportConfiguration
+    let facts: FactBatch
+
+    /// Set from ``begin(_:waiting:now:)`` to ``clear()``.
+    var request: SegmentRequest?
+    var line: OriginLine?
+    /// Its place in the loop's `active`.
+    var slot = 0
+    var url: String = ""
+    var hops = 0
+    var verdict: HeadVerdict?
+    var head: ResponseHead?
+    var plan: BodyPlan?
+    /// An end nearer than the asked one, which is good to reach.
+    var stopAt: Int64?
+    var begunAt: Int64 = 0
+    var isStalled = false
+    /// The request's fields, in libcurl's form; must live as long as the handle uses them.
+    var fieldList: UnsafeMutablePointer<curl_slist>?
+
+    init?(
+        configuration: TransportConfiguration, facts: FactBatch,
+        turn: UnsafeMutablePointer<lh_turn>
+    ) {
+        guard let easy = curl_easy_init() else { return nil }
+        self.easy = easy
+        self.configuration = configuration
+        self.facts = facts
+        self.turn = turn
+        flow = .allocate(capacity: 1)
+        flow.initialize(to: lh_flow())
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        curl_slist_free_all(fieldList)
+        lh_flow_free_head(flow)
+        flow.deallocate()
+        errorText.deallocate()
+    }
+
+    let turn: UnsafeMutablePointer<lh_turn>
+
+    /// Makes the handle ready for a new request. The failure, if any, is how the request ends without having been sent.
+    func begin(_ waiting: WaitingRequest, line: OriginLine) -> WireFailure? {
+        let request = waiting.request
+        self.request = request
+        stopAt = waiting.stopAt
+        self.line = line
+        url = request.url
+        begunAt = turn.pointee.now
+        prepareFlow(for: request)
+        return configure(request)
+    }
+
+    /// Makes the handle ready for the next hop of the same request.
+    func follow(_ target: RequestURL) -> WireFailure? {
+        guard let request else { preconditionFailure("A redirect without a request") }
+        hops += 1
+        url = target.text
+        verdict = nil
+        head = nil
+        isStalled = false
+        prepareFlow(for: request)
+        return configure(request)
+    }
+
+    /// Lets go of everything of the request; secrets do not stay in the handle.
+    func clear() {
+        curl_easy_reset(easy)
+        curl_slist_free_all(fieldList)
+        fieldList = nil
+        request = nil
+        line = nil
+        verdict = nil
+        head = nil
+        plan = nil
+        stopAt = nil
+        hops = 0
+        isStalled = false
+    }
+
+    private func prepareFlow(for request: SegmentRequest) {
+        lh_flow_reset(flow)
+        flow.pointee.turn = turn
+        flow.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
+        flow.pointee.judge = { owner in
+            guard let owner else { return }
+            Unmanaged<Exchange>.fromOpaque(owner).takeUnretainedValue().judge()
+        }
+        flow.pointee.head_limit = configuration.maxHeadBytes
+        flow.pointee.fd = request.target.descriptor
+        flow.pointee.notice_every = request.noticeEvery
+        flow.pointee.notice_at = request.noticeEvery
+        flow.pointee.touched = turn.pointee.now
+        lh_bucket_set(&flow.pointee.bucket, request.limitRate ?? 0, turn.pointee.now)
+        guard let cell = UnsafeMutablePointer<UInt64>(bitPattern: request.target.cell) else {
+            return
+        }
+        flow.pointee.segment_cell = cell
+        flow.pointee.fetch_cell = UnsafeMutablePointer(
+            bitPattern: UInt(cell[ProgressCell.fetchCell]))
+    }
+}
+
+/// Facts of one turn of the loop, delivered together.
+final class FactBatch {
+    var facts: [WireFact] = []
+}

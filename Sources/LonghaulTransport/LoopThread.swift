@@ -1,0 +1,49 @@
+internal import CLonghaul
+internal import Glibc
+internal import LonghaulCore
+
+/// One thread of our own. All signals are blocked on it, so that none that is meant for the program is handled there;
+/// that also turns SIGPIPE (TLS writes, which `CURLOPT_NOSIGNAL` leaves unguarded) and SIGXFSZ into plain errors.
+struct LoopThread: @unchecked Sendable {
+    private let thread: pthread_t
+
+    init(name: String, _ body: @escaping @Sendable () -> Void) throws(LonghaulError) {
+        let context = Unmanaged.passRetained(Box(name: name, body)).toOpaque()
+        var blocked = sigset_t()
+        var previous = sigset_t()
+        sigfillset(&blocked)
+        pthread_sigmask(SIG_SETMASK, &blocked, &previous)
+        var thread = pthread_t()
+        let failure = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                let box = Unmanaged<Box>.fromOpaque(context).takeRetainedValue()
+                lh_name_thread(box.name)
+                box.body()
+                return nil
+            }, context)
+        pthread_sigmask(SIG_SETMASK, &previous, nil)
+        guard failure == 0 else {
+            Unmanaged<Box>.fromOpaque(context).release()
+            throw LonghaulError(.internal, "No thread for transfers (errno \(failure)).")
+        }
+        self.thread = thread
+    }
+
+    var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
+
+    func join() {
+        pthread_join(thread, nil)
+    }
+
+    private final class Box: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, _ body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+}

@@ -1,0 +1,18 @@
+internal import Glibc
+internal import LonghaulCore
+
+/// The two clocks of the loop. Time spent in suspend does not count: a server must not be found stalled because we slept.
+enum TransportClock {
+    static func monotonic() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
+    static func wall() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(
+            milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}

@@ -1,0 +1,12 @@
+internal import LonghaulCore
+
+/// What callers ask of the loop, in the order in which they asked.
+enum TransportCommand: Sendable {
+    case start([SegmentRequest])
+    case proceed(SegmentKey, BodyPlan)
+    case shrink(SegmentKey, end: Int64)
+    case stop([SegmentKey])
+    case totalRate(Int64?)
+    case rate(SegmentKey, Int64?)
+    case shutdown
+}

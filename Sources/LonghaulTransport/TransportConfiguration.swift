@@ -1,0 +1,25 @@
+/// The bounds of one ``Transport``. Every limit on what a server may make it do stands here.
+package struct TransportConfiguration: Sendable {
+    /// Sent as User-Agent where the request's fields have none.
+    package var userAgent = "longhaul"
+    /// Connections to one origin (scheme, host, port) over HTTP/1.1, FTP and SFTP.
+    package var maxConnectionsPerHost = 6
+    /// Connections in use at one time, to all origins together.
+    package var maxTotalConnections = 64
+    /// Streams over one HTTP/2 connection, and so requests at one time to an origin that speaks it.
+    package var maxConcurrentStreams = 64
+    /// Requests on the wire at one time; what is started beyond them waits in order.
+    package var maxActiveRequests = 64
+    /// Idle connections kept for reuse.
+    package var maxIdleConnections = 32
+    /// Bytes that libcurl reads from a connection at once.
+    package var bufferSize = 524_288
+    /// Bytes of one head: all fields of the latest answer together. libcurl itself bounds a line to 100 KiB.
+    package var maxHeadBytes = 262_144
+    /// Redirects followed for one request.
+    package var maxRedirects = 20
+    /// The file with the host keys that SFTP accepts; `nil` = `~/.ssh/known_hosts`.
+    package var knownHostsFile: String?
+
+    package init() {}
+}

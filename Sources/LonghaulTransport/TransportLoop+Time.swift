@@ -1,0 +1,81 @@
+internal import CLonghaul
+internal import LonghaulCore
+
+extension TransportLoop {
+    // MARK: - Rate
+
+    /// A change of rate takes effect with the next piece of the body.
+    func setRate(_ key: SegmentKey, _ rate: Int64?) {
+        guard let exchange = byKey[key] else { return }
+        lh_bucket_set(&exchange.flow.pointee.bucket, rate ?? 0, turn.pointee.now)
+    }
+
+    /// Fills the buckets and lets those go on whose tokens suffice for a portion worth waking up for.
+    func liftRatePauses() {
+        let now = turn.pointee.now
+        lh_bucket_fill(&turn.pointee.total, now)
+        guard active.contains(where: \.isLimited) else { return }
+        rateRound += 1
+        // By identity: resuming may end a request and move others in `active`.
+        let paused = active.filter(\.isLimited)
+        for offset in paused.indices {
+            let exchange = paused[(offset + rateRound) % paused.count]
+            lh_bucket_fill(&exchange.flow.pointee.bucket, now)
+            guard exchange.isRatePaused, rateWait(exchange) == 0 else { continue }
+            exchange.flow.pointee.rate_paused = 0
+            resume(exchange)
+        }
+    }
+
+    private func rateWait(_ exchange: Exchange) -> Int64 {
+        max(lh_bucket_wait(&turn.pointee.total), lh_bucket_wait(&exchange.flow.pointee.bucket))
+    }
+
+    // MARK: - Stalls
+
+    /// Ends requests from which nothing came for their stall timeout: no head, no body byte. Those that we hold or slow down are not stalled.
+    func endStalled() {
+        let now = turn.pointee.now
+        guard now >= nextStallCheck else { return }
+        nextStallCheck = .max
+        for exchange in active.reversed() {
+            guard let request = exchange.request else { continue }
+            let timeout = nanoseconds(request.connection.stallTimeout)
+            if exchange.isHeld || exchange.isRatePaused {
+                exchange.flow.pointee.touched = now
+            }
+            let deadline = exchange.flow.pointee.touched.addingClamped(timeout)
+            if deadline <= now {
+                exchange.isStalled = true
+                complete(exchange, CURLE_OPERATION_TIMEDOUT)
+            } else {
+                nextStallCheck = min(nextStallCheck, deadline)
+            }
+        }
+    }
+
+    /// Clamped: a timeout of a thousand years is none.
+    func nanoseconds(_ seconds: Double) -> Int64 {
+        seconds < 9e9 ? Int64(max(0, seconds) * 1e9) : .max
+    }
+
+    // MARK: - Sleep
+
+    /// Milliseconds until something is due that no socket tells; libcurl's own timers shorten it by themselves.
+    func pollTimeout() -> Int32 {
+        var wait = Int64.max
+        if nextStallCheck != .max, !active.isEmpty { wait = nextStallCheck - turn.pointee.now }
+        for exchange in active where exchange.isRatePaused {
+            wait = min(wait, rateWait(exchange))
+        }
+        guard wait != .max else { return .max }
+        return Int32(clamping: (max(0, wait) + 999_999) / 1_000_000)
+    }
+}
+
+extension Exchange {
+    /// By its own rate, or by the total one.
+    var isLimited: Bool { flow.pointee.bucket.rate > 0 || isRatePaused }
+
+    var isRatePaused: Bool { flow.pointee.rate_paused != 0 }
+}

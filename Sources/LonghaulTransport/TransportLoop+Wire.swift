@@ -1,0 +1,129 @@
+internal import CLonghaul
+internal import LonghaulCore
+
+extension TransportLoop {
+    /// Puts waiting requests on the wire, as far as the limits allow.
+    func admit() {
+        while let (waiting, line) = queue.next() {
+            guard
+                let exchange = spare.popLast()
+                    ?? Exchange(configuration: configuration, facts: batch, turn: turn)
+            else {
+                queue.release(line)
+                report(waiting.request, .noMemory)
+                continue
+            }
+            exchange.slot = active.count
+            active.append(exchange)
+            let previous = byKey.updateValue(exchange, forKey: waiting.request.key)
+            precondition(previous == nil, "Two requests with one key")
+            if let failure = exchange.begin(waiting, line: line) {
+                retire(exchange, failure)
+            } else {
+                put(exchange)
+            }
+        }
+    }
+
+    private func put(_ exchange: Exchange) {
+        guard curl_multi_add_handle(multi, exchange.easy) == CURLM_OK else {
+            retire(exchange, .noMemory)
+            return
+        }
+        if let stall = exchange.request?.connection.stallTimeout {
+            nextStallCheck = min(nextStallCheck, turn.pointee.now.addingClamped(nanoseconds(stall)))
+        }
+    }
+
+    func perform() {
+        var running: Int32 = 0
+        // Errors of single requests come as messages; this one is about the multi handle itself.
+        if curl_multi_perform(multi, &running) != CURLM_OK {
+            for exchange in active.reversed() { finish(exchange, .noMemory) }
+        }
+        var code = CURLE_OK
+        while let easy = lh_multi_next_done(multi, &code) {
+            guard let owner = lh_easy_getinfo_private(easy) else { continue }
+            complete(Unmanaged<Exchange>.fromOpaque(owner).takeUnretainedValue(), code)
+        }
+    }
+
+    /// A handle has left the wire by itself.
+    func complete(_ exchange: Exchange, _ code: CURLcode) {
+        switch exchange.completion(code) {
+        case .ended(let failure):
+            finish(exchange, failure)
+        case .follow(let target):
+            curl_multi_remove_handle(multi, exchange.easy)
+            if let failure = exchange.follow(target) {
+                retire(exchange, failure)
+            } else {
+                put(exchange)
+            }
+        }
+    }
+
+    /// Takes the handle off the wire, wherever it is.
+    func finish(_ exchange: Exchange, _ failure: WireFailure?) {
+        curl_multi_remove_handle(multi, exchange.easy)
+        retire(exchange, failure)
+    }
+
+    /// Reports the end and makes the exchange ready for another request.
+    private func retire(_ exchange: Exchange, _ failure: WireFailure?) {
+        guard let request = exchange.request, let line = exchange.line else { return }
+        takeNotice(of: exchange)
+        batch.facts.append(.ended(request.key, exchange.end(failure, now: turn.pointee.now)))
+        byKey[request.key] = nil
+        let last = active.removeLast()
+        if last !== exchange {
+            active[exchange.slot] = last
+            last.slot = exchange.slot
+        }
+        exchange.clear()
+        queue.release(line)
+        if spare.count < configuration.maxActiveRequests { spare.append(exchange) }
+    }
+
+    private func report(_ request: SegmentRequest, _ failure: WireFailure) {
+        batch.facts.append(
+            .ended(
+                request.key,
+                SegmentEnd(failure: failure, writtenThrough: request.offset, bytesReceived: 0)))
+    }
+
+    // MARK: - Pauses
+
+    /// Lets the body flow again. libcurl hands over what it kept at once, inside the call, and loses the
+    /// sink's error there: the sink remembers it.
+    func resume(_ exchange: Exchange) {
+        exchange.flow.pointee.touched = turn.pointee.now
+        let code = curl_easy_pause(exchange.easy, Int32(CURLPAUSE_CONT))
+        if code != CURLE_OK || exchange.flow.pointee.outcome != 0 {
+            complete(exchange, code == CURLE_OK ? CURLE_WRITE_ERROR : code)
+        }
+    }
+
+    // MARK: - Notices
+
+    func takeNotices() {
+        guard turn.pointee.notices > 0 else { return }
+        turn.pointee.notices = 0
+        for exchange in active { takeNotice(of: exchange) }
+    }
+
+    private func takeNotice(of exchange: Exchange) {
+        guard exchange.flow.pointee.noticed != 0, let request = exchange.request else { return }
+        exchange.flow.pointee.noticed = 0
+        batch.facts.append(.progress(request.key))
+    }
+}
+
+extension WireFailure {
+    /// libcurl or the multi handle had no memory.
+    static var noMemory: WireFailure {
+        .curl(
+            code: Int32(CURLE_OUT_OF_MEMORY.rawValue),
+            text: String(cString: curl_easy_strerror(CURLE_OUT_OF_MEMORY)), osError: 0)
+    }
+}

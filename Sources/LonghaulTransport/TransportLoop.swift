@@ -1,0 +1,137 @@
+internal import CLonghaul
+internal import LonghaulCore
+
+/// What runs on the transport's thread: commands in, `curl_multi_perform`, facts out, `curl_multi_poll`.
+///
+/// Nothing here is shared: other threads reach it through ``TransportInbox`` only. With nothing on the wire it sleeps until it is woken.
+final class TransportLoop {
+    let multi: UnsafeMutableRawPointer
+    let inbox: TransportInbox
+    let configuration: TransportConfiguration
+    let deliver: @Sendable ([WireFact]) -> Void
+    let turn: UnsafeMutablePointer<lh_turn>
+    let batch = FactBatch()
+    var queue: OriginQueue
+    var active: [Exchange] = []
+    var byKey: [SegmentKey: Exchange] = [:]
+    /// Exchanges out of use, with their handles.
+    var spare: [Exchange] = []
+    /// Monotonic nanoseconds; no request can be found stalled before.
+    var nextStallCheck = Int64.max
+    /// Where the last round of lifting rate pauses began, so that the next begins with another request.
+    var rateRound = 0
+    private var commands: [TransportCommand] = []
+    private var isShuttingDown = false
+
+    init(
+        multi: MultiHandle, inbox: TransportInbox, configuration: TransportConfiguration,
+        facts: @escaping @Sendable ([WireFact]) -> Void
+    ) {
+        self.multi = multi.pointer
+        self.inbox = inbox
+        self.configuration = configuration
+        deliver = facts
+        queue = OriginQueue(configuration: configuration)
+        turn = .allocate(capacity: 1)
+        turn.initialize(to: lh_turn())
+    }
+
+    func run() {
+        setLimits()
+        while true {
+            turn.pointee.now = TransportClock.monotonic()
+            obey()
+            liftRatePauses()
+            admit()
+            perform()
+            takeNotices()
+            endStalled()
+            admit()
+            if !batch.facts.isEmpty {
+                deliver(batch.facts)
+                batch.facts.removeAll(keepingCapacity: true)
+            }
+            if isShuttingDown { break }
+            curl_multi_poll(multi, nil, 0, pollTimeout(), nil)
+        }
+        inbox.close()
+        spare = []
+        curl_multi_cleanup(multi)
+        turn.deallocate()
+    }
+
+    private func setLimits() {
+        func set(_ option: CURLMoption, _ value: Int) {
+            lh_multi_setopt_long(multi, option, value)
+        }
+        set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        set(CURLMOPT_MAXCONNECTS, configuration.maxIdleConnections)
+        set(CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
+        set(CURLMOPT_MAX_TOTAL_CONNECTIONS, configuration.maxTotalConnections)
+        set(CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maxConcurrentStreams)
+    }
+
+    // MARK: - Commands
+
+    private func obey() {
+        inbox.take(into: &commands)
+        defer { commands.removeAll(keepingCapacity: true) }
+        for command in commands {
+            switch command {
+            case .start(let requests):
+                for request in requests { queue.append(request) }
+            case .proceed(let key, let plan):
+                proceed(key, plan)
+            case .shrink(let key, let end):
+                shrink(key, end)
+            case .stop(let keys):
+                stop(keys)
+            case .totalRate(let rate):
+                lh_bucket_set(&turn.pointee.total, rate ?? 0, turn.pointee.now)
+            case .rate(let key, let rate):
+                setRate(key, rate)
+            case .shutdown:
+                stopAll()
+                isShuttingDown = true
+                return
+            }
+        }
+    }
+
+    private func proceed(_ key: SegmentKey, _ plan: BodyPlan) {
+        guard let exchange = byKey[key], exchange.isHeld else { return }
+        exchange.open(plan)
+        resume(exchange)
+    }
+
+    private func shrink(_ key: SegmentKey, _ end: Int64) {
+        guard let exchange = byKey[key] else { return queue.shrink(key, end) }
+        exchange.shrink(to: end)
+        // There already: the next piece, which would tell, may take its time.
+        if exchange.hasReachedStop { finish(exchange, nil) }
+    }
+
+    private func stop(_ keys: [SegmentKey]) {
+        var unknown: Set<SegmentKey> = []
+        for key in keys {
+            if let exchange = byKey[key] {
+                finish(exchange, .stopped)
+            } else {
+                unknown.insert(key)
+            }
+        }
+        if !unknown.isEmpty, !queue.isEmpty { reportStopped(queue.remove(unknown)) }
+    }
+
+    private func stopAll() {
+        for exchange in active.reversed() { finish(exchange, .stopped) }
+        reportStopped(queue.removeAll())
+    }
+
+    private func reportStopped(_ keys: [SegmentKey]) {
+        for key in keys {
+            batch.facts.append(
+                .ended(key, SegmentEnd(failure: .stopped, writtenThrough: 0, bytesReceived: 0)))
+        }
+    }
+}

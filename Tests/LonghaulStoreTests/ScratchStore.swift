@@ -1,0 +1,98 @@
+import Foundation
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+/// A store in a directory of its own that goes away with it, and short names for what tests do with it.
+final class ScratchStore {
+    let directory: String
+    let store: Store
+    var location: StoreLocation { StoreLocation(directory: directory) }
+
+    init() throws {
+        directory = try Scratch.directory()
+        store = try Store.open(directory: directory)
+    }
+
+    deinit {
+        try? store.close()
+        Scratch.remove(directory)
+    }
+
+    /// Enqueues one transfer with default wants.
+    @discardableResult
+    func add(
+        _ destination: String, origin: String = "https://a.example:443",
+        session: String = "default",
+        now: Timestamp = .start, _ edit: (inout TransferRequest) -> Void = { _ in }
+    ) throws -> TransferID {
+        let outcomes = try store.enqueue(
+            [.sample(destination, origin: origin, session: session, edit)], now: now)
+        guard case .recorded(let id, _) = try #require(outcomes.first) else {
+            throw LonghaulError(.internal, "not recorded")
+        }
+        return id
+    }
+
+    /// Takes the lease.
+    func lead() throws -> Epoch {
+        try store.raiseEpoch(
+            EngineHolder(pid: 1, pidStart: 2, bootID: "boot", mode: "daemon"), now: .start)
+    }
+
+    /// One engine transaction.
+    @discardableResult
+    func turn<Value>(
+        _ epoch: Epoch, _ body: (borrowing EngineTransaction) throws -> Value
+    ) throws -> Value {
+        try store.withEngineTransaction(epoch, .durable, body)
+    }
+
+    func state(_ id: TransferID, now: Timestamp = .start) throws -> TransferState? {
+        try store.transfer(id, now: now)?.state
+    }
+}
+
+enum Scratch {
+    static func directory() throws -> String {
+        let path =
+            FileManager.default.temporaryDirectory.path + "/longhaul-store-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700])
+        return path
+    }
+
+    static func remove(_ path: String) {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
+
+extension Timestamp {
+    /// 2026-01-01T00:00:00Z.
+    static let start = Timestamp(milliseconds: 1_767_225_600_000)
+}
+
+extension NewTransfer {
+    static func sample(
+        _ destination: String, origin: String = "https://a.example:443",
+        session: String = "default", _ edit: (inout TransferRequest) -> Void = { _ in }
+    ) -> NewTransfer {
+        var request = TransferRequest(
+            url: "https://a.example/file", destination: .file(destination))
+        request.session = session
+        edit(&request)
+        return NewTransfer(request: request, origin: origin, destination: destination)
+    }
+}
+
+/// The error that a body throws, for a closer look than `#expect(throws:)` takes.
+func refusal(_ body: () throws -> Void) throws -> LonghaulError {
+    do {
+        try body()
+    } catch let error as LonghaulError {
+        return error
+    }
+    throw LonghaulError(.internal, "nothing was thrown")
+}

@@ -1,0 +1,223 @@
+import Glibc
+import LonghaulCore
+import Testing
+
+@testable import LonghaulSystem
+
+@Suite struct PartFileTests {
+    private let scratch: Scratch
+    private let directory: DirectoryHandle
+    private let name = ".a.1.longhaul-part"
+
+    init() throws {
+        scratch = try Scratch()
+        directory = try scratch.directory()
+    }
+
+    // MARK: - Creating
+
+    @Test func createsAFileForItsOwnerAlone() throws {
+        let part = try PartFile.create(name, in: directory)
+        #expect(try scratch.mode(name) == 0o600)
+        #expect(try part.size() == 0)
+        #expect(part.path == scratch.path(name))
+        #expect(try part.identity == identity(part.path))
+    }
+
+    @Test func doesNotHandItsDescriptorToPrograms() throws {
+        let part = try PartFile.create(name, in: directory)
+        #expect(fcntl(part.descriptor, F_GETFD) & FD_CLOEXEC != 0)
+    }
+
+    @Test func replacesALeftoverOfItsName() throws {
+        try scratch.write("left by nobody the store knows", to: name)
+        let part = try PartFile.create(name, in: directory)
+        #expect(try part.size() == 0)
+        #expect(try scratch.mode(name) == 0o600)
+    }
+
+    @Test func neverWritesThroughALinkPutInItsPlace() throws {
+        let victim = try scratch.write("precious", to: "victim")
+        try #require(symlink(victim, scratch.path(name)) == 0)
+        let part = try PartFile.create(name, in: directory)
+        try put("overwritten", part.descriptor)
+        #expect(try scratch.read("victim") == "precious")
+        #expect(try identity(scratch.path(name)) == part.identity)
+    }
+
+    @Test func neverWritesIntoAFileThatHasASecondName() throws {
+        try scratch.write("precious", to: "victim")
+        try #require(link(scratch.path("victim"), scratch.path(name)) == 0)
+        let part = try PartFile.create(name, in: directory)
+        try put("overwritten", part.descriptor)
+        #expect(try scratch.read("victim") == "precious")
+    }
+
+    @Test func reportsADirectoryInItsPlace() throws {
+        try scratch.subdirectory(name)
+        let failure = #expect(throws: SystemFailure.self) {
+            _ = try PartFile.create(name, in: directory)
+        }
+        #expect(failure?.errno == EISDIR)
+    }
+
+    @Test(arguments: ["../evil", "a/b", "", ".", "..", "a\0b"])
+    func takesNamesAndNoPaths(name: String) throws {
+        let failure = #expect(throws: SystemFailure.self) {
+            _ = try PartFile.create(name, in: directory)
+        }
+        #expect(failure?.errno == EINVAL)
+    }
+
+    @Test func reportsADirectoryThatIsGone() throws {
+        let gone = try DirectoryHandle(opening: scratch.subdirectory("gone"))
+        try #require(rmdir(scratch.path("gone")) == 0)
+        let failure = #expect(throws: SystemFailure.self) {
+            _ = try PartFile.create(name, in: gone)
+        }
+        #expect(failure?.errno == ENOENT)
+    }
+
+    @Test(.enabled(if: !isRoot, "root may write anywhere"))
+    func reportsADirectoryThatMayNotBeWritten() throws {
+        let locked = try scratch.subdirectory("locked")
+        chmod(locked, 0o500)
+        defer { chmod(locked, 0o700) }
+        let failure = #expect(throws: SystemFailure.self) {
+            _ = try PartFile.create(name, in: DirectoryHandle(opening: locked))
+        }
+        #expect(failure?.code == .permission)
+    }
+
+    // MARK: - Reopening
+
+    @Test func findsItsFileAgain() throws {
+        let first = try PartFile.create(name, in: directory)
+        try put("held", first.descriptor)
+        guard
+            case .opened(let part) = try PartFile.reopen(
+                name, in: directory, expecting: first.identity)
+        else {
+            Issue.record("the file was there")
+            return
+        }
+        #expect(try part.read(at: 0, count: 10) == Array("held".utf8))
+        try put("!", part.descriptor, at: 4)
+        #expect(try part.size() == 5)
+    }
+
+    @Test func tellsThatItVanished() throws {
+        let part = try PartFile.create(name, in: directory)
+        try part.remove()
+        #expect(reopened(expecting: part.identity) == "vanished")
+    }
+
+    /// Each of these stands where the part file was, and none of them is it.
+    enum Impostor: String, CaseIterable {
+        case otherFile, link, directory, fifo, danglingLink, linkToItself
+    }
+
+    @Test(arguments: Impostor.allCases)
+    func leavesAnImpostorAlone(impostor: Impostor) throws {
+        let part = try PartFile.create(name, in: directory)
+        try #require(rename(scratch.path(name), scratch.path("moved")) == 0)
+        let place = scratch.path(name)
+        switch impostor {
+        case .otherFile: try scratch.write("other", to: name)
+        case .link: try #require(symlink(scratch.path("moved"), place) == 0)
+        case .directory: try scratch.subdirectory(name)
+        case .fifo: try #require(mkfifo(place, 0o600) == 0)
+        case .danglingLink: try #require(symlink("/nonexistent/x", place) == 0)
+        case .linkToItself: try #require(symlink(place, place) == 0)
+        }
+        #expect(reopened(expecting: part.identity) == "replaced")
+        #expect(scratch.exists(name))
+    }
+
+    @Test func refusesItsFileOnceItHasASecondName() throws {
+        let part = try PartFile.create(name, in: directory)
+        try #require(link(part.path, scratch.path("second")) == 0)
+        #expect(reopened(expecting: part.identity) == "replaced")
+    }
+
+    @Test(.enabled(if: isRoot, "only root can give a file away"))
+    func refusesAFileOfAnotherUser() throws {
+        let part = try PartFile.create(name, in: directory)
+        try #require(chown(part.path, 12_345, 12_345) == 0)
+        #expect(reopened(expecting: part.identity) == "replaced")
+    }
+
+    private func reopened(expecting identity: FileIdentity) -> String {
+        do {
+            switch try PartFile.reopen(name, in: directory, expecting: identity) {
+            case .opened: return "opened"
+            case .vanished: return "vanished"
+            case .replaced: return "replaced"
+            }
+        } catch {
+            return error.description
+        }
+    }
+
+    // MARK: - Content
+
+    @Test func reservesRoomWithoutChangingTheSize() throws {
+        let part = try PartFile.create(name, in: directory)
+        try part.preallocate(1 << 20)
+        var facts = stat()
+        try #require(fstat(part.descriptor, &facts) == 0)
+        #expect(facts.st_size == 0)
+        #expect(facts.st_blocks * 512 >= 1 << 20)
+        try part.truncate(to: 0)
+        try #require(fstat(part.descriptor, &facts) == 0)
+        #expect(facts.st_blocks * 512 < 1 << 20)
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "needs the right to mount"))
+    func reportsAFullDiskBeforeTheFirstByte() throws {
+        let disk = try SmallDisk(bytes: 1 << 20)
+        let part = try PartFile.create(name, in: DirectoryHandle(opening: disk.path))
+        let failure = #expect(throws: SystemFailure.self) { try part.preallocate(8 << 20) }
+        #expect(failure?.errno == ENOSPC)
+        #expect(failure?.longhaulError().code == .noSpace)
+        #expect(try part.size() == 0)
+    }
+
+    @Test func readsOnlyWhatIsThere() throws {
+        let part = try PartFile.create(name, in: directory)
+        try put("0123456789", part.descriptor)
+        #expect(try part.read(at: 4, count: 3) == Array("456".utf8))
+        #expect(try part.read(at: 8, count: 9) == Array("89".utf8))
+        #expect(try part.read(at: 99, count: 9) == [])
+    }
+
+    @Test func syncsAndHints() throws {
+        let part = try PartFile.create(name, in: directory)
+        try put("data", part.descriptor)
+        part.startWriteback(from: 0, count: 4)
+        try part.sync()
+        try part.sync()
+        #expect(try scratch.read(name) == "data")
+    }
+
+    @Test func removesOnlyItsOwnFile() throws {
+        let part = try PartFile.create(name, in: directory)
+        try part.remove()
+        #expect(!scratch.exists(name))
+        try scratch.write("somebody else's", to: name)
+        try part.remove()
+        #expect(try scratch.read(name) == "somebody else's")
+    }
+
+    @Test func closesItsDescriptorWhenLetGo() throws {
+        // The number may be taken again by another test at once; what it leads to then is another
+        // file.
+        func descriptorAndInode() throws -> (Int32, UInt64) {
+            let part = try PartFile.create(name, in: directory)
+            return (part.descriptor, part.identity.inode)
+        }
+        let (number, inode) = try descriptorAndInode()
+        var facts = stat()
+        #expect(fstat(number, &facts) != 0 || UInt64(facts.st_ino) != inode)
+    }
+}

@@ -1,0 +1,69 @@
+import Testing
+
+@testable import LonghaulSystem
+
+@Suite struct PathPartsTests {
+    @Test(arguments: [
+        ("/a/b", "/a", "b"), ("/a", "/", "a"), ("a", ".", "a"), ("a/b/c", "a/b", "c"),
+        ("/data//x", "/data/", "x"), ("/a/ü", "/a", "ü"),
+    ])
+    func splitsIntoDirectoryAndName(path: String, directory: String, name: String) throws {
+        let parts = try #require(PathParts.split(path))
+        #expect(parts.directory == directory)
+        #expect(parts.name == name)
+    }
+
+    @Test(arguments: ["", "/", "a/", "/a/.", "/a/..", ".", "..", "/a\0b"])
+    func refusesPathsThatEndInNoName(path: String) {
+        #expect(PathParts.split(path) == nil)
+    }
+
+    @Test(arguments: [("/", "a", "/a"), ("/a", "b", "/a/b"), (".", "b", "./b")])
+    func joins(directory: String, name: String, path: String) {
+        #expect(PathParts.join(directory, name) == path)
+    }
+
+    @Test(arguments: [
+        ("abc", 3, "abc"), ("abc", 2, "ab"), ("abc", 0, ""), ("äb", 1, ""), ("aä", 2, "a"),
+        ("a€", 3, "a"), ("a€", 4, "a€"), ("a😀b", 4, "a"), ("a😀b", 5, "a😀"), ("", 5, ""),
+    ])
+    func cutsBetweenScalars(text: String, bytesMax: Int, prefix: String) {
+        #expect(PathParts.prefix(text, bytesMax: bytesMax) == prefix)
+    }
+
+    @Test(arguments: [
+        ("report.pdf", 1, "report (1).pdf"), ("report", 12, "report (12)"),
+        ("a.tar.gz", 2, "a (2).tar.gz"), (".profile", 1, ".profile (1)"),
+        (".tar.gz", 1, ".tar (1).gz"), ("a.b.c", 3, "a.b (3).c"), ("a.", 1, "a (1)."),
+        (
+            "Vol. 1 of the very long story that never ended", 1,
+            "Vol. 1 of the very long story that never ended (1)"
+        ),
+    ])
+    func numbersBeforeTheEnding(name: String, number: Int, numbered: String) {
+        #expect(PathParts.numbered(name, number) == numbered)
+    }
+
+    @Test func namesFitTheFileSystem() {
+        for length in 0...260 {
+            for letter in ["x", "ü", "€", "😀"] {
+                let name = String(repeating: letter, count: length)
+                for fitted in [
+                    PartFile.partName(for: name, id: .max),
+                    PathParts.numbered(name + ".bin", 9_999),
+                    PathParts.fitted(name, suffix: ".longhaul-bad"),
+                ] {
+                    #expect(fitted.utf8.count <= PathParts.nameBytesMax)
+                }
+            }
+        }
+    }
+
+    @Test func partNamesTellTransfersApart() {
+        #expect(PartFile.partName(for: "disk.iso", id: 7) == ".disk.iso.7.longhaul-part")
+        let long = String(repeating: "n", count: 300)
+        let names = Set((1...100).map { PartFile.partName(for: long, id: $0) })
+        #expect(names.count == 100)
+        #expect(names.allSatisfy { $0.hasPrefix(".nnn") && $0.hasSuffix(".longhaul-part") })
+    }
+}

@@ -1,0 +1,141 @@
+import Glibc
+import LonghaulCore
+import Testing
+
+@testable import LonghaulSystem
+
+@Suite struct StateDirectoryTests {
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    @Test(arguments: [
+        (["LONGHAUL_HOME": "/h", "XDG_STATE_HOME": "/x", "HOME": "/u"], "/h"),
+        (["XDG_STATE_HOME": "/x", "HOME": "/u"], "/x/longhaul"),
+        (["XDG_STATE_HOME": "relative", "HOME": "/u"], "/u/.local/state/longhaul"),
+        (["LONGHAUL_HOME": "", "XDG_STATE_HOME": "", "HOME": "/u"], "/u/.local/state/longhaul"),
+        (["HOME": "/"], "/.local/state/longhaul"),
+    ])
+    func isFoundThroughTheEnvironment(environment: [String: String], path: String) throws {
+        #expect(try StateDirectory.resolve(environment: environment) == path)
+    }
+
+    @Test func aRelativeChoiceIsMadeAbsolute() throws {
+        let path = try StateDirectory.resolve(environment: ["LONGHAUL_HOME": "here/there"])
+        #expect(path.hasPrefix("/") && path.hasSuffix("/here/there"))
+    }
+
+    @Test func withoutAHomeItIsTheUsersEntryThatCounts() throws {
+        let home = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_dir) }
+        if let home {
+            #expect(
+                try StateDirectory.resolve(environment: [:])
+                    == PathParts.join(home, ".local/state/longhaul"))
+        } else {
+            let error = #expect(throws: LonghaulError.self) {
+                try StateDirectory.resolve(environment: [:])
+            }
+            #expect(error?.code == .storeUnavailable)
+        }
+    }
+
+    @Test func isCreatedForItsOwnerAlone() throws {
+        let handle = try StateDirectory.prepare(scratch.path("state/longhaul/"))
+        #expect(try scratch.mode("state/longhaul") == 0o700)
+        #expect(handle.isCurrent)
+        _ = try StateDirectory.prepare(scratch.path("state/longhaul"))
+    }
+
+    @Test(
+        arguments: [(0o700, true), (0o755, true), (0o775, false), (0o702, false)]
+            as [(mode_t, Bool)])
+    func isRefusedWhereOthersCanWrite(mode: mode_t, isTaken: Bool) throws {
+        let path = try scratch.subdirectory("state")
+        chmod(path, mode)
+        if isTaken {
+            _ = try StateDirectory.prepare(path)
+            #expect(try scratch.mode("state") == mode)
+        } else {
+            let error = #expect(throws: LonghaulError.self) { try StateDirectory.prepare(path) }
+            #expect(error?.code == .storeUnavailable)
+            #expect(error?.message.contains("chmod go-w '\(path)'") == true)
+        }
+    }
+
+    @Test(.enabled(if: isRoot, "only root can give a directory away"))
+    func isRefusedWhenItBelongsToAnother() throws {
+        let path = try scratch.subdirectory("state")
+        try #require(chown(path, 12_345, 12_345) == 0)
+        let error = #expect(throws: LonghaulError.self) { try StateDirectory.prepare(path) }
+        #expect(error?.code == .storeUnavailable)
+    }
+
+    @Test func isRefusedWhenItIsAFile() throws {
+        let path = try scratch.write("", to: "state")
+        let error = #expect(throws: LonghaulError.self) { try StateDirectory.prepare(path) }
+        #expect(error?.code == .storeUnavailable)
+    }
+}
+
+@Suite struct SurroundingsTests {
+    @Test func theClocksGoOn() {
+        let first = SystemClock.now()
+        usleep(2_000)
+        let second = SystemClock.now()
+        #expect(second.monotonic - first.monotonic >= 0.002)
+        #expect(abs((second.wall - first.wall) - (second.monotonic - first.monotonic)) < 5)
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        #expect(abs(second.wall.milliseconds / 1_000 - Int64(time.tv_sec)) < 5)
+    }
+
+    @Test func knowsTheBoot() throws {
+        let text = try smallFile("/proc/sys/kernel/random/boot_id")
+        let boot = try #require(BootID.current)
+        #expect(BootID(text) == boot)
+        #expect(
+            BootID("00112233-4455-6677-8899-aabbccddeeff\n")
+                == BootID(high: 0x0011_2233_4455_6677, low: 0x8899_AABB_CCDD_EEFF))
+    }
+
+    @Test(arguments: [
+        "", "0011", "00112233-4455-6677-8899-aabbccddeefg", "+0112233445566778899aabbccddeeff",
+    ])
+    func refusesWhatIsNoBoot(text: String) {
+        #expect(BootID(text) == nil)
+    }
+
+    @Test func readsTheEnvironment() {
+        setenv("LONGHAUL_TEST_VALUE", "a=b", 1)
+        #expect(Environment.value("LONGHAUL_TEST_VALUE") == "a=b")
+        #expect(Environment.all()["LONGHAUL_TEST_VALUE"] == "a=b")
+        #expect(Environment.value("LONGHAUL_TEST_NO_VALUE") == nil)
+    }
+
+    @Test func randomNumbersDiffer() {
+        var random = SystemRandom()
+        #expect(Set((1...100).map { _ in random.next() }).count == 100)
+    }
+
+    @Test(arguments: [
+        (ENOSPC, LonghaulError.Code.noSpace), (EDQUOT, .noSpace), (EACCES, .permission),
+        (EPERM, .permission), (EROFS, .permission), (EEXIST, .destinationExists),
+        (EFBIG, .tooLarge), (EIO, .io), (ENOENT, .io), (EMFILE, .io), (9_999, .io),
+    ])
+    func failuresBecomeErrorsThatPeopleUnderstand(number: Int32, code: LonghaulError.Code) {
+        let failure = SystemFailure(operation: "open", path: "/a/b", errno: number)
+        let error = failure.longhaulError(bytesKept: 12)
+        #expect(error.code == code)
+        #expect(error.bytesKept == 12)
+        #expect(error.message.contains("/a/b"))
+        #expect(error.message.hasSuffix("."))
+        #expect(error.retryable == (number == EMFILE))
+    }
+
+    @Test func failuresSayWhatWasTried() {
+        let failure = SystemFailure(operation: "open", path: "/a", errno: EACCES)
+        #expect(failure.description == "open /a: Permission denied")
+    }
+}

@@ -1,0 +1,121 @@
+/// What a request's query asks the server to do, lies included. A knob that is unknown, given
+/// twice or malformed is an error, never ignored: a test whose knob has a typing error would
+/// otherwise pass without testing anything.
+///
+/// "The first K" and "after K" count per URL, that is per exact request target: `status` counts
+/// every request, `cut` and `stall` count the answers that carry the file's content.
+package struct Knobs: Sendable, Equatable {
+    // The file.
+
+    /// `size=64M` (binary suffixes K, M, G); default 64 KiB.
+    package var size = 65_536
+    package var seed = 0
+    /// `etag=v1` sends `ETag: "v1"`.
+    package var etag: String?
+    /// `weak=v1` sends `ETag: W/"v1"`.
+    package var weak: String?
+    /// Seconds since 1970 for `Last-Modified`.
+    package var lastmod: Int?
+    /// Seconds since 1970 for `Date`; default: now.
+    package var date: Int?
+    package var contenttype = "application/octet-stream"
+    package var disposition: String?
+    package var digest = false
+    package var baddigest = false
+    package var contentdigest = false
+    /// Labels the bytes `Content-Encoding: gzip`, as they are.
+    package var gzip = false
+    /// From request K+1 on the file is another one: seed + 1, `-changed` appended to the ETag,
+    /// `Last-Modified` one hour later.
+    package var changeafter: Int?
+    /// The size of the file after the change; default: the same.
+    package var changesize: Int?
+
+    // Ranges.
+
+    package var noranges = false
+    package var ignorerange = false
+    package var noifrange = false
+    package var ifrangefull = false
+    /// How far off the start in `Content-Range` is; the body begins there too.
+    package var wrongstart = 0
+    /// How far off the end in `Content-Range` is; the body is what was asked for.
+    package var wrongend = 0
+    /// How far off the total in `Content-Range` is.
+    package var wrongtotal = 0
+    package var wrongunit = false
+    package var unknowntotal = false
+    package var norangeheader = false
+    package var multipart = false
+    package var changedetag = false
+    /// Answers at most this many bytes of the range, as RFC 9110 §14.2 allows.
+    package var maxrange: Int?
+    package var empty206 = false
+    package var bad416: Int?
+    package var no416range = false
+
+    // The answer instead of the file.
+
+    package var status: Int?
+    /// The first K requests only.
+    package var statuses: Int?
+    /// The first N requests are answered as usual; `statuses` counts from there.
+    package var statusafter = 0
+    package var notModified = false
+    /// Seconds from now: `Retry-After: 2`.
+    package var retryafter: Int?
+    /// Seconds from now, sent as a date.
+    package var retryafterdate: Int?
+    package var redirect: String?
+    package var redirectcode = 302
+    /// This many hops, each to the same path with one hop less asked for.
+    package var redirects = 0
+    package var auth: String?
+    package var needheader: String?
+
+    // The head.
+
+    /// `header=Name:value`, repeatable: appended as it stands.
+    package var header: [String] = []
+    /// `noheader=Name`, repeatable: taken out of the head.
+    package var noheader: [String] = []
+    package var headerflood = 0
+    package var bigheader = 0
+    /// This many `103 Early Hints` before the answer.
+    package var interim = 0
+
+    // Framing.
+
+    package var nolength = false
+    package var closelength = false
+    package var badchunk = false
+    package var short = 0
+    package var long = 0
+    package var trailergarbage = false
+    /// Answers `Connection: close` and does.
+    package var close = false
+
+    // Time and accidents.
+
+    package var delay = 0
+    package var drip: Int?
+    package var dripms = 100
+    package var rate: Int?
+    package var cut: Int?
+    package var cuts: Int?
+    package var cutreset = false
+    package var stall: Int?
+    package var stalls: Int?
+    /// Closes the connection instead of answering.
+    package var drop = false
+    package var drops: Int?
+
+    package init() {}
+}
+
+/// A knob that the server does not know, or cannot make sense of.
+package struct BadKnob: Error, Sendable, Equatable, CustomStringConvertible {
+    package var name: String
+    package var reason: String
+    package var description: String { "bad knob '\(name)': \(reason)" }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// A state directory of its own and the command that works on it: what an end-to-end test types.
+///
+/// The command sees a clean environment: no autostart of an engine, no proxies, no configuration
+/// of the user who runs the tests.
+package final class LonghaulHome: Sendable {
+    package let scratch: Scratch
+    /// Everything that the command sees of the environment. Change a copy with `with`.
+    package let environment: [String: String]
+
+    package init() throws {
+        scratch = try Scratch("home")
+        _ = try scratch.directory("files")
+        environment = [
+            "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC", "HOME": scratch.path,
+            "LONGHAUL_HOME": scratch("state"), "LONGHAUL_AUTOSTART": "0", "NO_COLOR": "1",
+        ]
+    }
+
+    private init(_ other: LonghaulHome, _ changes: [String: String?]) {
+        scratch = other.scratch
+        var environment = other.environment
+        for (name, value) in changes { environment[name] = value }
+        self.environment = environment
+    }
+
+    /// The same home with some variables set, or unset by nil.
+    package func with(_ changes: [String: String?]) -> LonghaulHome {
+        LonghaulHome(self, changes)
+    }
+
+    /// The state directory, `LONGHAUL_HOME`.
+    package var state: String { scratch("state") }
+
+    /// A path in the directory in which the command runs.
+    package func file(_ name: String) -> String { scratch("files/\(name)") }
+
+    /// Starts `longhaul` with these arguments in the directory `files`.
+    package func start(_ arguments: String..., input: String? = nil) throws -> CLIProcess {
+        try start(arguments, input: input)
+    }
+
+    package func start(_ arguments: [String], input: String? = nil) throws -> CLIProcess {
+        try CLIProcess(
+            BuiltBinary.longhaul, arguments, environment: environment,
+            directory: scratch("files"), input: input.map { Data($0.utf8) })
+    }
+
+    /// Runs `longhaul` with these arguments to its end.
+    package func run(
+        _ arguments: String..., input: String? = nil, within limit: Duration = .seconds(30)
+    ) async throws -> CLIProcess.Result {
+        try await start(arguments, input: input).wait(within: limit)
+    }
+}
+
+extension CLIProcess.Result {
+    /// Standard output as JSON Lines.
+    package var rows: [JSONValue] { get throws { try JSONValue.lines(output) } }
+}

@@ -1,0 +1,88 @@
+import Glibc
+
+/// Ports that were free a moment ago, for servers that cannot be told to choose one themselves.
+/// Whoever uses this must be ready to try again with another.
+enum FreePort {
+    /// Distinct TCP ports of 127.0.0.1.
+    static func some(_ count: Int) throws -> [Int] {
+        var descriptors: [Int32] = []
+        // All are held at once, so that no port comes twice.
+        defer { for descriptor in descriptors { close(descriptor) } }
+        return try (0..<count).map { _ in
+            let descriptor = newSocket()
+            guard descriptor >= 0 else { throw SystemFailure("socket") }
+            descriptors.append(descriptor)
+            return try bindLoopback(descriptor)
+        }
+    }
+
+    /// Whether something listens there.
+    static func answers(_ port: Int) -> Bool {
+        let descriptor = newSocket()
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = loopback(port)
+        return withSockaddr(&address) { connect(descriptor, $0, $1) } == 0
+    }
+
+    static func bindLoopback(_ descriptor: Int32, to port: Int = 0) throws -> Int {
+        var address = loopback(port)
+        guard withSockaddr(&address, { bind(descriptor, $0, $1) }) == 0 else {
+            throw SystemFailure("bind")
+        }
+        let answer = withSockaddr(&address) { pointer, size in
+            var size = size
+            return getsockname(descriptor, pointer, &size)
+        }
+        guard answer == 0 else { throw SystemFailure("getsockname") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    static func newSocket() -> Int32 {
+        let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue
+        return socket(AF_INET, Int32(type), 0)
+    }
+
+    private static func loopback(_ port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr = in_addr(s_addr: INADDR_LOOPBACK.bigEndian)
+        return address
+    }
+
+    private static func withSockaddr(
+        _ address: inout sockaddr_in,
+        _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+}
+
+/// A socket that is bound to a port without listening, so that the kernel refuses connections to
+/// the port and gives it to nobody else.
+final class PortReservation: Sendable {
+    let port: Int
+    private let descriptor: Int32
+
+    /// The present listener on the port must have set SO_REUSEPORT too.
+    init(_ port: Int) throws {
+        descriptor = FreePort.newSocket()
+        guard descriptor >= 0 else { throw SystemFailure("socket") }
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        do {
+            self.port = try FreePort.bindLoopback(descriptor, to: port)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    deinit { close(descriptor) }
+}

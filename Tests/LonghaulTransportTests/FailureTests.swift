@@ -1,0 +1,158 @@
+import Glibc
+import LonghaulCore
+import LonghaulTransport
+import Testing
+
+/// How requests end early.
+@Suite(.timeLimit(.minutes(1)))
+struct FailureTests {
+    private func run(
+        _ steps: [ScriptedServer.Step], on part: PartFile = PartFile(),
+        stall: Double = 20
+    ) throws -> Outcome {
+        let server = try ScriptedServer { _ in steps }
+        let wire = try Wire()
+        var connection = ConnectionSettings()
+        connection.stallTimeout = stall
+        return try wire.run(wire.request(server.url(), part, connection: connection))
+    }
+
+    private func code(_ outcome: Outcome) -> Int32? {
+        guard case .curl(let code, _, _) = outcome.failure else { return nil }
+        return code
+    }
+
+    @Test func aBodyThatIsCutKeepsItsBytes() throws {
+        let part = PartFile()
+        let outcome = try run(
+            [.send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n0123456789"), .close], on: part)
+        #expect(code(outcome) == 18)  // PARTIAL_FILE
+        #expect(outcome.end.writtenThrough == 10)
+        #expect(part.content == Array("0123456789".utf8))
+        #expect(part.segmentCell(ProgressCell.written) == 10)
+    }
+
+    @Test func aConnectionThatIsResetTellsTheErrno() throws {
+        let server = try ScriptedServer { _ in
+            [
+                .send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n0123456789"), .await, .reset,
+            ]
+        }
+        let wire = try Wire()
+        let request = wire.request(server.url(), PartFile())
+        wire.transport.start([request])
+        _ = try wire.head(of: request)
+        server.release()
+        let outcome = try wire.outcome(of: request)
+        #expect(code(outcome) == 56)  // RECV_ERROR
+        #expect(outcome.end.writtenThrough == 10)
+    }
+
+    @Test func aBrokenChunkEndsTheBody() throws {
+        let part = PartFile()
+        let outcome = try run(
+            [
+                .send(
+                    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\nno"),
+                .hang,
+            ], on: part)
+        #expect(code(outcome) == 56)
+        #expect(part.content == Array("hello".utf8))
+    }
+
+    @Test func aChunkedBodyWithoutItsEndIsPartial() throws {
+        let outcome = try run([
+            .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), .close,
+        ])
+        #expect(code(outcome) == 18)
+    }
+
+    @Test func noAnswerIsAFailure() throws {
+        #expect(code(try run([.close])) == 52)  // GOT_NOTHING
+    }
+
+    @Test func aServerThatAnswersNothingStalls() throws {
+        let outcome = try run([.hang], stall: 0.2)
+        #expect(outcome.failure == .stalled)
+        #expect(outcome.heads == 0)
+        #expect(outcome.end.seconds >= 0.2)
+        #expect(outcome.end.seconds < 5)
+    }
+
+    @Test func aBodyThatStopsStalls() throws {
+        let part = PartFile()
+        let outcome = try run(
+            [.send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n0123456789"), .hang], on: part,
+            stall: 0.2)
+        #expect(outcome.failure == .stalled)
+        #expect(outcome.heads == 1)
+        #expect(part.content.count == 10)
+    }
+
+    @Test func whatIsHeldDoesNotStall() throws {
+        let body = pattern(0..<100)
+        let server = try ScriptedServer { request in
+            request.path == "/held" ? [answer(body: body)] : [.hang]
+        }
+        let wire = try Wire()
+        var connection = ConnectionSettings()
+        connection.stallTimeout = 0.2
+        let part = PartFile()
+        let held = wire.request(server.url("/held"), part, connection: connection) { _ in .hold }
+        wire.transport.start([held])
+        _ = try wire.head(of: held)
+        // Started later with the same timeout, so that it ends after the held one would have.
+        let silent = wire.request(server.url("/silent"), PartFile(), connection: connection)
+        #expect(try wire.run(silent).failure == .stalled)
+        wire.transport.proceed(held.key, BodyPlan(position: 0))
+        #expect(try wire.outcome(of: held).failure == nil)
+        #expect(part.content == body)
+    }
+
+    @Test func aClosedPortIsACurlFailure() throws {
+        let port = try ScriptedServer { _ in [] }.port
+        let wire = try Wire()
+        let outcome = try wire.run(wire.request("http://127.0.0.1:\(port)/", PartFile()))
+        guard case .curl(code: 7, let text, let osError) = outcome.failure else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(osError == ECONNREFUSED)
+        #expect(text.contains("127.0.0.1"))
+    }
+
+    @Test(arguments: ["file:///etc/passwd", "gopher://127.0.0.1/", "nonsense://x/"])
+    func otherSchemesAreNotFetched(_ url: String) throws {
+        let part = PartFile()
+        let outcome = try Wire().run(Wire().request(url, part))
+        #expect(code(outcome) == 1)  // UNSUPPORTED_PROTOCOL
+        #expect(part.content.isEmpty)
+    }
+
+    @Test func aFullDiskIsTold() throws {
+        let outcome = try run([answer(body: pattern(0..<100_000))], on: PartFile(path: "/dev/full"))
+        #expect(outcome.failure == .disk(errno: ENOSPC))
+        #expect(outcome.end.writtenThrough == 0)
+    }
+
+    @Test func aDiskErrorAfterAHoldIsTold() throws {
+        let server = try ScriptedServer { _ in [answer(body: [1, 2, 3])] }
+        let wire = try Wire()
+        let request = wire.request(server.url(), PartFile(path: "/dev/full")) { _ in .hold }
+        wire.transport.start([request])
+        _ = try wire.head(of: request)
+        wire.transport.proceed(request.key, BodyPlan(position: 0))
+        #expect(try wire.outcome(of: request).failure == .disk(errno: ENOSPC))
+    }
+
+    @Test func aLargeErrorPageIsNotRead() throws {
+        let part = PartFile()
+        let outcome = try run(
+            [
+                .send("HTTP/1.1 500 Oops\r\nContent-Length: 1000000\r\n\r\nthe beginning"), .hang,
+            ], on: part)
+        #expect(outcome.failure == .refused)
+        #expect(outcome.head?.status == 500)
+        #expect(part.content.isEmpty)
+    }
+}

@@ -1,0 +1,144 @@
+import LonghaulCore
+import LonghaulTransport
+import Testing
+
+/// What of a body goes where.
+@Suite(.timeLimit(.minutes(1)))
+struct PlanTests {
+    private let body = pattern(0..<100_000)
+
+    private func run(
+        _ plan: BodyPlan, on part: PartFile, end: Int64? = nil
+    ) throws -> Outcome {
+        let body = body
+        let server = try ScriptedServer { _ in [answer(body: body)] }
+        let wire = try Wire()
+        return try wire.run(
+            wire.request(server.url(), part, end: end) { _ in .accept(plan) })
+    }
+
+    @Test func bytesThatAreHeldAreSkipped() throws {
+        let part = PartFile(Array(body[..<40_000]))
+        let outcome = try run(BodyPlan(skip: 40_000, position: 40_000, end: 100_000), on: part)
+        #expect(outcome.failure == nil)
+        #expect(outcome.end.writtenThrough == 100_000)
+        #expect(outcome.end.bytesReceived == 100_000)
+        #expect(part.segmentCell(ProgressCell.received) == 100_000)
+        #expect(part.content == body)
+    }
+
+    @Test func anOverlapThatAgreesIsPassed() throws {
+        let part = PartFile(Array(repeating: 7, count: 10) + body[..<40_001])
+        let outcome = try run(BodyPlan(compare: 40_001, position: 10), on: part)
+        #expect(outcome.failure == nil)
+        #expect(Array(part.content[10...]) == body)
+    }
+
+    @Test func skippedThenComparedThenWritten() throws {
+        let part = PartFile(Array(body[..<40_000]))
+        let outcome = try run(
+            BodyPlan(skip: 20_000, compare: 20_000, position: 20_000, end: 100_000), on: part)
+        #expect(outcome.failure == nil)
+        #expect(part.content == body)
+    }
+
+    @Test(arguments: [0, 1, 16_383, 16_384, 39_999])
+    func anOverlapThatDiffersAnywhereEndsTheRequest(at offset: Int) throws {
+        var held = Array(body[..<40_000])
+        held[offset] ^= 1
+        let part = PartFile(held)
+        let outcome = try run(BodyPlan(compare: 40_000, position: 0), on: part)
+        #expect(outcome.failure == .overlapDiffers)
+        #expect(outcome.end.writtenThrough == 0)
+        #expect(part.content == held)
+        #expect(part.segmentCell(ProgressCell.written) == 0)
+    }
+
+    @Test func anOverlapThatTheFileHasNotGotDiffers() throws {
+        let part = PartFile(Array(body[..<100]))
+        let outcome = try run(BodyPlan(compare: 101, position: 0), on: part)
+        #expect(outcome.failure == .overlapDiffers)
+        #expect(part.content.count == 100)
+    }
+
+    @Test(arguments: [0, 1, 16_384, 99_999])
+    func noByteIsWrittenPastTheEnd(_ end: Int64) throws {
+        let part = PartFile()
+        let outcome = try run(BodyPlan(position: 0, end: end), on: part)
+        #expect(outcome.failure == .bodyTooLong)
+        #expect(outcome.end.writtenThrough == end)
+        #expect(part.content == Array(body[..<Int(end)]))
+    }
+
+    @Test func aBodyThatFitsExactlyIsNotTooLong() throws {
+        let part = PartFile()
+        let outcome = try run(BodyPlan(position: 0, end: 100_000), on: part)
+        #expect(outcome.failure == nil)
+        #expect(part.content == body)
+    }
+
+    @Test func theRequestsOwnEndBoundsToo() throws {
+        let part = PartFile()
+        let outcome = try run(BodyPlan(position: 0), on: part, end: 50_000)
+        #expect(outcome.failure == .bodyTooLong)
+        #expect(part.content.count == 50_000)
+    }
+
+    @Test func aShrunkRequestEndsWellAtItsNewEnd() throws {
+        let body = body
+        let server = try ScriptedServer { _ in
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+            return [
+                .send(Array(head.utf8) + body[..<30_000]), .await, .send(Array(body[30_000...])),
+            ]
+        }
+        let wire = try Wire()
+        let part = PartFile()
+        let request = wire.request(server.url(), part, end: 100_000)
+        wire.transport.start([request])
+        _ = try wire.head(of: request)
+        wire.transport.shrink(request.key, end: 60_000)
+        server.release()
+        let outcome = try wire.outcome(of: request)
+        #expect(outcome.failure == nil)
+        #expect(outcome.end.writtenThrough == 60_000)
+        #expect(part.content == Array(body[..<60_000]))
+    }
+
+    @Test func aRequestShrunkToWhereItStandsEndsAtOnce() throws {
+        let server = try ScriptedServer { _ in
+            [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123456789"), .hang]
+        }
+        let wire = try Wire()
+        let part = PartFile()
+        let request = wire.request(server.url(), part, noticeEvery: 10)
+        wire.transport.start([request])
+        try wire.wait { facts in
+            facts.contains { if case .progress = $0 { true } else { false } } ? () : nil
+        }
+        wire.transport.shrink(request.key, end: 10)
+        let outcome = try wire.outcome(of: request)
+        #expect(outcome.failure == nil)
+        #expect(outcome.end.writtenThrough == 10)
+    }
+
+    @Test func progressIsNoticedEverySoManyBytes() throws {
+        let server = try ScriptedServer { _ in
+            [
+                .send("HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n0123456789"), .await,
+                .send("01234567890123456789"),
+            ]
+        }
+        let wire = try Wire()
+        let part = PartFile()
+        let request = wire.request(server.url(), part, noticeEvery: 10)
+        wire.transport.start([request])
+        try wire.wait { facts in
+            facts.contains { if case .progress(request.key) = $0 { true } else { false } }
+                ? () : nil
+        }
+        #expect(part.segmentCell(ProgressCell.written) == 10)
+        server.release()
+        #expect(try wire.outcome(of: request).notices == 2)
+    }
+}

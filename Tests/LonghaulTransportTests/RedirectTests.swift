@@ -1,0 +1,133 @@
+import LonghaulCore
+import LonghaulTransport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RedirectTests {
+    private static let fields = [
+        ("Range", "bytes=5-"), ("If-Range", "\"tag\""), ("Accept-Encoding", "identity"),
+        ("Authorization", "Bearer secret"), ("Cookie", "id=secret"), ("X-Token", "secret"),
+    ]
+
+    private func redirect(
+        to location: String, status: String = "302 Found", body: [UInt8] = [1, 2, 3]
+    ) -> [ScriptedServer.Step] {
+        [answer(status, ["Location: \(location)"], body: body)]
+    }
+
+    @Test func aRelativeOneIsFollowedWithAllFields() throws {
+        let server = try ScriptedServer { request in
+            request.path == "/a/b?q" ? redirect(to: "../c d#part") : [answer(body: [9])]
+        }
+        let wire = try Wire()
+        let part = PartFile()
+        let outcome = try wire.run(
+            wire.request(server.url("/a/b?q"), part, headers: Self.fields))
+        #expect(outcome.failure == nil)
+        #expect(outcome.heads == 1)
+        #expect(outcome.head?.status == 200)
+        #expect(outcome.head?.effectiveURL == server.url("/c%20d#part"))
+        #expect(part.content == [9])
+        #expect(server.requests.map(\.path) == ["/a/b?q", "/c%20d"])
+        for (name, value) in Self.fields { #expect(server.requests[1].value(name) == value) }
+        // The redirect's body was short enough to be taken, and so the connection is used again.
+        #expect(server.connections == 1)
+    }
+
+    @Test func anotherOriginGetsNoSecrets() throws {
+        let other = try ScriptedServer { _ in [answer(body: [9])] }
+        let target = other.url("/other")
+        let server = try ScriptedServer { _ in redirect(to: target) }
+        let wire = try Wire()
+        var connection = ConnectionSettings()
+        connection.user = "me:secret"
+        let outcome = try wire.run(
+            wire.request(
+                server.url(), PartFile(), headers: Self.fields, connection: connection))
+        #expect(outcome.failure == nil)
+        #expect(outcome.head?.effectiveURL == target)
+        let sent = try #require(other.requests.first)
+        #expect(sent.value("Range") == "bytes=5-")
+        #expect(sent.value("If-Range") == "\"tag\"")
+        #expect(sent.value("Accept-Encoding") == "identity")
+        #expect(sent.fields.contains { $0.contains("secret") || $0.contains("bWU6") } == false)
+    }
+
+    @Test func anotherNameOfTheSameServerIsAnotherOrigin() throws {
+        let server = try ScriptedServer { request in
+            switch request.path {
+            case "/1":
+                redirect(
+                    to: "http://LOCALHOST:\(request.value("Host")!.split(separator: ":")[1])/2")
+            case "/2": redirect(to: "/3")
+            default: [answer(body: [9])]
+            }
+        }
+        let wire = try Wire()
+        let outcome = try wire.run(
+            wire.request(server.url("/1"), PartFile(), headers: Self.fields))
+        #expect(outcome.failure == nil)
+        #expect(server.requests.map { $0.value("Authorization") } == ["Bearer secret", nil, nil])
+    }
+
+    @Test func backAtTheFirstOriginTheFieldsReturn() throws {
+        let server = try ScriptedServer { request in
+            let port = request.value("Host")!.split(separator: ":")[1]
+            switch request.path {
+            case "/1": return redirect(to: "http://localhost:\(port)/2")
+            case "/2": return redirect(to: "http://127.0.0.1:\(port)/3")
+            default: return [answer(body: [9])]
+            }
+        }
+        let wire = try Wire()
+        _ = try wire.run(wire.request(server.url("/1"), PartFile(), headers: Self.fields))
+        #expect(
+            server.requests.map { $0.value("Cookie") } == ["id=secret", nil, "id=secret"])
+    }
+
+    @Test func aLongRedirectBodyIsNotRead() throws {
+        let server = try ScriptedServer { request in
+            guard request.path == "/1" else { return [answer(body: [9])] }
+            return [
+                .send(
+                    "HTTP/1.1 307 Go\r\nLocation: /2\r\nContent-Length: 1000000\r\n\r\nbeginning"),
+                .hang,
+            ]
+        }
+        let part = PartFile()
+        let wire = try Wire()
+        #expect(try wire.run(wire.request(server.url("/1"), part)).failure == nil)
+        #expect(part.content == [9])
+    }
+
+    @Test func aCircleEnds() throws {
+        let server = try ScriptedServer { _ in redirect(to: "/again") }
+        let wire = try Wire { $0.maxRedirects = 3 }
+        let outcome = try wire.run(wire.request(server.url(), PartFile()))
+        #expect(outcome.failure == .redirect(.tooMany))
+        #expect(outcome.verdict == .redirect)
+        #expect(outcome.heads == 1)
+        #expect(server.requests.count == 4)
+    }
+
+    @Test(arguments: [
+        ("ftp://127.0.0.1/x", RedirectProblem.scheme("ftp")),
+        ("file:///etc/passwd", .scheme("file")), ("javascript:alert(1)", .scheme("javascript")),
+        ("", .missingLocation), ("http://", .missingLocation),
+    ])
+    func badTargetsAreRefused(location: String, problem: RedirectProblem) throws {
+        let server = try ScriptedServer { _ in redirect(to: location) }
+        let wire = try Wire()
+        let outcome = try wire.run(wire.request(server.url(), PartFile()))
+        #expect(outcome.failure == .redirect(problem))
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func withoutALocationThereIsNothingToFollow() throws {
+        let server = try ScriptedServer { _ in [answer("302 Found", body: [])] }
+        let wire = try Wire()
+        let outcome = try wire.run(wire.request(server.url(), PartFile()))
+        #expect(outcome.failure == .redirect(.missingLocation))
+        #expect(outcome.head?.status == 302)
+    }
+}

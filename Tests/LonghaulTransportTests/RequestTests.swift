@@ -1,0 +1,143 @@
+import LonghaulCore
+import LonghaulTransport
+import Testing
+
+/// What goes out.
+@Suite(.timeLimit(.minutes(1)))
+struct RequestTests {
+    @Test func fieldsGoOutAsGiven() throws {
+        let server = try ScriptedServer { _ in [answer(body: [1])] }
+        let wire = try Wire()
+        let request = wire.request(
+            server.url("/a?b=c"), PartFile(),
+            headers: [
+                ("Range", "bytes=5-"), ("If-Range", "\"tag\""), ("Accept-Encoding", "identity"),
+                ("X-Empty", ""),
+            ])
+        #expect(try wire.run(request).failure == nil)
+        let sent = try #require(server.requests.first)
+        #expect(sent.line == "GET /a?b=c HTTP/1.1")
+        #expect(
+            sent.fields.filter { !$0.hasPrefix("Host:") && !$0.hasPrefix("Accept: ") } == [
+                "User-Agent: longhaul/test", "Range: bytes=5-", "If-Range: \"tag\"",
+                "Accept-Encoding: identity", "X-Empty:",
+            ])
+    }
+
+    @Test func theUsersOwnUserAgentStands() throws {
+        let server = try ScriptedServer { _ in [answer(body: [1])] }
+        let wire = try Wire()
+        _ = try wire.run(
+            wire.request(server.url(), PartFile(), headers: [("user-agent", "mine")]))
+        let fields = try #require(server.requests.first).fields
+        #expect(fields.filter { $0.lowercased().hasPrefix("user-agent") } == ["user-agent: mine"])
+    }
+
+    @Test func credentialsGoToTheServer() throws {
+        let server = try ScriptedServer { _ in [answer(body: [1])] }
+        let wire = try Wire()
+        var connection = ConnectionSettings()
+        connection.user = "me:secret"
+        _ = try wire.run(wire.request(server.url(), PartFile(), connection: connection))
+        #expect(server.requests.first?.value("Authorization") == "Basic bWU6c2VjcmV0")
+    }
+
+    @Test func userInfoOfTheURLIsUsedAndNotShown() throws {
+        let server = try ScriptedServer { _ in [answer(body: [1])] }
+        let wire = try Wire()
+        let url = "http://me:secret@127.0.0.1:\(server.port)/file"
+        let outcome = try wire.run(wire.request(url, PartFile()))
+        #expect(server.requests.first?.value("Authorization") == "Basic bWU6c2VjcmV0")
+        #expect(outcome.head?.effectiveURL == server.url())
+    }
+
+    @Test(arguments: [
+        ("X", "a\r\nInjected: b"), ("X", "a\nb"), ("X", "a\u{0}b"), ("X\r\nY", "a"), ("", "a"),
+        ("X Y", "a"), ("X:", "a"),
+    ])
+    func fieldsThatWouldBecomeOthersAreNotSent(name: String, value: String) throws {
+        let server = try ScriptedServer { _ in [answer(body: [1])] }
+        let wire = try Wire()
+        let outcome = try wire.run(
+            wire.request(server.url(), PartFile(), headers: [(name, value)]))
+        guard case .curl(code: 43, let text, _) = outcome.failure else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(!text.isEmpty && !text.contains("Injected"))
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func twoRequestsInARowShareTheConnection() throws {
+        let server = try ScriptedServer { _ in [answer(body: [1])] }
+        let wire = try Wire()
+        for _ in 0..<3 {
+            #expect(try wire.run(wire.request(server.url(), PartFile())).failure == nil)
+        }
+        #expect(server.connections == 1)
+    }
+
+    @Test func aSmallErrorPageDoesNotCostTheConnection() throws {
+        let server = try ScriptedServer { _ in [answer("404 Not Found", body: [1, 2, 3])] }
+        let wire = try Wire()
+        for _ in 0..<3 {
+            #expect(try wire.run(wire.request(server.url(), PartFile())).failure == .refused)
+        }
+        #expect(server.connections == 1)
+    }
+
+    @Test func anOwnConnectionIsANewOne() throws {
+        let server = try ScriptedServer { _ in [answer(body: [1])] }
+        let wire = try Wire()
+        var connection = ConnectionSettings()
+        connection.ownConnection = true
+        for _ in 0..<2 {
+            _ = try wire.run(wire.request(server.url(), PartFile(), connection: connection))
+        }
+        #expect(server.connections == 2)
+    }
+
+    @Test func manySmallRequestsKeepToTheConnectionLimit() throws {
+        let server = try ScriptedServer { request in
+            [answer(body: Array(request.path.utf8))]
+        }
+        let wire = try Wire()
+        let parts = (0..<500).map { _ in PartFile() }
+        let requests = parts.enumerated().map { index, part in
+            wire.request(server.url("/\(index)"), part)
+        }
+        wire.transport.start(requests)
+        for request in requests { #expect(try wire.outcome(of: request).failure == nil) }
+        for (index, part) in parts.enumerated() { #expect(part.content == Array("/\(index)".utf8)) }
+        #expect(server.connections <= 6)
+    }
+
+    @Test func whatWaitsCanBeStopped() throws {
+        let server = try ScriptedServer { _ in [.hang] }
+        let wire = try Wire { $0.maxConnectionsPerHost = 1 }
+        let requests = (0..<3).map { _ in wire.request(server.url(), PartFile()) }
+        wire.transport.start(requests)
+        wire.transport.stop([requests[2].key, requests[1].key])
+        #expect(try wire.outcome(of: requests[1]).failure == .stopped)
+        #expect(try wire.outcome(of: requests[2]).failure == .stopped)
+        wire.transport.stop([requests[0].key])
+        #expect(try wire.outcome(of: requests[0]).failure == .stopped)
+        #expect(server.requests.count <= 1)
+    }
+
+    @Test func shutdownEndsEverything() throws {
+        let server = try ScriptedServer { _ in [.hang] }
+        let wire = try Wire { $0.maxConnectionsPerHost = 1 }
+        let requests = (0..<3).map { _ in wire.request(server.url(), PartFile()) }
+        wire.transport.start(requests)
+        wire.transport.shutdown()
+        wire.transport.shutdown()
+        // All facts are there when it returns.
+        let ended = wire.facts.count {
+            if case .ended(_, let end) = $0 { end.failure == .stopped } else { false }
+        }
+        #expect(ended == 3)
+        wire.transport.start([wire.request(server.url(), PartFile())])
+        #expect(wire.facts.count == 3)
+    }
+}
