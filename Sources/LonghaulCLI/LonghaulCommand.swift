@@ -1,3 +1,75 @@
-import Longhaul
 import ArgumentParser
-@main struct LonghaulCommand: ParsableCommand { func run() {} }
+import Longhaul
+
+@main
+struct LonghaulCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "longhaul",
+        abstract: "Transfers that carry on: across crashes, reboots and network changes.",
+        discussion: """
+            A transfer is recorded on disk before it begins, so it goes on from the bytes that it has, \
+            whatever happens to this process.
+
+              longhaul get https://example.com/big.iso        transfer now and wait
+              longhaul enqueue -d ~/Downloads https://…       record, and let the background do it
+              longhaul list                                   what there is and how far it is
+
+            \(ExitStatus.help)
+
+            ENVIRONMENT
+              LONGHAUL_HOME          state directory (default ~/.local/state/longhaul)
+              LONGHAUL_AUTOSTART=0   do not start a background engine
+              NO_COLOR               no colours
+            """,
+        version: "longhaul 0.1.0",
+        groupedSubcommands: [
+            .init(name: "Transfer", subcommands: [Get.self, Enqueue.self]),
+            .init(name: "Look", subcommands: [List.self, Show.self, Status.self, Wait.self]),
+            .init(
+                name: "Change",
+                subcommands: [
+                    Pause.self, Resume.self, Cancel.self, Retry.self, SetCommand.self, Remove.self,
+                    Clean.self,
+                ]),
+            .init(name: "Engine", subcommands: [Run.self, Daemon.self, Doctor.self]),
+        ])
+
+    /// Every way out of the process has a documented status, and with `--json` every error is an object.
+    static func main() async {
+        Signals.ignoreBrokenPipes()
+        let status: ExitStatus
+        do {
+            var command = try parseAsRoot()
+            if let command = command as? any ConsoleCommand {
+                status = await command.runOnStandardStreams()
+            } else {
+                try command.run()
+                status = .done
+            }
+        } catch {
+            status = leave(for: error)
+        }
+        Platform.exit(status.rawValue)
+    }
+
+    /// Help and version are what was asked for; everything else that parsing throws is a usage error.
+    private static func leave(for error: any Error) -> ExitStatus {
+        let isJSON = CommandLine.arguments.contains("--json")
+        let console = Console.standard(isJSON: isJSON)
+        defer { try? console.flush() }
+        if exitCode(for: error).isSuccess {
+            try? console.line(fullMessage(for: error))
+            return .done
+        }
+        if isJSON {
+            try? console.refuse(.usage(message(for: error)))
+        } else {
+            // What was typed comes back in the message: nothing in it may reach the terminal as it is.
+            let lines = fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+            console.complain(lines.map { TerminalText.shown(String($0)) }.joined(separator: "\n"))
+        }
+        return .usage
+    }
+
+    static let _errorPrefix = "longhaul: "
+}

@@ -1,0 +1,81 @@
+package import LonghaulCore
+
+extension JSONText {
+    /// What `show` adds to the transfer's own fields.
+    package mutating func shown(
+        _ transfer: Transfer, attempts: [AttemptRecord], events: [EventRecord]
+    ) {
+        object {
+            $0.transferFields(transfer)
+            $0.field("attemptRecords", array: attempts) { $0.attempt($1) }
+            $0.field("events", array: events) { $0.event($1) }
+        }
+    }
+
+    package mutating func attempt(_ attempt: AttemptRecord) {
+        object {
+            $0.field("startedAt", attempt.startedAt)
+            $0.field("endedAt", attempt.endedAt)
+            $0.field("url", Redaction.url(attempt.url))
+            $0.field("bytes", attempt.bytes)
+            $0.field("httpStatus", attempt.httpStatus)
+            $0.field("httpVersion", attempt.httpVersion)
+            $0.field("outcome", attempt.outcome)
+            $0.field("message", attempt.message.map(Redaction.text))
+        }
+    }
+
+    /// An event of the transfer that it stands under.
+    package mutating func event(_ event: EventRecord) {
+        object {
+            $0.field("seq", event.sequence)
+            $0.field("at", event.at)
+            $0.field("session", event.session)
+            $0.field("type", event.type)
+            $0.field("detail", json: event.detail)
+            $0.field("acknowledgedAt", event.acknowledgedAt)
+        }
+    }
+
+    package mutating func status(_ status: QueueStatus) {
+        object {
+            if let engine = status.engine {
+                $0.field("engine") {
+                    $0.field("pid", Int(engine.pid))
+                    $0.field("mode", engine.mode.rawValue)
+                    $0.field("since", engine.since)
+                }
+            } else {
+                $0.field("engine", String?.none)
+            }
+            $0.field("counts") {
+                for state in TransferState.allCases {
+                    $0.field(named: state.rawValue, status.counts[state] ?? 0)
+                }
+            }
+            $0.field("bytesPerSecond", rate: status.bytesPerSecond)
+            $0.field("nextWake", status.nextWake)
+        }
+    }
+
+    package mutating func finding(_ finding: DoctorFinding) {
+        object {
+            $0.field("check", finding.check)
+            $0.field("ok", finding.ok)
+            $0.field("detail", finding.detail)
+            $0.field("fix", finding.fix)
+        }
+    }
+
+    package mutating func summary(_ summary: EngineSummary) {
+        object {
+            $0.field("type", "summary")
+            $0.field("completed", summary.completed)
+            $0.field("failed", summary.failed)
+            $0.field("left", summary.left)
+            $0.field("bytes", summary.bytes)
+            $0.field("seconds", seconds: summary.seconds)
+            $0.field("stoppedBy", summary.stoppedBy.rawValue)
+        }
+    }
+}

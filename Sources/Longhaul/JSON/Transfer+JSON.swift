@@ -1,0 +1,93 @@
+package import LonghaulCore
+
+extension JSONText {
+    /// A transfer as every command and event shows it; secrets redacted.
+    package mutating func transfer(_ transfer: Transfer) {
+        object { $0.transferFields(transfer) }
+    }
+
+    /// The fields alone, for objects that add to them.
+    package mutating func transferFields(_ transfer: Transfer) {
+        field("id", transfer.id.rawValue)
+        field("kind", transfer.kind.rawValue)
+        field("state", transfer.state.rawValue)
+        field("url", Redaction.url(transfer.url))
+        switch transfer.kind {
+        case .download: field("destination", transfer.destination)
+        case .upload: field("source", transfer.destination)
+        }
+        field("session", transfer.session)
+        field("host", transfer.host)
+        field("priority", transfer.priority.name)
+        field("discretionary", transfer.isDiscretionary)
+        field("earliestBegin", transfer.earliestBegin)
+        field("deadline", transfer.deadline)
+        field("expectedBytes", transfer.expectedBytes)
+        field("bytesTotal", transfer.bytesTotal)
+        field("bytesDone", transfer.bytesDone)
+        field("bytesFetched", transfer.bytesFetched)
+        field("bytesPerSecond", rate: transfer.bytesPerSecond)
+        field("createdAt", transfer.createdAt)
+        field("startedAt", transfer.startedAt)
+        field("finishedAt", transfer.finishedAt)
+        field("attempts", transfer.attempts)
+        field("restarts", transfer.restarts)
+        field("sharedWith", array: transfer.sharedWith) { $0.value($1.rawValue) }
+        field("waitingFor", array: transfer.waitingFor) { $0.waitReason($1) }
+        if let error = transfer.error {
+            field("error") { $0.errorFields(error) }
+        } else {
+            field("error", String?.none)
+        }
+        field("checksum", transfer.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
+        field("meta", json: transfer.metadata)
+    }
+
+    package mutating func waitReason(_ wait: WaitReason) {
+        object {
+            $0.field("reason", wait.reason.rawValue)
+            $0.field("required", wait.required)
+            $0.field("current", wait.current)
+            $0.field("since", wait.since)
+            $0.field("nextCheck", wait.nextCheck)
+        }
+    }
+
+    /// The `error` of a transfer.
+    package mutating func errorFields(_ error: LonghaulError) {
+        field("code", error.code.rawValue)
+        field("message", Redaction.text(error.message))
+        field("httpStatus", error.httpStatus)
+        field("curlCode", error.curlCode)
+        field("retryable", error.retryable)
+        field("bytesKept", error.bytesKept)
+    }
+
+    /// What a refused command prints. `line` is that of the batch input.
+    package mutating func refusal(_ error: LonghaulError, line: Int? = nil) {
+        object {
+            $0.field("error") {
+                $0.field("code", error.code.rawValue)
+                $0.field("message", Redaction.text(error.message))
+                if let id = error.transferID { $0.field("id", id.rawValue) }
+                if let line { $0.field("line", line) }
+            }
+        }
+    }
+}
+
+extension Priority {
+    /// As it is typed and printed.
+    package var name: String {
+        switch self {
+        case .high: "high"
+        case .normal: "normal"
+        case .low: "low"
+        }
+    }
+
+    package init?(name: String) {
+        guard let priority = Priority.allCases.first(where: { $0.name == name }) else { return nil }
+        self = priority
+    }
+}

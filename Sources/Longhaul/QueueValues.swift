@@ -1,0 +1,101 @@
+public import LonghaulCore
+
+public enum TransferSelection: Sendable {
+    case ids([TransferID])
+    case session(String)
+    case all
+}
+
+public enum EnqueueOutcome: Sendable {
+    case recorded(TransferID, destination: String)
+    /// `--if-exists skip` and the file is there: nothing to do.
+    case skipped(destination: String)
+    case refused(LonghaulError)
+}
+
+public struct ChangeOutcome: Sendable {
+    public var id: TransferID
+    /// `nil` = changed, or already so.
+    public var error: LonghaulError?
+}
+
+public struct TransferFilter: Sendable {
+    /// `nil` = any.
+    public var states: Set<TransferState>?
+    public var session: String?
+    /// Newest first; `nil` = all.
+    public var limit: Int? = 50
+    /// Ended ones too, however old; else unfinished and recently ended ones.
+    public var includeAll = false
+
+    public init() {}
+}
+
+/// What `set` may change. `nil` = leave as it is.
+public struct TransferChange: Sendable {
+    public var url: String?
+    public var priority: Priority?
+    /// `.some(nil)` removes it.
+    public var earliestBegin: Timestamp??
+    public var deadline: Deadline?
+    /// Fields to set; an empty value removes the field.
+    public var headers: [HeaderFields.Field] = []
+    public var user: String??
+    public var limitRate: Int64??
+    public var connections: ConnectionCount?
+    public var checksum: Checksum??
+    public var stallTimeout: Double?
+    public var retries: Int??
+    public var expectedBytes: Int64??
+    public var isDiscretionary: Bool?
+    public var maxSize: Int64??
+    public var mirrors: [String]?
+    public var metadata: String??
+
+    public init() {}
+}
+
+public struct AttemptRecord: Sendable {
+    public var startedAt: Timestamp
+    public var endedAt: Timestamp?
+    public var url: String
+    public var bytes: Int64
+    public var httpStatus: Int?
+    public var httpVersion: Int?
+    /// `completed`, `stopped`, or an error code.
+    public var outcome: String
+    public var message: String?
+}
+
+public struct EventRecord: Sendable {
+    public var sequence: Int64
+    public var at: Timestamp
+    public var session: String
+    public var type: String
+    public var transferID: TransferID?
+    /// JSON.
+    public var detail: String?
+    public var acknowledgedAt: Timestamp?
+}
+
+public struct QueueStatus: Sendable {
+    public struct Engine: Sendable {
+        public var pid: Int32
+        public var mode: EngineMode
+        public var since: Timestamp
+    }
+
+    /// `nil` = no engine runs.
+    public var engine: Engine?
+    public var counts: [TransferState: Int]
+    public var bytesPerSecond: Double
+    public var nextWake: Timestamp?
+}
+
+public struct DoctorFinding: Sendable {
+    public var check: String
+    public var ok: Bool
+    public var detail: String
+    /// What to do; `nil` if nothing.
+    public var fix: String?
+}

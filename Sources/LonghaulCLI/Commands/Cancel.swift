@@ -1,0 +1,26 @@
+import ArgumentParser
+import Longhaul
+
+struct Cancel: ChangingCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "End transfers and free what they fetched.",
+        discussion: """
+              longhaul cancel 12 13
+              longhaul cancel 12 --keep-bytes      then `longhaul retry 12` goes on from there
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+            """)
+
+    static let done = "cancelled"
+
+    @OptionGroup var which: SelectionOptions
+
+    @Flag(help: "Keep the part file for a later `retry`.")
+    var keepBytes = false
+
+    @OptionGroup var output: OutputOptions
+
+    func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
+        try queue.cancel(which.selection, keepingBytes: keepBytes)
+    }
+}

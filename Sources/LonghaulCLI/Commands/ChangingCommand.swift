@@ -1,0 +1,53 @@
+import ArgumentParser
+import Longhaul
+
+/// What pause, resume, cancel and retry have in common: they change what is wanted of some transfers and
+/// say what became of each.
+protocol ChangingCommand: ConsoleCommand {
+    var which: SelectionOptions { get }
+
+    /// Past tense, for the summary.
+    static var done: String { get }
+
+    func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome]
+
+    /// What is left to do when the wants are recorded.
+    func finish(_ queue: TransferQueue, on console: Console) throws
+}
+
+extension ChangingCommand {
+    func finish(_ queue: TransferQueue, on console: Console) throws {
+        if !queue.isEngineRunning { try queue.settle() }
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        let outcomes = try change(queue)
+        try finish(queue, on: console)
+        try console.report(outcomes, as: Self.done, named: !which.ids.isEmpty, from: queue)
+        return ExitStatus(outcomes)
+    }
+}
+
+extension Console {
+    /// Each transfer with `--json`; otherwise each that was named, or their number.
+    func report(
+        _ outcomes: [ChangeOutcome], as done: String, named: Bool, from queue: TransferQueue
+    ) throws {
+        for outcome in outcomes {
+            if var error = outcome.error {
+                error.transferID = error.transferID ?? outcome.id
+                try refuse(error)
+            } else if isJSON {
+                guard let transfer = try queue.transfer(outcome.id) else { continue }
+                try line { $0.transfer(transfer) }
+            } else if named {
+                try line("\(outcome.id) \(done)")
+            }
+        }
+        if !isJSON, !named {
+            let count = outcomes.lazy.filter { $0.error == nil }.count
+            try line("\(Units.counted(count, "transfer")) \(done)")
+        }
+    }
+}

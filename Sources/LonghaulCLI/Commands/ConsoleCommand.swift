@@ -1,0 +1,43 @@
+import ArgumentParser
+import Longhaul
+
+/// A command as this program runs it: it writes to a console and answers with an exit status.
+protocol ConsoleCommand: ParsableCommand {
+    var output: OutputOptions { get }
+
+    func perform(on console: Console) async throws -> ExitStatus
+}
+
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+}
+
+extension ConsoleCommand {
+    func runOnStandardStreams() async -> ExitStatus {
+        await run(on: Console.standard(isJSON: output.json, isQuiet: isQuiet))
+    }
+
+    var isQuiet: Bool { false }
+
+    /// Errors become what the console shows of them and a status.
+    func run(on console: Console) async -> ExitStatus {
+        do {
+            let status = try await perform(on: console)
+            try console.flush()
+            return status
+        } catch {
+            if let error = error as? LonghaulError { try? console.refuse(error) }
+            try? console.flush()
+            return ExitStatus(error)
+        }
+    }
+}
+
+extension Console {
+    static func standard(isJSON: Bool, isQuiet: Bool = false) -> Console {
+        Console(
+            results: ByteStream(descriptor: 1), diagnostics: ByteStream(descriptor: 2),
+            isJSON: isJSON, isQuiet: isQuiet)
+    }
+}

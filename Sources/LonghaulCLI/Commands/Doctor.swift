@@ -1,0 +1,48 @@
+import ArgumentParser
+import Longhaul
+
+struct Doctor: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check the store, files, permissions, clock, limits and libraries.",
+        discussion: """
+            Says what is wrong and what to do about it; with --repair does it where that is safe.
+
+              longhaul doctor
+              longhaul doctor --repair --json
+
+            \(ExitStatus.help([.done, .usage, .storeUnavailable]))
+              73 is also what a check of the store ends with that is not well.
+            """)
+
+    @Flag(help: "Repair what can be repaired without losing anything.")
+    var repair = false
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        var findings: [DoctorFinding] = []
+        TransferQueue.doctor(directory: nil, repair: repair) { findings.append($0) }
+        for finding in findings {
+            if console.isJSON {
+                try console.line { $0.finding(finding) }
+            } else {
+                for line in Doctor.lines(finding, .of(1)) { try console.line(line) }
+            }
+        }
+        return Doctor.status(findings)
+    }
+
+    /// Only a store that does not work keeps a command from its work.
+    static func status(_ findings: [DoctorFinding]) -> ExitStatus {
+        findings.contains { !$0.ok && $0.check == "store" } ? .storeUnavailable : .done
+    }
+
+    static func lines(_ finding: DoctorFinding, _ terminal: TerminalFacts) -> [String] {
+        let mark = finding.ok ? terminal.styled("ok  ", .green) : terminal.styled("BAD ", .red)
+        var lines = [
+            "\(mark) \(TerminalText.shown(finding.check)): \(TerminalText.shown(finding.detail))"
+        ]
+        if let fix = finding.fix { lines.append("     -> \(TerminalText.shown(fix))") }
+        return lines
+    }
+}

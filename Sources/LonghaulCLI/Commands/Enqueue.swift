@@ -1,0 +1,104 @@
+import ArgumentParser
+import Longhaul
+
+struct Enqueue: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Record transfers and return; the background does them.",
+        discussion: """
+            Prints one id per line; what was printed survives a power cut. Many URLs come from a file or, with \
+            `-`, from the standard input: one URL per line, an aria2 input file, or JSON Lines. Either all \
+            are recorded or, when one is refused, none; with --keep-going the good ones are.
+
+              longhaul enqueue https://example.com/a.iso https://example.com/b.iso
+              longhaul enqueue --input urls.txt -d ~/Downloads --session isos
+              echo '{"url":"https://example.com/a","destination":"/tmp/a"}' | longhaul enqueue -
+
+            \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
+            """,
+        aliases: ["add"])
+
+    @Argument(help: "What to fetch; - reads the standard input.")
+    var urls: [String] = []
+
+    @Option(help: ArgumentHelp("Read requests from this file.", valueName: "file"))
+    var input: String?
+
+    @Flag(help: "Record the good lines, and report the others.")
+    var keepGoing = false
+
+    @OptionGroup var start: StartOptions
+    @OptionGroup var request: RequestOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    func validate() throws {
+        if urls.isEmpty, input == nil { throw ValidationError("a URL, or -, or --input FILE is needed") }
+        if urls.contains("-"), urls.count > 1 || input != nil {
+            throw ValidationError("- stands alone: the other URLs come from the standard input")
+        }
+        if request.place.output != nil, isBatch || urls.count > 1 {
+            throw ValidationError("-o names one file; for several URLs use -d DIR")
+        }
+    }
+
+    private var isBatch: Bool { input != nil || urls.contains("-") }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let context = try InputContext.current()
+        let template = try request.template(context)
+        let source = BatchInput(
+            urls: urls.contains("-") ? [] : urls,
+            lines: try (input ?? (urls.contains("-") ? "-" : nil)).map(ByteLines.init(path:)),
+            template: template, context: context)
+        let batch = BatchRecord()
+        let queue = try TransferQueue()
+        do {
+            try queue.enqueue(keepGoing: keepGoing) {
+                try nextRequest(from: source, batch, on: console)
+            } report: { outcome in
+                batch.take(outcome, on: console)
+            }
+        } catch let problem as BatchInput.Problem {
+            try console.refuse(problem.error, line: problem.line)
+            return ExitStatus(problem.error)
+        } catch let error as LonghaulError where batch.line != nil {
+            try console.refuse(error, line: batch.line)
+            return ExitStatus(error)
+        }
+        try report(batch, from: queue, on: console)
+        if !batch.ids.isEmpty { start.start(queue, on: console) }
+        return batch.status
+    }
+
+    /// The next good one. What is malformed ends everything, or is reported and left out.
+    private func nextRequest(
+        from source: BatchInput, _ batch: BatchRecord, on console: Console
+    ) throws -> TransferRequest? {
+        while true {
+            do {
+                guard let request = try source.next() else { return nil }
+                batch.handOver(line: source.line)
+                return request
+            } catch {
+                if !keepGoing { throw error }
+                batch.refuse(error.error, line: error.line, on: console)
+            }
+        }
+    }
+
+    /// Only now is everything durable: an id that was printed is kept.
+    private func report(
+        _ batch: BatchRecord, from queue: TransferQueue, on console: Console
+    ) throws {
+        for run in batch.ids.runs {
+            for value in run {
+                let id = TransferID(rawValue: value)
+                if !console.isJSON {
+                    try console.line(id.description)
+                } else if let transfer = try queue.transfer(id) {
+                    try console.line { $0.transfer(transfer) }
+                }
+            }
+        }
+        try console.flush()
+    }
+}

@@ -1,0 +1,119 @@
+import ArgumentParser
+import Longhaul
+
+struct Get: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Transfer now, and wait for it.",
+        discussion: """
+            Prints where the files are. The first Ctrl-C leaves the transfers paused with all their bytes and \
+            says how to go on. A running engine does the work; without one, this process does.
+
+              longhaul get https://example.com/big.iso
+              longhaul get -d ~/Downloads https://example.com/a.iso https://example.com/b.iso
+              longhaul get -o data.tar --checksum sha256:9f86… --if-exists overwrite https://…
+
+            \(ExitStatus.help([.done, .transferFailed, .refused, .usage, .storeUnavailable, .interrupted]))
+            """)
+
+    @Argument(help: "What to fetch.")
+    var urls: [String]
+
+    @Flag(name: .shortAndLong, help: "No progress.")
+    var quiet = false
+
+    @OptionGroup var request: RequestOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    var isQuiet: Bool { quiet }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let requests = try request.template(try .current()).requests(urls: urls)
+        let queue = try TransferQueue()
+        // From here on work is recorded that Ctrl-C must leave in order.
+        Signals.watch()
+        let outcomes = try queue.enqueue(requests)
+        let ids = outcomes.compactMap(\.id)
+        let display = ProgressDisplay.standard(console, count: ids.count)
+        for id in ids {
+            if let transfer = try queue.transfer(id) { display.began(transfer) }
+        }
+        let foreground = ForegroundWatch(ids, in: queue, display: display)
+        switch try foreground.run() {
+        case .allEnded:
+            try report(outcomes, foreground.watch, on: console)
+            return ExitStatus(ended: ids.lazy.compactMap { foreground.watch.ended[$0] })
+        case .signalled(let signal):
+            try? explain(foreground.watch, in: queue, on: console)
+            try? console.flush()
+            if signal != Signals.interrupt { Signals.end(by: signal) }
+            return .interrupted
+        }
+    }
+
+    /// In the order of the URLs.
+    private func report(
+        _ outcomes: [EnqueueOutcome], _ watch: TransferWatch, on console: Console
+    ) throws {
+        for outcome in outcomes {
+            switch outcome {
+            case .recorded(let id, destination: _):
+                if let transfer = watch.ended[id] { try console.result(transfer) }
+            case .skipped(let destination):
+                console.skipped(destination)
+                if !console.isJSON { try console.line(TerminalText.shown(destination)) }
+            case .refused(let error): try console.refuse(error)
+            }
+        }
+    }
+
+    /// How to go on from here.
+    private func explain(
+        _ watch: TransferWatch, in queue: TransferQueue, on console: Console
+    ) throws {
+        for transfer in watch.ended.values.sorted(by: { $0.id < $1.id }) {
+            try console.result(transfer)
+        }
+        var ids: [String] = []
+        for id in watch.pending.sorted() {
+            guard let transfer = try queue.transfer(id) else { continue }
+            if console.isJSON { try console.line { $0.transfer(transfer) } }
+            if transfer.state.hasEnded { continue }
+            ids.append(id.description)
+            let kept = Units.progress(transfer.bytesDone, of: transfer.bytesTotal)
+            if ids.count <= 20 { console.complain("longhaul: \(id): \(transfer.state.rawValue), \(kept) kept") }
+        }
+        if ids.isEmpty { return }
+        let named = ids.count <= 20 ? ids.joined(separator: " ") : "--all"
+        console.complain("longhaul: go on with: longhaul resume \(named)")
+    }
+}
+
+extension EnqueueOutcome {
+    var id: TransferID? {
+        switch self {
+        case .recorded(let id, destination: _): id
+        case .skipped, .refused: nil
+        }
+    }
+}
+
+extension Console {
+    /// What became of a transfer that was waited for: where its file is, or why there is none.
+    func result(_ transfer: Transfer) throws {
+        if isJSON { return try line { $0.transfer(transfer) } }
+        switch transfer.state {
+        case .completed: try line(TerminalText.shown(transfer.destination))
+        case .failed:
+            var error = transfer.error ?? LonghaulError(.internal, "it failed")
+            error.transferID = transfer.id
+            try refuse(error)
+            if error.bytesKept > 0 {
+                complain(
+                    "longhaul: \(transfer.id): \(Units.size(error.bytesKept)) are kept; go on with: "
+                        + "longhaul retry \(transfer.id)")
+            }
+        case .cancelled: complain("longhaul: \(transfer.id): cancelled")
+        case .waiting, .running, .paused: return
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import ArgumentParser
+import Longhaul
+
+struct List: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show transfers in a table.",
+        discussion: """
+            Without options: the newest 50 that are unfinished or ended lately.
+
+              longhaul list --state failed
+              longhaul ls --all --json | jq -r 'select(.bytesDone > 1e9) | .destination'
+
+            \(ExitStatus.help([.done, .usage, .storeUnavailable]))
+            """,
+        aliases: ["ls"])
+
+    @Option(name: .customLong("state"), help: "Only those in this state (repeatable).")
+    var states: [TransferState] = []
+
+    @Option(help: "Only those of this session.")
+    var session: String?
+
+    @Option(help: "At most this many, newest first.")
+    var limit: Int?
+
+    @Flag(help: "All of them, those that ended long ago too.")
+    var all = false
+
+    @OptionGroup var output: OutputOptions
+
+    /// Rows laid out together; a longer listing goes on in the widths it has.
+    static let pageRows = 500
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        if console.isJSON {
+            try queue.forEachTransfer(filter) { transfer in
+                try console.line { $0.transfer(transfer) }
+            }
+            return .done
+        }
+        var table = TransferTable(
+            terminal: .of(1), time: .current(), home: Platform.environment("HOME"))
+        var page: [Transfer] = []
+        var isFirstPage = true
+        func show() throws {
+            for line in table.lines(page, isFirstPage: isFirstPage) { try console.line(line) }
+            page.removeAll(keepingCapacity: true)
+            isFirstPage = false
+        }
+        try queue.forEachTransfer(filter) { transfer in
+            page.append(transfer)
+            if page.count == List.pageRows { try show() }
+        }
+        if !page.isEmpty { try show() }
+        if isFirstPage { console.say("no transfers") }
+        return .done
+    }
+
+    var filter: TransferFilter {
+        var filter = TransferFilter()
+        filter.states = states.isEmpty ? nil : Set(states)
+        filter.session = session
+        filter.includeAll = all
+        // Asking for a state is asking for those that ended long ago in it, too.
+        if !states.isEmpty { filter.includeAll = true }
+        filter.limit = limit ?? (all ? nil : 50)
+        return filter
+    }
+}

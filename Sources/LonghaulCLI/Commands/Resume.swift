@@ -1,0 +1,31 @@
+import ArgumentParser
+import Longhaul
+
+struct Resume: ChangingCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Let paused and failed transfers go on from the bytes that are kept.",
+        discussion: """
+            Starts a background engine when none runs, as `enqueue` does.
+
+              longhaul resume 12
+              longhaul resume --all --no-start
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+            """)
+
+    static let done = "resumed"
+
+    @OptionGroup var which: SelectionOptions
+
+    @OptionGroup var start: StartOptions
+
+    @OptionGroup var output: OutputOptions
+
+    func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
+        try queue.resume(which.selection)
+    }
+
+    func finish(_ queue: TransferQueue, on console: Console) throws {
+        try start.startOrSettle(queue, on: console)
+    }
+}

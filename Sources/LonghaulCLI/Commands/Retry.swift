@@ -1,0 +1,31 @@
+import ArgumentParser
+import Longhaul
+
+struct Retry: ChangingCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Try failed and cancelled transfers again, from the bytes that are kept.",
+        discussion: """
+            A relative deadline starts again. Starts a background engine when none runs.
+
+              longhaul retry 12
+              longhaul retry --session photos
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+            """)
+
+    static let done = "queued again"
+
+    @OptionGroup var which: SelectionOptions
+
+    @OptionGroup var start: StartOptions
+
+    @OptionGroup var output: OutputOptions
+
+    func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
+        try queue.retry(which.selection)
+    }
+
+    func finish(_ queue: TransferQueue, on console: Console) throws {
+        try start.startOrSettle(queue, on: console)
+    }
+}

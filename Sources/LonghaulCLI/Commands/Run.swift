@@ -1,0 +1,76 @@
+import ArgumentParser
+import Longhaul
+
+struct Run: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Be the engine until nothing is left that can be done now; for cron.",
+        discussion: """
+            Waits out back-offs of up to a minute. SIGTERM: everything is saved, exit 0. If another engine \
+            runs: says so, exit 0.
+
+              longhaul run
+              longhaul run --max-time 20m --max-bytes 2G
+              30 2 * * *  longhaul run --max-time 3h --only discretionary --json
+
+            \(ExitStatus.help([.done, .internalError, .usage, .storeUnavailable, .interrupted]))
+            """)
+
+    enum Only: String, ExpressibleByArgument, CaseIterable {
+        case discretionary, immediate
+    }
+
+    @Option(help: "Leave after this time: 90s, 15m, 2h.")
+    var maxTime: String?
+
+    @Option(help: "Leave after so many bytes: 500M, 2G.")
+    var maxBytes: String?
+
+    @Option(help: "Only these transfers: discretionary or immediate.")
+    var only: Only?
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) async throws -> ExitStatus {
+        let options = try engineOptions()
+        let queue = try TransferQueue()
+        let engine = EngineRun(queue: queue, options: options)
+        let summary = try await engine.runUntilSignalled {
+            Signals.note(Signals.interrupt)
+            engine.stop()
+        }
+        if console.isJSON {
+            try console.line { $0.summary(summary) }
+        } else {
+            try console.line(Run.text(summary))
+        }
+        return Signals.received == Signals.interrupt ? .interrupted : .done
+    }
+
+    func engineOptions() throws(LonghaulError) -> EngineOptions {
+        var options = EngineOptions(mode: .run)
+        options.untilDrained = true
+        if let maxTime { options.maxSeconds = try OptionText.duration(maxTime, "--max-time") }
+        if let maxBytes { options.maxBytes = try OptionText.size(maxBytes, "--max-bytes") }
+        switch only {
+        case .discretionary: options.onlyDiscretionary = true
+        case .immediate: options.onlyDiscretionary = false
+        case nil: break
+        }
+        return options
+    }
+
+    static func text(_ summary: EngineSummary) -> String {
+        if summary.stoppedBy == .busy { return "another engine runs and does the work" }
+        let why =
+            switch summary.stoppedBy {
+            case .drained: "nothing more to do now"
+            case .maxTime: "the time is over"
+            case .maxBytes: "the bytes are used up"
+            case .signal: "stopped by a signal"
+            case .busy: ""
+            }
+        return "\(Units.count(summary.completed)) completed, \(Units.count(summary.failed)) failed, "
+            + "\(Units.count(summary.left)) left; \(Units.size(summary.bytes)) in "
+            + "\(Units.duration(summary.seconds)): \(why)"
+    }
+}

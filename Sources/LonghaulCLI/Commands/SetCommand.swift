@@ -1,0 +1,150 @@
+import ArgumentParser
+import Longhaul
+
+struct SetCommand: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Change a transfer that is not completed; its bytes are kept.",
+        discussion: """
+            A failed transfer then waits for `resume` or `retry`. `none` takes a limit or an expectation away; a \
+            header without a value is taken away.
+
+              longhaul set 12 --priority high --limit-rate none
+              longhaul set 12 --url 'https://cdn.example.com/f?sig=new' && longhaul resume 12
+              longhaul set 12 --header 'Authorization: Bearer new' --header 'X-Old:'
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The transfer's id.")
+    var id: TransferID
+
+    @Option(help: "Where the same bytes are now.")
+    var url: String?
+
+    @Option(help: "high, normal or low.")
+    var priority: String?
+
+    @Option(help: ArgumentHelp("Not before this time; now or none = at once.", valueName: "time"))
+    var earliest: String?
+
+    @Option(help: ArgumentHelp("Give up then: a time or a duration.", valueName: "time"))
+    var deadline: String?
+
+    @Option(
+        name: .customLong("header"),
+        help: ArgumentHelp("A request header to set (repeatable).", valueName: "k: v"))
+    var headers: [String] = []
+
+    @Option(help: ArgumentHelp("User and password, or none.", valueName: "u:p"))
+    var user: String?
+
+    @Option(
+        name: .customLong("mirror"),
+        help: ArgumentHelp("The mirrors from now on (repeatable), or none.", valueName: "url"))
+    var mirrors: [String] = []
+
+    @Option(help: ArgumentHelp("Bytes per second at most, or none.", valueName: "size"))
+    var limitRate: String?
+
+    @Option(help: ArgumentHelp("Connections for one file, or auto.", valueName: "n"))
+    var connections: String?
+
+    @Option(help: ArgumentHelp("The size you expect, or none.", valueName: "size"))
+    var expect: String?
+
+    @Option(help: ArgumentHelp("Refuse a file larger than this, or none.", valueName: "size"))
+    var maxSize: String?
+
+    @Option(help: ArgumentHelp("sha256:HEX and so on, or none.", valueName: "digest"))
+    var checksum: String?
+
+    @Option(help: ArgumentHelp("Without a byte for this long, try again.", valueName: "duration"))
+    var stallTimeout: String?
+
+    @Option(help: ArgumentHelp("Retries after the first attempt, or none.", valueName: "n"))
+    var retries: String?
+
+    @Option(help: ArgumentHelp("Your own JSON, or none.", valueName: "json"))
+    var meta: String?
+
+    @Flag(inversion: .prefixedNo, help: "Whether the engine picks the moment.")
+    var discretionary: Bool?
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let change = try change(try .current())
+        let queue = try TransferQueue()
+        do {
+            try queue.change(id, change)
+        } catch {
+            var error = error
+            error.transferID = error.transferID ?? id
+            throw error
+        }
+        if !queue.isEngineRunning { try queue.settle() }
+        if console.isJSON, let transfer = try queue.transfer(id) {
+            try console.line { $0.transfer(transfer) }
+        }
+        return .done
+    }
+
+    func change(_ context: InputContext) throws(LonghaulError) -> TransferChange {
+        var change = TransferChange()
+        if let url { change.url = try OptionText.url(url, "--url") }
+        if let priority { change.priority = try OptionText.priority(priority, "--priority") }
+        if let earliest {
+            change.earliestBegin =
+                earliest == "none" || earliest == "now"
+                ? .some(nil) : try OptionText.moment(earliest, "--earliest", context)
+        }
+        if let deadline {
+            change.deadline = try OptionText.deadline(deadline, "--deadline", context)
+        }
+        change.headers = try OptionText.headers(headers)
+        if let user { change.user = user == "none" ? .some(nil) : user }
+        if mirrors == ["none"] {
+            change.mirrors = []
+        } else if !mirrors.isEmpty {
+            change.mirrors = try mirrors.map { (url) throws(LonghaulError) in
+                try OptionText.url(url, "--mirror")
+            }
+        }
+        change.isDiscretionary = discretionary
+        try applyLimits(to: &change)
+        return change
+    }
+
+    private func applyLimits(to change: inout TransferChange) throws(LonghaulError) {
+        if let limitRate {
+            change.limitRate =
+                limitRate == "none" ? .some(nil) : try OptionText.rate(limitRate, "--limit-rate")
+        }
+        if let connections {
+            change.connections = try OptionText.connections(connections, "--connections")
+        }
+        if let expect {
+            change.expectedBytes =
+                expect == "none" ? .some(nil) : try OptionText.size(expect, "--expect")
+        }
+        if let maxSize {
+            change.maxSize =
+                maxSize == "none" ? .some(nil) : try OptionText.size(maxSize, "--max-size")
+        }
+        if let checksum {
+            change.checksum =
+                checksum == "none" ? .some(nil) : try OptionText.checksum(checksum, "--checksum")
+        }
+        if let stallTimeout {
+            change.stallTimeout = try OptionText.duration(stallTimeout, "--stall-timeout")
+        }
+        if let retries {
+            change.retries =
+                retries == "none" ? .some(nil) : try OptionText.retries(retries, "--retries")
+        }
+        if let meta {
+            change.metadata = meta == "none" ? .some(nil) : try OptionText.json(meta, "--meta")
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import ArgumentParser
+import Longhaul
+
+struct Show: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show all about one transfer: its attempts and its events.",
+        discussion: """
+              longhaul show 12
+              longhaul show 12 --json | jq .attemptRecords
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The transfer's id.")
+    var id: TransferID
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        guard let transfer = try queue.transfer(id) else { throw LonghaulError.noSuch(id) }
+        let attempts = try queue.attempts(of: id)
+        let events = try queue.events(of: id)
+        if console.isJSON {
+            try console.line { $0.shown(transfer, attempts: attempts, events: events) }
+            return .done
+        }
+        let text = TransferText(time: .current(), terminal: .of(1))
+        for line in text.lines(transfer, attempts: attempts, events: events) {
+            try console.line(line)
+        }
+        return .done
+    }
+}
+
+extension LonghaulError {
+    static func noSuch(_ id: TransferID) -> LonghaulError {
+        LonghaulError(.noSuchTransfer, "no such transfer; `longhaul list --all` shows all", transferID: id)
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import Longhaul
+
+struct Status: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show whether an engine runs, how many transfers there are, and how fast it goes.",
+        discussion: """
+              longhaul status
+              longhaul status --json | jq .counts.waiting
+
+            \(ExitStatus.help([.done, .usage, .storeUnavailable]))
+            """)
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let status = try TransferQueue().status()
+        if console.isJSON {
+            try console.line { $0.status(status) }
+            return .done
+        }
+        for line in Status.lines(status, time: .current()) { try console.line(line) }
+        return .done
+    }
+
+    static func lines(_ status: QueueStatus, time: TimeText) -> [String] {
+        var lines: [String] = []
+        if let engine = status.engine {
+            lines.append(
+                "Engine:     \(engine.mode.rawValue), pid \(engine.pid), since "
+                    + "\(time.full(engine.since))")
+        } else {
+            lines.append("Engine:     none runs; `longhaul run` or `longhaul daemon` starts one")
+        }
+        let counts = TransferState.allCases.compactMap { state -> String? in
+            guard let count = status.counts[state], count > 0 else { return nil }
+            return "\(Units.count(count)) \(state.rawValue)"
+        }
+        lines.append("Transfers:  " + (counts.isEmpty ? "none" : counts.joined(separator: ", ")))
+        lines.append("Rate:       " + Units.rate(status.bytesPerSecond))
+        if let wake = status.nextWake {
+            lines.append("Next wake:  \(time.full(wake)) (\(time.distance(wake)))")
+        }
+        return lines
+    }
+}

@@ -1,0 +1,100 @@
+import ArgumentParser
+import Longhaul
+
+struct Wait: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Wait until transfers have ended.",
+        discussion: """
+            Moves nothing itself: `longhaul status` says whether an engine runs. With --session and --all, \
+            what had failed before counts too.
+
+              longhaul wait 12 13
+              longhaul wait --session photos --timeout 2h
+
+            \(ExitStatus.help([.done, .transferFailed, .timedOut, .noSuchTransfer, .usage, .storeUnavailable, .interrupted]))
+            """)
+
+    @OptionGroup var which: SelectionOptions
+
+    @Option(help: "Wait no longer than this: 90s, 15m, 2h.")
+    var timeout: String?
+
+    @OptionGroup var output: OutputOptions
+
+    /// How long a change may go unnoticed when its hint was lost.
+    static let pollSeconds: Double = 1
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let seconds = try timeout.map { try OptionText.duration($0, "--timeout") }
+        let end = seconds.map { Platform.uptime() + $0 }
+        let queue = try TransferQueue()
+        Signals.watch()
+        if which.ids.isEmpty { return try waitForAll(queue, until: end, on: console) }
+        for id in which.ids where try queue.transfer(id) == nil { throw LonghaulError.noSuch(id) }
+        return try waitForNamed(queue, until: end, on: console)
+    }
+
+    private func waitForNamed(
+        _ queue: TransferQueue, until end: Double?, on console: Console
+    ) throws -> ExitStatus {
+        var watch = TransferWatch(which.ids)
+        while true {
+            for transfer in try watch.look({ try queue.transfer($0) }).ended {
+                try show(transfer, on: console)
+            }
+            try console.flush()
+            if let id = watch.gone.first { throw LonghaulError.noSuch(id) }
+            if watch.isOver { return ExitStatus(ended: watch.ended.values) }
+            if let status = pause(queue, until: end, on: console) { return status }
+        }
+    }
+
+    private func waitForAll(
+        _ queue: TransferQueue, until end: Double?, on console: Console
+    ) throws -> ExitStatus {
+        var unfinished = filter([.waiting, .running, .paused])
+        unfinished.limit = 1
+        while try !queue.transfers(unfinished).isEmpty {
+            if let status = pause(queue, until: end, on: console) { return status }
+        }
+        var status = ExitStatus.done
+        let states: Set<TransferState> =
+            console.isJSON ? [.completed, .failed, .cancelled] : [.failed, .cancelled]
+        try queue.forEachTransfer(filter(states)) { transfer in
+            if transfer.state != .completed { status = .transferFailed }
+            try show(transfer, on: console)
+        }
+        return status
+    }
+
+    /// `nil` = look again.
+    private func pause(
+        _ queue: TransferQueue, until end: Double?, on console: Console
+    ) -> ExitStatus? {
+        if let signal = Signals.received {
+            if signal != Signals.interrupt { Signals.end(by: signal) }
+            return .interrupted
+        }
+        let left = end.map { $0 - Platform.uptime() } ?? .infinity
+        if left <= 0 {
+            console.complain("longhaul: the time is over")
+            return .timedOut
+        }
+        queue.waitForChange(timeout: min(Wait.pollSeconds, left))
+        return nil
+    }
+
+    private func show(_ transfer: Transfer, on console: Console) throws {
+        if console.isJSON || transfer.state != .completed { return try console.result(transfer) }
+        try console.line("\(transfer.id) \(TerminalText.shown(transfer.destination))")
+    }
+
+    private func filter(_ states: Set<TransferState>) -> TransferFilter {
+        var filter = TransferFilter()
+        filter.states = states
+        filter.session = which.session
+        filter.limit = nil
+        filter.includeAll = true
+        return filter
+    }
+}

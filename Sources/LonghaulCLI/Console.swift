@@ -1,0 +1,96 @@
+import Longhaul
+
+/// Where a command writes: results to one stream, what it has to say about them to the other.
+///
+/// Both are buffered; ``flush()`` before waiting. A reader that has gone (`longhaul list | head`) makes
+/// writing throw ``Closed``, which ends the command quietly.
+final class Console {
+    struct Closed: Error {}
+
+    let isJSON: Bool
+    let isQuiet: Bool
+    let results: ByteStream
+    let diagnostics: ByteStream
+    private var json = JSONText(reservingBytes: 1024)
+
+    init(
+        results: ByteStream, diagnostics: ByteStream, isJSON: Bool = false, isQuiet: Bool = false
+    ) {
+        self.results = results
+        self.diagnostics = diagnostics
+        self.isJSON = isJSON
+        self.isQuiet = isQuiet
+    }
+
+    /// A result, ready for a person. Text from outside has been through `TerminalText` before.
+    func line(_ text: String) throws {
+        try results.write(text.utf8)
+        try results.write(CollectionOfOne(UInt8(ascii: "\n")))
+    }
+
+    /// A result as one line of JSON.
+    func line(json write: (inout JSONText) -> Void) throws {
+        json.clear()
+        write(&json)
+        json.endLine()
+        try results.write(json.bytes)
+    }
+
+    /// Something that is no result. Where it cannot be written it is lost: there is nowhere to say so.
+    func say(_ text: String) {
+        if isQuiet { return }
+        complain(text)
+    }
+
+    /// The same, and not even `--quiet` keeps it back.
+    func complain(_ text: String) {
+        try? results.flush()
+        try? diagnostics.write(text.utf8)
+        try? diagnostics.write(CollectionOfOne(UInt8(ascii: "\n")))
+        try? diagnostics.flush()
+    }
+
+    /// An error, as a sentence or as an object among the results, which is where scripts look.
+    func refuse(_ error: LonghaulError, line number: Int? = nil) throws {
+        if isJSON { return try line { $0.refusal(error, line: number) } }
+        let place = number.map { "line \($0): " } ?? error.transferID.map { "\($0): " } ?? ""
+        complain("longhaul: " + place + TerminalText.shown(Redaction.text(error.message)))
+    }
+
+    func flush() throws {
+        try results.flush()
+        try diagnostics.flush()
+    }
+}
+
+/// A buffered stream of bytes to a file descriptor, or, for tests, to memory.
+final class ByteStream {
+    private let descriptor: Int32?
+    private(set) var buffer: [UInt8] = []
+    private var isClosed = false
+
+    private static let flushBytes = 64 << 10
+
+    /// `nil` keeps everything in ``buffer``.
+    init(descriptor: Int32?) {
+        self.descriptor = descriptor
+    }
+
+    func write(_ bytes: some Collection<UInt8>) throws {
+        if isClosed { throw Console.Closed() }
+        buffer += bytes
+        if descriptor != nil, buffer.count >= ByteStream.flushBytes { try flush() }
+    }
+
+    func flush() throws {
+        guard let descriptor, !buffer.isEmpty else { return }
+        defer { buffer.removeAll(keepingCapacity: true) }
+        do {
+            try buffer.withUnsafeBytes { try Platform.writeAll(descriptor, $0) }
+        } catch let refusal as Platform.Refusal {
+            isClosed = true
+            if refusal.isBrokenPipe { throw Console.Closed() }
+            throw LonghaulError(.io, "the output cannot be written: \(refusal.message)")
+        }
+    }
+}

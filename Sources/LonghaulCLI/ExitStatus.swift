@@ -1,0 +1,90 @@
+import Longhaul
+
+/// What the process tells its caller. The numbers are part of the contract with scripts.
+enum ExitStatus: Int32, CaseIterable {
+    /// Done as asked.
+    case done = 0
+    /// At least one named transfer failed or was cancelled.
+    case transferFailed = 1
+    case internalError = 2
+    /// `wait --timeout` ran out.
+    case timedOut = 3
+    case noSuchTransfer = 4
+    /// Conflict, limit reached, not permitted.
+    case refused = 5
+    /// Nothing was recorded.
+    case usage = 64
+    /// The store cannot be opened or created.
+    case storeUnavailable = 73
+    case interrupted = 130
+
+    /// What a refused command ends with.
+    init(_ error: LonghaulError) {
+        switch error.code {
+        case .noSuchTransfer: self = .noSuchTransfer
+        case .conflict, .destinationExists, .permission, .noSpace, .tooLarge: self = .refused
+        case .invalidRequest, .unsupported: self = .usage
+        case .storeUnavailable: self = .storeUnavailable
+        // Codes are open: what a command cannot have been refused for is our own mistake.
+        default: self = .internalError
+        }
+    }
+
+    init(_ error: any Error) {
+        switch error {
+        case let error as LonghaulError: self.init(error)
+        case is Console.Closed: self = .done
+        default: self = .internalError
+        }
+    }
+
+    /// Of several refusals the first one counts.
+    init(_ outcomes: [ChangeOutcome]) {
+        guard let error = outcomes.lazy.compactMap(\.error).first else {
+            self = .done
+            return
+        }
+        self.init(error)
+    }
+
+    /// `get` and `wait` fail when one of the transfers did.
+    init(ended transfers: some Sequence<Transfer>) {
+        let allCompleted = transfers.allSatisfy { $0.state == .completed }
+        self = allCompleted ? .done : .transferFailed
+    }
+}
+
+extension LonghaulError {
+    /// What was typed or read is not understood.
+    static func usage(_ message: String) -> LonghaulError {
+        LonghaulError(.invalidRequest, message)
+    }
+}
+
+extension ExitStatus {
+    /// The table, for `--help`.
+    static let help = help(ExitStatus.allCases)
+
+    /// The lines of those that a command can end with.
+    static func help(_ statuses: [ExitStatus]) -> String {
+        let lines = statuses.map { status in
+            let number = String(status.rawValue)
+            return "  \(number)\(String(repeating: " ", count: 6 - number.utf8.count))\(status.meaning)"
+        }
+        return "EXIT STATUS\n" + lines.joined(separator: "\n")
+    }
+
+    private var meaning: String {
+        switch self {
+        case .done: "done as asked"
+        case .transferFailed: "a named transfer failed or was cancelled"
+        case .internalError: "internal error"
+        case .timedOut: "the time given with --timeout ran out"
+        case .noSuchTransfer: "no such transfer"
+        case .refused: "refused: conflict, limit reached, not permitted"
+        case .usage: "usage error; nothing was recorded"
+        case .storeUnavailable: "the store cannot be opened or created"
+        case .interrupted: "interrupted (Ctrl-C)"
+        }
+    }
+}

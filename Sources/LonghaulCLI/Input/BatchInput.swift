@@ -1,0 +1,71 @@
+import Longhaul
+
+/// The requests of one `enqueue`, one after the other: those named on the command line, then those of the
+/// input. What the first character that is not blank says decides the input's format: `{` is JSON Lines.
+final class BatchInput {
+    /// Which line, and why.
+    struct Problem: Error {
+        var error: LonghaulError
+        /// `nil` = named on the command line.
+        var line: Int?
+    }
+
+    /// That of the request returned last; `nil` = named on the command line.
+    private(set) var line: Int?
+
+    private let template: RequestTemplate
+    private let context: InputContext
+    private let lines: ByteLines?
+    private var urls: ArraySlice<String>
+    private var format: Format?
+
+    private enum Format {
+        case jsonLines(JSONRequest)
+        case urls
+    }
+
+    init(urls: [String], lines: ByteLines?, template: RequestTemplate, context: InputContext) {
+        self.urls = urls[...]
+        self.lines = lines
+        self.template = template
+        self.context = context
+    }
+
+    func next() throws(Problem) -> TransferRequest? {
+        if let url = urls.popFirst() {
+            do {
+                return try template.request(url: url)
+            } catch {
+                throw Problem(error: error, line: nil)
+            }
+        }
+        guard let lines else { return nil }
+        do {
+            return try next(in: lines)
+        } catch {
+            throw Problem(error: error, line: line)
+        }
+    }
+
+    private func next(in lines: ByteLines) throws(LonghaulError) -> TransferRequest? {
+        while let text = try lines.next() {
+            guard let first = text.first(where: { !$0.isBlank }) else { continue }
+            line = lines.number
+            switch format ?? decideFormat(first) {
+            case .jsonLines(let reader): return try reader.request(text)
+            case .urls:
+                if first == UInt8(ascii: "#") { continue }
+                return try template.request(url: String(decoding: text, as: UTF8.self))
+            }
+        }
+        return nil
+    }
+
+    private func decideFormat(_ first: UInt8) -> Format {
+        let decided: Format =
+            first == UInt8(ascii: "{")
+            ? .jsonLines(JSONRequest(template: template, context: context)) : .urls
+        format = decided
+        return decided
+    }
+}

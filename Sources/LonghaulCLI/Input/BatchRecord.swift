@@ -1,0 +1,85 @@
+import Longhaul
+
+/// What becomes of the requests of one `enqueue`, in little memory: ids that follow each other are one range.
+final class BatchRecord {
+    private(set) var ids = IDRuns()
+    private(set) var skippedCount = 0
+    private var firstRefusal: LonghaulError?
+    /// The lines of the requests that were handed over and not yet answered, oldest first.
+    private var unanswered: [Int?] = []
+    private var answeredCount = 0
+
+    /// That of the last request that was handed over; `nil` when it was named on the command line.
+    private(set) var line: Int?
+
+    func handOver(line: Int?) {
+        self.line = line
+        unanswered.append(line)
+    }
+
+    /// Outcomes come in the order of the requests, at once or in batches.
+    func take(_ outcome: EnqueueOutcome, on console: Console) {
+        let line = answeredLine()
+        switch outcome {
+        case .recorded(let id, destination: _): ids.append(id.rawValue)
+        case .skipped(let destination):
+            skippedCount += 1
+            console.skipped(destination)
+        case .refused(let error): refuse(error, line: line, on: console)
+        }
+    }
+
+    func refuse(_ error: LonghaulError, line: Int?, on console: Console) {
+        if firstRefusal == nil { firstRefusal = error }
+        // A reader that has gone is noticed when the ids are printed.
+        try? console.refuse(error, line: line)
+    }
+
+    /// 64 promises that nothing was recorded.
+    var status: ExitStatus {
+        guard let firstRefusal else { return .done }
+        return ids.isEmpty && skippedCount == 0 ? ExitStatus(firstRefusal) : .refused
+    }
+
+    private func answeredLine() -> Int? {
+        precondition(answeredCount < unanswered.count, "an outcome for every request")
+        let line = unanswered[answeredCount]
+        answeredCount += 1
+        if answeredCount == unanswered.count {
+            unanswered.removeAll(keepingCapacity: true)
+            answeredCount = 0
+        }
+        return line
+    }
+}
+
+/// Ids in the order they came.
+struct IDRuns {
+    private(set) var runs: [ClosedRange<Int64>] = []
+
+    var isEmpty: Bool { runs.isEmpty }
+
+    mutating func append(_ id: Int64) {
+        if let last = runs.last, last.upperBound + 1 == id {
+            runs[runs.count - 1] = last.lowerBound...id
+        } else {
+            runs.append(id...id)
+        }
+    }
+}
+
+extension Console {
+    /// `--if-exists skip`, and the file is there.
+    func skipped(_ destination: String) {
+        if isJSON {
+            try? line { json in
+                json.object {
+                    $0.field("skipped", true)
+                    $0.field("destination", destination)
+                }
+            }
+        } else {
+            say("longhaul: exists already, skipped: \(TerminalText.shown(destination))")
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Longhaul
+
+/// One line of JSON Lines input: the field names are those of a transfer as it is printed, and those of the
+/// options in camelCase. `null` leaves a field as the command line has it.
+struct JSONRequest {
+    let template: RequestTemplate
+    let context: InputContext
+
+    /// Says what is wrong and where; a field that is not known is refused, not ignored: it was meant.
+    func request(_ line: UnsafeBufferPointer<UInt8>) throws(LonghaulError) -> TransferRequest {
+        var fields = Fields(request: template.request)
+        do {
+            var scanner = JSONScanner(line)
+            try scanner.object { key, scanner in
+                if scanner.null() { return }
+                try read(key, &scanner, into: &fields)
+            }
+            try scanner.end()
+        } catch let problem as JSONProblem {
+            throw .usage(TerminalText.shown(problem.description))
+        } catch let error as LonghaulError {
+            throw error
+        } catch {
+            throw .usage("\(error)")
+        }
+        guard let url = fields.url else { throw .usage("the url is missing") }
+        fields.request.url = url
+        fields.request.destination = try destination(fields)
+        return fields.request
+    }
+
+    private struct Fields {
+        var request: TransferRequest
+        var url: String?
+        var destination: String?
+        var directory: String?
+    }
+
+    private func destination(_ fields: Fields) throws(LonghaulError) -> Destination {
+        let directory = fields.directory.map(context.absolute) ?? template.directory
+        if let file = fields.destination {
+            if file.isEmpty { throw .usage("destination: the path is empty") }
+            return .file(context.absolute(file, in: directory))
+        }
+        if fields.directory == nil, let file = template.file { return .file(file) }
+        return .directory(directory, remoteName: fields.request.options.remoteName)
+    }
+
+    private func read(
+        _ key: String, _ scanner: inout JSONScanner, into fields: inout Fields
+    ) throws {
+        switch key {
+        case "url": fields.url = try OptionText.url(try scanner.string())
+        case "destination": fields.destination = try scanner.string()
+        case "directory": fields.directory = try scanner.string()
+        case "kind":
+            let kind = try scanner.string()
+            if kind != Transfer.Kind.download.rawValue {
+                throw LonghaulError(.unsupported, "kind: only download can be enqueued")
+            }
+        case "session":
+            fields.request.session = try scanner.string()
+            if fields.request.session.isEmpty { throw LonghaulError.usage("session: it is empty") }
+        case "priority":
+            fields.request.priority = try OptionText.priority(try scanner.string(), key)
+        case "discretionary": fields.request.isDiscretionary = try scanner.bool()
+        case "earliestBegin":
+            fields.request.earliestBegin = try OptionText.moment(
+                try scanner.string(), key, context)
+        case "deadline":
+            fields.request.deadline = try OptionText.deadline(try scanner.string(), key, context)
+        case "expectedBytes": fields.request.expectedBytes = try size(key, &scanner)
+        default:
+            if try readAsking(key, &scanner, into: &fields.request.options) { return }
+            if try readMoving(key, &scanner, into: &fields.request.options) { return }
+            throw LonghaulError.usage("'\(TerminalText.shown(key))' is no field of a request")
+        }
+    }
+
+    private func readAsking(
+        _ key: String, _ scanner: inout JSONScanner, into options: inout TransferOptions
+    ) throws -> Bool {
+        switch key {
+        case "headers":
+            try scanner.object { name, scanner in
+                let field = try OptionText.header("\(name): \(try scanner.string())", key)
+                options.headers.append(name: field.name, value: field.value)
+            }
+        case "user": options.user = try scanner.string()
+        case "netrc": options.netrc = try scanner.bool()
+        case "proxy": options.proxy = try scanner.string()
+        case "cacert": options.caCertificate = try scanner.string()
+        case "cert": options.clientCertificate = try scanner.string()
+        case "key": options.clientKey = try scanner.string()
+        case "insecure": options.insecure = try scanner.bool()
+        case "mirrors":
+            options.mirrors = []
+            try scanner.array {
+                options.mirrors.append(try OptionText.url(try $0.string(), key))
+            }
+        default: return false
+        }
+        return true
+    }
+
+    private func readMoving(
+        _ key: String, _ scanner: inout JSONScanner, into options: inout TransferOptions
+    ) throws -> Bool {
+        switch key {
+        case "checksum": options.checksum = try OptionText.checksum(try scanner.string(), key)
+        case "ifExists": options.ifExists = try OptionText.ifExists(try scanner.string(), key)
+        case "limitRate":
+            options.limitRate =
+                scanner.isString()
+                ? try OptionText.rate(try scanner.string(), key)
+                : try OptionText.rate(String(try scanner.integer()), key)
+        case "connections":
+            let text = scanner.isString() ? try scanner.string() : String(try scanner.integer())
+            options.connections = try OptionText.connections(text, key)
+        case "maxSize": options.maxSize = try size(key, &scanner)
+        case "retries":
+            options.retries = try OptionText.retries(String(try scanner.integer()), key)
+        case "stallTimeout":
+            let text = scanner.isString() ? try scanner.string() : "\(try scanner.integer())s"
+            options.stallTimeout = try OptionText.duration(text, key)
+        case "remoteName": options.remoteName = try scanner.bool()
+        case "meta": options.metadata = try scanner.raw()
+        default: return false
+        }
+        return true
+    }
+
+    /// A number of bytes, or a size as it is typed.
+    private func size(_ key: String, _ scanner: inout JSONScanner) throws -> Int64 {
+        let text = scanner.isString() ? try scanner.string() : String(try scanner.integer())
+        return try OptionText.size(text, key)
+    }
+}

@@ -1,0 +1,142 @@
+import Longhaul
+
+/// Values as they are typed, on the command line and in batch input alike. What is not understood is refused
+/// by the name it was given under.
+enum OptionText {
+    static func size(_ text: String, _ name: String) throws(LonghaulError) -> Int64 {
+        guard let bytes = Pending.size(text) else {
+            throw bad(text, name, "a size is a number of bytes, or 10K, 10M, 2G, 10MB")
+        }
+        return bytes
+    }
+
+    static func rate(_ text: String, _ name: String) throws(LonghaulError) -> Int64 {
+        let rate = try size(text, name)
+        if rate == 0 { throw bad(text, name, "nothing would ever move") }
+        return rate
+    }
+
+    static func duration(_ text: String, _ name: String) throws(LonghaulError) -> Double {
+        guard let seconds = Pending.duration(text) else {
+            throw bad(text, name, "a duration is 90s, 15m, 2h or 7d")
+        }
+        return seconds
+    }
+
+    static func moment(
+        _ text: String, _ name: String, _ context: InputContext
+    ) throws(LonghaulError) -> Timestamp {
+        guard let time = Pending.moment(text, context.now, context.secondsFromUTC) else {
+            throw bad(text, name, "a time is 2030-01-31T22:00:00Z, 22:00, +2h30m or now")
+        }
+        return time
+    }
+
+    /// A duration counts from when the transfer may begin; a time is a time.
+    static func deadline(
+        _ text: String, _ name: String, _ context: InputContext
+    ) throws(LonghaulError) -> Deadline {
+        if let seconds = Pending.duration(text) { return .after(seconds: seconds) }
+        return .at(try moment(text, name, context))
+    }
+
+    static func url(_ text: String, _ name: String? = nil) throws(LonghaulError) -> String {
+        do {
+            return try URLParts(text).url
+        } catch {
+            let place = name.map { "\($0): " } ?? ""
+            let url = TerminalText.shown(Redaction.text(text))
+            let message = "\(place)'\(url)': \(error)"
+            switch error {
+            case .unsupportedScheme: throw LonghaulError(.unsupported, message)
+            case .empty, .tooLong, .badCharacter, .noScheme, .missingHost, .badHost, .badPort:
+                throw .usage(message)
+            }
+        }
+    }
+
+    /// Each `K: V`, or `@FILE` with one on each line.
+    static func headers(_ texts: [String]) throws(LonghaulError) -> [HeaderFields.Field] {
+        var fields: [HeaderFields.Field] = []
+        for text in texts {
+            if text.utf8.first == UInt8(ascii: "@") {
+                fields += try headers(inFile: String(text.dropFirst()))
+            } else {
+                fields.append(try header(text, "--header"))
+            }
+        }
+        return fields
+    }
+
+    static func header(
+        _ text: String, _ name: String
+    ) throws(LonghaulError) -> HeaderFields.Field {
+        guard let field = Pending.header(text) else {
+            // The value may be a secret: it is not repeated.
+            throw .usage("\(name): a header is written 'Name: value'")
+        }
+        return field
+    }
+
+    private static func headers(
+        inFile path: String
+    ) throws(LonghaulError) -> [HeaderFields.Field] {
+        var fields: [HeaderFields.Field] = []
+        let lines = try ByteLines(path: path)
+        while let line = try lines.next() {
+            let text = String(decoding: line, as: UTF8.self)
+            if text.isEmpty { continue }
+            fields.append(try header(text, "--header @\(path), line \(lines.number)"))
+        }
+        return fields
+    }
+
+    static func checksum(_ text: String, _ name: String) throws(LonghaulError) -> Checksum {
+        guard let checksum = Pending.checksum(text) else {
+            throw bad(text, name, "a checksum is sha256:HEX, sha512:HEX, sha1:HEX or md5:HEX")
+        }
+        return checksum
+    }
+
+    static func connections(
+        _ text: String, _ name: String
+    ) throws(LonghaulError) -> ConnectionCount {
+        if text == "auto" { return .automatic }
+        guard let count = text.decimalValue, (1...Int64(Limits.segmentsPerFetch)).contains(count)
+        else { throw bad(text, name, "it is auto, or 1 to \(Limits.segmentsPerFetch)") }
+        return .exactly(Int(count))
+    }
+
+    static func retries(_ text: String, _ name: String) throws(LonghaulError) -> Int {
+        guard let count = text.decimalValue, count <= Int64(Int32.max) else {
+            throw bad(text, name, "it is a number")
+        }
+        return Int(count)
+    }
+
+    static func priority(_ text: String, _ name: String) throws(LonghaulError) -> Priority {
+        guard let priority = Priority(name: text) else {
+            throw bad(text, name, "it is high, normal or low")
+        }
+        return priority
+    }
+
+    static func ifExists(
+        _ text: String, _ name: String
+    ) throws(LonghaulError) -> ExistingFilePolicy {
+        guard let policy = ExistingFilePolicy(rawValue: text) else {
+            throw bad(text, name, "it is fail, skip, overwrite or rename")
+        }
+        return policy
+    }
+
+    /// Compact, so that it stays on one line wherever it is shown.
+    static func json(_ text: String, _ name: String) throws(LonghaulError) -> String {
+        guard let compact = JSONScanner.compacted(text) else { throw bad(text, name, "it is no JSON") }
+        return String(decoding: compact, as: UTF8.self)
+    }
+
+    private static func bad(_ text: String, _ name: String, _ what: String) -> LonghaulError {
+        .usage("\(name): '\(text)' is not understood; \(what)")
+    }
+}

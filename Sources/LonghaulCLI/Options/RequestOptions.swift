@@ -1,0 +1,197 @@
+import ArgumentParser
+import Longhaul
+
+/// Everything that can be asked for along with a URL.
+struct RequestOptions: ParsableArguments {
+    @OptionGroup(title: "Where it goes") var place: PlaceOptions
+    @OptionGroup(title: "How it is asked for") var asking: AskingOptions
+    @OptionGroup(title: "When") var schedule: ScheduleOptions
+    @OptionGroup(title: "How it is moved") var moving: MovingOptions
+
+    /// What all the URLs of one command have in common.
+    func template(_ context: InputContext) throws(LonghaulError) -> RequestTemplate {
+        var template = RequestTemplate(directory: context.directory)
+        try place.apply(to: &template, context)
+        try asking.apply(to: &template.request.options)
+        try schedule.apply(to: &template.request, context)
+        try moving.apply(to: &template.request)
+        return template
+    }
+}
+
+struct PlaceOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("The file to write.", valueName: "file"))
+    var output: String?
+
+    @Option(
+        name: [.customShort("d"), .customLong("directory")],
+        help: ArgumentHelp(
+            "The directory to write to; the URL names the file (default: here).", valueName: "dir"))
+    var directory: String?
+
+    @Flag(help: "Let the server name the file (Content-Disposition).")
+    var remoteName = false
+
+    @Option(
+        help: ArgumentHelp(
+            "What to do where the file exists: fail (default), skip, overwrite, rename.",
+            valueName: "what"))
+    var ifExists: ExistingFilePolicy?
+
+    @Option(help: "The session it belongs to (default: default).")
+    var session: String?
+
+    @Option(help: ArgumentHelp("Your own JSON, kept and shown with the transfer.", valueName: "json"))
+    var meta: String?
+
+    func validate() throws {
+        if output != nil, directory != nil {
+            throw ValidationError("-o and -d exclude each other")
+        }
+        if output != nil, remoteName {
+            throw ValidationError("-o and --remote-name exclude each other")
+        }
+        if output == "" || directory == "" { throw ValidationError("the path is empty") }
+        if session == "" { throw ValidationError("--session must not be empty") }
+    }
+
+    func apply(
+        to template: inout RequestTemplate, _ context: InputContext
+    ) throws(LonghaulError) {
+        if let directory { template.directory = context.absolute(directory) }
+        template.file = output.map(context.absolute)
+        template.request.options.remoteName = remoteName
+        if let ifExists { template.request.options.ifExists = ifExists }
+        if let session { template.request.session = session }
+        if let meta { template.request.options.metadata = try OptionText.json(meta, "--meta") }
+    }
+}
+
+struct AskingOptions: ParsableArguments {
+    @Option(
+        name: .customLong("header"),
+        help: ArgumentHelp(
+            "A request header; @FILE reads one from each line (repeatable).", valueName: "k: v"))
+    var headers: [String] = []
+
+    @Option(help: ArgumentHelp("User and password for the URL's server.", valueName: "u:p"))
+    var user: String?
+
+    @Flag(help: "Look user and password up in ~/.netrc.")
+    var netrc = false
+
+    @Option(help: ArgumentHelp("Go through this proxy.", valueName: "url"))
+    var proxy: String?
+
+    @Option(help: ArgumentHelp("Trust the certificates in this file.", valueName: "file"))
+    var cacert: String?
+
+    @Option(help: ArgumentHelp("The client certificate to show.", valueName: "file"))
+    var cert: String?
+
+    @Option(help: ArgumentHelp("Its private key.", valueName: "file"))
+    var key: String?
+
+    @Flag(help: "Do not verify the server's certificate.")
+    var insecure = false
+
+    @Option(
+        name: .customLong("mirror"),
+        help: ArgumentHelp("Another URL of the same bytes (repeatable).", valueName: "url"))
+    var mirrors: [String] = []
+
+    func validate() throws {
+        if key != nil, cert == nil { throw ValidationError("--key needs --cert") }
+    }
+
+    func apply(to options: inout TransferOptions) throws(LonghaulError) {
+        options.headers = HeaderFields(try OptionText.headers(headers))
+        options.user = user
+        options.netrc = netrc
+        options.proxy = proxy
+        options.caCertificate = cacert
+        options.clientCertificate = cert
+        options.clientKey = key
+        options.insecure = insecure
+        for mirror in mirrors { options.mirrors.append(try OptionText.url(mirror, "--mirror")) }
+    }
+}
+
+struct ScheduleOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Not before: 2030-01-31T22:00:00Z, 22:00, +2h30m, now.", valueName: "time"))
+    var earliest: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Give up: at such a time, or so long after it may begin, as 12h (default: 7d).",
+            valueName: "time"))
+    var deadline: String?
+
+    @Flag(help: "Let the engine pick a good moment.")
+    var discretionary = false
+
+    @Option(help: "high, normal (default) or low.")
+    var priority: String?
+
+    func apply(
+        to request: inout TransferRequest, _ context: InputContext
+    ) throws(LonghaulError) {
+        if let earliest {
+            request.earliestBegin = try OptionText.moment(earliest, "--earliest", context)
+        }
+        if let deadline {
+            request.deadline = try OptionText.deadline(deadline, "--deadline", context)
+        }
+        request.isDiscretionary = discretionary
+        if let priority { request.priority = try OptionText.priority(priority, "--priority") }
+    }
+}
+
+struct MovingOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Bytes per second at most: 500K, 10M.", valueName: "size"))
+    var limitRate: String?
+
+    @Option(help: ArgumentHelp("Connections for one file, or auto (default).", valueName: "n"))
+    var connections: String?
+
+    @Option(help: ArgumentHelp("The size you expect; a hint.", valueName: "size"))
+    var expect: String?
+
+    @Option(help: ArgumentHelp("Refuse a file larger than this.", valueName: "size"))
+    var maxSize: String?
+
+    @Option(help: ArgumentHelp("sha256:HEX, sha512:…, sha1:… or md5:…", valueName: "digest"))
+    var checksum: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Without a byte for this long, try again (default: 60s).", valueName: "duration"))
+    var stallTimeout: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Retries after the first attempt; gained bytes reset the count (default: until the "
+                + "deadline).", valueName: "n"))
+    var retries: String?
+
+    func apply(to request: inout TransferRequest) throws(LonghaulError) {
+        if let limitRate {
+            request.options.limitRate = try OptionText.rate(limitRate, "--limit-rate")
+        }
+        if let connections {
+            request.options.connections = try OptionText.connections(connections, "--connections")
+        }
+        if let expect { request.expectedBytes = try OptionText.size(expect, "--expect") }
+        if let maxSize { request.options.maxSize = try OptionText.size(maxSize, "--max-size") }
+        if let checksum {
+            request.options.checksum = try OptionText.checksum(checksum, "--checksum")
+        }
+        if let stallTimeout {
+            request.options.stallTimeout = try OptionText.duration(stallTimeout, "--stall-timeout")
+        }
+        if let retries { request.options.retries = try OptionText.retries(retries, "--retries") }
+    }
+}

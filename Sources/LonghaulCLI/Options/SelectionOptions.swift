@@ -1,0 +1,25 @@
+import ArgumentParser
+import Longhaul
+
+/// Which transfers a command is about: ids, a session, or all.
+struct SelectionOptions: ParsableArguments {
+    @Argument(help: "Ids, as `enqueue` and `list` print them.")
+    var ids: [TransferID] = []
+
+    @Flag(help: "All transfers.")
+    var all = false
+
+    @Option(help: "All transfers of this session.")
+    var session: String?
+
+    func validate() throws {
+        let ways = [!ids.isEmpty, all, session != nil].filter { $0 }.count
+        if ways == 0 { throw ValidationError("say which: ids, --all, or --session S") }
+        if ways > 1 { throw ValidationError("ids, --all and --session exclude each other") }
+    }
+
+    var selection: TransferSelection {
+        if let session { return .session(session) }
+        return all ? .all : .ids(ids)
+    }
+}

@@ -1,0 +1,30 @@
+import ArgumentParser
+import Longhaul
+
+/// Whether a command that leaves work behind sees to it that somebody does it.
+struct StartOptions: ParsableArguments {
+    @Flag(help: "Do not start a background engine.")
+    var noStart = false
+
+    func isWanted(environment: (String) -> String? = Platform.environment) -> Bool {
+        !noStart && environment("LONGHAUL_AUTOSTART") != "0"
+    }
+
+    /// What was asked for is recorded by now: an engine that cannot be started is worth a word, not a failure.
+    func start(_ queue: TransferQueue, on console: Console) {
+        if !isWanted() || queue.isEngineRunning { return }
+        do {
+            try queue.startBackgroundEngine()
+        } catch {
+            console.complain(
+                "longhaul: no engine could be started: \(TerminalText.shown(error.message)); "
+                    + "`longhaul run` does the work")
+        }
+    }
+
+    /// The same for wants that an engine would have to take up: without one, they are settled here.
+    func startOrSettle(_ queue: TransferQueue, on console: Console) throws {
+        start(queue, on: console)
+        if !queue.isEngineRunning { try queue.settle() }
+    }
+}

@@ -1,0 +1,205 @@
+import Glibc
+import Longhaul
+import Synchronization
+
+/// The calls to the system that the command line cannot do without, all of them here.
+enum Platform {
+    // MARK: Surroundings
+
+    static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
+    }
+
+    static func now() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(
+            milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// Seconds on a clock that never jumps.
+    static func uptime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    /// How far local time is ahead of UTC at that moment, in seconds.
+    static func secondsFromUTC(at time: Timestamp) -> Int {
+        var seconds = time_t(time.milliseconds / 1000)
+        var parts = tm()
+        return localtime_r(&seconds, &parts) == nil ? 0 : parts.tm_gmtoff
+    }
+
+    /// Relative paths are meant from here. `nil` when the directory was removed under our feet.
+    static func currentDirectory() -> String? {
+        guard let path = getcwd(nil, 0) else { return nil }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
+    // MARK: Terminal
+
+    static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+    /// Columns and rows; `nil` when the descriptor is no terminal or does not say.
+    static func windowSize(_ descriptor: Int32) -> (columns: Int, rows: Int)? {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    // MARK: Files
+
+    /// Why the system refused something.
+    struct Refusal: Error, Equatable {
+        var number: Int32
+        var message: String { String(cString: strerror(number)) }
+        /// Nobody reads any more.
+        var isBrokenPipe: Bool { number == EPIPE }
+    }
+
+    static func openForReading(_ path: String) throws(Refusal) -> Int32 {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        if descriptor < 0 { throw Refusal(number: errno) }
+        return descriptor
+    }
+
+    static func closeFile(_ descriptor: Int32) {
+        close(descriptor)
+    }
+
+    /// How many bytes came; 0 at the end.
+    static func readSome(
+        _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Refusal) -> Int {
+        while true {
+            let count = read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            // A caught signal is no end of input, except the one that asks us to stop.
+            if errno != EINTR || Signals.received != nil { throw Refusal(number: errno) }
+        }
+    }
+
+    static func writeAll(
+        _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer
+    ) throws(Refusal) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if count > 0 { rest = rest.dropFirst(count) }
+            if count < 0 && errno != EINTR { throw Refusal(number: errno) }
+        }
+    }
+
+    // MARK: Threads
+
+    /// Runs `body` on a thread of its own: an engine blocks its thread for as long as it works, which
+    /// Swift's shared threads are not for.
+    static func startThread(_ body: @escaping @Sendable () -> Void) {
+        let box = Unmanaged.passRetained(ThreadBody(run: body))
+        var thread = pthread_t()
+        let failure = pthread_create(&thread, nil, { argument in
+            guard let argument else { return nil }
+            Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run()
+            return nil
+        }, box.toOpaque())
+        precondition(failure == 0, "a process that cannot start a thread cannot go on")
+        pthread_detach(thread)
+    }
+
+    private final class ThreadBody: Sendable {
+        let run: @Sendable () -> Void
+
+        init(run: @escaping @Sendable () -> Void) {
+            self.run = run
+        }
+    }
+
+    static func exit(_ status: Int32) -> Never {
+        Glibc.exit(status)
+    }
+}
+
+/// Tells one thread what another has done: a pipe, because waiting on one ends when a signal is caught, and
+/// goes by a clock that does not jump.
+final class Doorbell: Sendable {
+    private let reading: Int32
+    private let writing: Int32
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        let failure = pipe(&ends)
+        precondition(failure == 0, "a process that cannot open a pipe cannot go on")
+        (reading, writing) = (ends[0], ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    }
+
+    deinit {
+        close(reading)
+        close(writing)
+    }
+
+    func ring() {
+        var byte: UInt8 = 1
+        write(writing, &byte, 1)
+    }
+
+    /// Until it was rung, a signal was caught, or the time is over; look again in each case.
+    func wait(timeout seconds: Double) {
+        var entry = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, Int32(min(seconds, 1e6) * 1000)) > 0 else { return }
+        var byte: UInt8 = 0
+        read(reading, &byte, 1)
+    }
+}
+
+/// Signals that ask a command to stop. The handler only notes the number; commands look at it between
+/// two steps.
+enum Signals {
+    static let interrupt = SIGINT
+    static let terminate = SIGTERM
+
+    private static let number = Atomic<Int32>(0)
+
+    /// The first that came since ``watch()``.
+    static var received: Int32? {
+        let value = number.load(ordering: .relaxed)
+        return value == 0 ? nil : value
+    }
+
+    /// For those who learn of one in another way.
+    static func note(_ kind: Int32) {
+        number.store(kind, ordering: .relaxed)
+    }
+
+    /// A pipe that is closed at the other end is an error of `write`, not a reason to die: an engine in
+    /// this process has bytes to save.
+    static func ignoreBrokenPipes() {
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// From now on interrupt, terminate and hang-up are noted instead of ending the process. The second
+    /// one of a kind does end it: nobody is kept waiting who insists.
+    static func watch() {
+        number.store(0, ordering: .relaxed)
+        var action = sigaction()
+        action.__sigaction_handler.sa_handler = { received in
+            Signals.number.store(received, ordering: .relaxed)
+        }
+        action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
+        for kind in [SIGINT, SIGTERM, SIGHUP] { sigaction(kind, &action, nil) }
+    }
+
+    /// Back to what ends the process.
+    static func unwatch() {
+        for kind in [SIGINT, SIGTERM, SIGHUP] { signal(kind, SIG_DFL) }
+    }
+
+    /// Ends this process as the signal would have: shells and service managers see why.
+    static func end(by kind: Int32) -> Never {
+        signal(kind, SIG_DFL)
+        raise(kind)
+        Platform.exit(128 + kind)
+    }
+}

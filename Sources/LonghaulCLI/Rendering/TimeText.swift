@@ -1,0 +1,42 @@
+import Longhaul
+
+/// Moments as people read them: in local time, and how far away.
+struct TimeText {
+    var now: Timestamp
+    /// How far local time is ahead of UTC at that moment.
+    var secondsFromUTC: (Timestamp) -> Int
+
+    static func current() -> TimeText {
+        TimeText(now: Platform.now(), secondsFromUTC: Platform.secondsFromUTC)
+    }
+
+    /// `2026-03-01 15:04:05`
+    func full(_ time: Timestamp) -> String {
+        let local = civil(time)
+        return "\(local.year)-\(Units.twoDigits(local.month))-\(Units.twoDigits(local.day)) "
+            + clock(local) + ":" + Units.twoDigits(local.second)
+    }
+
+    /// `15:04` within a day, else `2026-03-01 15:04`.
+    func short(_ time: Timestamp) -> String {
+        let local = civil(time)
+        if abs(time - now) < 20 * 3600 { return clock(local) }
+        return "\(local.year)-\(Units.twoDigits(local.month))-\(Units.twoDigits(local.day)) "
+            + clock(local)
+    }
+
+    /// `in 2m10s`, `3h05m ago`, `now`
+    func distance(_ time: Timestamp) -> String {
+        let seconds = time - now
+        if abs(seconds) < 0.5 { return "now" }
+        return seconds > 0 ? "in " + Units.duration(seconds) : Units.duration(-seconds) + " ago"
+    }
+
+    private func civil(_ time: Timestamp) -> CivilTime {
+        CivilTime(time + Double(secondsFromUTC(time)))
+    }
+
+    private func clock(_ time: CivilTime) -> String {
+        Units.twoDigits(time.hour) + ":" + Units.twoDigits(time.minute)
+    }
+}

@@ -1,0 +1,108 @@
+import Longhaul
+
+/// One transfer in full, as `show` prints it.
+struct TransferText {
+    var time: TimeText
+    var terminal: TerminalFacts
+
+    /// The file's name, which is what people know a transfer by.
+    static func name(_ transfer: Transfer) -> String {
+        let path = transfer.destination
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+        return String(path[path.utf8.index(after: slash)...])
+    }
+
+    /// `nil` when the size or the rate is not known.
+    static func secondsLeft(_ transfer: Transfer) -> Double? {
+        guard let total = transfer.bytesTotal, let rate = transfer.bytesPerSecond, rate > 0
+        else { return nil }
+        return Double(max(0, total - transfer.bytesDone)) / rate
+    }
+
+    func lines(
+        _ transfer: Transfer, attempts: [AttemptRecord], events: [EventRecord]
+    ) -> [String] {
+        var lines = facts(transfer).map { label, value in
+            terminal.styled(DisplayWidth.padded(label + ":", to: 15), .bold) + value
+        }
+        if !attempts.isEmpty {
+            lines += ["", terminal.styled("Attempts:", .bold)] + attempts.map(line)
+        }
+        if !events.isEmpty {
+            lines += ["", terminal.styled("Events:", .bold)] + events.map(line)
+        }
+        return lines
+    }
+
+    private func facts(_ transfer: Transfer) -> [(String, String)] {
+        var facts: [(String, String)] = []
+        func add(_ label: String, _ value: String?) {
+            if let value { facts.append((label, value)) }
+        }
+        func moment(_ moment: Timestamp?) -> String? {
+            moment.map { "\(time.full($0)) (\(time.distance($0)))" }
+        }
+        add("Transfer", "\(transfer.id) (\(transfer.kind.rawValue))")
+        add("State", transfer.state.rawValue)
+        add("URL", TerminalText.shown(Redaction.url(transfer.url)))
+        add(
+            transfer.kind == .download ? "Destination" : "Source",
+            TerminalText.shown(transfer.destination))
+        add("Session", TerminalText.shown(transfer.session))
+        add("Host", transfer.host.map(TerminalText.shown))
+        add("Priority", transfer.priority.name + (transfer.isDiscretionary ? ", discretionary" : ""))
+        add("Not before", moment(transfer.earliestBegin))
+        add("Deadline", moment(transfer.deadline))
+        add("Progress", progress(transfer))
+        add("Fetched", "\(Units.size(transfer.bytesFetched)) on the wire")
+        add("Expected", transfer.expectedBytes.map(Units.size))
+        add("Enqueued", moment(transfer.createdAt))
+        add("Started", moment(transfer.startedAt))
+        add("Ended", moment(transfer.finishedAt))
+        add("Attempts", "\(transfer.attempts), restarts: \(transfer.restarts)")
+        let shared = transfer.sharedWith.map(\.description).joined(separator: ", ")
+        add("Shared with", shared.isEmpty ? nil : shared)
+        let wait = WaitText(time: time)
+        for reason in transfer.waitingFor { add("Waiting for", wait.long(reason)) }
+        if let error = transfer.error {
+            add("Error", "\(error.code.rawValue): \(shown(error.message))")
+            add("Kept", Units.size(error.bytesKept))
+        }
+        add("Checksum", transfer.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
+        add("Meta", transfer.metadata.map(TerminalText.shown))
+        return facts
+    }
+
+    private func progress(_ transfer: Transfer) -> String {
+        var parts = [Units.progress(transfer.bytesDone, of: transfer.bytesTotal)]
+        if transfer.bytesTotal != nil {
+            parts.insert(Units.percent(transfer.bytesDone, of: transfer.bytesTotal), at: 0)
+        }
+        if let rate = transfer.bytesPerSecond { parts.append(Units.rate(rate)) }
+        if transfer.state == .running, let left = TransferText.secondsLeft(transfer) {
+            parts.append(Units.duration(left) + " left")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    private func line(_ attempt: AttemptRecord) -> String {
+        var parts = ["  " + time.full(attempt.startedAt), TerminalText.shown(attempt.outcome)]
+        if let status = attempt.httpStatus { parts.append("HTTP \(status)") }
+        parts.append(Units.size(attempt.bytes))
+        if let ended = attempt.endedAt {
+            parts.append("in " + Units.duration(ended - attempt.startedAt))
+        }
+        if let message = attempt.message { parts.append(shown(message)) }
+        return parts.joined(separator: "  ")
+    }
+
+    private func line(_ event: EventRecord) -> String {
+        var line = "  \(time.full(event.at))  #\(event.sequence)  \(TerminalText.shown(event.type))"
+        if let detail = event.detail { line += "  " + shown(detail) }
+        return line
+    }
+
+    private func shown(_ text: String) -> String {
+        TerminalText.shown(Redaction.text(text))
+    }
+}

@@ -1,0 +1,47 @@
+import Longhaul
+
+/// What a transfer waits for, in words.
+struct WaitText {
+    var time: TimeText
+
+    func at(_ now: Timestamp) -> WaitText {
+        WaitText(time: TimeText(now: now, secondsFromUTC: time.secondsFromUTC))
+    }
+
+    /// Few words, for a column.
+    func short(_ waits: [WaitReason]) -> String {
+        guard let first = waits.first else { return "" }
+        let more = waits.count > 1 ? " (+\(waits.count - 1))" : ""
+        return words(first) + more
+    }
+
+    /// All that is known of one reason.
+    func long(_ wait: WaitReason) -> String {
+        var text = words(wait)
+        if let required = wait.required { text += "; required: " + TerminalText.shown(required) }
+        if let current = wait.current { text += "; now: " + TerminalText.shown(current) }
+        if let since = wait.since { text += "; since " + time.full(since) }
+        if let next = wait.nextCheck { text += "; next look " + time.distance(next) }
+        return text
+    }
+
+    private func words(_ wait: WaitReason) -> String {
+        switch wait.reason {
+        case .earliestBegin: wait.nextCheck.map { "not before " + time.short($0) } ?? "its time"
+        case .window: wait.nextCheck.map { "window at " + time.short($0) } ?? "its time window"
+        case .power: "external power"
+        case .battery: "a fuller battery"
+        case .network: "the network"
+        case .unmetered: "an unmetered network"
+        case .idle: "an idle machine"
+        case .storage: "free space"
+        case .backoff: wait.nextCheck.map { "retry " + time.distance($0) } ?? "a retry"
+        case .originCooldown:
+            wait.nextCheck.map { "server, " + time.distance($0) } ?? "the server to recover"
+        case .concurrency: "its turn"
+        case .originLimit: "a connection to its server"
+        case .engine: "an engine"
+        case .input: "an answer from its host"
+        }
+    }
+}

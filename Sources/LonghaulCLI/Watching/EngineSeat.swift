@@ -1,0 +1,62 @@
+import Longhaul
+import Synchronization
+
+/// The engine of a command that waits for transfers: one at a time, on a thread of its own.
+final class EngineSeat: Sendable {
+    private enum State {
+        case empty
+        case taken(EngineRun)
+        case left(Result<EngineSummary, LonghaulError>)
+    }
+
+    private let state = Mutex(State.empty)
+    /// Rung when the engine leaves.
+    private let leaving = Doorbell()
+
+    var isTaken: Bool {
+        state.withLock {
+            switch $0 {
+            case .taken: true
+            case .empty, .left: false
+            }
+        }
+    }
+
+    func take(_ engine: EngineRun) {
+        precondition(!isTaken, "one engine at a time")
+        state.withLock { $0 = .taken(engine) }
+        Platform.startThread { [self] in
+            let result = Result { () throws(LonghaulError) in try engine.run() }
+            state.withLock { $0 = .left(result) }
+            leaving.ring()
+        }
+    }
+
+    /// How the engine left, once; `nil` as long as it works, and when there was none.
+    func takeResult() -> Result<EngineSummary, LonghaulError>? {
+        state.withLock {
+            switch $0 {
+            case .empty, .taken: return nil
+            case .left(let result):
+                $0 = .empty
+                return result
+            }
+        }
+    }
+
+    /// Everything is saved and the engine leaves; from any thread.
+    func stop() {
+        let engine = state.withLock { state -> EngineRun? in
+            switch state {
+            case .taken(let engine): engine
+            case .empty, .left: nil
+            }
+        }
+        engine?.stop()
+    }
+
+    /// Until the engine leaves, a signal comes, or the time is over.
+    func waitForLeaving(timeout seconds: Double) {
+        leaving.wait(timeout: seconds)
+    }
+}

@@ -1,0 +1,127 @@
+import Longhaul
+
+/// Waits for transfers and sees to it that somebody moves them: the engine that runs, or else this process;
+/// and if that other engine goes away, this process takes over.
+final class ForegroundWatch {
+    enum Ending {
+        case allEnded
+        case signalled(Int32)
+    }
+
+    private(set) var watch: TransferWatch
+    private let queue: TransferQueue
+    private let display: ProgressDisplay
+    private let seat = EngineSeat()
+    private let options: EngineOptions
+    private var completed = 0
+    private var failed = 0
+    private var bytesOfEnded: Int64 = 0
+    private let count: Int
+
+    /// Up to so many transfers are all looked at each time, so that those that wait can say why.
+    private static let shownWaitingMaximum = 32
+    /// How long another engine is given to put down what we paused.
+    private static let settleSeconds: Double = 10
+
+    init(_ ids: [TransferID], in queue: TransferQueue, display: ProgressDisplay) {
+        self.queue = queue
+        self.display = display
+        watch = TransferWatch(ids)
+        count = ids.count
+        var options = EngineOptions(mode: .get)
+        options.until = ids
+        options.failOnFullDisk = true
+        self.options = options
+    }
+
+    /// Returns when all have ended or a signal came, with no engine left running in this process.
+    func run() throws -> Ending {
+        defer { display.clear() }
+        while true {
+            if let signal = Signals.received {
+                try putDown(pausing: signal == Signals.interrupt)
+                return .signalled(signal)
+            }
+            try look()
+            if watch.isOver { break }
+            try takeSeatIfFree()
+            if seat.isTaken {
+                seat.waitForLeaving(timeout: display.tickSeconds)
+            } else {
+                queue.waitForChange(timeout: display.tickSeconds)
+            }
+            try noteLeaving()
+        }
+        // Ours leaves by itself now that all have ended.
+        while seat.isTaken { seat.waitForLeaving(timeout: ForegroundWatch.settleSeconds) }
+        try noteLeaving()
+        return .allEnded
+    }
+
+    // MARK: - The engine
+
+    private func takeSeatIfFree() throws {
+        if seat.isTaken || queue.isEngineRunning { return }
+        seat.take(EngineRun(queue: queue, options: options))
+    }
+
+    /// An engine that cannot work is why the command fails; one that found another at work is not.
+    private func noteLeaving() throws {
+        _ = try seat.takeResult()?.get()
+    }
+
+    private func putDown(pausing: Bool) throws {
+        if pausing { _ = try queue.pause(.ids(watch.pending)) }
+        seat.stop()
+        while seat.isTaken { seat.waitForLeaving(timeout: ForegroundWatch.settleSeconds) }
+        let end = Platform.uptime() + ForegroundWatch.settleSeconds
+        while pausing, try isMoving(), Platform.uptime() < end { queue.waitForChange(timeout: 0.1) }
+        if pausing, !queue.isEngineRunning { try queue.settle() }
+    }
+
+    private func isMoving() throws -> Bool {
+        try running().contains { watch.pending.contains($0.id) }
+    }
+
+    // MARK: - The display
+
+    private func look() throws {
+        let sight = try watch.look { try queue.transfer($0) }
+        for transfer in sight.ended {
+            if transfer.state == .completed { completed += 1 } else { failed += 1 }
+            bytesOfEnded += transfer.bytesDone
+            display.ended(transfer)
+        }
+        guard display.isDue(at: Platform.uptime()) else { return }
+        let moving = count <= ForegroundWatch.shownWaitingMaximum ? sight.unfinished : try mine()
+        display.show(moving, totals(moving))
+    }
+
+    private func running() throws -> [Transfer] {
+        var filter = TransferFilter()
+        filter.states = [.running]
+        filter.limit = nil
+        filter.includeAll = true
+        return try queue.transfers(filter)
+    }
+
+    private func mine() throws -> [Transfer] {
+        let pending = Set(watch.pending)
+        return try running().filter { pending.contains($0.id) }
+    }
+
+    private func totals(_ moving: [Transfer]) -> ProgressView.Totals? {
+        if count == 1 { return nil }
+        var totals = ProgressView.Totals()
+        totals.running = moving.count { $0.state == .running }
+        totals.waiting = watch.pending.count - totals.running
+        totals.completed = completed
+        totals.failed = failed
+        totals.done = moving.reduce(bytesOfEnded) { $0 + $1.bytesDone }
+        totals.rate = moving.reduce(0) { $0 + ($1.bytesPerSecond ?? 0) }
+        if moving.count == watch.pending.count, moving.allSatisfy({ $0.bytesTotal != nil }) {
+            totals.total = moving.reduce(bytesOfEnded) { $0 + ($1.bytesTotal ?? 0) }
+        }
+        return totals
+    }
+}
