@@ -66,9 +66,6 @@ const curl_version_info_data *lh_version_info(void) {
 
 const long lh_auth_basic = (long)CURLAUTH_BASIC;
 
-void lh_name_thread(const char *name) {
-    pthread_setname_np(pthread_self(), name);
-}
 
 CURL *lh_multi_next_done(CURLM *multi, CURLcode *code) {
     int left = 0;

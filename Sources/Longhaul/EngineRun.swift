@@ -1,66 +1,76 @@
 public import LonghaulCore
-
-public enum EngineMode: String, Sendable, CaseIterable {
-    case daemon, run, get, embedded, background
-}
-
-public struct EngineOptions: Sendable {
-    public var mode: EngineMode
-    /// Leave, checkpointed, after this many seconds.
-    public var maxSeconds: Double?
-    /// Leave, checkpointed, once this many body bytes were received.
-    public var maxBytes: Int64?
-    /// Leave when nothing is eligible or running (back-offs of up to a minute are waited out).
-    public var untilDrained = false
-    /// Leave when nothing has been left to do or to wait for during this many seconds.
-    public var exitWhenIdle: Double?
-    /// Leave when all of these have ended (`get`).
-    public var until: [TransferID]?
-    /// Only discretionary or only immediate transfers; `nil` = all.
-    public var onlyDiscretionary: Bool?
-    /// Running transfers fail at once when the disk is full, instead of waiting (`get`).
-    public var failOnFullDisk = false
-
-    public init(mode: EngineMode) {
-        self.mode = mode
-    }
-}
-
-public struct EngineSummary: Sendable {
-    public enum StoppedBy: String, Sendable {
-        case drained, maxTime, maxBytes, signal, busy
-    }
-
-    public var completed: Int
-    public var failed: Int
-    /// Not ended, whatever they wait for.
-    public var left: Int
-    public var bytes: Int64
-    public var seconds: Double
-    public var stoppedBy: StoppedBy
-}
+internal import LonghaulEngine
+internal import LonghaulStore
+internal import LonghaulSystem
+internal import Synchronization
 
 /// This process's turn at being the engine.
 public final class EngineRun: Sendable {
+    private let queue: TransferQueue
+    private let options: EngineOptions
+    private let loop: EngineLoop
+    private let waiting = Mutex<EngineLockWait?>(nil)
+    private let isStopped = Atomic(false)
+
     public init(queue: TransferQueue, options: EngineOptions) {
-        preconditionFailure("contract")
+        self.queue = queue
+        self.options = options
+        loop = EngineLoop(
+            store: queue.store, directory: queue.directory, holder: queue.holder(options.mode),
+            orders: EngineOrders(options))
     }
 
     /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread. When another process holds the lease:
-    /// returns at once with `.busy`.
+    /// returns at once with `.busy`, or with ``EngineOptions/waitsForLease`` takes over when that one ends.
     public func run() throws(LonghaulError) -> EngineSummary {
-        preconditionFailure("contract")
+        guard let lock = try acquire() else {
+            return try summary(
+                nil, stoppedBy: isStopped.load(ordering: .relaxed) ? .signal : .busy)
+        }
+        let report = try loop.run(holding: lock)
+        let reason = EngineSummary.StoppedBy(rawValue: report.stoppedBy.rawValue) ?? .signal
+        return try summary(report, stoppedBy: reason)
+    }
+
+    private func acquire() throws(LonghaulError) -> EngineLock? {
+        do throws(SystemFailure) {
+            if let lock = try EngineLock.tryAcquire(in: queue.directory) { return lock }
+            guard options.waitsForLease else { return nil }
+            let wait = try EngineLockWait(in: queue.directory)
+            waiting.withLock { $0 = wait }
+            if isStopped.load(ordering: .relaxed) { return nil }
+            return try wait.acquire()
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+
+    private func summary(
+        _ report: EngineReport?, stoppedBy: EngineSummary.StoppedBy
+    ) throws(LonghaulError) -> EngineSummary {
+        let counts = try queue.store.counts()
+        let left = counts.reduce(0) { $1.key.hasEnded ? $0 : $0 + $1.value }
+        return EngineSummary(
+            completed: report?.completed ?? 0, failed: report?.failed ?? 0, left: left,
+            bytes: report?.bytes ?? 0, seconds: report?.seconds ?? 0, stoppedBy: stoppedBy)
     }
 
     /// Checkpoints everything and makes ``run()`` return with `.signal`. From any thread; returns at once.
     public func stop() {
-        preconditionFailure("contract")
+        isStopped.store(true, ordering: .relaxed)
+        waiting.withLock { $0 }?.cancel()
+        loop.leave()
     }
+}
 
-    /// Runs under a swift-service-lifecycle `ServiceGroup`: SIGTERM checkpoints and leaves, SIGINT too where `onInterrupt` is not given.
-    public func runUntilSignalled(onInterrupt: (@Sendable () -> Void)? = nil) async throws
-        -> EngineSummary
-    {
-        preconditionFailure("contract")
+extension EngineOrders {
+    init(_ options: EngineOptions) {
+        self.init()
+        scope.onlyDiscretionary = options.onlyDiscretionary
+        maxSeconds = options.maxSeconds
+        maxBytes = options.maxBytes
+        untilDrained = options.untilDrained
+        exitWhenIdle = options.exitWhenIdle
+        until = options.until
     }
 }

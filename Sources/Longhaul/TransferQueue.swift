@@ -1,4 +1,6 @@
 public import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
 
 /// One store of transfers, shared with every other process that opens the same state directory.
 ///
@@ -7,118 +9,117 @@ public import LonghaulCore
 public final class TransferQueue: Sendable {
     /// The state directory in use.
     public let directory: String
+    let store: Store
 
-    /// Opens the store, creating it if asked.
+    /// Opens the store, creating it if there is none.
     ///
     /// - Parameter directory: default `$LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else `~/.local/state/longhaul`.
+    /// - Throws: `storeUnavailable`, with what is wrong and what to do.
     public init(directory: String? = nil) throws(LonghaulError) {
-        preconditionFailure("contract")
+        self.directory = try TransferQueue.resolve(directory)
+        store = try Store.open(directory: self.directory, mode: .create)
+        SignalTrap.ignoreBrokenPipes()
     }
+
+    static func resolve(_ directory: String?) throws(LonghaulError) -> String {
+        if let directory { return WorkingDirectory.absolute(directory) }
+        return try StateDirectory.resolve(environment: Environment.all())
+    }
+
+    var now: Timestamp { SystemClock.now().wall }
 
     // MARK: - Wants
 
-    /// Records the requests, all or none, and returns what became of each in order. What has an id when this returns
-    /// survives a power cut. With `keepGoing` the good ones are recorded and the others report their error.
-    ///
-    /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`) throw when not `keepGoing`.
-    public func enqueue(_ requests: [TransferRequest], keepGoing: Bool = false)
-        throws(LonghaulError) -> [EnqueueOutcome]
-    {
-        preconditionFailure("contract")
-    }
-
-    /// The same for any number of requests in bounded memory and one transaction: `next` is called until it returns `nil`; throwing records nothing.
-    public func enqueue(
-        keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
-    ) throws {
-        preconditionFailure("contract")
-    }
-
+    /// Waiting transfers stay where they are, running ones are checkpointed and taken off the wire. Ended ones are refused.
     public func pause(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
-        preconditionFailure("contract")
+        try change(selection, to: .pause)
     }
 
-    /// Also re-arms failed transfers.
+    /// Lets paused transfers go on, and tries failed ones again from the bytes that are kept.
     public func resume(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
-        preconditionFailure("contract")
+        try change(selection, to: .resume)
     }
 
+    /// Ends transfers. Their part files go with them, unless `keepingBytes`.
     public func cancel(_ selection: TransferSelection, keepingBytes: Bool = false)
         throws(LonghaulError) -> [ChangeOutcome]
     {
-        preconditionFailure("contract")
+        try change(selection, to: .cancel(keepBytes: keepingBytes))
     }
 
     /// Re-arms failed and cancelled transfers from the bytes that are kept.
     public func retry(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
-        preconditionFailure("contract")
+        try change(selection, to: .retry)
+    }
+
+    private func change(
+        _ selection: TransferSelection, to change: WantedChange
+    ) throws(LonghaulError) -> [ChangeOutcome] {
+        let outcomes = try store.change(selection.inStore, to: change)
+        WakeChannel.poke(directory)
+        return outcomes.map { ChangeOutcome(id: $0.id, error: $0.refusal(of: change)) }
     }
 
     /// Forgets ended transfers and deletes their part files; never a completed file.
     public func remove(_ ids: [TransferID]) throws(LonghaulError) -> [ChangeOutcome] {
-        preconditionFailure("contract")
+        let outcomes = try store.remove(ids)
+        return zip(ids, outcomes).map { id, outcome in
+            switch outcome {
+            case .removed(let partPath):
+                if let partPath { PartFile.discard(partPath) }
+                return ChangeOutcome(id: id, error: nil)
+            case .refused(let error): return ChangeOutcome(id: id, error: error)
+            }
+        }
     }
 
     /// Forgets all that ended more than `seconds` ago. Returns how many.
     public func clean(endedBefore seconds: Double) throws(LonghaulError) -> Int {
-        preconditionFailure("contract")
+        do {
+            return try store.clean(endedBefore: now + -seconds) { paths in
+                for path in paths { PartFile.discard(path) }
+            }
+        } catch {
+            throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
+        }
     }
 
+    /// Changes what is asked of a transfer that is not completed. Bytes are kept; a running one is taken off the wire and on again.
     public func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
-        preconditionFailure("contract")
+        try store.change(id, try change.inStore(), now: now)
+        WakeChannel.poke(directory)
     }
+}
 
-    // MARK: - Reads
-
-    /// With live numbers where an engine is moving it, in this process or another.
-    public func transfer(_ id: TransferID) throws(LonghaulError) -> Transfer? {
-        preconditionFailure("contract")
+extension TransferSelection {
+    var inStore: Selection {
+        switch self {
+        case .ids(let ids): .ids(ids)
+        case .session(let name): .session(name)
+        case .all: .all
+        }
     }
+}
 
-    public func transfers(_ filter: TransferFilter) throws(LonghaulError) -> [Transfer] {
-        preconditionFailure("contract")
+extension LonghaulStore.ChangeOutcome {
+    func refusal(of change: WantedChange) -> LonghaulError? {
+        switch result {
+        case .changed, .unchanged: nil
+        case .noSuchTransfer:
+            LonghaulError(.noSuchTransfer, "there is no transfer \(id)", transferID: id)
+        case .hasEnded(let state):
+            LonghaulError(
+                .conflict, "transfer \(id) is \(state.rawValue)\(change.advice(state))",
+                transferID: id)
+        }
     }
+}
 
-    /// Every transfer that the filter lets through, in pages, in bounded memory.
-    public func forEachTransfer(_ filter: TransferFilter, _ body: (Transfer) throws -> Void) throws {
-        preconditionFailure("contract")
-    }
-
-    public func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptRecord] {
-        preconditionFailure("contract")
-    }
-
-    public func events(of id: TransferID) throws(LonghaulError) -> [EventRecord] {
-        preconditionFailure("contract")
-    }
-
-    public func status() throws(LonghaulError) -> QueueStatus {
-        preconditionFailure("contract")
-    }
-
-    /// Blocks until something in the store may have changed, or the time is over. A hint: look again either way.
-    public func waitForChange(timeout seconds: Double) {
-        preconditionFailure("contract")
-    }
-
-    // MARK: - Engine
-
-    /// Whether some process is the engine now.
-    public var isEngineRunning: Bool { preconditionFailure("contract") }
-
-    /// Starts `longhaul daemon --exit-when-idle` of this executable, detached, unless an engine runs.
-    public func startBackgroundEngine() throws(LonghaulError) {
-        preconditionFailure("contract")
-    }
-
-    /// If no engine runs: takes the lease for one housekeeping turn that starts no transfer, so that what was just
-    /// wanted is what `list` shows.
-    public func settle() throws(LonghaulError) {
-        preconditionFailure("contract")
-    }
-
-    /// Checks store, files, permissions, clock, limits and libraries; works without an open queue, because the store may be what is broken.
-    public static func doctor(directory: String?, repair: Bool, report: (DoctorFinding) -> Void) {
-        preconditionFailure("contract")
+extension WantedChange {
+    fileprivate func advice(_ state: TransferState) -> String {
+        switch self {
+        case .resume where state == .cancelled: "; `retry` takes it up again"
+        case .pause, .resume, .cancel, .retry: " already"
+        }
     }
 }

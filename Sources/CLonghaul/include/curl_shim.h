@@ -29,7 +29,6 @@ curl_socket_t lh_easy_getinfo_socket(CURL *easy);
 const curl_version_info_data *lh_version_info(void);
 extern const long lh_auth_basic;
 // Names the calling thread, for `top -H` and debuggers; at most 15 bytes.
-void lh_name_thread(const char *name);
 
 // The next handle that has left the wire, or NULL; `code` says how.
 CURL *lh_multi_next_done(CURLM *multi, CURLcode *code);

@@ -23,25 +23,19 @@ struct Daemon: ConsoleCommand {
 
     @OptionGroup var output: OutputOptions
 
-    /// How often a daemon that stands by looks whether it is needed.
-    static let standbySeconds: Double = 2
-
     func perform(on console: Console) async throws -> ExitStatus {
         var options = EngineOptions(mode: background ? .background : .daemon)
         if let exitWhenIdle {
             options.exitWhenIdle = try OptionText.duration(exitWhenIdle, "--exit-when-idle")
         }
         let queue = try TransferQueue()
-        while true {
-            let summary = try await EngineRun(queue: queue, options: options).runUntilSignalled()
-            if summary.stoppedBy != .busy { return try report(summary, on: console) }
-            // Whoever wanted an engine for a while has one.
-            if options.exitWhenIdle != nil { return try report(summary, on: console) }
+        // Whoever wanted an engine for a while has one; a daemon stands by until it is needed.
+        options.waitsForLease = options.exitWhenIdle == nil
+        if options.waitsForLease, queue.isEngineRunning {
             console.say("longhaul: another engine runs; standing by")
-            // Nothing is in hand while standing by: a signal may simply end the process.
-            Signals.unwatch()
-            while queue.isEngineRunning { queue.waitForChange(timeout: Daemon.standbySeconds) }
         }
+        let summary = try await EngineRun(queue: queue, options: options).runUntilSignalled()
+        return try report(summary, on: console)
     }
 
     private func report(_ summary: EngineSummary, on console: Console) throws -> ExitStatus {

@@ -27,7 +27,9 @@ struct Get: ConsoleCommand {
     var isQuiet: Bool { quiet }
 
     func perform(on console: Console) throws -> ExitStatus {
-        let requests = try request.template(try .current()).requests(urls: urls)
+        var requests = try request.template(try .current()).requests(urls: urls)
+        // Somebody is watching: a full disk is an answer, not something to wait for.
+        for index in requests.indices { requests[index].options.failOnFullDisk = true }
         let queue = try TransferQueue()
         // From here on work is recorded that Ctrl-C must leave in order.
         Signals.watch()

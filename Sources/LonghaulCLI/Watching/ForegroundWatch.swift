@@ -30,7 +30,6 @@ final class ForegroundWatch {
         count = ids.count
         var options = EngineOptions(mode: .get)
         options.until = ids
-        options.failOnFullDisk = true
         self.options = options
     }
 

@@ -32,6 +32,8 @@ public struct Transfer: Hashable, Sendable {
     public var error: LonghaulError?
     public var checksum: Checksum?
     public var metadata: String?
+    /// What the store knows of the bytes held, for those who also see the progress board.
+    package var held: HeldBytes?
 
     package init(
         id: TransferID, state: TransferState, url: String, destination: String, session: String,
@@ -50,6 +52,19 @@ public struct Transfer: Hashable, Sendable {
         attempts = 0
         restarts = 0
         waitingFor = []
+    }
+}
+
+/// The bytes of a fetch that were durable at its last checkpoint.
+package struct HeldBytes: Hashable, Sendable {
+    package var fetch: FetchID
+    package var generation: Int64
+    package var durable: ByteRanges
+
+    package init(fetch: FetchID, generation: Int64, durable: ByteRanges) {
+        self.fetch = fetch
+        self.generation = generation
+        self.durable = durable
     }
 }
 

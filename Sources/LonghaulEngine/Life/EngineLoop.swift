@@ -64,10 +64,36 @@ package final class EngineLoop: Sendable {
             scope: orders.scope, seed: random.next())
         try engine.recover(now: SystemClock.now())
         let reason = try turns(of: engine, since: started)
+        workers.drain()
+        try store.releaseLease(epoch)
+        withExtendedLifetime(lock) {}
         let seconds = SystemClock.now().monotonic - started.monotonic
         return EngineReport(
             completed: engine.totals.completed, failed: engine.totals.failed,
             bytes: engine.bytesReceived, seconds: seconds, stoppedBy: reason)
+    }
+
+    /// One housekeeping turn: what a dead engine left and what clients want is folded into the store, and nothing is started.
+    package func settle(holding lock: EngineLock) throws(LonghaulError) {
+        let epoch = try store.raiseEpoch(holder, now: SystemClock.now().wall)
+        let workers: FileWorkers
+        do throws(SystemFailure) {
+            workers = try FileWorkers(threads: 1)
+        } catch {
+            throw error.longhaulError()
+        }
+        defer { workers.stop() }
+        let files = DiskFiles(board: ProgressBoard.open(in: directory), workers: workers) { _, _ in }
+        var scope = orders.scope
+        scope.startsNothing = true
+        let engine = Engine(
+            store: store, epoch: epoch, files: files, wire: NoWire(), scope: scope, seed: 0)
+        try engine.recover(now: SystemClock.now())
+        var outcome = try engine.turn([.wake], now: SystemClock.now())
+        while !outcome.isQuiet { outcome = try engine.turn([], now: SystemClock.now()) }
+        workers.drain()
+        try store.releaseLease(epoch)
+        withExtendedLifetime(lock) {}
     }
 
     /// How often an idle engine looks at the store although nobody said a word: the hint may have been lost.

@@ -95,4 +95,10 @@ extension Store {
                 """, epoch.rawValue)
         }
     }
+
+    /// What is remembered of an origin.
+    package func origin(_ name: String) throws(LonghaulError) -> OriginMemory {
+        try access { try $0.first(OriginRecord.select, name, read: OriginRecord.read) }
+            ?? OriginMemory(origin: name)
+    }
 }

@@ -7,7 +7,7 @@ enum TransferRecord {
         t.discretionary, t.created, t.earliest, t.deadline, t.expectedBytes, t.startedAt, \
         t.finishedAt, t.error, t.waitReason, t.readyAt, t.options, t.finalPath, \
         t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
-        f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts
+        f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation
         """
 
     static let select = """
@@ -52,7 +52,10 @@ enum TransferRecord {
         transfer.restarts = row.int(24)
         if row.isNull(25) { return }
         transfer.bytesTotal = row.optionalInt64(27) ?? transfer.bytesTotal
-        transfer.bytesDone = ByteRanges(stored: row.text(26))?.count ?? 0
+        let durable = ByteRanges(stored: row.text(26)) ?? ByteRanges()
+        transfer.held = HeldBytes(
+            fetch: FetchID(rawValue: row.int64(25)), generation: row.int64(31), durable: durable)
+        transfer.bytesDone = durable.count
         transfer.bytesFetched = max(row.int64(28), transfer.bytesFetched)
         transfer.attempts = max(row.int(29), transfer.attempts)
         transfer.restarts = max(row.int(30), transfer.restarts)

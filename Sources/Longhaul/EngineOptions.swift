@@ -1,0 +1,41 @@
+public import LonghaulCore
+
+public enum EngineMode: String, Sendable, CaseIterable {
+    case daemon, run, get, embedded, background
+}
+
+public struct EngineOptions: Sendable {
+    public var mode: EngineMode
+    /// Leave, checkpointed, after this many seconds.
+    public var maxSeconds: Double?
+    /// Leave, checkpointed, once this many body bytes were received.
+    public var maxBytes: Int64?
+    /// Leave when nothing is eligible or running (back-offs of up to a minute are waited out).
+    public var untilDrained = false
+    /// Leave when nothing has been left to do or to wait for during this many seconds.
+    public var exitWhenIdle: Double?
+    /// Leave when all of these have ended (`get`).
+    public var until: [TransferID]?
+    /// Only discretionary or only immediate transfers; `nil` = all.
+    public var onlyDiscretionary: Bool?
+    /// When another process is the engine: wait until it ends, and take over.
+    public var waitsForLease = false
+
+    public init(mode: EngineMode) {
+        self.mode = mode
+    }
+}
+
+public struct EngineSummary: Sendable {
+    public enum StoppedBy: String, Sendable {
+        case drained, maxTime, maxBytes, signal, busy
+    }
+
+    public var completed: Int
+    public var failed: Int
+    /// Not ended, whatever they wait for.
+    public var left: Int
+    public var bytes: Int64
+    public var seconds: Double
+    public var stoppedBy: StoppedBy
+}

@@ -1,0 +1,47 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+extension TransferChange {
+    /// As the store wants it: the URL with its origin, and the options as an edit.
+    func inStore() throws(LonghaulError) -> LonghaulStore.TransferChange {
+        var change = LonghaulStore.TransferChange()
+        if let url {
+            do throws(URLProblem) {
+                change.url = (url, try URLParts(url).origin)
+            } catch {
+                throw LonghaulError(.invalidRequest, error.description)
+            }
+        }
+        change.priority = priority
+        change.isDiscretionary = isDiscretionary
+        change.earliestBegin = earliestBegin
+        change.deadline = deadline
+        change.expectedBytes = expectedBytes
+        if changesOptions {
+            let edit = self
+            change.editOptions = { edit.apply(to: &$0) }
+        }
+        return change
+    }
+
+    private var changesOptions: Bool {
+        !headers.isEmpty || user != nil || limitRate != nil || connections != nil
+            || checksum != nil || stallTimeout != nil || retries != nil || maxSize != nil
+            || mirrors != nil || metadata != nil
+    }
+
+    private func apply(to options: inout TransferOptions) {
+        for field in headers {
+            options.headers[field.name] = field.value.isEmpty ? nil : field.value
+        }
+        if let user { options.user = user }
+        if let limitRate { options.limitRate = limitRate }
+        if let connections { options.connections = connections }
+        if let checksum { options.checksum = checksum }
+        if let stallTimeout { options.stallTimeout = stallTimeout }
+        if let retries { options.retries = retries }
+        if let maxSize { options.maxSize = maxSize }
+        if let mirrors { options.mirrors = mirrors }
+        if let metadata { options.metadata = metadata }
+    }
+}

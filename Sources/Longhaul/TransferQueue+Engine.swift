@@ -1,0 +1,55 @@
+public import LonghaulCore
+internal import LonghaulEngine
+internal import LonghaulStore
+internal import LonghaulSystem
+
+extension TransferQueue {
+    /// Whether some process is the engine now.
+    public var isEngineRunning: Bool {
+        (try? EngineLock.isHeld(in: directory)) ?? false
+    }
+
+    /// Starts `longhaul daemon --exit-when-idle` of this executable, detached, unless an engine runs.
+    public func startBackgroundEngine() throws(LonghaulError) {
+        if isEngineRunning { return }
+        do throws(SystemFailure) {
+            var environment = Environment.all()
+            environment["LONGHAUL_HOME"] = directory
+            try BackgroundEngine.spawn(
+                executable: BackgroundEngine.ownExecutable(),
+                arguments: [
+                    "daemon", "--exit-when-idle", "\(TransferQueue.backgroundIdleSeconds)s",
+                    "--background",
+                ], environment: environment, log: PathParts.join(directory, "engine.log"))
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+
+    /// How long a background engine stays with nothing left to do or to wait for.
+    static let backgroundIdleSeconds = 10
+
+    /// If no engine runs: takes the lease for one housekeeping turn that starts no transfer, so that what was just
+    /// wanted is what `list` shows.
+    public func settle() throws(LonghaulError) {
+        guard let lock = try takeLock() else { return }
+        let loop = EngineLoop(
+            store: store, directory: directory, holder: holder(.embedded), orders: EngineOrders())
+        try loop.settle(holding: lock)
+    }
+
+    private func takeLock() throws(LonghaulError) -> EngineLock? {
+        do throws(SystemFailure) {
+            return try EngineLock.tryAcquire(in: directory)
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+
+    func holder(_ mode: EngineMode) -> EngineHolder {
+        let process = ProcessIdentity.current
+        return EngineHolder(
+            pid: process.pid, pidStart: Int64(clamping: process.startTicks),
+            bootID: BootID.current.map { "\($0)" } ?? "", mode: mode.rawValue)
+    }
+}

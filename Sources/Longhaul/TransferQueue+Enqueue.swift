@@ -1,0 +1,155 @@
+public import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+
+extension TransferQueue {
+    /// Records the requests, all or none, and returns what became of each in order. What has an id when this returns
+    /// survives a power cut. With `keepGoing` the good ones are recorded and the others report their error.
+    ///
+    /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`) throw when not `keepGoing`.
+    public func enqueue(_ requests: [TransferRequest], keepGoing: Bool = false)
+        throws(LonghaulError) -> [EnqueueOutcome]
+    {
+        var rest = requests.makeIterator()
+        var outcomes: [EnqueueOutcome] = []
+        do {
+            try enqueue(keepGoing: keepGoing, next: { rest.next() }, report: { outcomes.append($0) })
+        } catch {
+            throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
+        }
+        return outcomes
+    }
+
+    /// The same for any number of requests in bounded memory and one transaction: `next` is called until it returns `nil`; throwing records nothing.
+    public func enqueue(
+        keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
+    ) throws {
+        try store.enqueue(now: now) { inserter in
+            var admission = Admission()
+            while let request = try next() {
+                do {
+                    switch try admission.admit(request) {
+                    case .skip(let destination): report(.skipped(destination: destination))
+                    case .insert(let new):
+                        let (id, destination) = try inserter.insert(new) { Admission.exists($0) }
+                        report(.recorded(id, destination: destination))
+                    }
+                } catch let refusal as LonghaulError where keepGoing {
+                    report(.refused(refusal))
+                }
+            }
+        }
+        WakeChannel.poke(directory)
+    }
+}
+
+/// Checks requests before they are recorded. What it has found out about a directory serves the whole batch.
+struct Admission {
+    enum Verdict {
+        case insert(NewTransfer)
+        case skip(String)
+    }
+
+    private var checked: [String: Bool] = [:]
+    private var lastDirectory = ""
+    private var lastURL: URLParts?
+    /// Directories remembered; a batch that goes to more asks again.
+    private static let rememberedMax = 1024
+
+    mutating func admit(_ request: TransferRequest) throws(LonghaulError) -> Verdict {
+        let url = try Admission.parse(request.url)
+        for mirror in request.options.mirrors { _ = try Admission.parse(mirror) }
+        try Admission.check(request.options)
+        var request = request
+        let destination: String
+        switch request.destination {
+        case .file(let path):
+            destination = WorkingDirectory.absolute(path)
+            guard let last = destination.utf8.last, last != UInt8(ascii: "/") else {
+                throw LonghaulError(
+                    .invalidRequest, "\(path) names a directory; give a file, or use -d")
+            }
+        case .directory(let path, let remoteName):
+            request.options.remoteName = remoteName
+            destination = PathParts.join(
+                WorkingDirectory.absolute(path), FileNaming.name(from: url))
+        }
+        let exists = try look(at: destination)
+        if exists {
+            switch request.options.ifExists {
+            case .fail:
+                throw LonghaulError(
+                    .destinationExists,
+                    "\(destination) exists; choose another name, or --if-exists skip, overwrite or rename"
+                )
+            case .skip: return .skip(destination)
+            case .overwrite, .rename: break
+            }
+        }
+        return .insert(
+            NewTransfer(request: request, origin: url.origin, destination: destination))
+    }
+
+    private static func parse(_ text: String) throws(LonghaulError) -> URLParts {
+        do throws(URLProblem) {
+            return try URLParts(text)
+        } catch {
+            if case .unsupportedScheme = error {
+                throw LonghaulError(.unsupported, error.description)
+            }
+            throw LonghaulError(.invalidRequest, error.description)
+        }
+    }
+
+    private static func check(_ options: TransferOptions) throws(LonghaulError) {
+        if let limit = options.limitRate, limit < 1 {
+            throw LonghaulError(.invalidRequest, "a rate limit is at least 1 byte per second")
+        }
+        if !(options.stallTimeout > 0) || !options.stallTimeout.isFinite {
+            throw LonghaulError(.invalidRequest, "a stall timeout is more than 0 seconds")
+        }
+        for path in [options.caCertificate, options.clientCertificate, options.clientKey] {
+            guard let path, !Admission.exists(path) else { continue }
+            throw LonghaulError(.invalidRequest, "there is no file \(path)")
+        }
+    }
+
+    /// Whether the destination exists; refuses one that could not be written. A directory is examined once.
+    private mutating func look(at destination: String) throws(LonghaulError) -> Bool {
+        guard let (directory, _) = PathParts.split(destination) else {
+            throw LonghaulError(.invalidRequest, "\(destination) names no file")
+        }
+        let mayHoldFiles: Bool
+        if let known = checked[directory] {
+            mayHoldFiles = known
+        } else {
+            if let obstacle = DiskSpace.obstacle(toWritingIn: directory) {
+                var error = obstacle.longhaulError()
+                if error.code == .io { error.code = .permission }
+                throw error
+            }
+            mayHoldFiles = Admission.exists(directory)
+            if checked.count >= Admission.rememberedMax { checked.removeAll() }
+            checked[directory] = mayHoldFiles
+        }
+        guard mayHoldFiles else { return false }
+        switch FileInspection.entry(at: destination) {
+        case .missing: return false
+        case .present: return true
+        case .unusable:
+            if Admission.isDirectory(destination) {
+                throw LonghaulError(
+                    .invalidRequest, "\(destination) is a directory; give a file, or use -d")
+            }
+            return true
+        }
+    }
+
+    static func exists(_ path: String) -> Bool {
+        FileInspection.entry(at: path) != .missing
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        (try? DirectoryHandle(opening: path)) != nil
+    }
+}

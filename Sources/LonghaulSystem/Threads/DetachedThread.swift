@@ -1,0 +1,7 @@
+/// A thread for a call that blocks for as long as it likes.
+package enum DetachedThread {
+    /// Runs `body` on a thread of its own; on the caller's if none can be had.
+    package static func start(name: String, _ body: @escaping @Sendable () -> Void) {
+        if (try? SystemThread(name: name, body)) == nil { body() }
+    }
+}
