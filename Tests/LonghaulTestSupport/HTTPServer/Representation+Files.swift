@@ -3,6 +3,8 @@ import Glibc
 /// A file is not what it should be.
 package struct WrongContent: Error, CustomStringConvertible, Equatable {
     package var description: String
+
+    package init(description: String) { self.description = description }
 }
 
 extension Representation {

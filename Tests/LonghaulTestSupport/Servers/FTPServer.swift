@@ -22,7 +22,8 @@ package final class FTPServer: Sendable {
         let scratch = try Scratch("ftp")
         let root = try scratch.directory("root")
         let empty = try scratch.directory("empty")
-        // Anonymous visitors come as another user, who must get through to the files.
+        // Anonymous visitors come as another user, who must get through to the files. It is
+        // `daemon`, since vsftpd wants a user whose home directory exists.
         for path in [scratch.path, root, empty] { chmod(path, 0o755) }
         let server = try await ServerProcess.start(ports: 1) { ports in
             try scratch.write(
@@ -36,7 +37,7 @@ package final class FTPServer: Sendable {
                 local_enable=NO
                 write_enable=NO
                 anon_root=\(root)
-                ftp_username=nobody
+                ftp_username=daemon
                 nopriv_user=nobody
                 secure_chroot_dir=\(empty)
                 connect_from_port_20=NO
