@@ -95,7 +95,8 @@ package final class CLIProcess: Sendable {
         do {
             try await eventually(
                 within: limit,
-                "end of \(arguments)\nstdout: \(output.suffix(2000))\nstderr: \(errors.suffix(2000))"
+                "end of \(arguments)\nstdout: \(output.suffix(2000))\nstderr: "
+                    + errors.suffix(2000)
             ) { check() != nil }
         } catch {
             sendToGroup(SIGKILL)
