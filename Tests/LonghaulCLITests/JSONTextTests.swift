@@ -1,0 +1,207 @@
+import LonghaulCore
+import LonghaulTestSupport
+import Testing
+
+@testable import Longhaul
+@testable import LonghaulCLI
+
+@Suite struct JSONShapeTests {
+    private func line(_ write: (inout JSONText) -> Void) -> String {
+        var json = JSONText()
+        write(&json)
+        return json.text
+    }
+
+    /// The keys, their order and the nulls are the contract with scripts.
+    @Test func aNewTransfer() {
+        let transfer = Sample.transfer(1, .waiting, name: "f")
+        #expect(
+            line { $0.transfer(transfer) } == """
+                {"id":1,"kind":"download","state":"waiting","url":"https://example.com/f",\
+                "destination":"/home/me/Downloads/f","session":"default","host":null,\
+                "priority":"normal","discretionary":false,"earliestBegin":null,"deadline":null,\
+                "expectedBytes":null,"bytesTotal":null,"bytesDone":0,"bytesFetched":0,\
+                "bytesPerSecond":null,"createdAt":"2026-03-01T11:59:00.000Z","startedAt":null,\
+                "finishedAt":null,"attempts":0,"restarts":0,"sharedWith":[],"waitingFor":[],\
+                "error":null,"checksum":null,"meta":null}
+                """)
+    }
+
+    @Test func aTransferOfWhichAllIsKnown() {
+        var transfer = Sample.transfer(9, .failed, name: "f", done: 5, total: 10, rate: 1.6)
+        transfer.host = "com.example.h"
+        transfer.priority = .high
+        transfer.isDiscretionary = true
+        transfer.earliestBegin = Sample.now
+        transfer.deadline = Sample.now + 0.5
+        transfer.expectedBytes = 11
+        transfer.startedAt = Sample.now
+        transfer.finishedAt = Sample.now + 1
+        transfer.attempts = 3
+        transfer.restarts = 1
+        transfer.sharedWith = [TransferID(rawValue: 4), TransferID(rawValue: 5)]
+        transfer.waitingFor = [
+            WaitReason(
+                .backoff, required: "r", current: "c", since: Sample.now, nextCheck: Sample.now)
+        ]
+        transfer.error = LonghaulError(
+            .serverError, "busy", httpStatus: 503, curlCode: 22, retryable: true, bytesKept: 5)
+        transfer.checksum = Checksum(algorithm: .md5, hex: "00ff")
+        transfer.metadata = "{\"b\": 1,\n\"a\": 12345678901234567890123}"
+        #expect(
+            line { $0.transfer(transfer) } == """
+                {"id":9,"kind":"download","state":"failed","url":"https://example.com/f",\
+                "destination":"/home/me/Downloads/f","session":"default","host":"com.example.h",\
+                "priority":"high","discretionary":true,"earliestBegin":"2026-03-01T12:00:00.000Z",\
+                "deadline":"2026-03-01T12:00:00.500Z","expectedBytes":11,"bytesTotal":10,\
+                "bytesDone":5,"bytesFetched":5,"bytesPerSecond":2,\
+                "createdAt":"2026-03-01T11:59:00.000Z","startedAt":"2026-03-01T12:00:00.000Z",\
+                "finishedAt":"2026-03-01T12:00:01.000Z","attempts":3,"restarts":1,\
+                "sharedWith":[4,5],"waitingFor":[{"reason":"backoff","required":"r","current":"c",\
+                "since":"2026-03-01T12:00:00.000Z","nextCheck":"2026-03-01T12:00:00.000Z"}],\
+                "error":{"code":"serverError","message":"busy","httpStatus":503,"curlCode":22,\
+                "retryable":true,"bytesKept":5},"checksum":"md5:00ff",\
+                "meta":{"b":1,"a":12345678901234567890123}}
+                """)
+    }
+
+    @Test func showAddsAttemptsAndEvents() throws {
+        let transfer = Sample.transfer()
+        let attempt = AttemptRecord(
+            startedAt: Sample.now, endedAt: nil, url: "https://example.com/f", bytes: 7,
+            httpStatus: 206, httpVersion: 2, outcome: "stopped", message: nil)
+        let event = EventRecord(
+            sequence: 3, at: Sample.now, session: "default", type: "transferRestarted",
+            transferID: transfer.id, detail: "{ }", acknowledgedAt: nil)
+        let whole = try JSONValue(
+            line { $0.shown(transfer, attempts: [attempt], events: [event]) })
+        #expect(whole["attempts"] == .int(0))
+        #expect(whole["attemptRecords"][0]["httpStatus"] == .int(206))
+        #expect(
+            line { $0.event(event) } == """
+                {"seq":3,"at":"2026-03-01T12:00:00.000Z","session":"default",\
+                "type":"transferRestarted","detail":{},"acknowledgedAt":null}
+                """)
+        #expect(
+            line { $0.attempt(attempt) } == """
+                {"startedAt":"2026-03-01T12:00:00.000Z","endedAt":null,\
+                "url":"https://example.com/f","bytes":7,"httpStatus":206,"httpVersion":2,\
+                "outcome":"stopped","message":null}
+                """)
+    }
+
+    @Test func statusNamesEveryState() {
+        let idle = QueueStatus(engine: nil, counts: [.waiting: 2], bytesPerSecond: 0, nextWake: nil)
+        #expect(
+            line { $0.status(idle) } == """
+                {"engine":null,"counts":{"waiting":2,"running":0,"paused":0,"completed":0,\
+                "failed":0,"cancelled":0},"bytesPerSecond":0,"nextWake":null}
+                """)
+        let engine = QueueStatus.Engine(pid: 42, mode: .daemon, since: Sample.now)
+        let busy = QueueStatus(
+            engine: engine, counts: [:], bytesPerSecond: 1.5e6, nextWake: Sample.now)
+        #expect(
+            line { $0.status(busy) }.hasPrefix(
+                """
+                {"engine":{"pid":42,"mode":"daemon","since":"2026-03-01T12:00:00.000Z"},
+                """))
+    }
+
+    @Test func summaryAndFinding() {
+        let summary = EngineSummary(
+            completed: 3, failed: 1, left: 2, bytes: 1000, seconds: 1.2345, stoppedBy: .maxTime)
+        #expect(
+            line { $0.summary(summary) } == """
+                {"type":"summary","completed":3,"failed":1,"left":2,"bytes":1000,\
+                "seconds":1.235,"stoppedBy":"maxTime"}
+                """)
+        let finding = DoctorFinding(check: "store", ok: true, detail: "fine", fix: nil)
+        #expect(
+            line { $0.finding(finding) }
+                == #"{"check":"store","ok":true,"detail":"fine","fix":null}"#)
+    }
+
+    @Test func aRefusalIsAnObject() {
+        let error = LonghaulError(.conflict, "taken", transferID: TransferID(rawValue: 3))
+        #expect(
+            line { $0.refusal(error, line: 7) }
+                == #"{"error":{"code":"conflict","message":"taken","id":3,"line":7}}"#)
+    }
+}
+
+@Suite struct JSONTextTests {
+    private func quoted(_ text: String) -> String {
+        var json = JSONText()
+        json.value(text)
+        return json.text
+    }
+
+    @Test(arguments: [
+        ("plain", #""plain""#), ("a\"b\\c", #""a\"b\\c""#), ("\n\r\t", #""\n\r\t""#),
+        ("\u{1B}[31m", #""\u001b[31m""#), ("\u{7F}", #""\u007f""#), ("\u{9B}", #""\u009b""#),
+        ("\u{202E}", #""\u202e""#), ("é读👍", #""é读👍""#), ("\u{E0041}", #""\udb40\udc41""#),
+        ("\0", #""\u0000""#),
+    ])
+    func stringsDoNothingToATerminal(_ text: String, _ json: String) throws {
+        #expect(quoted(text) == json)
+        #expect(try JSONValue(json) == .string(text))
+    }
+
+    @Test func numbersThatAreNoneAreUnknown() {
+        var json = JSONText()
+        json.object {
+            $0.field("a", rate: .infinity)
+            $0.field("b", rate: .nan)
+            $0.field("c", seconds: 1e300)
+            $0.field("d", seconds: 0.25)
+            $0.field("e", Int64.min)
+        }
+        #expect(json.text == #"{"a":null,"b":null,"c":null,"d":0.25,"e":-9223372036854775808}"#)
+    }
+
+    @Test func whatIsNoJSONIsHandedOnAsText() {
+        var json = JSONText()
+        json.object {
+            $0.field("good", json: " [1, {\"a\" : null}] ")
+            $0.field("bad", json: "{\"a\"")
+            $0.field("none", json: nil)
+        }
+        #expect(json.text == #"{"good":[1,{"a":null}],"bad":"{\"a\"","none":null}"#)
+    }
+}
+
+@Suite struct JSONScannerTests {
+    @Test(arguments: [
+        ("{}", "{}"), (" [ ] ", "[]"), ("[[],{}]", "[[],{}]"), ("null", "null"), ("true", "true"),
+        ("-0.5e+10", "-0.5e+10"), ("0", "0"), ("100000000000000000000", "100000000000000000000"),
+        (#"{"a":1,"a":2}"#, #"{"a":1,"a":2}"#), (#""\ud83d\udc4d""#, #""👍""#),
+        (#""\u0041\/""#, #""A/""#), ("\t[1 ,\r\n2]", "[1,2]"),
+    ])
+    func takesJSON(_ text: String, _ compact: String) {
+        let result = JSONScanner.compacted(text).map { String(decoding: $0, as: UTF8.self) }
+        #expect(result == compact)
+    }
+
+    @Test(arguments: [
+        "", " ", "{", "}", "[1,]", "{\"a\":1,}", "{a:1}", "{'a':1}", "01", "+1", "1.", ".5", "1e",
+        "- 1", "nul", "nulll", "tru", "\"", "\"\\x\"", "\"\\u12g4\"", "\"a\nb\"", "1 2", "[1}",
+        "{\"a\" 1}", "NaN", "// c\n1", "\u{FEFF}1",
+    ])
+    func refusesEverythingElse(_ text: String) {
+        #expect(JSONScanner.compacted(text) == nil)
+    }
+
+    @Test func refusesWhatIsNestedTooDeeply() {
+        func nested(_ depth: Int) -> String {
+            String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        }
+        #expect(JSONScanner.compacted(nested(64)) != nil)
+        #expect(JSONScanner.compacted(nested(65)) == nil)
+        #expect(JSONScanner.compacted(String(repeating: "[", count: 1_000_000)) == nil)
+    }
+
+    @Test func aLoneSurrogateBecomesTheReplacementCharacter() {
+        let text = JSONScanner.compacted(#""\ud83d!""#).map { String(decoding: $0, as: UTF8.self) }
+        #expect(text == "\"\u{FFFD}!\"")
+    }
+}

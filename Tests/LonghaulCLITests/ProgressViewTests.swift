@@ -1,0 +1,168 @@
+import Longhaul
+import LonghaulCore
+import Testing
+
+@testable import LonghaulCLI
+
+@Suite struct ProgressViewTests {
+    private let row = ProgressView.Row(
+        name: "debian-12.9.0-amd64-netinst.iso", done: 1_288_490_188, total: 2_791_728_742,
+        rate: 11_848_909, secondsLeft: 127)
+    private let totals = ProgressView.Totals(
+        running: 3, waiting: 85, completed: 12, failed: 1, done: 4 << 30, total: 8 << 30,
+        rate: 33_554_432)
+
+    private func lines(_ view: ProgressView, _ columns: Int, unicode: Bool = true) -> [String] {
+        view.lines(Sample.terminal(columns: columns, unicode: unicode))
+    }
+
+    @Test func aWideTerminalHasABar() {
+        #expect(
+            lines(ProgressView(rows: [row]), 120) == [
+                "debian-12.9.0-amd64-netinst.iso                 "
+                    + "[━━━━━━━━━━━━                ]  46%     1.2/2.6 GiB  11.3 MiB/s   2m07s"
+            ])
+    }
+
+    @Test func withoutUnicodeTheBarIsASCII() {
+        let line = lines(ProgressView(rows: [row]), 120, unicode: false)[0]
+        #expect(line.contains("[============                ]"))
+        #expect(line.utf8.allSatisfy { $0 < 0x80 })
+    }
+
+    @Test func narrowTerminalsKeepTheNameAndThePercent() {
+        let view = ProgressView(rows: [row])
+        #expect(
+            lines(view, 80) == [
+                "debian-12.9.0-amd64-netinst.iso          46%     1.2/2.6 GiB  11.3 MiB/s   2m07s"
+            ])
+        #expect(lines(view, 40) == ["debian-…nst.iso  46%  11.3 MiB/s   2m07s"].map { String($0) })
+        #expect(lines(view, 20) == ["debian…t.iso   46%"])
+        #expect(lines(view, 8) == [" 46%"])
+    }
+
+    @Test func whatDoesNotMoveSaysWhy() {
+        var waiting = row
+        waiting.rate = nil
+        waiting.note = "waits for retry in 12s"
+        #expect(
+            lines(ProgressView(rows: [waiting]), 80) == [
+                "debian-12.9.0-amd64-netinst.iso          46% 1.2/2.6 GiB waits for retry in 12s"
+            ])
+    }
+
+    @Test func anUnknownSizeHasNoPercent() {
+        let unknown = ProgressView.Row(name: "stream", done: 5 << 20, rate: 1 << 20)
+        let line = lines(ProgressView(rows: [unknown]), 100)[0]
+        #expect(!line.contains("%"))
+        #expect(line.contains("5.0 MiB") && line.contains("1.0 MiB/s"))
+    }
+
+    @Test func severalHaveATotal() {
+        let view = ProgressView(rows: [row, row], totals: totals)
+        #expect(
+            lines(view, 100).last
+                == "3 running, 85 waiting, 12 done, 1 failed  4.0/8.0 GiB  32.0 MiB/s  2m08s")
+        #expect(lines(view, 100).count == 3)
+    }
+
+    @Test(arguments: [4, 6, 10, 24, 100])
+    func moreRowsThanTheTerminalHasAreCountedOnly(_ terminalRows: Int) {
+        let view = ProgressView(rows: Array(repeating: row, count: 500), totals: totals)
+        let lines = view.lines(Sample.terminal(columns: 80, rows: terminalRows))
+        #expect(lines.count < terminalRows)
+        #expect(lines.count <= 17)
+    }
+
+    @Test(arguments: [1, 4, 8, 20, 29, 30, 35, 36, 40, 59, 60, 80, 81, 120, 200, 500])
+    func noLineWraps(_ columns: Int) {
+        var waiting = row
+        waiting.note = "waits for a connection to its server (+3)"
+        var wide = row
+        wide.name = String(repeating: "读", count: 100)
+        let view = ProgressView(rows: [row, waiting, wide], totals: totals)
+        for line in lines(view, columns) {
+            #expect(DisplayWidth.of(line) < max(columns, 1) || line.isEmpty, "'\(line)'")
+        }
+    }
+}
+
+@Suite struct ProgressDisplayTests {
+    private func display(
+        _ mode: ProgressDisplay.Mode, _ stream: ByteStream, count: Int = 1
+    ) -> ProgressDisplay {
+        ProgressDisplay(
+            mode: mode, stream: stream, time: Sample.time, count: count,
+            terminalFacts: { Sample.terminal(columns: 80) })
+    }
+
+    @Test func aRedrawGoesBackOverWhatItDrew() {
+        let stream = ByteStream(descriptor: nil)
+        let display = display(.live, stream)
+        display.show([Sample.transfer(done: 10, total: 100, rate: 5)], nil)
+        let first = stream.text
+        #expect(!first.contains("\u{1B}[1A"))
+        display.show([Sample.transfer(done: 20, total: 100, rate: 5)], nil)
+        let second = stream.text.dropFirst(first.count)
+        #expect(second.hasPrefix("\r\u{1B}[1A"))
+        #expect(second.contains("20%") && second.contains("\u{1B}[K\n"))
+        display.clear()
+        #expect(stream.text.hasSuffix("\r\u{1B}[1A\u{1B}[J"))
+    }
+
+    @Test func whatHasEndedStaysAboveWhatMoves() {
+        let stream = ByteStream(descriptor: nil)
+        let display = display(.live, stream, count: 2)
+        display.ended(Sample.transfer(7, .completed, name: "a", done: 100))
+        display.show([Sample.transfer(8, name: "b", done: 1, total: 100)], nil)
+        #expect(stream.text.hasPrefix("7: completed: a, 100 B\u{1B}[K\nb"))
+    }
+
+    @Test func withoutATerminalThereAreNoEscapes() {
+        let stream = ByteStream(descriptor: nil)
+        let display = display(.plain, stream)
+        let transfer = Sample.transfer(done: 50, total: 100, rate: 10)
+        display.began(transfer)
+        #expect(!display.isDue(at: 1000))
+        #expect(!display.isDue(at: 1009))
+        #expect(display.isDue(at: 1010))
+        #expect(!display.isDue(at: 1011))
+        display.show([transfer], nil)
+        var completed = transfer
+        completed.state = .completed
+        completed.startedAt = Sample.now
+        completed.finishedAt = Sample.now + 10
+        completed.bytesDone = 100 << 20
+        completed.bytesFetched = 100 << 20
+        display.ended(completed)
+        display.clear()
+        #expect(
+            stream.text == """
+                12: https://example.com/debian-12.iso -> /home/me/Downloads/debian-12.iso
+                12: 50%, 50/100 B, 10 B/s, 5s left
+                12: completed: debian-12.iso, 100 MiB in 10s, 10.0 MiB/s
+
+                """)
+    }
+
+    @Test func ofThousandsOnlyFailuresLeaveALineOnATerminal() {
+        let stream = ByteStream(descriptor: nil)
+        let display = display(.live, stream, count: 10_000)
+        display.ended(Sample.transfer(1, .completed, name: "good"))
+        display.ended(Sample.transfer(2, .failed, name: "bad"))
+        display.show([], ProgressView.Totals(completed: 1, failed: 1))
+        #expect(!stream.text.contains("good"))
+        #expect(stream.text.contains("2: failed: bad"))
+    }
+
+    @Test func quietIsQuiet() {
+        let stream = ByteStream(descriptor: nil)
+        let display = display(.silent, stream)
+        display.began(Sample.transfer())
+        display.show([Sample.transfer()], nil)
+        display.ended(Sample.transfer(1, .failed))
+        display.clear()
+        #expect(!display.isDue(at: 1e6))
+        #expect(stream.text.isEmpty)
+    }
+}
