@@ -13,7 +13,8 @@ extension TransferQueue {
         var rest = requests.makeIterator()
         var outcomes: [EnqueueOutcome] = []
         do {
-            try enqueue(keepGoing: keepGoing, next: { rest.next() }, report: { outcomes.append($0) })
+            try enqueue(
+                keepGoing: keepGoing, next: { rest.next() }, report: { outcomes.append($0) })
         } catch {
             throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
         }

@@ -18,7 +18,8 @@ extension TransferQueue {
     }
 
     /// Every transfer that the filter lets through, in pages, in bounded memory.
-    public func forEachTransfer(_ filter: TransferFilter, _ body: (Transfer) throws -> Void) throws {
+    public func forEachTransfer(_ filter: TransferFilter, _ body: (Transfer) throws -> Void) throws
+    {
         let view = LiveView(self)
         try store.forEachTransfer(
             states: filter.states ?? Set(TransferState.allCases), session: filter.session, now: now
@@ -54,7 +55,8 @@ extension TransferQueue {
                 pid: holder.pid, mode: EngineMode(rawValue: holder.mode) ?? .embedded,
                 since: since)
         }
-        let rates = engine == nil ? [] : BoardReader.live(in: directory).values.map(\.bytesPerSecond)
+        let rates =
+            engine == nil ? [] : BoardReader.live(in: directory).values.map(\.bytesPerSecond)
         return QueueStatus(
             engine: engine, counts: try store.counts(), bytesPerSecond: rates.reduce(0, +),
             nextWake: engine == nil ? nil : info.nextWake)

@@ -69,7 +69,8 @@ extension ExitStatus {
     static func help(_ statuses: [ExitStatus]) -> String {
         let lines = statuses.map { status in
             let number = String(status.rawValue)
-            return "  \(number)\(String(repeating: " ", count: 6 - number.utf8.count))\(status.meaning)"
+            return
+                "  \(number)\(String(repeating: " ", count: 6 - number.utf8.count))\(status.meaning)"
         }
         return "EXIT STATUS\n" + lines.joined(separator: "\n")
     }

@@ -65,7 +65,8 @@ struct LonghaulCommand: ParsableCommand {
             try? console.refuse(.usage(message(for: error)))
         } else {
             // What was typed comes back in the message: nothing in it may reach the terminal as it is.
-            let lines = fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+            let lines = fullMessage(for: error).split(
+                separator: "\n", omittingEmptySubsequences: false)
             console.complain(lines.map { TerminalText.shown(String($0)) }.joined(separator: "\n"))
         }
         return .usage

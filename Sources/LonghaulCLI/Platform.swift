@@ -86,7 +86,8 @@ enum Platform {
     ) throws(Refusal) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            let count = write(
+                descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count > 0 { rest = rest.dropFirst(count) }
             if count < 0 && errno != EINTR { throw Refusal(number: errno) }
         }
@@ -99,11 +100,13 @@ enum Platform {
     static func startThread(_ body: @escaping @Sendable () -> Void) {
         let box = Unmanaged.passRetained(ThreadBody(run: body))
         var thread = pthread_t()
-        let failure = pthread_create(&thread, nil, { argument in
-            guard let argument else { return nil }
-            Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run()
-            return nil
-        }, box.toOpaque())
+        let failure = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, box.toOpaque())
         precondition(failure == 0, "a process that cannot start a thread cannot go on")
         pthread_detach(thread)
     }

@@ -135,7 +135,8 @@ package struct JSONText {
     /// of a line does not ask for one.
     private mutating func separate() {
         switch bytes.last {
-        case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"), UInt8(ascii: "\n"): return
+        case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"), UInt8(ascii: "\n"):
+            return
         case .some: bytes.append(UInt8(ascii: ","))
         }
     }

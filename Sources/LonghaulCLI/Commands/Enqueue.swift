@@ -31,7 +31,9 @@ struct Enqueue: ConsoleCommand {
     @OptionGroup(title: "Output") var output: OutputOptions
 
     func validate() throws {
-        if urls.isEmpty, input == nil { throw ValidationError("a URL, or -, or --input FILE is needed") }
+        if urls.isEmpty, input == nil {
+            throw ValidationError("a URL, or -, or --input FILE is needed")
+        }
         if urls.contains("-"), urls.count > 1 || input != nil {
             throw ValidationError("- stands alone: the other URLs come from the standard input")
         }

@@ -82,7 +82,9 @@ struct Get: ConsoleCommand {
             if transfer.state.hasEnded { continue }
             ids.append(id.description)
             let kept = Units.progress(transfer.bytesDone, of: transfer.bytesTotal)
-            if ids.count <= 20 { console.complain("longhaul: \(id): \(transfer.state.rawValue), \(kept) kept") }
+            if ids.count <= 20 {
+                console.complain("longhaul: \(id): \(transfer.state.rawValue), \(kept) kept")
+            }
         }
         if ids.isEmpty { return }
         let named = ids.count <= 20 ? ids.joined(separator: " ") : "--all"

@@ -69,7 +69,8 @@ struct Run: ConsoleCommand {
             case .signal: "stopped by a signal"
             case .busy: ""
             }
-        return "\(Units.count(summary.completed)) completed, \(Units.count(summary.failed)) failed, "
+        return
+            "\(Units.count(summary.completed)) completed, \(Units.count(summary.failed)) failed, "
             + "\(Units.count(summary.left)) left; \(Units.size(summary.bytes)) in "
             + "\(Units.duration(summary.seconds)): \(why)"
     }

@@ -35,6 +35,7 @@ struct Show: ConsoleCommand {
 
 extension LonghaulError {
     static func noSuch(_ id: TransferID) -> LonghaulError {
-        LonghaulError(.noSuchTransfer, "no such transfer; `longhaul list --all` shows all", transferID: id)
+        LonghaulError(
+            .noSuchTransfer, "no such transfer; `longhaul list --all` shows all", transferID: id)
     }
 }

@@ -3,7 +3,8 @@ import Longhaul
 
 struct Status: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show whether an engine runs, how many transfers there are, and how fast it goes.",
+        abstract:
+            "Show whether an engine runs, how many transfers there are, and how fast it goes.",
         discussion: """
               longhaul status
               longhaul status --json | jq .counts.waiting

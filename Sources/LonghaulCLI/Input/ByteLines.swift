@@ -63,7 +63,9 @@ final class ByteLines {
         var line = pending.lowerBound..<end
         pending = end + terminator..<pending.upperBound
         // Files from Windows.
-        if let last = line.last, buffer[last] == UInt8(ascii: "\r") { line = line.lowerBound..<last }
+        if let last = line.last, buffer[last] == UInt8(ascii: "\r") {
+            line = line.lowerBound..<last
+        }
         return UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[line])
     }
 

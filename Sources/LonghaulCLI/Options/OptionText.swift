@@ -4,7 +4,7 @@ import Longhaul
 /// by the name it was given under.
 enum OptionText {
     static func size(_ text: String, _ name: String) throws(LonghaulError) -> Int64 {
-        guard let bytes = Pending.size(text) else {
+        guard let bytes = SizeText.parse(text) else {
             throw bad(text, name, "a size is a number of bytes, or 10K, 10M, 2G, 10MB")
         }
         return bytes
@@ -17,7 +17,7 @@ enum OptionText {
     }
 
     static func duration(_ text: String, _ name: String) throws(LonghaulError) -> Double {
-        guard let seconds = Pending.duration(text) else {
+        guard let seconds = DurationText.parse(text) else {
             throw bad(text, name, "a duration is 90s, 15m, 2h or 7d")
         }
         return seconds
@@ -26,7 +26,10 @@ enum OptionText {
     static func moment(
         _ text: String, _ name: String, _ context: InputContext
     ) throws(LonghaulError) -> Timestamp {
-        guard let time = Pending.moment(text, context.now, context.secondsFromUTC) else {
+        guard
+            let time = MomentText.parse(
+                text, now: context.now, secondsFromUTC: context.secondsFromUTC)
+        else {
             throw bad(text, name, "a time is 2030-01-31T22:00:00Z, 22:00, +2h30m or now")
         }
         return time
@@ -36,7 +39,7 @@ enum OptionText {
     static func deadline(
         _ text: String, _ name: String, _ context: InputContext
     ) throws(LonghaulError) -> Deadline {
-        if let seconds = Pending.duration(text) { return .after(seconds: seconds) }
+        if let seconds = DurationText.parse(text) { return .after(seconds: seconds) }
         return .at(try moment(text, name, context))
     }
 
@@ -71,7 +74,7 @@ enum OptionText {
     static func header(
         _ text: String, _ name: String
     ) throws(LonghaulError) -> HeaderFields.Field {
-        guard let field = Pending.header(text) else {
+        guard let field = HeaderText.parse(text) else {
             // The value may be a secret: it is not repeated.
             throw .usage("\(name): a header is written 'Name: value'")
         }
@@ -92,7 +95,7 @@ enum OptionText {
     }
 
     static func checksum(_ text: String, _ name: String) throws(LonghaulError) -> Checksum {
-        guard let checksum = Pending.checksum(text) else {
+        guard let checksum = Checksum(parsing: text) else {
             throw bad(text, name, "a checksum is sha256:HEX, sha512:HEX, sha1:HEX or md5:HEX")
         }
         return checksum
@@ -132,7 +135,9 @@ enum OptionText {
 
     /// Compact, so that it stays on one line wherever it is shown.
     static func json(_ text: String, _ name: String) throws(LonghaulError) -> String {
-        guard let compact = JSONScanner.compacted(text) else { throw bad(text, name, "it is no JSON") }
+        guard let compact = JSONScanner.compacted(text) else {
+            throw bad(text, name, "it is no JSON")
+        }
         return String(decoding: compact, as: UTF8.self)
     }
 

@@ -43,7 +43,8 @@ struct PlaceOptions: ParsableArguments {
     @Option(help: "The session it belongs to (default: default).")
     var session: String?
 
-    @Option(help: ArgumentHelp("Your own JSON, kept and shown with the transfer.", valueName: "json"))
+    @Option(
+        help: ArgumentHelp("Your own JSON, kept and shown with the transfer.", valueName: "json"))
     var meta: String?
 
     func validate() throws {
@@ -121,7 +122,8 @@ struct AskingOptions: ParsableArguments {
 
 struct ScheduleOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Not before: 2030-01-31T22:00:00Z, 22:00, +2h30m, now.", valueName: "time"))
+        help: ArgumentHelp(
+            "Not before: 2030-01-31T22:00:00Z, 22:00, +2h30m, now.", valueName: "time"))
     var earliest: String?
 
     @Option(

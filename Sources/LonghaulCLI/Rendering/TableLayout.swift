@@ -44,7 +44,9 @@ struct TableLayout {
         var widths: [Int?] = naturalWidths
         guard let width else { return widths }
         while excess(widths.enumerated().map { $1 == nil ? nil : least($0) }, width) > 0 {
-            let candidates = columns.indices.filter { widths[$0] != nil && columns[$0].dropRank > 0 }
+            let candidates = columns.indices.filter {
+                widths[$0] != nil && columns[$0].dropRank > 0
+            }
             guard let last = candidates.max(by: { columns[$0].dropRank < columns[$1].dropRank })
             else { break }
             widths[last] = nil

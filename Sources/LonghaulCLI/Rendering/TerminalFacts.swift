@@ -16,7 +16,9 @@ struct TerminalFacts: Equatable {
         let isTerminal = Platform.isTerminal(descriptor)
         let window = isTerminal ? Platform.windowSize(descriptor) : nil
         facts.columns =
-            window?.columns ?? environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+            window?.columns ?? environment("COLUMNS").flatMap { Int($0) }.flatMap {
+                $0 > 0 ? $0 : nil
+            }
             ?? (isTerminal ? 80 : nil)
         facts.rows = window.map { max($0.rows, 4) } ?? 24
         facts.isLive = isTerminal && environment("TERM") != "dumb"

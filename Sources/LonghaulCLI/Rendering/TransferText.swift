@@ -50,7 +50,9 @@ struct TransferText {
             TerminalText.shown(transfer.destination))
         add("Session", TerminalText.shown(transfer.session))
         add("Host", transfer.host.map(TerminalText.shown))
-        add("Priority", transfer.priority.name + (transfer.isDiscretionary ? ", discretionary" : ""))
+        add(
+            "Priority", transfer.priority.name + (transfer.isDiscretionary ? ", discretionary" : "")
+        )
         add("Not before", moment(transfer.earliestBegin))
         add("Deadline", moment(transfer.deadline))
         add("Progress", progress(transfer))

@@ -83,7 +83,8 @@ package final class EngineLoop: Sendable {
             throw error.longhaulError()
         }
         defer { workers.stop() }
-        let files = DiskFiles(board: ProgressBoard.open(in: directory), workers: workers) { _, _ in }
+        let files = DiskFiles(board: ProgressBoard.open(in: directory), workers: workers) { _, _ in
+        }
         var scope = orders.scope
         scope.startsNothing = true
         let engine = Engine(

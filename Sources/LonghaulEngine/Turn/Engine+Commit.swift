@@ -6,6 +6,8 @@ extension Engine {
     /// Commits what is pending, looks at what clients want, and claims what may start. Returns whether another round is needed.
     func commit(now: Moment) throws(LonghaulError) -> Bool {
         let pending = unwritten
+        // What clients changed may let something start: look and plan in one transaction.
+        if needsLook { needsPlan = true }
         let plans = needsPlan && !isLeaving && !scope.startsNothing
         var look = LookOutcome()
         var plan = PlanOutcome()
@@ -41,7 +43,6 @@ extension Engine {
             needsPlan = false
             hasBacklog = plan.hasBacklog
         }
-        if look.changedQueue { needsPlan = true }
         perform(pending)
         files.submit(look.deletions)
         for claim in plan.claims { install(claim, now: now) }

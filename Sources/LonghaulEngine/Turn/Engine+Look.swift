@@ -6,7 +6,6 @@ struct LookOutcome {
     var deletions: [FileOrder] = []
     /// More rows want attention than one look takes.
     var isIncomplete = false
-    var changedQueue = true
 }
 
 /// Folding what clients want into what is.
