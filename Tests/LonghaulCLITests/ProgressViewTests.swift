@@ -34,10 +34,10 @@ import Testing
         let view = ProgressView(rows: [row])
         #expect(
             lines(view, 80) == [
-                "debian-12.9.0-amd64-netinst.iso          46%     1.2/2.6 GiB  11.3 MiB/s   2m07s"
+                "debian-12…inst.iso [━━━━━━━          ]  46%     1.2/2.6 GiB  11.3 MiB/s   2m07s"
             ])
-        #expect(lines(view, 40) == ["debian-…nst.iso  46%  11.3 MiB/s   2m07s"].map { String($0) })
-        #expect(lines(view, 20) == ["debian…t.iso   46%"])
+        #expect(lines(view, 40) == ["debian-…st.iso  46%  11.3 MiB/s   2m07s"])
+        #expect(lines(view, 20) == ["debian-…st.iso  46%"])
         #expect(lines(view, 8) == [" 46%"])
     }
 
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func anUnknownSizeHasNoPercent() {
-        let unknown = ProgressView.Row(name: "stream", done: 5 << 20, rate: 1 << 20)
+        let unknown = ProgressView.Row(name: "stream", done: 5 << 20, rate: 1_048_576)
         let line = lines(ProgressView(rows: [unknown]), 100)[0]
         #expect(!line.contains("%"))
         #expect(line.contains("5.0 MiB") && line.contains("1.0 MiB/s"))

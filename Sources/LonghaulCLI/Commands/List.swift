@@ -38,7 +38,7 @@ struct List: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
         if console.isJSON {
-            try queue.forEachTransfer(filter) { transfer in
+            try forEachTransfer(in: queue) { transfer in
                 try console.line { $0.transfer(transfer) }
             }
             return .done
@@ -52,13 +52,22 @@ struct List: ConsoleCommand {
             page.removeAll(keepingCapacity: true)
             isFirstPage = false
         }
-        try queue.forEachTransfer(filter) { transfer in
+        try forEachTransfer(in: queue) { transfer in
             page.append(transfer)
             if page.count == List.pageRows { try show() }
         }
         if !page.isEmpty { try show() }
         if isFirstPage { console.say("no transfers") }
         return .done
+    }
+
+    /// Without a limit in pages: there may be millions.
+    private func forEachTransfer(
+        in queue: TransferQueue, _ body: (Transfer) throws -> Void
+    ) throws {
+        let filter = filter
+        if filter.limit == nil { return try queue.forEachTransfer(filter, body) }
+        for transfer in try queue.transfers(filter) { try body(transfer) }
     }
 
     var filter: TransferFilter {

@@ -18,6 +18,7 @@ final class BatchInput {
     private let lines: ByteLines?
     private var urls: ArraySlice<String>
     private var format: Format?
+    private var isInsideRefused = false
 
     private enum Format {
         case jsonLines(JSONRequest)
@@ -43,11 +44,15 @@ final class BatchInput {
         do {
             return try next(in: lines)
         } catch {
-            throw Problem(error: error, line: line)
+            throw Problem(error: error, line: lines.number)
         }
     }
 
     private func next(in lines: ByteLines) throws(LonghaulError) -> TransferRequest? {
+        if isInsideRefused {
+            while try lines.nextIsIndented() { _ = try lines.next() }
+            isInsideRefused = false
+        }
         while let text = try lines.next() {
             guard let first = text.first(where: { !$0.isBlank }) else { continue }
             line = lines.number
@@ -55,10 +60,26 @@ final class BatchInput {
             case .jsonLines(let reader): return try reader.request(text)
             case .urls:
                 if first == UInt8(ascii: "#") { continue }
-                return try template.request(url: String(decoding: text, as: UTF8.self))
+                return try listed(text, in: lines)
             }
         }
         return nil
+    }
+
+    private func listed(
+        _ text: UnsafeBufferPointer<UInt8>, in lines: ByteLines
+    ) throws(LonghaulError) -> TransferRequest {
+        // As long as it is not whole it is refused as a whole: its other lines are no entries.
+        isInsideRefused = true
+        var entry = try ListedRequest(text, template: template, context: context)
+        while try lines.nextIsIndented() {
+            guard let option = try lines.next(), option.contains(where: { !$0.isBlank })
+            else { continue }
+            try entry.apply(option: option)
+        }
+        let request = try entry.finished()
+        isInsideRefused = false
+        return request
     }
 
     private func decideFormat(_ first: UInt8) -> Format {

@@ -53,6 +53,12 @@ final class ByteLines {
         }
     }
 
+    /// Whether a line follows that begins with a blank.
+    func nextIsIndented() throws(LonghaulError) -> Bool {
+        while pending.isEmpty && !isAtEnd { try fill() }
+        return pending.first.map { buffer[$0].isBlank } ?? false
+    }
+
     private func lineEnd(from start: Int) -> Int? {
         let rest = UnsafeRawBufferPointer(rebasing: buffer[start..<pending.upperBound])
         return rest.firstIndex(of: UInt8(ascii: "\n")).map { start + $0 }

@@ -4,7 +4,7 @@ import Longhaul
 struct InputContext {
     var now: Timestamp
     /// How far local time is ahead of UTC at that moment.
-    var secondsFromUTC: (Timestamp) -> Int
+    var secondsFromUTC: @Sendable (Timestamp) -> Int
     /// Absolute.
     var directory: String
 

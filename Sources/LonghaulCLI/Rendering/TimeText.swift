@@ -1,10 +1,10 @@
 import Longhaul
 
 /// Moments as people read them: in local time, and how far away.
-struct TimeText {
+struct TimeText: Sendable {
     var now: Timestamp
     /// How far local time is ahead of UTC at that moment.
-    var secondsFromUTC: (Timestamp) -> Int
+    var secondsFromUTC: @Sendable (Timestamp) -> Int
 
     static func current() -> TimeText {
         TimeText(now: Platform.now(), secondsFromUTC: Platform.secondsFromUTC)

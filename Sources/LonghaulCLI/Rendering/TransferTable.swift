@@ -16,10 +16,10 @@ struct TransferTable {
             columns: [
                 .init(title: "ID", alignsRight: true),
                 .init(title: "STATE"),
-                .init(title: "DONE", alignsRight: true, dropRank: 2),
+                .init(title: "DONE", alignsRight: true, dropRank: 1),
                 .init(title: "SIZE", alignsRight: true, dropRank: 4),
                 .init(title: "NOW", shrinksTo: 12, dropRank: 3),
-                .init(title: "DESTINATION", shrinksTo: 10, dropRank: 1),
+                .init(title: "DESTINATION", shrinksTo: 10, dropRank: 2),
             ],
             width: terminal.columns, ellipsis: terminal.ellipsis)
     }

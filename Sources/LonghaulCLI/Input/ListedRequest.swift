@@ -1,0 +1,82 @@
+import Longhaul
+
+/// One entry of a list of URLs, as aria2 writes it: a line with a URL and, after tabs, its mirrors; indented lines
+/// with options follow. A plain list is the same without options.
+struct ListedRequest {
+    private var request: TransferRequest
+    private var directory: String
+    private var file: String?
+    private var userName: String?
+    private let context: InputContext
+    private let template: RequestTemplate
+
+    init(
+        _ line: UnsafeBufferPointer<UInt8>, template: RequestTemplate, context: InputContext
+    ) throws(LonghaulError) {
+        self.template = template
+        self.context = context
+        request = template.request
+        directory = template.directory
+        // One URL and nothing else is what nearly every line is.
+        guard line.contains(where: \.isBlank) else {
+            request.url = try OptionText.url(String(decoding: line, as: UTF8.self))
+            return
+        }
+        var urls: [String] = []
+        for part in String(decoding: line, as: UTF8.self).split(separator: "\t") {
+            let url = part.trimmingBlanks
+            if !url.isEmpty { urls.append(try OptionText.url(String(url))) }
+        }
+        guard let first = urls.first else { throw .usage("the URL is empty") }
+        request.url = first
+        request.options.mirrors += urls.dropFirst()
+    }
+
+    /// `name=value`. What has no meaning here and would change the result is refused, not ignored.
+    mutating func apply(option line: UnsafeBufferPointer<UInt8>) throws(LonghaulError) {
+        let text = String(decoding: line, as: UTF8.self)[...].trimmingBlanks
+        guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+            throw .usage("an indented line is an option: name=value")
+        }
+        let name = String(text[..<equals])
+        let value = String(text[text.utf8.index(after: equals)...])
+        switch name {
+        case "out": file = value
+        case "dir": directory = context.absolute(value)
+        case "header":
+            let field = try OptionText.header(value, name)
+            request.options.headers.append(name: field.name, value: field.value)
+        case "checksum": request.options.checksum = try OptionText.checksum(value, name)
+        case "referer": request.options.headers["Referer"] = value
+        case "user-agent": request.options.headers["User-Agent"] = value
+        case "http-user", "ftp-user": userName = value
+        case "http-passwd", "ftp-passwd": request.options.user = "\(userName ?? ""):\(value)"
+        case "all-proxy", "http-proxy", "https-proxy", "ftp-proxy": request.options.proxy = value
+        case "split", "max-connection-per-server":
+            request.options.connections = try OptionText.connections(value, name)
+        case "max-download-limit":
+            request.options.limitRate = value == "0" ? nil : try OptionText.rate(value, name)
+        case "allow-overwrite": if value == "true" { request.options.ifExists = .overwrite }
+        // How aria2 itself keeps its books.
+        case "gid", "continue", "always-resume", "auto-file-renaming": return
+        default: throw .usage("'\(TerminalText.shown(name))' is no option of an input file")
+        }
+    }
+
+    func finished() throws(LonghaulError) -> TransferRequest {
+        var request = request
+        if let userName, request.options.user == template.request.options.user {
+            request.options.user = userName
+        }
+        if let file {
+            if file.isEmpty { throw .usage("out: the path is empty") }
+            request.destination = .file(context.absolute(file, in: directory))
+        } else if directory == template.directory {
+            request.destination = template.destination
+        } else {
+            request.destination = .directory(
+                directory, remoteName: request.options.remoteName)
+        }
+        return request
+    }
+}
