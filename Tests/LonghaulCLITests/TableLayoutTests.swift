@@ -140,40 +140,48 @@ import Testing
 }
 
 @Suite struct UnitsTests {
-    @Test(arguments: [
-        (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (102_348, "99.9 KiB"),
-        (102_400, "100 KiB"), (1_048_063, "1023 KiB"), (1_048_064, "1.0 MiB"),
-        (2_791_728_742, "2.6 GiB"), (Int64.max, "8.0 EiB"), (-5, "0 B"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"),
+            (102_348, "99.9 KiB"),
+            (102_400, "100 KiB"), (1_048_063, "1023 KiB"), (1_048_064, "1.0 MiB"),
+            (2_791_728_742, "2.6 GiB"), (Int64.max, "8.0 EiB"), (-5, "0 B"),
+        ] as [(Int64, String)])
     func sizes(_ bytes: Int64, _ text: String) {
         #expect(Units.size(bytes) == text)
     }
 
-    @Test(arguments: [
-        (0, "0s"), (59.4, "59s"), (60, "1m00s"), (130, "2m10s"), (3599.6, "1h00m"), (11_100, "3h05m"),
-        (187_200, "2d4h"), (.infinity, "?"), (.nan, "?"),
-    ] as [(Double, String)])
+    @Test(
+        arguments: [
+            (0, "0s"), (59.4, "59s"), (60, "1m00s"), (130, "2m10s"), (3599.6, "1h00m"),
+            (11_100, "3h05m"),
+            (187_200, "2d4h"), (.infinity, "?"), (.nan, "?"),
+        ] as [(Double, String)])
     func durations(_ seconds: Double, _ text: String) {
         #expect(Units.duration(seconds) == text)
     }
 
-    @Test(arguments: [
-        (0, 100, "0%"), (999_999, 1_000_000, "99%"), (100, 100, "100%"), (0, 0, "100%"),
-        (200, 100, "100%"), (5, nil, "?"),
-    ] as [(Int64, Int64?, String)])
+    @Test(
+        arguments: [
+            (0, 100, "0%"), (999_999, 1_000_000, "99%"), (100, 100, "100%"), (0, 0, "100%"),
+            (200, 100, "100%"), (5, nil, "?"),
+        ] as [(Int64, Int64?, String)])
     func percentsReachAHundredOnlyAtTheEnd(_ done: Int64, _ total: Int64?, _ text: String) {
         #expect(Units.percent(done, of: total) == text)
     }
 
-    @Test(arguments: [
-        (1_288_490_188, 2_791_728_742, "1.2/2.6 GiB"), (1 << 20, 1 << 30, "1.0 MiB/1.0 GiB"),
-        (1 << 20, nil, "1.0 MiB"),
-    ] as [(Int64, Int64?, String)])
+    @Test(
+        arguments: [
+            (1_288_490_188, 2_791_728_742, "1.2/2.6 GiB"), (1 << 20, 1 << 30, "1.0 MiB/1.0 GiB"),
+            (1 << 20, nil, "1.0 MiB"),
+        ] as [(Int64, Int64?, String)])
     func progressNamesACommonUnitOnce(_ done: Int64, _ total: Int64?, _ text: String) {
         #expect(Units.progress(done, of: total) == text)
     }
 
-    @Test(arguments: [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567"), (-1000, "-1,000")])
+    @Test(arguments: [
+        (0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567"), (-1000, "-1,000"),
+    ])
     func counts(_ number: Int, _ text: String) {
         #expect(Units.count(number) == text)
     }
