@@ -126,7 +126,8 @@ import Testing
         #expect(!display.isDue(at: 1000))
         #expect(!display.isDue(at: 1009))
         #expect(display.isDue(at: 1010))
-        #expect(!display.isDue(at: 1011))
+        #expect(!display.isDue(at: 1018))
+        #expect(display.isDue(at: 1020))
         display.show([transfer], nil)
         var completed = transfer
         completed.state = .completed

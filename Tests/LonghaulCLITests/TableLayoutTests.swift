@@ -30,7 +30,7 @@ import Testing
     @Test func aWideTerminalShowsEverything() {
         #expect(
             table(200) == [
-                "  ID  STATE      DONE     SIZE  NOW                DESTINATION",
+                "  ID  STATE      DONE     SIZE  RATE/WAITS FOR     DESTINATION",
                 "1250  running     46%  2.6 GiB  11.3 MiB/s, 2m07s  ~/Downloads/debian-12.iso",
                 "  14  failed      50%  2.0 MiB  notFound           ~/Downloads/x",
                 "   3  waiting       -           retry in 12s (+1)  ~/Downloads/a.tar.gz",
@@ -41,7 +41,7 @@ import Testing
     @Test func eightyColumnsShortenTheMiddle() {
         #expect(
             table(72) == [
-                "  ID  STATE      DONE     SIZE  NOW                DESTINATION",
+                "  ID  STATE      DONE     SIZE  RATE/WAITS FOR     DESTINATION",
                 "1250  running     46%  2.6 GiB  11.3 MiB/s, 2m07s  ~/Download…ian-12.iso",
                 "  14  failed      50%  2.0 MiB  notFound           ~/Downloads/x",
                 "   3  waiting       -           retry in 12s (+1)  ~/Downloads/a.tar.gz",

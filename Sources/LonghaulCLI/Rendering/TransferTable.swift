@@ -18,7 +18,7 @@ struct TransferTable {
                 .init(title: "STATE"),
                 .init(title: "DONE", alignsRight: true, dropRank: 1),
                 .init(title: "SIZE", alignsRight: true, dropRank: 4),
-                .init(title: "NOW", shrinksTo: 12, dropRank: 3),
+                .init(title: "RATE/WAITS FOR", shrinksTo: 12, dropRank: 3),
                 .init(title: "DESTINATION", shrinksTo: 10, dropRank: 2),
             ],
             width: terminal.columns, ellipsis: terminal.ellipsis)

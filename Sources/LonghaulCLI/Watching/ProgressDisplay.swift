@@ -53,13 +53,18 @@ final class ProgressDisplay {
     func isDue(at uptime: Double) -> Bool {
         switch mode {
         case .silent: return false
-        case .live: return true
-        case .plain:
-            if nextShow == 0 { nextShow = uptime + ProgressDisplay.plainSeconds }
-            if uptime < nextShow { return false }
-            nextShow = uptime + ProgressDisplay.plainSeconds
-            return true
+        case .live: return isDue(at: uptime, every: ProgressDisplay.liveSeconds)
+        case .plain: return isDue(at: uptime, every: ProgressDisplay.plainSeconds)
         }
+    }
+
+    /// Not before the first period is over: what is done by then needs no progress.
+    private func isDue(at uptime: Double, every seconds: Double) -> Bool {
+        if nextShow == 0 { nextShow = uptime + seconds }
+        if uptime < nextShow { return false }
+        // A little early is better than a period late.
+        nextShow = uptime + seconds * 0.9
+        return true
     }
 
     func began(_ transfer: Transfer) {

@@ -1,0 +1,248 @@
+import Longhaul
+import LonghaulCore
+import LonghaulTestSupport
+import Testing
+
+@testable import LonghaulCLI
+
+@Suite struct BatchInputTests {
+    let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch("batch")
+    }
+
+    private func input(
+        _ text: String, urls: [String] = [], _ adjust: (inout RequestTemplate) -> Void = { _ in }
+    ) throws -> BatchInput {
+        try scratch.write(text, to: "input")
+        var template = RequestTemplate(directory: "/work")
+        adjust(&template)
+        return BatchInput(
+            urls: urls, lines: try ByteLines(path: scratch("input")), template: template,
+            context: Sample.context())
+    }
+
+    private func all(_ input: BatchInput) throws -> [TransferRequest] {
+        var requests: [TransferRequest] = []
+        while let request = try input.next() { requests.append(request) }
+        return requests
+    }
+
+    /// Each request that is good as `LINE url`, each that is not as `LINE!`.
+    private func outcomes(_ input: BatchInput) -> [String] {
+        var outcomes: [String] = []
+        while true {
+            do {
+                guard let request = try input.next() else { return outcomes }
+                outcomes.append("\(input.line ?? 0) \(request.url)")
+            } catch {
+                outcomes.append("\(error.line ?? 0)!")
+            }
+        }
+    }
+
+    @Test func aPlainListHasOneURLOnALine() throws {
+        let text = "http://h/a\r\n\n# http://h/no\n   \nhttp://h/b"
+        #expect(outcomes(try input(text)) == ["1 http://h/a", "5 http://h/b"])
+        #expect(outcomes(try input("")).isEmpty)
+        #expect(outcomes(try input("\n\n")).isEmpty)
+    }
+
+    @Test func whatIsNamedOnTheCommandLineComesFirst() throws {
+        let input = try input("http://h/b\n", urls: ["http://h/a"])
+        #expect(outcomes(input) == ["0 http://h/a", "1 http://h/b"])
+    }
+
+    @Test func anAria2FileBringsMirrorsAndOptions() throws {
+        let digest = String(repeating: "ab", count: 32)
+        let requests = try all(
+            input(
+                """
+                http://h/a\thttp://m/a\tftp://n/a
+                  out=x.bin
+                  dir=sub
+                  header=X-A: 1
+                \theader=X-B: 2
+                  checksum=sha-256=\(digest)
+                  split=4
+                  max-download-limit=1M
+                  gid=0123456789abcdef
+                http://h/b
+                 dir=/other
+
+                http://h/c
+                  out=/abs/c
+                  http-user=me
+                  http-passwd=pw
+                  allow-overwrite=true
+                """))
+        #expect(requests.map(\.url) == ["http://h/a", "http://h/b", "http://h/c"])
+        let first = requests[0]
+        #expect(first.destination == .file("/work/sub/x.bin"))
+        #expect(first.options.mirrors == ["http://m/a", "ftp://n/a"])
+        #expect(first.options.headers.fields.map(\.value) == ["1", "2"])
+        #expect(first.options.checksum == Checksum(algorithm: .sha256, hex: digest))
+        #expect(first.options.connections == .exactly(4) && first.options.limitRate == 1 << 20)
+        #expect(requests[1].destination == .directory("/other", remoteName: false))
+        #expect(requests[1].options == TransferOptions())
+        #expect(requests[2].destination == .file("/abs/c"))
+        #expect(requests[2].options.user == "me:pw" && requests[2].options.ifExists == .overwrite)
+    }
+
+    @Test func optionsOfTheCommandLineHoldForEveryLine() throws {
+        let requests = try all(
+            input("http://h/a\n  out=n\nhttp://h/b\n") {
+                $0.request.session = "s"
+                $0.directory = "/down"
+                $0.request.options.mirrors = ["http://always/"]
+            })
+        #expect(requests.map(\.session) == ["s", "s"])
+        #expect(requests[0].destination == .file("/down/n"))
+        #expect(requests[1].destination == .directory("/down", remoteName: false))
+        #expect(requests.map(\.options.mirrors) == [["http://always/"], ["http://always/"]])
+    }
+
+    @Test func theOptionsOfARefusedEntryAreNoEntries() throws {
+        let text = """
+            nonsense
+              out=a
+            http://h/b
+              frobnicate=1
+              out=b
+            http://h/c
+              header=bad header
+              out=c
+            http://h/d
+              no equals sign
+            http://h/e
+            """
+        #expect(outcomes(try input(text)) == ["1!", "4!", "7!", "10!", "11 http://h/e"])
+    }
+
+    @Test func jsonLinesNameEveryField() throws {
+        let line = """
+            {"url":"http://h/f","destination":"d/f","kind":"download","session":"s",\
+            "priority":"low","discretionary":true,"earliestBegin":"2026-03-01T13:00:00Z",\
+            "deadline":"+2h","expectedBytes":7,"checksum":"md5:d41d8cd98f00b204e9800998ecf8427e",\
+            "meta":{"n":12345678901234567890123},"headers":{"X-A":"1"},"user":"u:p","netrc":true,\
+            "proxy":"http://p","cacert":"/ca","cert":"/c","key":"/k","insecure":true,\
+            "mirrors":["http://m/f"],"ifExists":"skip","limitRate":"10K","connections":3,\
+            "maxSize":9,"retries":2,"stallTimeout":30}
+            """
+        var wanted = TransferRequest(url: "http://h/f", destination: .file("/work/d/f"))
+        wanted.session = "s"
+        wanted.priority = .low
+        wanted.isDiscretionary = true
+        wanted.earliestBegin = Sample.now + 3600
+        wanted.deadline = .at(Sample.now + 7200)
+        wanted.expectedBytes = 7
+        wanted.options.checksum = Checksum(
+            algorithm: .md5, hex: "d41d8cd98f00b204e9800998ecf8427e")
+        wanted.options.metadata = #"{"n":12345678901234567890123}"#
+        wanted.options.headers.append(name: "X-A", value: "1")
+        wanted.options.user = "u:p"
+        wanted.options.netrc = true
+        wanted.options.proxy = "http://p"
+        wanted.options.caCertificate = "/ca"
+        wanted.options.clientCertificate = "/c"
+        wanted.options.clientKey = "/k"
+        wanted.options.insecure = true
+        wanted.options.mirrors = ["http://m/f"]
+        wanted.options.ifExists = .skip
+        wanted.options.limitRate = 10_240
+        wanted.options.connections = .exactly(3)
+        wanted.options.maxSize = 9
+        wanted.options.retries = 2
+        wanted.options.stallTimeout = 30
+        #expect(try all(input(line)) == [wanted])
+    }
+
+    @Test func nullLeavesWhatTheCommandLineSays() throws {
+        let requests = try all(
+            input(
+                """
+                  {"url":"http://h/a","session":null,"destination":null}
+                {"url":"http://h/b","directory":"/x","remoteName":true}
+                """
+            ) { $0.request.session = "s" })
+        #expect(requests[0].session == "s")
+        #expect(requests[0].destination == .directory("/work", remoteName: false))
+        #expect(requests[1].destination == .directory("/x", remoteName: true))
+    }
+
+    @Test(arguments: [
+        "{}", #"{"destination":"f"}"#, #"{"url":"http://h/f""#, #"{"url":7}"#,
+        #"{"url":"http://h/f","state":"waiting"}"#, #"{"url":"http://h/f","URL":"x"}"#,
+        #"{"url":"http://h/f","kind":"upload"}"#, #"{"url":"http://h/f","retries":-1}"#,
+        #"{"url":"http://h/f","deadline":7}"#, #"{"url":"http://h/f","headers":{"a b":"c"}}"#,
+        #"{"url":"http://h/f","headers":{"a":"b\r\nc: d"}}"#, #"{"url":"http://h/f"} x"#,
+        #"{"url":"http://h/f","destination":""}"#, #"{"url":"http://h/f","connections":99}"#,
+        "http://h/f", "[]",
+    ])
+    func aMalformedObjectIsRefusedWithItsLine(_ line: String) throws {
+        let good = #"{"url":"http://h/f"}"#
+        let outcomes = outcomes(try input("\(good)\n\n\(line)\n\(good)"))
+        #expect(outcomes == ["1 http://h/f", "3!", "4 http://h/f"])
+    }
+
+    @Test func aLineWithoutEndIsRefusedInBoundedMemory() throws {
+        let long = "http://h/" + String(repeating: "a", count: 2_000_000)
+        let input = try input("http://h/a\n" + long)
+        #expect(try input.next()?.url == "http://h/a")
+        let problem = #expect(throws: BatchInput.Problem.self) { try input.next() }
+        #expect(problem?.error.message.contains("line 2") == true)
+    }
+
+    @Test func linesMayBeCutAnywhereByTheReadsUnderneath() throws {
+        let urls = (0..<60_000).map {
+            "http://example.com/\(String(repeating: "x", count: $0 % 97))\($0)"
+        }
+        let requests = try all(input(urls.joined(separator: "\n")))
+        #expect(requests.map(\.url) == urls)
+    }
+}
+
+@Suite struct BatchRecordTests {
+    private let conflict = LonghaulError(.conflict, "taken")
+
+    private func recorded(_ id: Int64) -> EnqueueOutcome {
+        .recorded(TransferID(rawValue: id), destination: "/d")
+    }
+
+    @Test func idsInSequenceAreOneRange() {
+        var runs = IDRuns()
+        for id in [5, 6, 7, 9, 10, 3] as [Int64] { runs.append(id) }
+        #expect(runs.runs == [5...7, 9...10, 3...3])
+    }
+
+    @Test func aRefusalNamesTheLineOfItsRequest() {
+        let console = Sample.console()
+        let record = BatchRecord()
+        for line in [2, 4, 6] { record.handOver(line: line) }
+        record.take(recorded(1), on: console)
+        record.take(.refused(conflict), on: console)
+        record.take(.skipped(destination: "/d"), on: console)
+        #expect(
+            console.diagnostics.text == """
+                longhaul: line 4: taken
+                longhaul: exists already, skipped: /d
+
+                """)
+        #expect(record.line == 6)
+    }
+
+    @Test func sixtyFourPromisesThatNothingWasRecorded() {
+        let console = Sample.console(json: true)
+        let malformed = BatchRecord()
+        malformed.refuse(.usage("x"), line: 1, on: console)
+        #expect(malformed.status == .usage)
+        malformed.handOver(line: 2)
+        malformed.take(recorded(1), on: console)
+        #expect(malformed.status == .refused)
+        #expect(BatchRecord().status == .done)
+        #expect(
+            console.results.text
+                == #"{"error":{"code":"invalidRequest","message":"x","line":1}}"# + "\n")
+    }
+}
