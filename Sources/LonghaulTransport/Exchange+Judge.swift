@@ -90,7 +90,9 @@ extension Exchange {
     /// FTP and SFTP have no head: one is made of what libcurl learned, in HTTP's words. The length is that of the bytes to come.
     private func fileHead(_ request: SegmentRequest) -> ResponseHead {
         var headers = HeaderFields()
-        let length = lh_easy_getinfo_off_t(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+        var length = lh_easy_getinfo_off_t(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+        // Of a file without bytes libcurl does not tell the length over SFTP; that it ended well does.
+        if length < 0, flow.pointee.first_chunk == 0 { length = 0 }
         if length >= 0 {
             headers.append(name: "Content-Length", value: String(length))
         }

@@ -182,7 +182,7 @@ import Testing
         #expect(lock != nil)
         // Started without closing anything: what keeps it from the lock is close-on-exec alone.
         let line =
-            "echo $$ > '\(directory)/pid'; mv '\(directory)/pid' '\(directory)/started'; exec sleep 60"
+            "cd '\(directory)'; echo $$ > pid; mv pid started; exec sleep 60"
         var arguments = [strdup("sh"), strdup("-c"), strdup(line), nil]
         var pid: pid_t = 0
         #expect(posix_spawn(&pid, "/bin/sh", nil, nil, &arguments, nil) == 0)

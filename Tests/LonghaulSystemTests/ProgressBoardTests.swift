@@ -45,6 +45,36 @@ import Testing
         #expect(board.received(at: cell) == 700)
     }
 
+    /// A cell that is used again says nothing of the fetch that had it before.
+    @Test func readersSeeTheRateOfTheFetchThatHasTheCell() throws {
+        let board = ProgressBoard.open(in: scratch.path)
+        try #require(board.degraded == nil && BootID.current != nil)
+        board.reset()
+        let cell = board.takeFetch(fetch, received: 500)
+        board.publish(rate: 1_000, at: cell)
+        #expect(BoardReader.live(in: scratch.path)[fetch]?.bytesPerSecond == 1_000)
+        board.free(cell)
+        let next = FetchID(rawValue: 43)
+        #expect(board.takeFetch(next, received: 0) == cell)
+        #expect(BoardReader.live(in: scratch.path)[next]?.bytesPerSecond == 0)
+        #expect(BoardReader.live(in: scratch.path)[fetch] == nil)
+    }
+
+    /// After a restart of the bytes, what a kill leaves is of the new generation only.
+    @Test func aCellMovesToAnotherGeneration() throws {
+        do {
+            let board = ready()
+            let cell = board.take(fetch, generation: 1, start: 100, fetchCell: 0)
+            store(900, ProgressCell.written, of: cell)
+            board.retag(cell, generation: 2, start: 0)
+            store(50, ProgressCell.written, of: cell)
+        }
+        let board = ProgressBoard.open(in: scratch.path, boot: boot)
+        let left = try #require(board.leftovers.first)
+        #expect(board.leftovers.count == 1)
+        #expect(left.generation == 2 && left.start == 0 && left.written == 50)
+    }
+
     @Test func cellsAreApartAndAligned() throws {
         let board = ready()
         let cells = (1...50).map {

@@ -74,11 +74,11 @@ enum OptionText {
     static func header(
         _ text: String, _ name: String
     ) throws(LonghaulError) -> HeaderFields.Field {
-        guard let field = HeaderText.parse(text) else {
-            // The value may be a secret: it is not repeated.
-            throw .usage("\(name): a header is written 'Name: value'")
+        do {
+            return try HeaderFields.Field(parsing: text)
+        } catch {
+            throw .usage("\(name): \(error)")
         }
-        return field
     }
 
     private static func headers(

@@ -76,11 +76,8 @@ extension FetchMachine {
         guard let startedMoving else { return }
         let seconds = context.now.monotonic - startedMoving
         let bytes = state.bytesFetched - receivedAtStart
-        let rate = seconds > 1 && bytes > 1 << 20 ? Double(bytes) / seconds : nil
-        let isNews =
-            rate != nil || context.origin.failures > 0 || context.origin.coolDownUntil != nil
-            || (lastHTTPVersion >= 20) != context.origin.speaksHTTP2
-        guard isNews else { return }
+        guard seconds > 1, bytes > 1 << 20 else { return }
+        let rate = Double(bytes) / seconds
         step.writes.append(
             .originWorked(
                 origin: context.origin.origin, bytesPerSecond: rate, http2: lastHTTPVersion >= 20))

@@ -56,6 +56,7 @@ extension FetchMachine {
         if let lesson = judgement.learned {
             step.writes.append(.learn(origin: context.origin.origin, lesson))
         }
+        noteHealth(head, context, &step)
         if segment.isParallel {
             parallelHead(judgement.decision, at: index, context, &step)
             return
@@ -77,6 +78,19 @@ extension FetchMachine {
             // The transport reads no body of these; what they mean is settled when the request has ended.
             break
         }
+    }
+
+    /// A good answer ends an origin's cool-down for all who wait, long before this transfer has ended.
+    private func noteHealth(
+        _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard head.status == 200 || head.status == 206 else { return }
+        let http2 = head.httpVersion >= 20
+        let origin = context.origin
+        guard origin.failures > 0 || origin.coolDownUntil != nil || origin.speaksHTTP2 != http2
+        else { return }
+        step.writes.append(
+            .originWorked(origin: origin.origin, bytesPerSecond: nil, http2: http2))
     }
 
     /// The first answer of a representation: commit what it is before its first byte is written, unless it is small.

@@ -1,3 +1,4 @@
+/// Several requests for one file: all under the same strong validator, each for its own range.
 extension FetchMachine {
     /// Requests that this fetch may have on the wire at a time, whatever the origin's budget.
     package var connectionsMax: Int {
@@ -8,6 +9,91 @@ extension FetchMachine {
         }
     }
 
-    /// Another connection, where it helps.
-    mutating func split(_ context: FetchContext, _ step: inout FetchStep) {}
+    /// Whether a part may be asked for beside another: ranges were answered, or at least promised, and a strong validator says
+    /// that the parts belong together.
+    private var maySplit: Bool {
+        guard !rangesRefused, held == nil, fromZero == nil, state.validator?.isStrong == true,
+            ResponseHead.Scheme(of: url) == .http
+        else { return false }
+        return rangesProven
+            || segments.contains { segment in
+                segment.head?.headers["Accept-Ranges"]?.lowercased() == "bytes"
+            }
+    }
+
+    /// Another connection, where it helps; what is slow is halved again.
+    mutating func split(_ context: FetchContext, _ step: inout FetchStep) {
+        guard stage == .moving, leaving == nil, let total = state.bytesTotal, maySplit,
+            segments.allSatisfy(\.isWriting)
+        else { return }
+        let allowed = connectionsNow(total: total, context)
+        guard segments.count < allowed else { return }
+        let situation = SegmentPlanner.Situation(
+            total: total, have: have,
+            active: segments.map { $0.asActive(total: total, now: context.now.wall) },
+            allowed: allowed, rangesProven: true)
+        for action in SegmentPlanner().plan(situation) {
+            switch action {
+            case .shrink(let key, let end):
+                guard let index = segments.firstIndex(where: { $0.key == key }) else { continue }
+                segments[index].end = end
+                step.effects.append(.shrink(key, end: end))
+            case .start(let range, let toEnd): start(range, toEnd: toEnd, context, &step)
+            }
+        }
+    }
+
+    private mutating func start(
+        _ range: Range<Int64>, toEnd: Bool, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        let ask = RangeAsk.plan(
+            from: range.lowerBound, to: toEnd ? nil : range.upperBound, held: have,
+            validator: state.validator, origin: context.origin, scheme: .http,
+            heldCoding: state.contentCoding)
+        // Without If-Range two versions could meet in one file.
+        guard ask.isConditional else {
+            rangesRefused = true
+            return
+        }
+        send(ask, isParallel: true, context, &step)
+    }
+
+    private mutating func connectionsNow(total: Int64, _ context: FetchContext) -> Int {
+        let ceiling = min(connectionsMax, max(1, context.connectionsAllowed))
+        switch request.options.connections {
+        case .exactly: return ceiling
+        case .automatic:
+            sampleThroughput(total: total, context)
+            return min(ceiling, auto.allowed)
+        }
+    }
+
+    private mutating func sampleThroughput(total: Int64, _ context: FetchContext) {
+        let now = context.now.monotonic
+        guard let last = lastSample else {
+            lastSample = ThroughputSample(at: now, bytes: have.count)
+            return
+        }
+        let seconds = now - last.at
+        guard seconds >= Limits.tickSeconds / 2 else { return }
+        auto.sample(
+            bytesPerSecond: Double(have.count - last.bytes) / seconds,
+            remaining: total - have.count, running: segments.count, now: now)
+        lastSample = ThroughputSample(at: now, bytes: have.count)
+    }
+}
+
+/// How many bytes were held at a moment.
+struct ThroughputSample: Hashable, Sendable {
+    var at: Instant
+    var bytes: Int64
+}
+
+extension ActiveSegment {
+    func asActive(total: Int64, now: Timestamp) -> SegmentPlanner.Active {
+        let seconds = now - startedAt
+        return SegmentPlanner.Active(
+            key: key, range: start..<max(start, end ?? total), written: written,
+            bytesPerSecond: seconds > 0.5 ? Double(written - start) / seconds : nil)
+    }
 }

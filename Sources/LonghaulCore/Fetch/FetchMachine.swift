@@ -44,6 +44,8 @@ package struct FetchMachine: Sendable {
     package internal(set) var syncing: PendingSync?
     package internal(set) var lastCheckpoint: Instant?
     var lastTick: Instant?
+    var auto = AutoConnections()
+    var lastSample: ThroughputSample?
     /// A request whose body waits until what its head means has been committed.
     package internal(set) var held: HeldBody?
     /// Why the next request starts from zero whatever is held.

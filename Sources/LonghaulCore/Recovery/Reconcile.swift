@@ -4,7 +4,8 @@ package enum RecoveryAction: Hashable, Sendable {
     case requeue(have: ByteRanges)
     /// Back to the queue; nothing is held, and nothing was lost.
     case requeueFresh
-    /// Whole and durable in the part file: back to the queue, from where the next attempt publishes it.
+    /// Whole and durable in the part file: back to the queue, from where the next attempt publishes
+    /// it.
     case republish
     /// The file stands under its name; only the record is missing.
     case markCompleted
@@ -12,19 +13,26 @@ package enum RecoveryAction: Hashable, Sendable {
     case restart(RestartReason)
 }
 
-/// Compares what the store says with what the disk shows. A crash between any two steps of a transfer's life leaves one of these
-/// combinations; each has one answer.
+/// Compares what the store says with what the disk shows. A crash between any two steps of a
+/// transfer's life leaves one of these combinations; each has one answer.
 ///
 /// - Parameters:
-///   - written: What this boot's progress board says was written under the row's generation; empty after a power cut.
+///   - written: What this boot's progress board says was written under the row's generation; empty
+///     after a power cut.
 package func reconcile(
     phase: Phase, fetch: FetchState?, facts: FileFacts, written: ByteRanges
 ) -> RecoveryAction {
     guard let fetch, let identity = fetch.partIdentity else { return .requeueFresh }
     if phase == .finishing {
-        // The rename came through and the commit did not.
-        if case .present(identity, _) = facts.destination { return .markCompleted }
-        if case .present(identity, _) = facts.part { return .republish }
+        // Somebody may have changed a file since: no wrong length is ever called complete.
+        let total = fetch.bytesTotal ?? fetch.durable.prefix
+        if case .present(identity, let size) = facts.destination {
+            // The rename came through and the commit did not.
+            return size == total ? .markCompleted : lost(fetch, .partFileReplaced)
+        }
+        if case .present(identity, let size) = facts.part, size >= total {
+            return size == total ? .republish : lost(fetch, .partFileReplaced)
+        }
     }
     switch facts.part {
     case .present(identity, let size):
@@ -38,7 +46,8 @@ package func reconcile(
     }
 }
 
-/// Never more than the file holds: a shorter one was cut off by somebody, or by a file system check.
+/// Never more than the file holds: a shorter one was cut off by somebody, or by a file system
+/// check.
 private func kept(_ claimed: ByteRanges, size: Int64, of fetch: FetchState) -> RecoveryAction {
     var have = ByteRanges()
     for range in claimed.ranges where range.lowerBound < size {

@@ -1,81 +1,151 @@
-/// Takes secrets out of what is shown: the userinfo of URLs and the values of query parameters that carry signatures or
-/// tokens. Names stay, so that people see what was there.
+/// Takes secrets out of what is shown: lists, logs, errors, events. What is stored keeps them.
+///
+/// Redacted are a URL's user information, the values of query parameters that carry signatures,
+/// tokens or keys (the names stay), and the values of request header fields.
 package enum Redaction {
+    /// What stands where a secret stood.
     package static let mark = "REDACTED"
 
-    /// Lower case; compared without regard to case. What ends in one of ``suffixes`` counts too.
-    private static let names: Set<String> = [
-        "sig", "signature", "token", "key", "apikey", "api_key", "api-key", "password", "passwd",
-        "pwd", "secret", "auth", "authorization", "jwt", "code", "session", "sessionid", "sid",
-        "awsaccesskeyid", "policy", "key-pair-id", "credential", "x-amz-signature",
-        "x-amz-credential", "x-amz-security-token", "x-goog-signature", "x-goog-credential",
-        "access_token", "id_token", "refresh_token", "se", "sv", "hdnts", "hdnea",
-    ]
-    private static let suffixes = [
-        "token", "signature", "secret", "password", "credential", "_key",
-    ]
-
-    /// Of something that is a URL; anything else comes back as it is, see ``text(_:)``.
+    /// A URL, well-formed or not.
     package static func url(_ url: String) -> String {
-        text(url)
+        if !url.utf8.contains(where: { $0 == 0x40 || $0 == 0x3D }) { return url }  // @ or =
+        return String(decoding: redacted(Array(url.utf8)[...]), as: UTF8.self)
     }
 
-    /// Works on any text that may be, or hold, a URL: errors quote what users typed.
+    /// A sentence that may have URLs in it.
     package static func text(_ text: String) -> String {
-        guard text.utf8.contains(UInt8(ascii: "?")) || text.utf8.contains(UInt8(ascii: "@"))
-        else { return text }
-        return query(userInfo(text))
+        if !text.utf8.contains(where: { $0 == 0x40 || $0 == 0x3D }) { return text }
+        var result: [UInt8] = []
+        var word: [UInt8] = []
+        for byte in text.utf8 {
+            if endsURL(byte) {
+                result += shownWord(word)
+                word.removeAll(keepingCapacity: true)
+                result.append(byte)
+            } else {
+                word.append(byte)
+            }
+        }
+        result += shownWord(word)
+        return String(decoding: result, as: UTF8.self)
     }
 
-    private static func userInfo(_ text: String) -> String {
-        var result = ""
-        var rest = Substring(text)
-        while let mark = rest.range(ofText: "://") {
-            result += rest[..<mark.upperBound]
-            rest = rest[mark.upperBound...]
-            let authority = rest.prefix { !"/?# \t\n".contains($0) }
-            if let at = authority.lastIndex(of: "@") {
-                result += Redaction.mark
+    package static func headers(_ headers: HeaderFields) -> HeaderFields {
+        HeaderFields(headers.fields.map { HeaderFields.Field(name: $0.name, value: mark) })
+    }
+
+    /// Whether the value of a query parameter of that name is a secret. Compared after decoding and
+    /// without regard to case.
+    package static func isSecret(parameter name: some StringProtocol) -> Bool {
+        let name = PercentDecoding.text(name).lowercased()
+        return names.contains(name) || suffixes.contains { name.hasSuffix($0) }
+    }
+
+    // MARK: Names
+
+    private static let names: Set<String> = [
+        "sig", "key", "auth", "jwt", "sas", "pwd", "pass", "passwd", "hmac", "hdnts", "hdnea",
+        "policy", "key-pair-id", "awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "session",
+        "sessionid", "sid", "authorization", "code",
+    ]
+    /// So that `X-Amz-Signature`, `x-goog-signature`, `access_token` and `client_secret` need no
+    /// entry of their own.
+    private static let suffixes = [
+        "signature", "token", "secret", "password", "credential", "credentials", "apikey",
+        "api_key", "api-key", "accesskey", "access_key", "access-key", "_key",
+    ]
+
+    // MARK: Bytes
+
+    private static let schemeEnd = Array("://".utf8)
+
+    private static func shownWord(_ word: [UInt8]) -> [UInt8] {
+        guard let start = schemeEndIndex(in: word[...]) else { return word }
+        // What stands before the scheme in the word, as an opening bracket, is not part of the URL.
+        var scheme = start
+        while scheme > 0, word[scheme - 1].isSchemeCharacter { scheme -= 1 }
+        return word[..<scheme] + redacted(word[scheme...])
+    }
+
+    private static func redacted(_ url: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        var rest = url
+        if let start = schemeEndIndex(in: url) {
+            let afterScheme = start + schemeEnd.count
+            result += url[..<afterScheme]
+            rest = url[afterScheme...]
+            if let at = userInfoEnd(in: rest, wellFormed: isWellFormed(url)) {
+                result += Array(mark.utf8)
                 rest = rest[at...]
             }
         }
-        return result + rest
+        guard let query = rest.firstIndex(where: { $0 == 0x3F || $0 == 0x23 }) else {
+            return result + rest
+        }
+        result += rest[..<query]
+        result += redactedParameters(rest[query...])
+        return result
     }
 
-    private static func query(_ text: String) -> String {
-        guard let start = text.firstIndex(of: "?") else { return text }
-        var result = String(text[...start])
-        var rest = text[text.index(after: start)...]
-        while !rest.isEmpty {
-            let pair = rest.prefix { !"&;#? ".contains($0) }
-            result += redacted(pair)
-            rest = rest[pair.endIndex...]
-            if let separator = rest.first {
-                result.append(separator)
-                rest.removeFirst()
+    /// Where the `@` stands that ends the user information. In a malformed URL that is the last one
+    /// at all: a slash in a password must not show the rest of it.
+    private static func userInfoEnd(in rest: ArraySlice<UInt8>, wellFormed: Bool) -> Int? {
+        guard wellFormed else { return rest.lastIndex(of: UInt8(ascii: "@")) }
+        let authority = rest.prefix { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 }
+        // `http://user:/secret@host` reads as a host with an empty port, which nobody writes.
+        if authority.last == UInt8(ascii: ":") { return rest.lastIndex(of: UInt8(ascii: "@")) }
+        guard let at = authority.lastIndex(of: UInt8(ascii: "@")), at > authority.startIndex
+        else { return nil }
+        return at
+    }
+
+    private static func isWellFormed(_ url: ArraySlice<UInt8>) -> Bool {
+        (try? URLParts(String(decoding: url, as: UTF8.self))) != nil
+    }
+
+    /// `?a=1&b=2` or `#a=1`: values of secret names are replaced. Tokens come in fragments too (RFC
+    /// 6749 §4.2.2).
+    private static func redactedParameters(_ query: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        var name: [UInt8] = []
+        var state = State.name
+        for byte in query {
+            // A later ? belongs to a value (RFC 3986 §3.4).
+            if byte == 0x23 || byte == 0x26 || byte == 0x3B || result.isEmpty {  // # & ;
+                state = .name
+                name.removeAll(keepingCapacity: true)
+                result.append(byte)
+                continue
+            }
+            switch state {
+            case .name:
+                result.append(byte)
+                if byte == UInt8(ascii: "=") {
+                    let isSecret = isSecret(parameter: String(decoding: name, as: UTF8.self))
+                    state = isSecret ? .secret : .value
+                    if isSecret { result += Array(mark.utf8) }
+                } else {
+                    name.append(byte)
+                }
+            case .value: result.append(byte)
+            case .secret: break
             }
         }
         return result
     }
 
-    private static func redacted(_ pair: Substring) -> String {
-        guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-        let name = PercentDecoding.text(pair[..<equals]).lowercased()
-        guard names.contains(name) || suffixes.contains(where: { name.hasSuffix($0) })
-        else { return String(pair) }
-        return pair[...equals] + mark
-    }
-}
+    private enum State { case name, value, secret }
 
-extension Substring {
-    fileprivate func range(ofText text: String) -> Range<Substring.Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) {
-                return start..<index(start, offsetBy: text.count)
-            }
-            start = index(after: start)
+    private static func schemeEndIndex(in bytes: ArraySlice<UInt8>) -> Int? {
+        guard bytes.count >= schemeEnd.count else { return nil }
+        return (bytes.startIndex...bytes.endIndex - schemeEnd.count).first {
+            bytes[$0] == schemeEnd[0] && bytes[$0 + 1] == schemeEnd[1]
+                && bytes[$0 + 2] == schemeEnd[2]
         }
-        return nil
+    }
+
+    /// Blanks, quotes and angle brackets enclose URLs in sentences.
+    private static func endsURL(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte == 0x22 || byte == 0x27 || byte == 0x3C || byte == 0x3E
     }
 }

@@ -61,7 +61,9 @@ extension Engine {
     ) throws {
         if let ends = plan.coolDownEnds { coolDownEnds = ends }
         nextReady = [try tx.nextDue(), coolDownEnds].compactMap { $0 }.min()
-        nextDue = [nextReady, try tx.nextDeadline()].compactMap { $0 }.min()
+        let due = [nextReady, try tx.nextDeadline()].compactMap { $0 }.min()
+        if due != nextDue { try tx.setNextWake(due) }
+        nextDue = due
     }
 
     /// A transaction outside a turn, for recovery.
@@ -136,9 +138,18 @@ extension Engine {
         }
     }
 
+    /// Origins kept in memory; the store knows them all.
+    static let originsMax = 1024
+
+    private func forgetOrigins() {
+        let inUse = Set(active.values.map(\.origin))
+        origins = origins.filter { inUse.contains($0.key) }
+    }
+
     private func remember(_ name: String, _ change: (inout OriginMemory) -> Void) -> StoreWrite {
         var memory = origins[name] ?? OriginMemory(origin: name)
         change(&memory)
+        if origins.count >= Engine.originsMax { forgetOrigins() }
         origins[name] = memory
         return .saveOrigin(memory)
     }

@@ -164,6 +164,7 @@ package final class ProgressBoard: Sendable {
             store(0, cell, ProgressCell.written)
             store(received, cell, ProgressCell.received)
             store(0, cell, ProgressCell.fetchCell)
+            store(0, cell, ProgressCell.rate)
         }
     }
 

@@ -73,7 +73,8 @@ import Testing
 
     static let partialRows = [
         Row(
-            "206 as asked", byTag, strong, head(206, rest, tagField, "Content-Length: 600"), append),
+            "206 as asked", byTag, strong,
+            head(206, rest, tagField, "Content-Length: 600"), append),
         Row(
             "206 chunked", byTag, strong,
             head(206, rest, tagField, "Transfer-Encoding: chunked", "Content-Length: 7"), append),
@@ -111,7 +112,8 @@ import Testing
         ),
         Row(
             "206 with two ranges that disagree", byTag, strong,
-            head(206, rest, "Content-Range: bytes 0-999/1000", tagField), unusable(.rangeMalformed)),
+            head(206, rest, "Content-Range: bytes 0-999/1000", tagField),
+            unusable(.rangeMalformed)),
         Row(
             "206 in another unit", byTag, strong,
             head(206, "Content-Range: lines 400-999/1000", tagField), unusable(.rangeMalformed)),

@@ -1,0 +1,138 @@
+import LonghaulCore
+import Testing
+
+@Suite struct FailureTableTests {
+    @Test(arguments: [
+        (400, FailureClass.permanent, LonghaulError.Code.clientError),
+        (401, .needsInput, .unauthorized),
+        (403, .needsInput, .forbidden),
+        (404, .needsInput, .notFound),
+        (405, .permanent, .clientError),
+        (407, .needsInput, .unauthorized),
+        (408, .transient, .clientError),
+        (409, .permanent, .clientError),
+        (410, .needsInput, .notFound),
+        (412, .permanent, .clientError),
+        (416, .permanent, .clientError),
+        (425, .transient, .clientError),
+        (429, .transient, .clientError),
+        (451, .permanent, .clientError),
+        (500, .transient, .serverError),
+        (503, .transient, .serverError),
+        (599, .transient, .serverError),
+        (302, .permanent, .serverError),
+        (202, .transient, .serverError),
+        (101, .transient, .serverError),
+        (600, .transient, .serverError),
+    ])
+    func status(status: Int, kind: FailureClass, code: LonghaulError.Code) {
+        let failure = FailureTable.classify(status: status, retryAfter: 5)
+        #expect(failure.kind == kind)
+        #expect(failure.error.code == code)
+        #expect(failure.error.httpStatus == status)
+        #expect(failure.error.retryable == (kind == .transient))
+        #expect(failure.retryAfter == (kind == .transient ? 5 : nil))
+        #expect(failure.error.message.contains("\(status)"))
+    }
+
+    @Test(
+        arguments: [
+            (28, FailureClass.waitForStorage, LonghaulError.Code.noSpace),
+            (122, .waitForStorage, .noSpace),
+            (30, .localFault, .permission),
+            (13, .localFault, .permission),
+            (1, .localFault, .permission),
+            (5, .localFault, .io),
+            (27, .localFault, .tooLarge),
+            (2, .localFault, .io),
+            (116, .localFault, .io),
+            (24, .transient, .io),
+            (4, .transient, .io),
+            (12_345, .localFault, .io),
+        ] as [(Int32, FailureClass, LonghaulError.Code)])
+    func errno(errno: Int32, kind: FailureClass, code: LonghaulError.Code) {
+        let failure = FailureTable.classify(errno: errno)
+        #expect(failure.kind == kind)
+        #expect(failure.error.code == code)
+        #expect(!failure.blamesOrigin)
+        #expect(FailureTable.classify(.disk(errno: errno)) == failure)
+    }
+
+    @Test(
+        arguments: [
+            (1, FailureClass.permanent, LonghaulError.Code.unsupported, false),
+            (3, .permanent, .invalidRequest, false),
+            (5, .transient, .dns, true),
+            (6, .transient, .dns, true),
+            (7, .transient, .network, true),
+            (9, .needsInput, .forbidden, false),
+            (16, .transient, .network, true),
+            (18, .transient, .network, true),
+            (19, .transient, .serverError, true),
+            (23, .localFault, .io, false),
+            (27, .transient, .io, false),
+            (28, .transient, .timedOut, true),
+            (31, .restartFromZero, .network, false),
+            (35, .transient, .tls, true),
+            (36, .restartFromZero, .network, false),
+            (47, .permanent, .clientError, false),
+            (51, .permanent, .tls, false),
+            (52, .transient, .network, true),
+            (55, .transient, .network, true),
+            (56, .transient, .network, true),
+            (58, .permanent, .tls, false),
+            (60, .permanent, .tls, false),
+            (63, .permanent, .tooLarge, false),
+            (67, .needsInput, .unauthorized, false),
+            (77, .permanent, .tls, false),
+            (78, .needsInput, .notFound, false),
+            (79, .transient, .serverError, true),
+            (90, .permanent, .tls, false),
+            (92, .transient, .network, true),
+            (97, .transient, .network, false),
+            (98, .permanent, .tls, false),
+            (9999, .transient, .network, false),
+        ] as [(Int32, FailureClass, LonghaulError.Code, Bool)])
+    func curl(code: Int32, kind: FailureClass, error: LonghaulError.Code, blames: Bool) {
+        let failure = FailureTable.classify(
+            .curl(code: code, text: "Some\u{1B}[31m words", osError: 0))
+        #expect(failure?.kind == kind)
+        #expect(failure?.error.code == error)
+        #expect(failure?.error.curlCode == Int(code))
+        #expect(failure?.blamesOrigin == blames)
+        #expect(failure?.error.message.contains("Some\\u{1B}[31m words") == true)
+        #expect((failure?.restart != nil) == (kind == .restartFromZero))
+    }
+
+    @Test func aRefusedClientCertificateInTheHandshakeIsFinal() {
+        let text = "error:0A000412:SSL routines::sslv3 alert bad certificate"
+        #expect(FailureTable.classify(curl: 35, text: text).kind == .permanent)
+        #expect(FailureTable.classify(curl: 35, text: "connection reset").kind == .transient)
+    }
+
+    /// No code of libcurl is left without a class and a sentence.
+    @Test func everyCurlCode() {
+        for code in Int32(1)...120 {
+            let failure = FailureTable.classify(curl: code, text: "")
+            #expect(!failure.error.message.isEmpty)
+            #expect(failure.error.message.contains("curl \(code)"))
+        }
+    }
+
+    @Test func wireFacts() {
+        #expect(FailureTable.classify(.stopped) == nil)
+        #expect(FailureTable.classify(.refused) == nil)
+        #expect(FailureTable.classify(.overlapDiffers)?.restart == .overlapDiffers)
+        #expect(FailureTable.classify(.bodyTooLong)?.restart == .lengthDisagrees)
+        #expect(FailureTable.classify(.stalled)?.kind == .transient)
+        #expect(FailureTable.classify(.stalled)?.error.code == .timedOut)
+        #expect(FailureTable.classify(.headTooLarge)?.error.code == .tooLarge)
+        for problem in [
+            RedirectProblem.tooMany, .scheme("file"), .downgrade, .missingLocation,
+        ] {
+            #expect(FailureTable.classify(.redirect(problem))?.kind == .permanent)
+        }
+        let shown = FailureTable.classify(.redirect(.scheme("a\u{1B}")))?.error.message
+        #expect(shown?.contains("a\\u{1B}:") == true)
+    }
+}

@@ -1,0 +1,176 @@
+import LonghaulCore
+import Testing
+
+@Suite struct RetryPolicyTests {
+    private let now = Timestamp(milliseconds: 1_000_000)
+
+    private func decide(
+        _ failure: Failure, fruitless: Int = 0, gained: Int64 = 0, retries: Int? = nil,
+        deadline: Timestamp? = nil, random: FixedRandom = .lowest
+    ) -> RetryPolicy.Verdict {
+        var random = random
+        return RetryPolicy.decide(
+            failure,
+            attempts: RetryPolicy.Attempts(fruitless: fruitless, gained: gained, retries: retries),
+            now: now, deadline: deadline, using: &random)
+    }
+
+    /// Seconds until the next try and the count that is kept, `nil` when there is none.
+    private func retry(_ verdict: RetryPolicy.Verdict) -> (wait: Double, count: Int)? {
+        switch verdict {
+        case .retry(let at, let count, _), .restart(_, let at, let count): (at - now, count)
+        case .waitForStorage, .needsInput, .fail: nil
+        }
+    }
+
+    private let broken = FailureTable.classify(curl: 56, text: "reset")
+
+    @Test(arguments: [
+        (0, 2.0), (1, 4), (2, 8), (3, 16), (4, 32), (5, 64), (6, 128), (7, 256), (8, 512), (9, 600),
+        (10, 600), (1_000_000, 600),
+    ])
+    func theWindowDoubles(fruitless: Int, ceiling: Double) throws {
+        let least = try #require(retry(decide(broken, fruitless: fruitless)))
+        let most = try #require(retry(decide(broken, fruitless: fruitless, random: .highest)))
+        #expect(least.wait == 1)
+        #expect(abs(most.wait - ceiling) < 0.01)
+        #expect(least.count == fruitless + 1)
+    }
+
+    @Test func gainedBytesStartAnew() throws {
+        let most = try #require(retry(decide(broken, fruitless: 20, gained: 1, random: .highest)))
+        #expect(most.wait <= 1)
+        #expect(most.count == 1)
+    }
+
+    @Test(arguments: [
+        (5.0, 5.0), (0, 1), (100_000, 86_400),
+    ])
+    func retryAfterIsAMinimum(wish: Double, wait: Double) throws {
+        let busy = FailureTable.classify(status: 503, retryAfter: wish)
+        #expect(try #require(retry(decide(busy))).wait == wait)
+    }
+
+    @Test func retryAfterDoesNotShortenTheBackOff() throws {
+        let busy = FailureTable.classify(status: 503, retryAfter: 5)
+        let verdict = decide(busy, fruitless: 9, random: .highest)
+        #expect(try #require(retry(verdict)).wait > 500)
+    }
+
+    @Test(arguments: [
+        (0, 0, Int64(0), false), (0, 0, 1, false),
+        (1, 0, 0, true), (1, 1, 0, false), (1, 5, 1, true),
+        (3, 2, 0, true), (3, 3, 0, false),
+    ])
+    func retriesAreCounted(retries: Int, fruitless: Int, gained: Int64, again: Bool) {
+        let verdict = decide(broken, fruitless: fruitless, gained: gained, retries: retries)
+        #expect((retry(verdict) != nil) == again)
+        if case .fail(let error) = verdict {
+            #expect(error.code == .network)
+            #expect(error.message.contains("given up after \(retries)"))
+        }
+    }
+
+    @Test func aTransferGetsItsFirstAttemptAndItsRetries() {
+        var fruitless = 0
+        var attempts = 1
+        while let next = retry(decide(broken, fruitless: fruitless, retries: 3)) {
+            fruitless = next.count
+            attempts += 1
+        }
+        #expect(attempts == 4)
+    }
+
+    @Test func noRetryBeginsAfterTheDeadline() {
+        let busy = FailureTable.classify(status: 503, retryAfter: 100)
+        #expect(retry(decide(busy, deadline: now + 101)) != nil)
+        guard case .fail(let error) = decide(busy, deadline: now + 100) else {
+            Issue.record("retried at the deadline")
+            return
+        }
+        #expect(error.code == .timedOut)
+        #expect(error.httpStatus == 503)
+    }
+
+    @Test func otherClasses() {
+        let full = FailureTable.classify(errno: 28)
+        #expect(decide(full) == .waitForStorage(full.error))
+        let gone = FailureTable.classify(status: 404)
+        #expect(decide(gone) == .needsInput(gone.error))
+        let tls = FailureTable.classify(curl: 60, text: "")
+        #expect(decide(tls) == .fail(tls.error))
+        let readOnly = FailureTable.classify(errno: 30)
+        #expect(decide(readOnly) == .fail(readOnly.error))
+        let differs = FailureTable.restart(.overlapDiffers)
+        #expect(decide(differs) == .restart(.overlapDiffers, at: now + 1, fruitlessAttempts: 1))
+    }
+
+    @Test(arguments: 0..<20) func everyDrawIsInsideItsWindow(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        for failures in 0..<30 {
+            let seconds = BackOff.seconds(afterFailures: failures, using: &random)
+            let least: Double = failures == 0 ? 0 : 1
+            #expect(seconds >= least && seconds <= BackOff.ceiling(afterFailures: failures))
+        }
+    }
+}
+
+@Suite struct OriginHealthTests {
+    private let now = Timestamp(milliseconds: 1_000_000)
+
+    private func fail(
+        _ origin: inout OriginMemory, _ failure: Failure, gained: Int64 = 0, after: Double = 0
+    ) {
+        var random = FixedRandom.lowest
+        origin.afterFailure(failure, gained: gained, now: now + after, using: &random)
+    }
+
+    private let broken = FailureTable.classify(curl: 7, text: "")
+
+    @Test func theThirdFailureInARowCoolsDown() {
+        var origin = OriginMemory(origin: "http://h:80")
+        fail(&origin, broken)
+        fail(&origin, broken)
+        #expect(origin.health(at: now) == .well)
+        fail(&origin, broken)
+        #expect(origin.health(at: now) == .cooling(until: now + 1))
+        #expect(origin.health(at: now + 1) == .probing)
+        origin.afterSuccess()
+        #expect(origin.health(at: now + 1) == .well)
+        #expect(origin.failures == 0)
+    }
+
+    @Test func aPauseThatWasAskedForCountsAtOnce() {
+        var origin = OriginMemory(origin: "http://h:80")
+        fail(&origin, FailureTable.classify(status: 429))
+        #expect(origin.health(at: now) == .cooling(until: now + 1))
+        fail(&origin, FailureTable.classify(status: 503, retryAfter: 60))
+        #expect(origin.health(at: now) == .cooling(until: now + 60))
+        // What fails late does not shorten it.
+        fail(&origin, broken)
+        #expect(origin.health(at: now) == .cooling(until: now + 60))
+    }
+
+    @Test func aFailedProbeCoolsDownAgain() {
+        var origin = OriginMemory(origin: "http://h:80")
+        for _ in 0..<3 { fail(&origin, broken) }
+        fail(&origin, broken, after: 5)
+        #expect(origin.health(at: now + 5) == .cooling(until: now + 6))
+    }
+
+    @Test func whatIsNotTheOriginsFaultDoesNotCount() {
+        var origin = OriginMemory(origin: "http://h:80")
+        for _ in 0..<10 {
+            fail(&origin, FailureTable.classify(status: 404))
+            fail(&origin, FailureTable.classify(errno: 28))
+            fail(&origin, broken, gained: 1)
+        }
+        #expect(origin == OriginMemory(origin: "http://h:80"))
+    }
+
+    @Test func aClockSetBackDoesNotStretchThePause() {
+        var origin = OriginMemory(origin: "http://h:80")
+        for _ in 0..<3 { fail(&origin, broken) }
+        #expect(origin.health(at: now + -200_000) == .probing)
+    }
+}

@@ -1,0 +1,172 @@
+import LonghaulCore
+import Testing
+
+@Suite struct SchedulerPolicyTests {
+    private let now = Timestamp(milliseconds: 10_000_000_000)
+
+    /// `waited` in seconds.
+    private func candidate(
+        _ id: Int64, session: String = "s", origin: String = "o", priority: Priority = .normal,
+        discretionary: Bool = false, waited: Double = 10, deadline: Double? = nil,
+        takes: Double? = nil
+    ) -> Candidate {
+        Candidate(
+            id: TransferID(rawValue: id), session: session, origin: OriginID(rawValue: origin),
+            priority: priority, isDiscretionary: discretionary, waitingSince: now + -waited,
+            deadline: deadline.map { now + $0 }, expectedSeconds: takes)
+    }
+
+    private func running(
+        _ id: Int64, session: String = "s", origin: String = "o", connections: Int = 1
+    ) -> Running {
+        Running(
+            id: TransferID(rawValue: id), session: session, origin: OriginID(rawValue: origin),
+            connections: connections)
+    }
+
+    private func plan(
+        _ head: [Candidate], running: [Running] = [], origins: [String: OriginState] = [:],
+        total: Int = 16, perOrigin: Int = 6
+    ) -> SchedulerPolicy.Plan {
+        var limits = SchedulerLimits()
+        limits.running = total
+        limits.perOrigin = perOrigin
+        let states = Dictionary(
+            uniqueKeysWithValues: origins.map { (OriginID(rawValue: $0.key), $0.value) })
+        return SchedulerPolicy(limits: limits).plan(
+            head: head, running: running, origins: states, now: now)
+    }
+
+    private func starts(_ plan: SchedulerPolicy.Plan) -> [Int64] { plan.starts.map(\.rawValue) }
+
+    private func waits(_ plan: SchedulerPolicy.Plan) -> [Int64: WaitReason.Reason] {
+        Dictionary(
+            uniqueKeysWithValues: plan.waiting.map { ($0.id.rawValue, $0.reason.reason) })
+    }
+
+    @Test func nothingToDo() {
+        let result = plan([])
+        #expect(result.starts.isEmpty && result.waiting.isEmpty)
+    }
+
+    @Test func order() {
+        let head = [
+            candidate(1, priority: .high, discretionary: true),
+            candidate(2, priority: .low),
+            candidate(3, priority: .normal, waited: 5),
+            candidate(4, priority: .normal, waited: 20),
+            candidate(5, priority: .high),
+            candidate(6, priority: .normal, waited: 1, deadline: 60),
+            candidate(7, priority: .normal, waited: 1, deadline: 100, takes: 90),
+            candidate(8, priority: .normal, waited: 20),
+        ]
+        #expect(starts(plan(head, perOrigin: 16)) == [5, 7, 6, 4, 8, 3, 2, 1])
+    }
+
+    @Test func theTotalIsALimit() {
+        let result = plan([candidate(1), candidate(2)], running: [running(9)], total: 2)
+        #expect(starts(result) == [1])
+        #expect(waits(result) == [2: .concurrency])
+        #expect(result.waiting.first?.reason.current == "2")
+    }
+
+    @Test func connectionsToAnOriginAreALimit() {
+        let head = [candidate(1), candidate(2), candidate(3, origin: "other")]
+        let result = plan(head, running: [running(9, connections: 5)])
+        #expect(starts(result) == [1, 3])
+        #expect(waits(result) == [2: .originLimit])
+    }
+
+    @Test func http2TakesManyStreams() {
+        let head = (1...70).map { candidate(Int64($0)) }
+        let result = plan(head, origins: ["o": OriginState(speaksHTTP2: true)], total: 100)
+        #expect(result.starts.count == 64)
+        #expect(Set(waits(result).values) == [.originLimit])
+    }
+
+    @Test func aCoolingOriginBlocksOnlyItsOwn() {
+        let until = now + 30
+        let head = [candidate(1), candidate(2, origin: "other")]
+        let result = plan(head, origins: ["o": OriginState(health: .cooling(until: until))])
+        #expect(starts(result) == [2])
+        #expect(result.waiting.first?.reason.reason == .originCooldown)
+        #expect(result.waiting.first?.reason.nextCheck == until)
+    }
+
+    @Test func afterACoolDownOneGoesFirst() {
+        let probing = ["o": OriginState(health: .probing)]
+        let head = [candidate(1), candidate(2)]
+        let first = plan(head, origins: probing)
+        #expect(starts(first) == [1])
+        #expect(waits(first) == [2: .originCooldown])
+        let second = plan(head, running: [running(9)], origins: probing)
+        #expect(starts(second).isEmpty)
+    }
+
+    @Test func sessionsTakeTurns() {
+        let head =
+            (1...4).map { candidate(Int64($0), session: "a", waited: 100) }
+            + (5...6).map { candidate(Int64($0), session: "b") }
+        #expect(starts(plan(head)) == [1, 5, 2, 6, 3, 4])
+        // Session a runs two already: b goes first until it has as many.
+        let busy = [running(8, session: "a"), running(9, session: "a")]
+        #expect(starts(plan(head, running: busy)) == [5, 6, 1, 2])
+    }
+
+    @Test func aBlockedSessionDoesNotHoldItsTurn() {
+        let head = [
+            candidate(1, session: "a", origin: "down", waited: 100),
+            candidate(2, session: "a", origin: "up", waited: 50), candidate(3, session: "b"),
+        ]
+        let origins = ["down": OriginState(health: .cooling(until: now + 9))]
+        #expect(starts(plan(head, origins: origins, total: 1)) == [2])
+    }
+
+    @Test func whatHasWaitedLongCountsHigher() {
+        let head = [
+            candidate(1, priority: .normal, waited: 10),
+            candidate(2, priority: .low, waited: 1801),
+            candidate(3, priority: .low, waited: 1800),
+            candidate(4, priority: .high, waited: 1),
+            candidate(5, priority: .high, discretionary: true, waited: 5000),
+        ]
+        #expect(starts(plan(head)) == [4, 2, 1, 3, 5])
+    }
+
+    /// Whatever comes in: limits hold, everybody is told, and the order of the input does not
+    /// matter.
+    @Test(arguments: 0..<30) func anySituation(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let names = ["a", "b", "c"]
+        let head = (0..<Int64.random(in: 0...60, using: &random)).map { id in
+            candidate(
+                id, session: names.randomElement(using: &random)!,
+                origin: names.randomElement(using: &random)!,
+                priority: Priority.allCases.randomElement(using: &random)!,
+                discretionary: Bool.random(using: &random),
+                waited: Double.random(in: 0...4000, using: &random),
+                deadline: Bool.random(using: &random)
+                    ? Double.random(in: -10...1000, using: &random) : nil)
+        }
+        let busy = (0..<Int64.random(in: 0...10, using: &random)).map { id in
+            running(1000 + id, session: "a", origin: names.randomElement(using: &random)!)
+        }
+        let origins = ["c": OriginState(health: Bool.random(using: &random) ? .well : .probing)]
+        let result = plan(head, running: busy, origins: origins, total: 12, perOrigin: 4)
+
+        #expect(result.starts.count + result.waiting.count == head.count, "seed \(seed)")
+        #expect(Set(result.starts + result.waiting.map(\.id)).count == head.count, "seed \(seed)")
+        #expect(busy.count + result.starts.count <= max(12, busy.count), "seed \(seed)")
+        for origin in names {
+            let before = busy.filter { $0.origin.rawValue == origin }.count
+            let started = head.filter {
+                $0.origin.rawValue == origin && result.starts.contains($0.id)
+            }.count
+            #expect(started == 0 || before + started <= 4, "seed \(seed)")
+        }
+        let shuffled = plan(
+            head.shuffled(using: &random), running: busy.shuffled(using: &random),
+            origins: origins, total: 12, perOrigin: 4)
+        #expect(shuffled == result, "seed \(seed)")
+    }
+}

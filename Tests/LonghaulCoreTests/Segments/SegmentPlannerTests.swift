@@ -1,0 +1,223 @@
+import LonghaulCore
+import Testing
+
+@Suite struct SegmentPlannerTests {
+    private static let mib: Int64 = 1 << 20
+    private let fetch = FetchID(rawValue: 1)
+
+    private func key(_ serial: Int64) -> SegmentKey { SegmentKey(fetch: fetch, serial: serial) }
+
+    /// All in MiB.
+    private func active(
+        _ serial: Int64, _ range: Range<Int64>, written: Int64? = nil, rate: Double? = nil
+    ) -> SegmentPlanner.Active {
+        SegmentPlanner.Active(
+            key: key(serial), range: scaled(range),
+            written: (written ?? range.lowerBound) * Self.mib,
+            bytesPerSecond: rate.map { $0 * Double(Self.mib) })
+    }
+
+    private func scaled(_ range: Range<Int64>) -> Range<Int64> {
+        range.lowerBound * Self.mib..<range.upperBound * Self.mib
+    }
+
+    private func plan(
+        total: Int64?, have: [Range<Int64>] = [], active: [SegmentPlanner.Active] = [],
+        allowed: Int = 1, proven: Bool = true
+    ) -> [SegmentPlanner.Action] {
+        var held = ByteRanges()
+        for range in have { held.insert(scaled(range)) }
+        for segment in active where segment.written > segment.range.lowerBound {
+            held.insert(segment.range.lowerBound..<segment.written)
+        }
+        return SegmentPlanner().plan(
+            SegmentPlanner.Situation(
+                total: total.map { $0 * Self.mib }, have: held, active: active, allowed: allowed,
+                rangesProven: proven))
+    }
+
+    private func start(_ range: Range<Int64>, toEnd: Bool) -> SegmentPlanner.Action {
+        .start(scaled(range), toEnd: toEnd)
+    }
+
+    @Test func oneConnectionFirst() {
+        #expect(plan(total: 100) == [start(0..<100, toEnd: true)])
+        #expect(plan(total: 100, have: [0..<40]) == [start(40..<100, toEnd: true)])
+        #expect(plan(total: 100, have: [0..<100]).isEmpty)
+        #expect(plan(total: 100, active: [active(1, 0..<100)]).isEmpty)
+    }
+
+    @Test func unknownLengthIsOneRequest() {
+        #expect(plan(total: nil) == [start(0..<0, toEnd: true)])
+        #expect(plan(total: nil, have: [0..<4, 8..<9]) == [start(4..<4, toEnd: true)])
+        #expect(plan(total: nil, active: [active(1, 0..<1)], allowed: 4).isEmpty)
+    }
+
+    @Test func gapsAreFilledInOrder() {
+        let have: [Range<Int64>] = [0..<10, 20..<30]
+        #expect(plan(total: 40, have: have) == [start(10..<20, toEnd: false)])
+        let both = [start(10..<20, toEnd: false), start(30..<40, toEnd: true)]
+        #expect(plan(total: 40, have: have, allowed: 2) == both)
+        #expect(plan(total: 40, have: have, allowed: 2, proven: false) == [both[0]])
+    }
+
+    @Test func theLargestRemainderIsHalved() {
+        let running = [active(1, 0..<100, written: 20)]
+        #expect(
+            plan(total: 100, active: running, allowed: 2)
+                == [.shrink(key(1), end: 60 * Self.mib), start(60..<100, toEnd: true)])
+        #expect(
+            plan(total: 100, active: running, allowed: 3)
+                == [
+                    .shrink(key(1), end: 40 * Self.mib), start(40..<60, toEnd: false),
+                    start(60..<100, toEnd: true),
+                ])
+        #expect(plan(total: 100, active: running, allowed: 2, proven: false).isEmpty)
+    }
+
+    @Test func whatIsSmallStaysWhole() {
+        #expect(plan(total: 15, active: [active(1, 0..<15)], allowed: 4).isEmpty)
+        #expect(plan(total: 16, active: [active(1, 0..<16)], allowed: 4).count == 2)
+    }
+
+    @Test func aSlowTailIsSplitFiner() {
+        // 4 MiB left: ten seconds at this rate.
+        let slow = [active(1, 0..<50, written: 46, rate: 0.4)]
+        #expect(
+            plan(total: 50, active: slow, allowed: 2)
+                == [.shrink(key(1), end: 48 * Self.mib), start(48..<50, toEnd: true)])
+        let fast = [active(1, 0..<50, written: 46, rate: 4)]
+        #expect(plan(total: 50, active: fast, allowed: 2).isEmpty)
+        let nearlyDone = [active(1, 0..<50, written: 49, rate: 0.1)]
+        #expect(plan(total: 50, active: nearlyDone, allowed: 2).isEmpty)
+    }
+
+    /// A file fetched by plan, with requests of any speed and any failures: all of it, nothing
+    /// twice, never more requests than allowed.
+    @Test(arguments: 0..<40) func anyRun(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let total = Int64.random(in: 1...200_000_000, using: &random)
+        var run = Run(total: total, allowed: Int.random(in: 1...16, using: &random))
+        for _ in 0..<100_000 {
+            if run.have.contains(0..<total) { break }
+            try run.step(using: &random, seed: seed)
+        }
+        #expect(run.have.contains(0..<total), "seed \(seed): never ended")
+        #expect(run.received == total, "seed \(seed): \(run.received - total) bytes twice")
+    }
+
+    private struct Run {
+        let total: Int64
+        let allowed: Int
+        var have = ByteRanges()
+        var active: [SegmentPlanner.Active] = []
+        var received: Int64 = 0
+        private var serial: Int64 = 0
+
+        init(total: Int64, allowed: Int) {
+            self.total = total
+            self.allowed = allowed
+        }
+
+        mutating func step(using random: inout SeededRandom, seed: UInt64) throws {
+            let proven = !have.isEmpty
+            let actions = SegmentPlanner().plan(
+                SegmentPlanner.Situation(
+                    total: total, have: have, active: active, allowed: allowed,
+                    rangesProven: proven))
+            for action in actions { try perform(action, seed: seed) }
+            #expect(active.count <= (proven ? allowed : 1), "seed \(seed)")
+            #expect(!active.isEmpty, "seed \(seed): nothing runs")
+            for index in active.indices.reversed() { move(index, using: &random) }
+        }
+
+        private mutating func perform(_ action: SegmentPlanner.Action, seed: UInt64) throws {
+            switch action {
+            case .start(let range, let toEnd):
+                #expect(!range.isEmpty && toEnd == (range.upperBound == total), "seed \(seed)")
+                for other in active {
+                    let remaining =
+                        max(other.written, other.range.lowerBound)..<other.range.upperBound
+                    #expect(!remaining.overlaps(range), "seed \(seed)")
+                }
+                serial += 1
+                active.append(
+                    SegmentPlanner.Active(
+                        key: SegmentKey(fetch: FetchID(rawValue: 1), serial: serial), range: range,
+                        written: range.lowerBound))
+            case .shrink(let key, let end):
+                let index = try #require(active.firstIndex { $0.key == key }, "seed \(seed)")
+                let old = active[index]
+                #expect(end > old.written && end < old.range.upperBound, "seed \(seed)")
+                active[index].range = old.range.lowerBound..<end
+            }
+        }
+
+        private mutating func move(_ index: Int, using random: inout SeededRandom) {
+            let segment = active[index]
+            let most = min(4_000_000, segment.range.upperBound - segment.written)
+            let bytes = Int64.random(in: 0...most, using: &random)
+            active[index].written += bytes
+            active[index].bytesPerSecond = Double(bytes)
+            received += bytes
+            have.insert(segment.written..<segment.written + bytes)
+            let isDone = active[index].written == segment.range.upperBound
+            if isDone || Int.random(in: 0..<50, using: &random) == 0 { active.remove(at: index) }
+        }
+    }
+}
+
+@Suite struct AutoConnectionsTests {
+    /// Feeds four samples a second for so long; `rate` is what so many connections bring together.
+    private func settle(
+        seconds: Double, remaining: Int64 = .max, rate: (Int) -> Double
+    ) -> AutoConnections {
+        var auto = AutoConnections()
+        for tick in 0..<Int(seconds * 4) {
+            auto.sample(
+                bytesPerSecond: rate(auto.allowed), remaining: remaining, running: auto.allowed,
+                now: Instant(nanoseconds: Int64(tick) * 250_000_000))
+        }
+        return auto
+    }
+
+    @Test func aLimitPerConnectionIsWorthAll() {
+        let auto = settle(seconds: 20) { 1e6 * Double($0) }
+        #expect(auto.allowed == Limits.automaticSegments)
+        #expect(auto.isSettled)
+    }
+
+    @Test func aFullLineIsTriedOnce() {
+        let auto = settle(seconds: 20) { _ in 1e6 }
+        #expect(auto.allowed == 2)
+        #expect(auto.isSettled)
+    }
+
+    @Test func itStopsWhereTheGainStops() {
+        let auto = settle(seconds: 30) { 1e6 * Double(min($0, 2)) }
+        #expect(auto.allowed == 3)
+    }
+
+    @Test func nothingIsAddedNearTheEnd() {
+        #expect(settle(seconds: 20, remaining: 3_900_000) { 1e6 * Double($0) }.allowed == 1)
+    }
+
+    @Test func nothingIsAddedWithoutBeingWatched() {
+        #expect(settle(seconds: 1.9) { 1e6 * Double($0) }.allowed == 1)
+        var auto = AutoConnections()
+        for tick in 0..<100 {
+            auto.sample(
+                bytesPerSecond: 0, remaining: .max, running: 1,
+                now: Instant(nanoseconds: Int64(tick) * 250_000_000))
+        }
+        #expect(auto.allowed == 1)
+    }
+
+    @Test(arguments: [
+        (ConnectionCount.automatic, 6, 4), (.automatic, 2, 2), (.automatic, 0, 1),
+        (.exactly(8), 6, 6), (.exactly(8), 64, 8), (.exactly(99), 64, 16), (.exactly(1), 6, 1),
+    ])
+    func ceiling(count: ConnectionCount, budget: Int, ceiling: Int) {
+        #expect(count.ceiling(originBudget: budget) == ceiling)
+    }
+}

@@ -1,0 +1,102 @@
+import LonghaulCore
+import Testing
+
+@Suite struct RedactionTests {
+    @Test(arguments: [
+        ("http://h/f", "http://h/f"),
+        ("http://h/@scope/pkg?x=1&y=a@b", "http://h/@scope/pkg?x=1&y=a@b"),
+        ("http://u:p@h/f", "http://REDACTED@h/f"),
+        ("http://u@h:8080/f", "http://REDACTED@h:8080/f"),
+        ("http://u:p@ss@h/f", "http://REDACTED@h/f"),
+        ("ftp://u:p@h", "ftp://REDACTED@h"),
+        ("http://u:pa/ss@h/f", "http://REDACTED@h/f"),
+        ("http://u:p#x@h/f", "http://REDACTED@h/f"),
+        (
+            "https://b.s3/k?X-Amz-Date=1&X-Amz-Signature=abc&X-Amz-Credential=AK%2F1",
+            "https://b.s3/k?X-Amz-Date=1&X-Amz-Signature=REDACTED&X-Amz-Credential=REDACTED"
+        ),
+        ("http://h/f?x-amz-security-TOKEN=1", "http://h/f?x-amz-security-TOKEN=REDACTED"),
+        (
+            "http://h/f?X-Goog-Signature=1&X-Goog-Date=2",
+            "http://h/f?X-Goog-Signature=REDACTED&X-Goog-Date=2"
+        ),
+        ("http://h/f?Signature=1;sig=2", "http://h/f?Signature=REDACTED;sig=REDACTED"),
+        ("http://h/f?access_token=a=b=c", "http://h/f?access_token=REDACTED"),
+        ("http://h/f?token=&key=", "http://h/f?token=REDACTED&key=REDACTED"),
+        ("http://h/f?X%2DAmz%2DSignature=1", "http://h/f?X%2DAmz%2DSignature=REDACTED"),
+        ("http://h/f?tokens=1&monkey=2&keyboard=3", "http://h/f?tokens=1&monkey=2&keyboard=3"),
+        ("http://h/f?token", "http://h/f?token"),
+        ("http://h/f#access_token=1&x=2", "http://h/f#access_token=REDACTED&x=2"),
+        ("http://h/f?a=1#token=2", "http://h/f?a=1#token=REDACTED"),
+        ("no url at all", "no url at all"),
+        ("", ""),
+    ])
+    func url(url: String, shown: String) {
+        #expect(Redaction.url(url) == shown)
+    }
+
+    @Test func aQuestionMarkInAValue() {
+        #expect(!Redaction.url("http://h/f?token=x?secret").contains("secret"))
+    }
+
+    @Test(arguments: [
+        (
+            "could not fetch 'http://u:p@h/f?token=t': no route",
+            "could not fetch 'http://REDACTED@h/f?token=REDACTED': no route"
+        ),
+        (
+            "see <https://u@h/> and (http://v@h/)",
+            "see <https://REDACTED@h/> and (http://REDACTED@h/)"
+        ),
+        ("mail me@example.org, a=b", "mail me@example.org, a=b"),
+        ("http://a/\nhttp://u:p@b/", "http://a/\nhttp://REDACTED@b/"),
+        ("nothing", "nothing"),
+    ])
+    func text(text: String, shown: String) {
+        #expect(Redaction.text(text) == shown)
+    }
+
+    @Test func headerValues() {
+        let headers = head(200, "Authorization: Bearer x", "X-A: 1").headers
+        let shown = Redaction.headers(headers)
+        #expect(shown.fields.map(\.name) == ["Authorization", "X-A"])
+        #expect(shown.fields.map(\.value) == ["REDACTED", "REDACTED"])
+    }
+
+    /// A secret that is put anywhere it belongs never comes out, as URL or inside a sentence.
+    @Test(arguments: 0..<20) func noSecretComesOut(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let secret = "hunter2"
+        let hosts = ["h", "h:80", "[::1]", "h:bad", ""]
+        let decorations = ["", "@", ":", "/", "?", "%40", "=", "ü"]
+        let names = ["token", "SIG", "X-Amz-Signature", "client_secret", "Key", "x%2Dtoken"]
+        for _ in 0..<500 {
+            let host = hosts.randomElement(using: &random)!
+            let noise = decorations.randomElement(using: &random)!
+            let name = names.randomElement(using: &random)!
+            let inUser = "http://u:\(noise)x\(secret)@\(host)/f"
+            let inQuery = "http://\(host)/f?a=1&\(name)=\(secret)&b=2"
+            for url in [inUser, inQuery] {
+                #expect(!Redaction.url(url).contains(secret), "seed \(seed): \(url)")
+                let sentence = "failed: \(url), sorry"
+                #expect(!Redaction.text(sentence).contains(secret), "seed \(seed): \(sentence)")
+            }
+        }
+    }
+}
+
+@Suite struct TerminalTextTests {
+    @Test(arguments: [
+        ("plain", "plain"),
+        ("naïve — 漢字 👍", "naïve — 漢字 👍"),
+        ("\u{1B}[31mred", "\\u{1B}[31mred"),
+        ("a\r\nb\tc", "a\\u{D}\\u{A}b\\u{9}c"),
+        ("\u{9B}31m", "\\u{9B}31m"),
+        ("x\u{202E}gpj", "x\\u{202E}gpj"),
+        ("\u{200B}\u{FEFF}", "\\u{200B}\\u{FEFF}"),
+        ("\u{7F}", "\\u{7F}"),
+    ])
+    func shown(text: String, shown: String) {
+        #expect(TerminalText.shown(text) == shown)
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Glibc
+import LonghaulCore
+import LonghaulTestSupport
+import LonghaulTransport
+import Testing
+
+/// FTP against vsftpd, SFTP against OpenSSH: no heads, offsets instead of ranges.
+@Suite(.timeLimit(.minutes(1)))
+struct FileProtocolTests {
+    private let body = pattern(0..<1_000_000)
+    private let modified = Date(timeIntervalSince1970: 784_111_777)
+    private let modifiedText = "Sun, 06 Nov 1994 08:49:37 GMT"
+
+    private func put(_ bytes: [UInt8], _ path: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        chmod(path, 0o644)
+        try FileManager.default.setAttributes([.modificationDate: modified], ofItemAtPath: path)
+    }
+
+    /// What both protocols have to do alike.
+    private func check(
+        _ url: (String) -> String, root: String, scheme: ResponseHead.Scheme, wire: Wire,
+        connection: ConnectionSettings
+    ) throws {
+        try put(body, "\(root)/file")
+        try put([], "\(root)/empty")
+
+        let whole = PartFile()
+        let all = try wire.run(wire.request(url("file"), whole, connection: connection))
+        #expect(all.failure == nil)
+        #expect(all.heads == 1)
+        #expect(all.head?.scheme == scheme)
+        #expect(all.head?.status == 200)
+        #expect(all.head?.headers["content-length"] == "1000000")
+        #expect(all.head?.headers["last-modified"] == modifiedText)
+        #expect(all.head?.effectiveURL.contains("@") == false)
+        #expect(whole.content == body)
+
+        let resumed = PartFile(Array(body[..<400_000]))
+        let rest = try wire.run(
+            wire.request(url("file"), resumed, offset: 400_000, connection: connection) { _ in
+                .accept(BodyPlan(position: 400_000))
+            })
+        #expect(rest.failure == nil)
+        #expect(rest.head?.status == 206)
+        #expect(rest.head?.headers["content-length"] == "600000")
+        #expect(rest.head?.headers["last-modified"] == modifiedText)
+        #expect(rest.end.bytesReceived == 600_000)
+        #expect(resumed.content == body)
+
+        // A segment ends where it was asked to, though the server would go on.
+        let middle = PartFile()
+        let segment = try wire.run(
+            wire.request(
+                url("file"), middle, offset: 100_000, end: 200_000, connection: connection
+            ) { _ in .accept(BodyPlan(position: 100_000)) })
+        #expect(segment.failure == nil)
+        #expect(segment.end.writtenThrough == 200_000)
+        #expect(Array(middle.content[100_000...]) == Array(body[100_000..<200_000]))
+
+        let bounded = PartFile()
+        let long = try wire.run(
+            wire.request(url("file"), bounded, connection: connection) { _ in
+                .accept(BodyPlan(position: 0, end: 10))
+            })
+        #expect(long.failure == .bodyTooLong)
+        #expect(bounded.content == Array(body[..<10]))
+
+        let held = PartFile()
+        let request = wire.request(url("file"), held, connection: connection) { _ in .hold }
+        wire.transport.start([request])
+        _ = try wire.head(of: request)
+        wire.transport.proceed(request.key, BodyPlan(position: 0))
+        #expect(try wire.outcome(of: request).failure == nil)
+        #expect(held.content == body)
+
+        let nothing = PartFile()
+        let empty = try wire.run(wire.request(url("empty"), nothing, connection: connection))
+        #expect(empty.failure == nil)
+        #expect(empty.heads == 1)
+        #expect(empty.head?.headers["content-length"] == "0")
+
+        let missing = try wire.run(
+            wire.request(url("missing"), PartFile(), connection: connection))
+        guard case .curl(code: 78, _, _) = missing.failure else {  // REMOTE_FILE_NOT_FOUND
+            Issue.record("\(missing)")
+            return
+        }
+        #expect(missing.heads == 0)
+    }
+
+    @Test(.enabled(if: FTPServer.isInstalled, "skipped: no vsftpd, or not root"))
+    func ftp() async throws {
+        let server = try await FTPServer.start()
+        try check(
+            server.url, root: server.root, scheme: .ftp, wire: Wire(),
+            connection: ConnectionSettings())
+        await server.stop()
+    }
+
+    @Test(.enabled(if: SFTPServer.isInstalled, "skipped: no sshd"))
+    func sftp() async throws {
+        let server = try await SFTPServer.start()
+        var connection = ConnectionSettings()
+        connection.clientKey = server.key
+        let wire = try Wire { $0.knownHostsFile = server.knownHosts }
+        try check(
+            server.url, root: server.root, scheme: .sftp, wire: wire, connection: connection)
+        await server.stop()
+    }
+
+    @Test(.enabled(if: SFTPServer.isInstalled, "skipped: no sshd"))
+    func anUnknownHostKeyIsNotBelieved() async throws {
+        let server = try await SFTPServer.start()
+        try put(body, "\(server.root)/file")
+        var connection = ConnectionSettings()
+        connection.clientKey = server.key
+        let wire = try Wire { $0.knownHostsFile = "\(server.root)/none" }
+        let part = PartFile()
+        let outcome = try wire.run(
+            wire.request(server.url("file"), part, connection: connection))
+        guard case .curl(code: 60, _, _) = outcome.failure else {  // PEER_FAILED_VERIFICATION
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(part.content.isEmpty)
+        connection.insecure = true
+        let daring = wire.request(server.url("file"), part, connection: connection)
+        #expect(try wire.run(daring).failure == nil)
+        #expect(part.content == body)
+        await server.stop()
+    }
+}

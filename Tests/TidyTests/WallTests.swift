@@ -1,0 +1,47 @@
+import Testing
+
+/// What each module may see. The package manifest says nearly the same, but lets a module import
+/// what a dependency of its dependency brings along.
+@Suite struct WallTests {
+    private static let allowed: [String: Set<String>] = [
+        // Pure: no clock, no file, no randomness but what it is given.
+        "LonghaulCore": [],
+        "LonghaulStore": ["LonghaulCore", "GRDB", "GRDBSQLite", "Foundation", "Glibc", "Musl"],
+        "LonghaulSystem": [
+            "LonghaulCore", "CLonghaul", "Crypto", "Glibc", "Musl", "Synchronization",
+            "SystemPackage",
+        ],
+        "LonghaulTransport": [
+            "LonghaulCore", "CLonghaul", "CLibcurl", "Glibc", "Musl", "Synchronization",
+        ],
+        "LonghaulEngine": [
+            "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport", "Logging",
+            "Synchronization",
+        ],
+        "Longhaul": [
+            "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
+            "LonghaulEngine", "Foundation", "FoundationNetworking", "Logging", "ServiceLifecycle",
+            "Synchronization", "UnixSignals",
+        ],
+        // It proves that the public API suffices.
+        "LonghaulCLI": ["Longhaul", "ArgumentParser", "Glibc", "Musl", "Synchronization"],
+    ]
+
+    private let sources = Repository.sources
+
+    @Test func everyModuleHasItsWalls() {
+        let modules = Set(sources.map(\.module))
+        #expect(modules == Set(Self.allowed.keys))
+    }
+
+    @Test func imports() {
+        var complaints = Complaints()
+        defer { complaints.report() }
+        for file in sources {
+            let allowed = Self.allowed[file.module] ?? []
+            for module in file.imports where !allowed.contains(module) {
+                complaints.add("\(file.path) imports \(module)")
+            }
+        }
+    }
+}
