@@ -65,9 +65,10 @@ extension ExitStatus {
     /// The table, for `--help`.
     static let help = help(ExitStatus.allCases)
 
-    /// The lines of those that a command can end with.
+    /// The lines of those that a command can end with; none is safe from our own mistakes.
     static func help(_ statuses: [ExitStatus]) -> String {
-        let lines = statuses.map { status in
+        let all = Set(statuses).union([.internalError]).sorted { $0.rawValue < $1.rawValue }
+        let lines = all.map { status in
             let number = String(status.rawValue)
             return
                 "  \(number)\(String(repeating: " ", count: 6 - number.utf8.count))\(status.meaning)"

@@ -10,9 +10,9 @@ struct LonghaulCommand: ParsableCommand {
             A transfer is recorded on disk before it begins, so it goes on from the bytes that it has, \
             whatever happens to this process.
 
-              longhaul get https://example.com/big.iso        transfer now and wait
-              longhaul enqueue -d ~/Downloads https://…       record, and let the background do it
-              longhaul list                                   what there is and how far it is
+              longhaul get https://example.com/big.iso     transfer now and wait
+              longhaul enqueue https://example.com/b.iso   leave it to the background
+              longhaul list                                how far everything is
 
             \(ExitStatus.help)
 

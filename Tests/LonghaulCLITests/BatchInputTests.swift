@@ -128,7 +128,7 @@ import Testing
             "priority":"low","discretionary":true,"earliestBegin":"2026-03-01T13:00:00Z",\
             "deadline":"+2h","expectedBytes":7,"checksum":"md5:d41d8cd98f00b204e9800998ecf8427e",\
             "meta":{"n":12345678901234567890123},"headers":{"X-A":"1"},"user":"u:p","netrc":true,\
-            "proxy":"http://p","cacert":"/ca","cert":"/c","key":"/k","insecure":true,\
+            "proxy":"http://p","cacert":"ca","cert":"/c","key":"/k","insecure":true,\
             "mirrors":["http://m/f"],"ifExists":"skip","limitRate":"10K","connections":3,\
             "maxSize":9,"retries":2,"stallTimeout":30}
             """
@@ -146,7 +146,7 @@ import Testing
         wanted.options.user = "u:p"
         wanted.options.netrc = true
         wanted.options.proxy = "http://p"
-        wanted.options.caCertificate = "/ca"
+        wanted.options.caCertificate = "/work/ca"
         wanted.options.clientCertificate = "/c"
         wanted.options.clientKey = "/k"
         wanted.options.insecure = true

@@ -27,8 +27,8 @@ import Testing
     @Test func everyOptionReachesTheRequest() throws {
         let asked = try request(
             "-d", "sub", "--remote-name", "--session", "s", "--header", "X-A: 1", "--header",
-            "x-b:  two ", "--user", "u:p:q", "--netrc", "--proxy", "http://p:1", "--cacert", "/ca",
-            "--cert", "/c", "--key", "/k", "--insecure", "--earliest", "+2h30m", "--deadline",
+            "x-b:  two ", "--user", "u:p:q", "--netrc", "--proxy", "http://p:1", "--cacert", "ca",
+            "--cert", "/c", "--key", "./k", "--insecure", "--earliest", "+2h30m", "--deadline",
             "12h", "--stall-timeout", "90s", "--expect", "10M", "--discretionary", "--priority",
             "high", "--checksum", "md5:D41D8CD98F00B204E9800998ECF8427E", "--if-exists", "rename",
             "--limit-rate", "10MB", "--connections", "4", "--max-size", "2G", "--retries", "3",
@@ -47,9 +47,9 @@ import Testing
         wanted.options.user = "u:p:q"
         wanted.options.netrc = true
         wanted.options.proxy = "http://p:1"
-        wanted.options.caCertificate = "/ca"
+        wanted.options.caCertificate = "/work/ca"
         wanted.options.clientCertificate = "/c"
-        wanted.options.clientKey = "/k"
+        wanted.options.clientKey = "/work/k"
         wanted.options.insecure = true
         wanted.options.stallTimeout = 90
         wanted.options.checksum = Checksum(

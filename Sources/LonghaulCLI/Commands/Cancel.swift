@@ -6,7 +6,7 @@ struct Cancel: ChangingCommand {
         abstract: "End transfers and free what they fetched.",
         discussion: """
               longhaul cancel 12 13
-              longhaul cancel 12 --keep-bytes      then `longhaul retry 12` goes on from there
+              longhaul cancel 12 --keep-bytes     `longhaul retry 12` then goes on
 
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)

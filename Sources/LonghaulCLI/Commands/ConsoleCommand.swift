@@ -5,6 +5,9 @@ import Longhaul
 protocol ConsoleCommand: ParsableCommand {
     var output: OutputOptions { get }
 
+    /// Whether nothing but results and errors is to be shown.
+    var isQuiet: Bool { get }
+
     func perform(on console: Console) async throws -> ExitStatus
 }
 

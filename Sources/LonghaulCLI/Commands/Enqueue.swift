@@ -9,9 +9,9 @@ struct Enqueue: ConsoleCommand {
             `-`, from the standard input: one URL per line, an aria2 input file, or JSON Lines. Either all \
             are recorded or, when one is refused, none; with --keep-going the good ones are.
 
-              longhaul enqueue https://example.com/a.iso https://example.com/b.iso
+              longhaul enqueue https://example.com/a https://example.com/b
               longhaul enqueue --input urls.txt -d ~/Downloads --session isos
-              echo '{"url":"https://example.com/a","destination":"/tmp/a"}' | longhaul enqueue -
+              echo '{"url":"https://example.com/a","meta":[1]}' | longhaul enqueue -
 
             \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
             """,

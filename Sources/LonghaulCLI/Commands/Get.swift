@@ -9,8 +9,8 @@ struct Get: ConsoleCommand {
             says how to go on. A running engine does the work; without one, this process does.
 
               longhaul get https://example.com/big.iso
-              longhaul get -d ~/Downloads https://example.com/a.iso https://example.com/b.iso
-              longhaul get -o data.tar --checksum sha256:9f86… --if-exists overwrite https://…
+              longhaul get -d ~/Downloads https://example.com/a https://example.com/b
+              longhaul get -o a.tar --if-exists overwrite https://example.com/a.tar
 
             \(ExitStatus.help([.done, .transferFailed, .refused, .usage, .storeUnavailable, .interrupted]))
             """)

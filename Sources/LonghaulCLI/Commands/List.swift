@@ -8,7 +8,7 @@ struct List: ConsoleCommand {
             Without options: the newest 50 that are unfinished or ended lately.
 
               longhaul list --state failed
-              longhaul ls --all --json | jq -r 'select(.bytesDone > 1e9) | .destination'
+              longhaul ls --all --json | jq 'select(.bytesDone > 1e9).destination'
 
             \(ExitStatus.help([.done, .usage, .storeUnavailable]))
             """,

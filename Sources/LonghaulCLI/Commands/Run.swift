@@ -10,7 +10,7 @@ struct Run: ConsoleCommand {
 
               longhaul run
               longhaul run --max-time 20m --max-bytes 2G
-              30 2 * * *  longhaul run --max-time 3h --only discretionary --json
+              longhaul run --only discretionary --json
 
             \(ExitStatus.help([.done, .internalError, .usage, .storeUnavailable, .interrupted]))
             """)
@@ -25,7 +25,7 @@ struct Run: ConsoleCommand {
     @Option(help: "Leave after so many bytes: 500M, 2G.")
     var maxBytes: String?
 
-    @Option(help: "Only these transfers: discretionary or immediate.")
+    @Option(help: "Only these transfers.")
     var only: Only?
 
     @OptionGroup var output: OutputOptions

@@ -10,7 +10,7 @@ struct SetCommand: ConsoleCommand {
             header without a value is taken away.
 
               longhaul set 12 --priority high --limit-rate none
-              longhaul set 12 --url 'https://cdn.example.com/f?sig=new' && longhaul resume 12
+              longhaul set 12 --url 'https://example.com/f?sig=new' --deadline 2h
               longhaul set 12 --header 'Authorization: Bearer new' --header 'X-Old:'
 
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))

@@ -89,9 +89,9 @@ struct JSONRequest {
         case "user": options.user = try scanner.string()
         case "netrc": options.netrc = try scanner.bool()
         case "proxy": options.proxy = try scanner.string()
-        case "cacert": options.caCertificate = try scanner.string()
-        case "cert": options.clientCertificate = try scanner.string()
-        case "key": options.clientKey = try scanner.string()
+        case "cacert": options.caCertificate = context.absolute(try scanner.string())
+        case "cert": options.clientCertificate = context.absolute(try scanner.string())
+        case "key": options.clientKey = context.absolute(try scanner.string())
         case "insecure": options.insecure = try scanner.bool()
         case "mirrors":
             options.mirrors = []

@@ -12,7 +12,7 @@ struct RequestOptions: ParsableArguments {
     func template(_ context: InputContext) throws(LonghaulError) -> RequestTemplate {
         var template = RequestTemplate(directory: context.directory)
         try place.apply(to: &template, context)
-        try asking.apply(to: &template.request.options)
+        try asking.apply(to: &template.request.options, context)
         try schedule.apply(to: &template.request, context)
         try moving.apply(to: &template.request)
         return template
@@ -36,7 +36,7 @@ struct PlaceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What to do where the file exists: fail (default), skip, overwrite, rename.",
+            "What to do where the file exists (default: fail).",
             valueName: "what"))
     var ifExists: ExistingFilePolicy?
 
@@ -107,14 +107,16 @@ struct AskingOptions: ParsableArguments {
         if key != nil, cert == nil { throw ValidationError("--key needs --cert") }
     }
 
-    func apply(to options: inout TransferOptions) throws(LonghaulError) {
+    func apply(
+        to options: inout TransferOptions, _ context: InputContext
+    ) throws(LonghaulError) {
         options.headers = HeaderFields(try OptionText.headers(headers))
         options.user = user
         options.netrc = netrc
         options.proxy = proxy
-        options.caCertificate = cacert
-        options.clientCertificate = cert
-        options.clientKey = key
+        options.caCertificate = cacert.map(context.absolute)
+        options.clientCertificate = cert.map(context.absolute)
+        options.clientKey = key.map(context.absolute)
         options.insecure = insecure
         for mirror in mirrors { options.mirrors.append(try OptionText.url(mirror, "--mirror")) }
     }
