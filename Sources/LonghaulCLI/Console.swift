@@ -2,8 +2,8 @@ import Longhaul
 
 /// Where a command writes: results to one stream, what it has to say about them to the other.
 ///
-/// Both are buffered; ``flush()`` before waiting. A reader that has gone (`longhaul list | head`) makes
-/// writing throw ``Closed``, which ends the command quietly.
+/// Both are buffered; ``flush()`` before waiting. A reader that has gone (`longhaul list | head`)
+/// makes writing throw ``Closed``, which ends the command quietly.
 final class Console {
     struct Closed: Error {}
 
@@ -36,7 +36,8 @@ final class Console {
         try results.write(json.bytes)
     }
 
-    /// Something that is no result. Where it cannot be written it is lost: there is nowhere to say so.
+    /// Something that is no result. Where it cannot be written it is lost: there is nowhere to say
+    /// so.
     func say(_ text: String) {
         if isQuiet { return }
         complain(text)

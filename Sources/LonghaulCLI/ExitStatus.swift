@@ -69,9 +69,7 @@ extension ExitStatus {
     static func help(_ statuses: [ExitStatus]) -> String {
         let all = Set(statuses).union([.internalError]).sorted { $0.rawValue < $1.rawValue }
         let lines = all.map { status in
-            let number = String(status.rawValue)
-            return
-                "  \(number)\(String(repeating: " ", count: 6 - number.utf8.count))\(status.meaning)"
+            "  " + DisplayWidth.padded(String(status.rawValue), to: 6) + status.meaning
         }
         return "EXIT STATUS\n" + lines.joined(separator: "\n")
     }

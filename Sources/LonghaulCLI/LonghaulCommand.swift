@@ -7,8 +7,8 @@ struct LonghaulCommand: ParsableCommand {
         commandName: "longhaul",
         abstract: "Transfers that carry on: across crashes, reboots and network changes.",
         discussion: """
-            A transfer is recorded on disk before it begins, so it goes on from the bytes that it has, \
-            whatever happens to this process.
+            A transfer is recorded on disk before it begins, so it goes on from the bytes that \
+            it has, whatever happens to this process.
 
               longhaul get https://example.com/big.iso     transfer now and wait
               longhaul enqueue https://example.com/b.iso   leave it to the background
@@ -34,7 +34,8 @@ struct LonghaulCommand: ParsableCommand {
             .init(name: "Engine", subcommands: [Run.self, Daemon.self, Doctor.self]),
         ])
 
-    /// Every way out of the process has a documented status, and with `--json` every error is an object.
+    /// Every way out of the process has a documented status, and with `--json` every error is an
+    /// object.
     static func main() async {
         Signals.ignoreBrokenPipes()
         let status: ExitStatus
@@ -52,7 +53,8 @@ struct LonghaulCommand: ParsableCommand {
         Platform.exit(status.rawValue)
     }
 
-    /// Help and version are what was asked for; everything else that parsing throws is a usage error.
+    /// Help and version are what was asked for; everything else that parsing throws is a usage
+    /// error.
     private static func leave(for error: any Error) -> ExitStatus {
         let isJSON = CommandLine.arguments.contains("--json")
         let console = Console.standard(isJSON: isJSON)
@@ -64,7 +66,8 @@ struct LonghaulCommand: ParsableCommand {
         if isJSON {
             try? console.refuse(.usage(message(for: error)))
         } else {
-            // What was typed comes back in the message: nothing in it may reach the terminal as it is.
+            // What was typed comes back in the message: nothing in it may reach the terminal as it
+            // is.
             let lines = fullMessage(for: error).split(
                 separator: "\n", omittingEmptySubsequences: false)
             console.complain(lines.map { TerminalText.shown(String($0)) }.joined(separator: "\n"))

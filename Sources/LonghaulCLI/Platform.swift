@@ -95,8 +95,8 @@ enum Platform {
 
     // MARK: Threads
 
-    /// Runs `body` on a thread of its own: an engine blocks its thread for as long as it works, which
-    /// Swift's shared threads are not for.
+    /// Runs `body` on a thread of its own: an engine blocks its thread for as long as it works,
+    /// which Swift's shared threads are not for.
     static func startThread(_ body: @escaping @Sendable () -> Void) {
         let box = Unmanaged.passRetained(ThreadBody(run: body))
         var thread = pthread_t()
@@ -124,8 +124,8 @@ enum Platform {
     }
 }
 
-/// Tells one thread what another has done: a pipe, because waiting on one ends when a signal is caught, and
-/// goes by a clock that does not jump.
+/// Tells one thread what another has done: a pipe, because waiting on one ends when a signal is
+/// caught, and goes by a clock that does not jump.
 final class Doorbell: Sendable {
     private let reading: Int32
     private let writing: Int32
@@ -157,8 +157,8 @@ final class Doorbell: Sendable {
     }
 }
 
-/// Signals that ask a command to stop. The handler only notes the number; commands look at it between
-/// two steps.
+/// Signals that ask a command to stop. The handler only notes the number; commands look at it
+/// between two steps.
 enum Signals {
     static let interrupt = SIGINT
     static let terminate = SIGTERM
@@ -176,14 +176,14 @@ enum Signals {
         number.store(kind, ordering: .relaxed)
     }
 
-    /// A pipe that is closed at the other end is an error of `write`, not a reason to die: an engine in
-    /// this process has bytes to save.
+    /// A pipe that is closed at the other end is an error of `write`, not a reason to die: an
+    /// engine in this process has bytes to save.
     static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// From now on interrupt, terminate and hang-up are noted instead of ending the process. The second
-    /// one of a kind does end it: nobody is kept waiting who insists.
+    /// From now on interrupt, terminate and hang-up are noted instead of ending the process. The
+    /// second one of a kind does end it: nobody is kept waiting who insists.
     static func watch() {
         number.store(0, ordering: .relaxed)
         var action = sigaction()

@@ -1,5 +1,5 @@
-/// Reads JSON (RFC 8259) strictly and keeps what it does not interpret exactly as it was written: numbers
-/// of any length, the order of keys. A decoder that builds values would lose both.
+/// Reads JSON (RFC 8259) strictly and keeps what it does not interpret exactly as it was written:
+/// numbers of any length, the order of keys. A decoder that builds values would lose both.
 package struct JSONScanner {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var offset = 0

@@ -2,8 +2,8 @@ package import LonghaulCore
 
 /// Builds JSON in the order it is told, without spaces or line breaks: one value is one line.
 ///
-/// Every key is always written: what is not known is `null`, so that a reader need not tell a missing
-/// field from an unknown one. Nothing that is written changes what a terminal does: control
+/// Every key is always written: what is not known is `null`, so that a reader need not tell a
+/// missing field from an unknown one. Nothing that is written changes what a terminal does: control
 /// characters and invisible marks leave as `\u` escapes.
 package struct JSONText {
     package private(set) var bytes: [UInt8] = []
@@ -131,8 +131,8 @@ package struct JSONText {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// A comma where something stands before. Only what has just been opened, a name, or the beginning
-    /// of a line does not ask for one.
+    /// A comma where something stands before. Only what has just been opened, a name, or the
+    /// beginning of a line does not ask for one.
     private mutating func separate() {
         switch bytes.last {
         case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"), UInt8(ascii: "\n"):

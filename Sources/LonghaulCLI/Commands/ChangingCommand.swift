@@ -1,8 +1,8 @@
 import ArgumentParser
 import Longhaul
 
-/// What pause, resume, cancel and retry have in common: they change what is wanted of some transfers and
-/// say what became of each.
+/// What pause, resume, cancel and retry have in common: they change what is wanted of some
+/// transfers and say what became of each.
 protocol ChangingCommand: ConsoleCommand {
     var which: SelectionOptions { get }
 

@@ -5,8 +5,8 @@ struct Daemon: ConsoleCommand {
     static let configuration = CommandConfiguration(
         abstract: "Be the engine until told to stop.",
         discussion: """
-            SIGTERM and SIGINT: everything is saved, exit 0. While another engine runs, this one stands by and \
-            takes over when that leaves.
+            SIGTERM and SIGINT: everything is saved, exit 0. While another engine runs, this one \
+            stands by and takes over when that leaves.
 
               longhaul daemon
               longhaul daemon --exit-when-idle 5m

@@ -5,9 +5,10 @@ struct Enqueue: ConsoleCommand {
     static let configuration = CommandConfiguration(
         abstract: "Record transfers and return; the background does them.",
         discussion: """
-            Prints one id per line; what was printed survives a power cut. Many URLs come from a file or, with \
-            `-`, from the standard input: one URL per line, an aria2 input file, or JSON Lines. Either all \
-            are recorded or, when one is refused, none; with --keep-going the good ones are.
+            Prints one id per line; what was printed survives a power cut. Many URLs come from a \
+            file or, with `-`, from the standard input: one URL per line, an aria2 input file, \
+            or JSON Lines. Either all are recorded or, when one is refused, none; with \
+            --keep-going the good ones are.
 
               longhaul enqueue https://example.com/a https://example.com/b
               longhaul enqueue --input urls.txt -d ~/Downloads --session isos

@@ -5,15 +5,20 @@ struct Get: ConsoleCommand {
     static let configuration = CommandConfiguration(
         abstract: "Transfer now, and wait for it.",
         discussion: """
-            Prints where the files are. The first Ctrl-C leaves the transfers paused with all their bytes and \
-            says how to go on. A running engine does the work; without one, this process does.
+            Prints where the files are. The first Ctrl-C leaves the transfers paused with all \
+            their bytes and says how to go on. A running engine does the work; without one, this \
+            process does.
 
               longhaul get https://example.com/big.iso
               longhaul get -d ~/Downloads https://example.com/a https://example.com/b
               longhaul get -o a.tar --if-exists overwrite https://example.com/a.tar
 
-            \(ExitStatus.help([.done, .transferFailed, .refused, .usage, .storeUnavailable, .interrupted]))
+            \(ExitStatus.help(endings))
             """)
+
+    private static let endings: [ExitStatus] = [
+        .done, .transferFailed, .refused, .usage, .storeUnavailable, .interrupted,
+    ]
 
     @Argument(help: "What to fetch.")
     var urls: [String]
@@ -113,8 +118,8 @@ extension Console {
             try refuse(error)
             if error.bytesKept > 0 {
                 complain(
-                    "longhaul: \(transfer.id): \(Units.size(error.bytesKept)) are kept; go on with: "
-                        + "longhaul retry \(transfer.id)")
+                    "longhaul: \(transfer.id): \(Units.size(error.bytesKept)) are kept; "
+                        + "go on with: longhaul retry \(transfer.id)")
             }
         case .cancelled: complain("longhaul: \(transfer.id): cancelled")
         case .waiting, .running, .paused: return

@@ -5,7 +5,8 @@ struct Remove: ConsoleCommand {
     static let configuration = CommandConfiguration(
         abstract: "Forget ended transfers and delete their part files.",
         discussion: """
-            A completed file is never deleted. A transfer that has not ended is refused: cancel it first.
+            A completed file is never deleted. A transfer that has not ended is refused: cancel \
+            it first.
 
               longhaul remove 12 13
               longhaul cancel 14 && longhaul remove 14

@@ -5,8 +5,8 @@ struct Run: ConsoleCommand {
     static let configuration = CommandConfiguration(
         abstract: "Be the engine until nothing is left that can be done now; for cron.",
         discussion: """
-            Waits out back-offs of up to a minute. SIGTERM: everything is saved, exit 0. If another engine \
-            runs: says so, exit 0.
+            Waits out back-offs of up to a minute. SIGTERM: everything is saved, exit 0. If \
+            another engine runs: says so, exit 0.
 
               longhaul run
               longhaul run --max-time 20m --max-bytes 2G

@@ -6,8 +6,8 @@ struct SetCommand: ConsoleCommand {
         commandName: "set",
         abstract: "Change a transfer that is not completed; its bytes are kept.",
         discussion: """
-            A failed transfer then waits for `resume` or `retry`. `none` takes a limit or an expectation away; a \
-            header without a value is taken away.
+            A failed transfer then waits for `resume` or `retry`. `none` takes a limit or an \
+            expectation away; a header without a value is taken away.
 
               longhaul set 12 --priority high --limit-rate none
               longhaul set 12 --url 'https://example.com/f?sig=new' --deadline 2h

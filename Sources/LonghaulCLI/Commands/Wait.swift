@@ -5,14 +5,18 @@ struct Wait: ConsoleCommand {
     static let configuration = CommandConfiguration(
         abstract: "Wait until transfers have ended.",
         discussion: """
-            Moves nothing itself: `longhaul status` says whether an engine runs. With --session and --all, \
-            what had failed before counts too.
+            Moves nothing itself: `longhaul status` says whether an engine runs. With --session \
+            and --all, what had failed before counts too.
 
               longhaul wait 12 13
               longhaul wait --session photos --timeout 2h
 
-            \(ExitStatus.help([.done, .transferFailed, .timedOut, .noSuchTransfer, .usage, .storeUnavailable, .interrupted]))
+            \(ExitStatus.help(endings))
             """)
+
+    private static let endings: [ExitStatus] = [
+        .done, .transferFailed, .timedOut, .noSuchTransfer, .usage, .storeUnavailable, .interrupted,
+    ]
 
     @OptionGroup var which: SelectionOptions
 

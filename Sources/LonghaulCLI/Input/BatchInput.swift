@@ -1,7 +1,8 @@
 import Longhaul
 
-/// The requests of one `enqueue`, one after the other: those named on the command line, then those of the
-/// input. What the first character that is not blank says decides the input's format: `{` is JSON Lines.
+/// The requests of one `enqueue`, one after the other: those named on the command line, then those
+/// of the input. What the first character that is not blank says decides the input's format: `{` is
+/// JSON Lines.
 final class BatchInput {
     /// Which line, and why.
     struct Problem: Error {

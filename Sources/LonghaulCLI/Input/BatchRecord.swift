@@ -1,6 +1,7 @@
 import Longhaul
 
-/// What becomes of the requests of one `enqueue`, in little memory: ids that follow each other are one range.
+/// What becomes of the requests of one `enqueue`, in little memory: ids that follow each other are
+/// one range.
 final class BatchRecord {
     private(set) var ids = IDRuns()
     private(set) var skippedCount = 0

@@ -1,6 +1,7 @@
 import Longhaul
 
-/// The lines of a file, read in large pieces and not copied: a million of them pass in bounded memory.
+/// The lines of a file, read in large pieces and not copied: a million of them pass in bounded
+/// memory.
 final class ByteLines {
     /// The number of the line that ``next()`` returned last, from 1.
     private(set) var number = 0
@@ -17,7 +18,8 @@ final class ByteLines {
 
     /// - Parameters:
     ///   - path: `-` is the standard input.
-    ///   - lineBytesMaximum: A longer line is refused. A request with all its options is far shorter.
+    ///   - lineBytesMaximum: A longer line is refused. A request with all its options is far
+    ///     shorter.
     init(path: String, lineBytesMaximum: Int = 1 << 20) throws(LonghaulError) {
         self.lineBytesMaximum = lineBytesMaximum
         if path == "-" {

@@ -1,12 +1,13 @@
 import Longhaul
 
-/// One line of JSON Lines input: the field names are those of a transfer as it is printed, and those of the
-/// options in camelCase. `null` leaves a field as the command line has it.
+/// One line of JSON Lines input: the field names are those of a transfer as it is printed, and
+/// those of the options in camelCase. `null` leaves a field as the command line has it.
 struct JSONRequest {
     let template: RequestTemplate
     let context: InputContext
 
-    /// Says what is wrong and where; a field that is not known is refused, not ignored: it was meant.
+    /// Says what is wrong and where; a field that is not known is refused, not ignored: it was
+    /// meant.
     func request(_ line: UnsafeBufferPointer<UInt8>) throws(LonghaulError) -> TransferRequest {
         var fields = Fields(request: template.request)
         do {

@@ -1,7 +1,7 @@
 import Longhaul
 
-/// One entry of a list of URLs, as aria2 writes it: a line with a URL and, after tabs, its mirrors; indented lines
-/// with options follow. A plain list is the same without options.
+/// One entry of a list of URLs, as aria2 writes it: a line with a URL and, after tabs, its mirrors;
+/// indented lines with options follow. A plain list is the same without options.
 struct ListedRequest {
     private var request: TransferRequest
     private var directory: String

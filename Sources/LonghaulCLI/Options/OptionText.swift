@@ -1,7 +1,7 @@
 import Longhaul
 
-/// Values as they are typed, on the command line and in batch input alike. What is not understood is refused
-/// by the name it was given under.
+/// Values as they are typed, on the command line and in batch input alike. What is not understood
+/// is refused by the name it was given under.
 enum OptionText {
     static func size(_ text: String, _ name: String) throws(LonghaulError) -> Int64 {
         guard let bytes = SizeText.parse(text) else {

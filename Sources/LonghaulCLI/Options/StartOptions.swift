@@ -10,7 +10,8 @@ struct StartOptions: ParsableArguments {
         !noStart && environment("LONGHAUL_AUTOSTART") != "0"
     }
 
-    /// What was asked for is recorded by now: an engine that cannot be started is worth a word, not a failure.
+    /// What was asked for is recorded by now: an engine that cannot be started is worth a word, not
+    /// a failure.
     func start(_ queue: TransferQueue, on console: Console) {
         if !isWanted() || queue.isEngineRunning { return }
         do {

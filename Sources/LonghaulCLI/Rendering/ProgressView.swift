@@ -41,7 +41,8 @@ struct ProgressView: Equatable {
 
     // MARK: - One line
 
-    /// From the right, in the order of what can be spared: the bar, the size, the rate, the time left.
+    /// From the right, in the order of what can be spared: the bar, the size, the rate, the time
+    /// left.
     private func line(_ row: Row, width: Int, _ terminal: TerminalFacts) -> String {
         let percent = DisplayWidth.padded(
             row.total == nil ? "" : Units.percent(row.done, of: row.total), to: 4, right: true)

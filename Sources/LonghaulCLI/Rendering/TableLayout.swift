@@ -5,7 +5,8 @@ struct TableLayout {
         var alignsRight = false
         /// Not made narrower than this; `nil` = never shortened.
         var shrinksTo: Int?
-        /// When the width does not suffice, the column with the highest rank goes first; 0 never goes.
+        /// When the width does not suffice, the column with the highest rank goes first; 0 never
+        /// goes.
         var dropRank = 0
     }
 
@@ -24,7 +25,8 @@ struct TableLayout {
         naturalWidths = columns.map { DisplayWidth.of($0.title) }
     }
 
-    /// Takes the rows into account, and returns them laid out. A cell is already fit for a terminal.
+    /// Takes the rows into account, and returns them laid out. A cell is already fit for a
+    /// terminal.
     mutating func lines(_ rows: [[String]], includingTitles: Bool) -> [String] {
         for row in rows {
             precondition(row.count == columns.count, "a cell for every column")

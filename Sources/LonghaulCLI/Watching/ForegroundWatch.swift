@@ -1,7 +1,7 @@
 import Longhaul
 
-/// Waits for transfers and sees to it that somebody moves them: the engine that runs, or else this process;
-/// and if that other engine goes away, this process takes over.
+/// Waits for transfers and sees to it that somebody moves them: the engine that runs, or else this
+/// process; and if that other engine goes away, this process takes over.
 final class ForegroundWatch {
     enum Ending {
         case allEnded

@@ -1,7 +1,7 @@
 import Longhaul
 
-/// Keeps those informed who wait. On a terminal the lines are drawn again and again in place; elsewhere
-/// there is a line when a transfer begins and ends, and one now and then.
+/// Keeps those informed who wait. On a terminal the lines are drawn again and again in place;
+/// elsewhere there is a line when a transfer begins and ends, and one now and then.
 final class ProgressDisplay {
     enum Mode {
         case live, plain, silent
@@ -155,8 +155,8 @@ final class ProgressDisplay {
 
     // MARK: - Drawing
 
-    /// In one write, so that nothing flickers: up to the first line, each line and the rest of it wiped, and
-    /// what stood below it too (ECMA-48: CUU, EL, ED).
+    /// In one write, so that nothing flickers: up to the first line, each line and the rest of it
+    /// wiped, and what stood below it too (ECMA-48: CUU, EL, ED).
     private func draw(_ lines: [String]) {
         if drawnLines == 0, lines.isEmpty, standing.isEmpty { return }
         var text = drawnLines > 0 ? "\r\u{1B}[\(drawnLines)A" : ""

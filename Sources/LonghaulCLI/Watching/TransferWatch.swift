@@ -1,7 +1,7 @@
 import Longhaul
 
-/// Which of some transfers have ended, found out a few at a time: looking at all of ten thousand five times a
-/// second would take more than fetching them.
+/// Which of some transfers have ended, found out a few at a time: looking at all of ten thousand
+/// five times a second would take more than fetching them.
 struct TransferWatch {
     private(set) var pending: [TransferID]
     private(set) var ended: [TransferID: Transfer] = [:]
@@ -25,8 +25,8 @@ struct TransferWatch {
         var unfinished: [Transfer] = []
     }
 
-    /// Looks from the front until enough unfinished ones were met; those go to the back, so that every one has
-    /// its turn.
+    /// Looks from the front until enough unfinished ones were met; those go to the back, so that
+    /// every one has its turn.
     mutating func look(_ lookUp: (TransferID) throws -> Transfer?) rethrows -> Sight {
         var sight = Sight()
         var looked = 0
