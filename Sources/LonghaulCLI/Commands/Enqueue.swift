@@ -49,7 +49,7 @@ struct Enqueue: ConsoleCommand {
         let template = try request.template(context)
         let source = BatchInput(
             urls: urls.contains("-") ? [] : urls,
-            lines: try (input ?? (urls.contains("-") ? "-" : nil)).map(ByteLines.init(path:)),
+            lines: try (input ?? (urls.contains("-") ? "-" : nil)).map { try ByteLines(path: $0) },
             template: template, context: context)
         let batch = BatchRecord()
         let queue = try TransferQueue()

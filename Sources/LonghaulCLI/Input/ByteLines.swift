@@ -13,12 +13,13 @@ final class ByteLines {
     private var pending = 0..<0
     private var isAtEnd = false
 
-    /// A longer line is refused. A request with all its options is far shorter.
-    static let lineBytesMaximum = 1 << 20
-    private static let bufferBytes = 2 * lineBytesMaximum
+    private let lineBytesMaximum: Int
 
-    /// `-` is the standard input.
-    init(path: String) throws(LonghaulError) {
+    /// - Parameters:
+    ///   - path: `-` is the standard input.
+    ///   - lineBytesMaximum: A longer line is refused. A request with all its options is far shorter.
+    init(path: String, lineBytesMaximum: Int = 1 << 20) throws(LonghaulError) {
+        self.lineBytesMaximum = lineBytesMaximum
         if path == "-" {
             (descriptor, ownsDescriptor, name) = (0, false, "standard input")
         } else {
@@ -29,7 +30,7 @@ final class ByteLines {
             }
             (ownsDescriptor, name) = (true, path)
         }
-        buffer = .allocate(byteCount: ByteLines.bufferBytes, alignment: 16)
+        buffer = .allocate(byteCount: 2 * lineBytesMaximum, alignment: 16)
     }
 
     deinit {
@@ -46,8 +47,10 @@ final class ByteLines {
             }
             searched = pending.count
             if isAtEnd { return pending.isEmpty ? nil : take(to: pending.upperBound, skipping: 0) }
-            if searched > ByteLines.lineBytesMaximum {
-                throw .usage("line \(number + 1) of \(TerminalText.shown(name)) is too long")
+            if searched > lineBytesMaximum {
+                number += 1
+                throw giveUp(
+                    .usage("\(shownName): a line is longer than \(lineBytesMaximum) bytes"))
             }
             try fill()
         }
@@ -86,8 +89,16 @@ final class ByteLines {
             if count == 0 { isAtEnd = true }
             pending = 0..<pending.upperBound + count
         } catch {
-            throw LonghaulError(
-                .io, "\(TerminalText.shown(name)) cannot be read: \(error.message)")
+            throw giveUp(LonghaulError(.io, "\(shownName) cannot be read: \(error.message)"))
         }
     }
+
+    /// What follows cannot be told apart any more: whoever goes on after the error is at the end.
+    private func giveUp(_ error: LonghaulError) -> LonghaulError {
+        isAtEnd = true
+        pending = 0..<0
+        return error
+    }
+
+    private var shownName: String { TerminalText.shown(name) }
 }
