@@ -49,6 +49,20 @@ struct FileProtocolTests {
         #expect(rest.end.bytesReceived == 600_000)
         #expect(resumed.content == body)
 
+        try await checkBounds(url, wire, connection)
+        let held = PartFile()
+        let request = wire.request(url("file"), held, connection: connection) { _ in .hold }
+        wire.transport.start([request])
+        _ = try await wire.head(of: request)
+        wire.transport.proceed(request.key, BodyPlan(position: 0))
+        #expect(try await wire.outcome(of: request).failure == nil)
+        #expect(held.content == body)
+        try await checkNothing(url, wire, connection)
+    }
+
+    private func checkBounds(
+        _ url: (String) -> String, _ wire: Wire, _ connection: ConnectionSettings
+    ) async throws {
         // A segment ends where it was asked to, though the server would go on.
         let middle = PartFile()
         let segment = try await wire.run(
@@ -66,15 +80,11 @@ struct FileProtocolTests {
             })
         #expect(long.failure == .bodyTooLong)
         #expect(bounded.content == Array(body[..<10]))
+    }
 
-        let held = PartFile()
-        let request = wire.request(url("file"), held, connection: connection) { _ in .hold }
-        wire.transport.start([request])
-        _ = try await wire.head(of: request)
-        wire.transport.proceed(request.key, BodyPlan(position: 0))
-        #expect(try await wire.outcome(of: request).failure == nil)
-        #expect(held.content == body)
-
+    private func checkNothing(
+        _ url: (String) -> String, _ wire: Wire, _ connection: ConnectionSettings
+    ) async throws {
         let nothing = PartFile()
         let empty = try await wire.run(wire.request(url("empty"), nothing, connection: connection))
         #expect(empty.failure == nil)
