@@ -83,9 +83,10 @@ CURL *lh_multi_next_done(CURLM *multi, CURLcode *code) {
 
 static const int64_t second = 1000000000;
 
-// A tenth of a second's bytes: over any two seconds at most 5 % more than the rate passes.
+// 0.15 s worth of bytes: over any two seconds at most 7.5 % more than the rate passes, and a thread
+// that was not run for a while need not fall behind.
 static int64_t bucket_capacity(const lh_bucket *bucket) {
-    int64_t capacity = bucket->rate / 10;
+    int64_t capacity = bucket->rate / 20 * 3;
     return capacity > 0 ? capacity : 1;
 }
 
@@ -203,8 +204,8 @@ static int status_of(const char *line, size_t length) {
 }
 
 // libcurl hands over one whole line per call: those of interim answers and of authentication rounds
-// too, each beginning with a status line, and trailer fields after a chunked body. FTP's reply lines
-// come here as well; they begin with digits and are dropped.
+// too, each beginning with a status line, and trailer fields after a chunked body. FTP's reply
+// lines come here as well; they begin with digits and are dropped.
 size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
     lh_flow *flow = opaque;
     size_t length = size * count;

@@ -66,7 +66,4 @@ package enum Limits {
     /// ` (n)` and `.longhaul-bad` add.
     package static let fileNameDecorationBytes = 35
     package static let fileExtensionBytes = 32
-
-    // Input.
-    package static let inputLineBytes = 64 << 10
 }

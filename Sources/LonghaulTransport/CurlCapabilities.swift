@@ -1,6 +1,7 @@
 internal import CLonghaul
 
-/// What the libcurl in use can do, as it says itself: for `doctor`, and for refusing early what could never work.
+/// What the libcurl in use can do, as it says itself: for `doctor`, and for refusing early what
+/// could never work.
 package struct CurlCapabilities: Hashable, Sendable {
     /// libcurl's version, such as `7.88.1`.
     package var version: String

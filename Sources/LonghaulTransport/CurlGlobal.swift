@@ -2,7 +2,8 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// libcurl's process-wide state: set up once, never torn down (other code in the process may use it too).
+/// libcurl's process-wide state: set up once, never torn down (other code in the process may use it
+/// too).
 enum CurlGlobal {
     /// `curl_multi_poll` and `curl_multi_wakeup` came with 7.68, `CURLOPT_PROTOCOLS_STR` with 7.85.
     static let leastVersion: UInt32 = 0x07_55_00

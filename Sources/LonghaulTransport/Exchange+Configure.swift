@@ -2,7 +2,8 @@ internal import CLonghaul
 internal import LonghaulCore
 
 extension Exchange {
-    /// All options of the handle, from nothing: what an earlier request or hop left must not leak into this one.
+    /// All options of the handle, from nothing: what an earlier request or hop left must not leak
+    /// into this one.
     func configure(_ request: SegmentRequest) -> WireFailure? {
         curl_easy_reset(easy)
         errorText[0] = 0
@@ -123,7 +124,8 @@ extension Exchange {
             lh_easy_setopt_off_t(easy, CURLOPT_RESUME_FROM_LARGE, request.offset)
         }
         if let key = request.connection.clientKey { set(CURLOPT_SSH_PRIVATE_KEYFILE, key) }
-        // Without a file libcurl would take any host's key; with one that does not exist it takes none.
+        // Without a file libcurl would take any host's key; with one that does not exist it takes
+        // none.
         if !request.connection.insecure {
             let file = configuration.knownHostsFile ?? CurlGlobal.defaultKnownHostsFile()
             set(CURLOPT_SSH_KNOWNHOSTS, file ?? "/dev/null")

@@ -22,7 +22,8 @@ extension Exchange {
         }
     }
 
-    /// An answer without a body is complete with its head; a file of no bytes over FTP or SFTP with libcurl's success.
+    /// An answer without a body is complete with its head; a file of no bytes over FTP or SFTP with
+    /// libcurl's success.
     private func hasAnswer(_ code: CURLcode) -> Bool {
         isHTTPHead ? hasFinalHead : code == CURLE_OK
     }
@@ -51,7 +52,8 @@ extension Exchange {
             osError: Int32(lh_easy_getinfo_long(easy, CURLINFO_OS_ERRNO)))
     }
 
-    /// Redirects are followed here and not by libcurl: the answer is judged first, and what may go along is ours to say.
+    /// Redirects are followed here and not by libcurl: the answer is judged first, and what may go
+    /// along is ours to say.
     private func redirectCompletion() -> Completion {
         switch nextHop() {
         case .success(let target):

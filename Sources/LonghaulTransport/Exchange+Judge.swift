@@ -2,8 +2,8 @@ internal import CLonghaul
 internal import LonghaulCore
 
 extension Exchange {
-    /// Tells the head and what it means for the body: called by the sink at the first body byte, and by the loop for answers
-    /// that ended without one.
+    /// Tells the head and what it means for the body: called by the sink at the first body byte,
+    /// and by the loop for answers that ended without one.
     func judge() {
         guard let request, verdict == nil else { return }
         let head = isHTTPHead ? httpHead() : fileHead(request)
@@ -57,8 +57,9 @@ extension Exchange {
     /// The engine has committed what the head meant.
     var isHeld: Bool { flow.pointee.state == Int32(LH_FLOW_HELD.rawValue) }
 
-    /// A body that lies in memory as a whole already is dropped there, and the connection can be used again; for any other the
-    /// request is given up, because reading it would take time for nothing.
+    /// A body that lies in memory as a whole already is dropped there, and the connection can be
+    /// used again; for any other the request is given up, because reading it would take time for
+    /// nothing.
     private func discardBody() {
         flow.pointee.state = Int32(LH_FLOW_DISCARD.rawValue)
         let length = lh_easy_getinfo_off_t(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
@@ -87,11 +88,13 @@ extension Exchange {
     /// The year 9999, where the date format ends.
     private static let latestFileTime: Int64 = 253_402_300_799
 
-    /// FTP and SFTP have no head: one is made of what libcurl learned, in HTTP's words. The length is that of the bytes to come.
+    /// FTP and SFTP have no head: one is made of what libcurl learned, in HTTP's words. The length
+    /// is that of the bytes to come.
     private func fileHead(_ request: SegmentRequest) -> ResponseHead {
         var headers = HeaderFields()
         var length = lh_easy_getinfo_off_t(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-        // Of a file without bytes libcurl does not tell the length over SFTP; that it ended well does.
+        // Of a file without bytes libcurl does not tell the length over SFTP; that it ended well
+        // does.
         if length < 0, flow.pointee.first_chunk == 0 { length = 0 }
         if length >= 0 {
             headers.append(name: "Content-Length", value: String(length))

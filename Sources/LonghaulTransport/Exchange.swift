@@ -1,11 +1,12 @@
 internal import CLonghaul
 internal import LonghaulCore
 
-/// One request on one easy handle, from the queue to `ended`, hops of redirects included. The handle, its buffers and this
-/// object are used again for the next request.
+/// One request on one easy handle, from the queue to `ended`, hops of redirects included. The
+/// handle, its buffers and this object are used again for the next request.
 ///
-/// Lives on the transport's thread only. While the handle is in the multi handle, libcurl holds the addresses of `flow`,
-/// `errorText` and this object; the loop keeps the object in `active` for as long.
+/// Lives on the transport's thread only. While the handle is in the multi handle, libcurl holds the
+/// addresses of `flow`, `errorText` and this object; the loop keeps the object in `active` for as
+/// long.
 final class Exchange {
     let easy: UnsafeMutableRawPointer
     let flow: UnsafeMutablePointer<lh_flow>
@@ -55,7 +56,8 @@ final class Exchange {
 
     let turn: UnsafeMutablePointer<lh_turn>
 
-    /// Makes the handle ready for a new request. The failure, if any, is how the request ends without having been sent.
+    /// Makes the handle ready for a new request. The failure, if any, is how the request ends
+    /// without having been sent.
     func begin(_ waiting: WaitingRequest, line: OriginLine) -> WireFailure? {
         let request = waiting.request
         self.request = request

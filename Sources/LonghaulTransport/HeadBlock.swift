@@ -2,8 +2,9 @@ internal import LonghaulCore
 
 /// The lines of one head, as libcurl handed them over, made into fields.
 ///
-/// Field values are bytes: shown as UTF-8 where they are that, else each byte as the character of ISO 8859-1, which is what RFC 9110
-/// §5.5 calls their history. Lines that are no field are left out, folded ones joined (RFC 9112 §5.2).
+/// Field values are bytes: shown as UTF-8 where they are that, else each byte as the character of
+/// ISO 8859-1, which is what RFC 9110 §5.5 calls their history. Lines that are no field are left
+/// out, folded ones joined (RFC 9112 §5.2).
 enum HeadBlock {
     static func fields(of block: UnsafeRawBufferPointer) -> HeaderFields {
         var fields: [HeaderFields.Field] = []

@@ -2,8 +2,9 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// One thread of our own. All signals are blocked on it, so that none that is meant for the program is handled there;
-/// that also turns SIGPIPE (TLS writes, which `CURLOPT_NOSIGNAL` leaves unguarded) and SIGXFSZ into plain errors.
+/// One thread of our own. All signals are blocked on it, so that none that is meant for the program
+/// is handled there; that also turns SIGPIPE (TLS writes, which `CURLOPT_NOSIGNAL` leaves
+/// unguarded) and SIGXFSZ into plain errors.
 struct LoopThread: @unchecked Sendable {
     private let thread: pthread_t
 

@@ -9,6 +9,8 @@ struct WaitingRequest {
 final class OriginLine {
     let name: Substring
     var active = 0
+    /// Of those, the ones with a connection to themselves.
+    var activeAlone = 0
     /// Learned from an answer: its requests share a connection.
     var speaksHTTP2 = false
     private var waiting: [WaitingRequest] = []
@@ -19,6 +21,9 @@ final class OriginLine {
     }
 
     var isWaiting: Bool { first < waiting.count }
+
+    /// Whether the request whose turn it is wants a connection to itself.
+    var nextIsAlone: Bool { isWaiting && waiting[first].request.connection.ownConnection }
 
     func append(_ request: SegmentRequest) {
         waiting.append(WaitingRequest(request: request))
@@ -47,8 +52,9 @@ final class OriginLine {
     }
 }
 
-/// Requests that wait for their origin's connections, or for the transport's. The multi handle never sees them: its cost grows with every handle in
-/// it, and a request waiting inside would use up its connect timeout there.
+/// Requests that wait for their origin's connections, or for the transport's. The multi handle
+/// never sees them: its cost grows with every handle in it, and a request waiting inside would use
+/// up its connect timeout there.
 struct OriginQueue {
     let configuration: TransportConfiguration
     private var lines: [Substring: OriginLine] = [:]
@@ -73,17 +79,19 @@ struct OriginQueue {
     /// The next request that may go out, counted as active from here to ``release(_:)``.
     mutating func next() -> (WaitingRequest, OriginLine)? {
         guard active < configuration.maxActiveRequests else { return nil }
-        guard let index = order.firstIndex(where: { $0.active < limit(of: $0) }) else { return nil }
+        guard let index = order.firstIndex(where: hasRoom) else { return nil }
         let line = order.remove(at: index)
-        let request = line.next()
+        let waiting = line.next()
         if line.isWaiting { order.append(line) }
         line.active += 1
+        if waiting.request.connection.ownConnection { line.activeAlone += 1 }
         active += 1
-        return (request, line)
+        return (waiting, line)
     }
 
-    mutating func release(_ line: OriginLine) {
+    mutating func release(_ request: SegmentRequest, _ line: OriginLine) {
         line.active -= 1
+        if request.connection.ownConnection { line.activeAlone -= 1 }
         active -= 1
         if line.active == 0, !line.isWaiting { lines[line.name] = nil }
     }
@@ -118,7 +126,10 @@ struct OriginQueue {
         return removed
     }
 
-    private func limit(of line: OriginLine) -> Int {
-        line.speaksHTTP2 ? configuration.maxConcurrentStreams : configuration.maxConnectionsPerHost
+    private func hasRoom(_ line: OriginLine) -> Bool {
+        guard line.speaksHTTP2 else { return line.active < configuration.maxConnectionsPerHost }
+        guard line.nextIsAlone else { return line.active < configuration.maxConcurrentStreams }
+        let shared = line.active > line.activeAlone ? 1 : 0
+        return line.activeAlone + shared < configuration.maxConnectionsPerHost
     }
 }

@@ -1,6 +1,7 @@
 internal import CLonghaul
 
-/// The parts of a URL that the transport looks at, taken apart by libcurl's own parser, so that what is compared is what is asked.
+/// The parts of a URL that the transport looks at, taken apart by libcurl's own parser, so that
+/// what is compared is what is asked.
 struct RequestURL {
     /// Scheme, host and port: what credentials belong to (RFC 6454 §4).
     struct Origin: Hashable {
@@ -25,7 +26,8 @@ struct RequestURL {
     private init?(reference: String, base: String?) {
         guard let parts = curl_url() else { return nil }
         defer { curl_url_cleanup(parts) }
-        // Servers send spaces and raw bytes in Location; unknown schemes are ours to refuse, by name.
+        // Servers send spaces and raw bytes in Location; unknown schemes are ours to refuse, by
+        // name.
         let lenient = UInt32(CURLU_URLENCODE | CURLU_ALLOW_SPACE | CURLU_NON_SUPPORT_SCHEME)
         let strict = UInt32(CURLU_NON_SUPPORT_SCHEME)
         if let base {
@@ -54,7 +56,8 @@ struct RequestURL {
 }
 
 extension RequestURL {
-    /// `scheme://authority` as written, for the queue's bookkeeping, where parsing every URL would cost too much.
+    /// `scheme://authority` as written, for the queue's bookkeeping, where parsing every URL would
+    /// cost too much.
     static func prefix(of url: String) -> Substring {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return url[...] }
         var index = url.utf8.index(after: colon)

@@ -2,14 +2,16 @@ internal import CLonghaul
 package import LonghaulCore
 internal import Synchronization
 
-/// Moves bytes between servers and part files: one thread, one libcurl multi handle, values in and values out.
+/// Moves bytes between servers and part files: one thread, one libcurl multi handle, values in and
+/// values out.
 ///
-/// It decides nothing. What a head means is told by the request's `judge`, what happens next by the engine; neither the
-/// store nor a file's name is known here. No call blocks, but ``shutdown()``.
+/// It decides nothing. What a head means is told by the request's `judge`, what happens next by the
+/// engine; neither the store nor a file's name is known here. No call blocks, but ``shutdown()``.
 ///
-/// Facts are delivered in order and in batches, on the transport's thread: `facts` must only put them into a mailbox.
-/// After `ended` nothing more is written through the request's descriptor or cells. A crash loses nothing that was
-/// written before it: the bytes are in the page cache, and the cells say how far.
+/// Facts are delivered in order and in batches, on the transport's thread: `facts` must only put
+/// them into a mailbox. After `ended` nothing more is written through the request's descriptor or
+/// cells. A crash loses nothing that was written before it: the bytes are in the page cache, and
+/// the cells say how far.
 package final class Transport: Sendable {
     private let inbox: TransportInbox
     private let thread: LoopThread
@@ -44,7 +46,8 @@ package final class Transport: Sendable {
         shutdown()
     }
 
-    /// Puts requests on the wire, or in line for it. Each ends with exactly one `ended`. After ``shutdown()`` nothing happens.
+    /// Puts requests on the wire, or in line for it. Each ends with exactly one `ended`. After
+    /// ``shutdown()`` nothing happens.
     package func start(_ requests: [SegmentRequest]) {
         if !requests.isEmpty { inbox.send(.start(requests)) }
     }
@@ -54,8 +57,8 @@ package final class Transport: Sendable {
         inbox.send(.proceed(key, plan))
     }
 
-    /// Lets a request end at this file offset, as a success, instead of where its range ends: another
-    /// one takes the rest. Bytes that are already written past it stay.
+    /// Lets a request end at this file offset, as a success, instead of where its range ends:
+    /// another one takes the rest. Bytes that are already written past it stay.
     package func shrink(_ key: SegmentKey, end: Int64) {
         inbox.send(.shrink(key, end: end))
     }
@@ -75,7 +78,8 @@ package final class Transport: Sendable {
         inbox.send(.rate(key, bytesPerSecond))
     }
 
-    /// Stops all requests, delivers their facts and ends the thread. May be called more than once, never from `facts`.
+    /// Stops all requests, delivers their facts and ends the thread. May be called more than once,
+    /// never from `facts`.
     package func shutdown() {
         precondition(!thread.isCurrent, "shutdown() would wait for itself")
         isJoined.withLock { isJoined in

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import LonghaulCore
 
-/// The two clocks of the loop. Time spent in suspend does not count: a server must not be found stalled because we slept.
+/// The two clocks of the loop. Time spent in suspend does not count: a server must not be found
+/// stalled because we slept.
 enum TransportClock {
     static func monotonic() -> Int64 {
         var time = timespec()

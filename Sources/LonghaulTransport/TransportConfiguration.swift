@@ -14,7 +14,8 @@ package struct TransportConfiguration: Sendable {
     package var maxIdleConnections = 32
     /// Bytes that libcurl reads from a connection at once.
     package var bufferSize = 524_288
-    /// Bytes of one head: all fields of the latest answer together. libcurl itself bounds a line to 100 KiB.
+    /// Bytes of one head: all fields of the latest answer together. libcurl itself bounds a line to
+    /// 100 KiB.
     package var maxHeadBytes = 262_144
     /// Redirects followed for one request.
     package var maxRedirects = 20

@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// The way from any thread to the loop: commands in order, and a wake-up of `curl_multi_poll`.
 ///
-/// The multi handle may be woken from any thread, but only while it lives: both happen under the lock.
+/// The multi handle may be woken from any thread, but only while it lives: both happen under the
+/// lock.
 final class TransportInbox: Sendable {
     private struct State {
         var commands: [TransportCommand] = []
@@ -22,7 +23,8 @@ final class TransportInbox: Sendable {
         state.withLock { state in
             guard let multi = state.multi else { return false }
             state.commands.append(command)
-            // Whoever finds the inbox filled knows that the loop has been woken and has not looked yet.
+            // Whoever finds the inbox filled knows that the loop has been woken and has not looked
+            // yet.
             if state.commands.count == 1 { curl_multi_wakeup(multi.pointer) }
             return true
         }

@@ -10,7 +10,8 @@ extension TransportLoop {
         lh_bucket_set(&exchange.flow.pointee.bucket, rate ?? 0, turn.pointee.now)
     }
 
-    /// Fills the buckets and lets those go on whose tokens suffice for a portion worth waking up for.
+    /// Fills the buckets and lets those go on whose tokens suffice for a portion worth waking up
+    /// for.
     func liftRatePauses() {
         let now = turn.pointee.now
         lh_bucket_fill(&turn.pointee.total, now)
@@ -33,7 +34,8 @@ extension TransportLoop {
 
     // MARK: - Stalls
 
-    /// Ends requests from which nothing came for their stall timeout: no head, no body byte. Those that we hold or slow down are not stalled.
+    /// Ends requests from which nothing came for their stall timeout: no head, no body byte. Those
+    /// that we hold or slow down are not stalled.
     func endStalled() {
         let now = turn.pointee.now
         guard now >= nextStallCheck else { return }
@@ -61,7 +63,8 @@ extension TransportLoop {
 
     // MARK: - Sleep
 
-    /// Milliseconds until something is due that no socket tells; libcurl's own timers shorten it by themselves.
+    /// Milliseconds until something is due that no socket tells; libcurl's own timers shorten it by
+    /// themselves.
     func pollTimeout() -> Int32 {
         var wait = Int64.max
         if nextStallCheck != .max, !active.isEmpty { wait = nextStallCheck - turn.pointee.now }

@@ -9,7 +9,7 @@ extension TransportLoop {
                 let exchange = spare.popLast()
                     ?? Exchange(configuration: configuration, facts: batch, turn: turn)
             else {
-                queue.release(line)
+                queue.release(waiting.request, line)
                 report(waiting.request, .noMemory)
                 continue
             }
@@ -81,7 +81,7 @@ extension TransportLoop {
             last.slot = exchange.slot
         }
         exchange.clear()
-        queue.release(line)
+        queue.release(request, line)
         if spare.count < configuration.maxActiveRequests { spare.append(exchange) }
     }
 
@@ -94,8 +94,8 @@ extension TransportLoop {
 
     // MARK: - Pauses
 
-    /// Lets the body flow again. libcurl hands over what it kept at once, inside the call, and loses the
-    /// sink's error there: the sink remembers it.
+    /// Lets the body flow again. libcurl hands over what it kept at once, inside the call, and
+    /// loses the sink's error there: the sink remembers it.
     func resume(_ exchange: Exchange) {
         exchange.flow.pointee.touched = turn.pointee.now
         let code = curl_easy_pause(exchange.easy, Int32(CURLPAUSE_CONT))

@@ -1,9 +1,12 @@
 internal import CLonghaul
+internal import Glibc
 internal import LonghaulCore
 
-/// What runs on the transport's thread: commands in, `curl_multi_perform`, facts out, `curl_multi_poll`.
+/// What runs on the transport's thread: commands in, `curl_multi_perform`, facts out,
+/// `curl_multi_poll`.
 ///
-/// Nothing here is shared: other threads reach it through ``TransportInbox`` only. With nothing on the wire it sleeps until it is woken.
+/// Nothing here is shared: other threads reach it through ``TransportInbox`` only. With nothing on
+/// the wire it sleeps until it is woken.
 final class TransportLoop {
     let multi: UnsafeMutableRawPointer
     let inbox: TransportInbox
@@ -18,8 +21,11 @@ final class TransportLoop {
     var spare: [Exchange] = []
     /// Monotonic nanoseconds; no request can be found stalled before.
     var nextStallCheck = Int64.max
-    /// Where the last round of lifting rate pauses began, so that the next begins with another request.
+    /// Where the last round of lifting rate pauses began, so that the next begins with another
+    /// request.
     var rateRound = 0
+    /// Milliseconds.
+    private static let pollFailurePause: Int32 = 100
     private var commands: [TransportCommand] = []
     private var isShuttingDown = false
 
@@ -52,7 +58,10 @@ final class TransportLoop {
                 batch.facts.removeAll(keepingCapacity: true)
             }
             if isShuttingDown { break }
-            curl_multi_poll(multi, nil, 0, pollTimeout(), nil)
+            if curl_multi_poll(multi, nil, 0, pollTimeout(), nil) != CURLM_OK {
+                // Short of memory: going round at once would only make it shorter.
+                poll(nil, 0, Self.pollFailurePause)
+            }
         }
         inbox.close()
         spare = []

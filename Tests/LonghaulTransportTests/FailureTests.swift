@@ -9,12 +9,12 @@ struct FailureTests {
     private func run(
         _ steps: [ScriptedServer.Step], on part: PartFile = PartFile(),
         stall: Double = 20
-    ) throws -> Outcome {
+    ) async throws -> Outcome {
         let server = try ScriptedServer { _ in steps }
         let wire = try Wire()
         var connection = ConnectionSettings()
         connection.stallTimeout = stall
-        return try wire.run(wire.request(server.url(), part, connection: connection))
+        return try await wire.run(wire.request(server.url(), part, connection: connection))
     }
 
     private func code(_ outcome: Outcome) -> Int32? {
@@ -22,9 +22,9 @@ struct FailureTests {
         return code
     }
 
-    @Test func aBodyThatIsCutKeepsItsBytes() throws {
+    @Test func aBodyThatIsCutKeepsItsBytes() async throws {
         let part = PartFile()
-        let outcome = try run(
+        let outcome = try await run(
             [.send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n0123456789"), .close], on: part)
         #expect(code(outcome) == 18)  // PARTIAL_FILE
         #expect(outcome.end.writtenThrough == 10)
@@ -32,7 +32,7 @@ struct FailureTests {
         #expect(part.segmentCell(ProgressCell.written) == 10)
     }
 
-    @Test func aConnectionThatIsResetTellsTheErrno() throws {
+    @Test func aConnectionThatIsResetTellsTheErrno() async throws {
         let server = try ScriptedServer { _ in
             [
                 .send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n0123456789"), .await, .reset,
@@ -41,16 +41,16 @@ struct FailureTests {
         let wire = try Wire()
         let request = wire.request(server.url(), PartFile())
         wire.transport.start([request])
-        _ = try wire.head(of: request)
+        _ = try await wire.head(of: request)
         server.release()
-        let outcome = try wire.outcome(of: request)
+        let outcome = try await wire.outcome(of: request)
         #expect(code(outcome) == 56)  // RECV_ERROR
         #expect(outcome.end.writtenThrough == 10)
     }
 
-    @Test func aBrokenChunkEndsTheBody() throws {
+    @Test func aBrokenChunkEndsTheBody() async throws {
         let part = PartFile()
-        let outcome = try run(
+        let outcome = try await run(
             [
                 .send(
                     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\nno"),
@@ -60,28 +60,28 @@ struct FailureTests {
         #expect(part.content == Array("hello".utf8))
     }
 
-    @Test func aChunkedBodyWithoutItsEndIsPartial() throws {
-        let outcome = try run([
+    @Test func aChunkedBodyWithoutItsEndIsPartial() async throws {
+        let outcome = try await run([
             .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), .close,
         ])
         #expect(code(outcome) == 18)
     }
 
-    @Test func noAnswerIsAFailure() throws {
-        #expect(code(try run([.close])) == 52)  // GOT_NOTHING
+    @Test func noAnswerIsAFailure() async throws {
+        #expect(code(try await run([.close])) == 52)  // GOT_NOTHING
     }
 
-    @Test func aServerThatAnswersNothingStalls() throws {
-        let outcome = try run([.hang], stall: 0.2)
+    @Test func aServerThatAnswersNothingStalls() async throws {
+        let outcome = try await run([.hang], stall: 0.2)
         #expect(outcome.failure == .stalled)
         #expect(outcome.heads == 0)
         #expect(outcome.end.seconds >= 0.2)
         #expect(outcome.end.seconds < 5)
     }
 
-    @Test func aBodyThatStopsStalls() throws {
+    @Test func aBodyThatStopsStalls() async throws {
         let part = PartFile()
-        let outcome = try run(
+        let outcome = try await run(
             [.send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n0123456789"), .hang], on: part,
             stall: 0.2)
         #expect(outcome.failure == .stalled)
@@ -89,7 +89,7 @@ struct FailureTests {
         #expect(part.content.count == 10)
     }
 
-    @Test func whatIsHeldDoesNotStall() throws {
+    @Test func whatIsHeldDoesNotStall() async throws {
         let body = pattern(0..<100)
         let server = try ScriptedServer { request in
             request.path == "/held" ? [answer(body: body)] : [.hang]
@@ -100,19 +100,19 @@ struct FailureTests {
         let part = PartFile()
         let held = wire.request(server.url("/held"), part, connection: connection) { _ in .hold }
         wire.transport.start([held])
-        _ = try wire.head(of: held)
+        _ = try await wire.head(of: held)
         // Started later with the same timeout, so that it ends after the held one would have.
         let silent = wire.request(server.url("/silent"), PartFile(), connection: connection)
-        #expect(try wire.run(silent).failure == .stalled)
+        #expect(try await wire.run(silent).failure == .stalled)
         wire.transport.proceed(held.key, BodyPlan(position: 0))
-        #expect(try wire.outcome(of: held).failure == nil)
+        #expect(try await wire.outcome(of: held).failure == nil)
         #expect(part.content == body)
     }
 
-    @Test func aClosedPortIsACurlFailure() throws {
+    @Test func aClosedPortIsACurlFailure() async throws {
         let port = try ScriptedServer { _ in [] }.port
         let wire = try Wire()
-        let outcome = try wire.run(wire.request("http://127.0.0.1:\(port)/", PartFile()))
+        let outcome = try await wire.run(wire.request("http://127.0.0.1:\(port)/", PartFile()))
         guard case .curl(code: 7, let text, let osError) = outcome.failure else {
             Issue.record("\(outcome)")
             return
@@ -122,32 +122,33 @@ struct FailureTests {
     }
 
     @Test(arguments: ["file:///etc/passwd", "gopher://127.0.0.1/", "nonsense://x/"])
-    func otherSchemesAreNotFetched(_ url: String) throws {
+    func otherSchemesAreNotFetched(_ url: String) async throws {
         let part = PartFile()
-        let outcome = try Wire().run(Wire().request(url, part))
+        let outcome = try await Wire().run(Wire().request(url, part))
         #expect(code(outcome) == 1)  // UNSUPPORTED_PROTOCOL
         #expect(part.content.isEmpty)
     }
 
-    @Test func aFullDiskIsTold() throws {
-        let outcome = try run([answer(body: pattern(0..<100_000))], on: PartFile(path: "/dev/full"))
+    @Test func aFullDiskIsTold() async throws {
+        let outcome = try await run(
+            [answer(body: pattern(0..<100_000))], on: PartFile(path: "/dev/full"))
         #expect(outcome.failure == .disk(errno: ENOSPC))
         #expect(outcome.end.writtenThrough == 0)
     }
 
-    @Test func aDiskErrorAfterAHoldIsTold() throws {
+    @Test func aDiskErrorAfterAHoldIsTold() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1, 2, 3])] }
         let wire = try Wire()
         let request = wire.request(server.url(), PartFile(path: "/dev/full")) { _ in .hold }
         wire.transport.start([request])
-        _ = try wire.head(of: request)
+        _ = try await wire.head(of: request)
         wire.transport.proceed(request.key, BodyPlan(position: 0))
-        #expect(try wire.outcome(of: request).failure == .disk(errno: ENOSPC))
+        #expect(try await wire.outcome(of: request).failure == .disk(errno: ENOSPC))
     }
 
-    @Test func aLargeErrorPageIsNotRead() throws {
+    @Test func aLargeErrorPageIsNotRead() async throws {
         let part = PartFile()
-        let outcome = try run(
+        let outcome = try await run(
             [
                 .send("HTTP/1.1 500 Oops\r\nContent-Length: 1000000\r\n\r\nthe beginning"), .hang,
             ], on: part)

@@ -22,12 +22,12 @@ struct FileProtocolTests {
     private func check(
         _ url: (String) -> String, root: String, scheme: ResponseHead.Scheme, wire: Wire,
         connection: ConnectionSettings
-    ) throws {
+    ) async throws {
         try put(body, "\(root)/file")
         try put([], "\(root)/empty")
 
         let whole = PartFile()
-        let all = try wire.run(wire.request(url("file"), whole, connection: connection))
+        let all = try await wire.run(wire.request(url("file"), whole, connection: connection))
         #expect(all.failure == nil)
         #expect(all.heads == 1)
         #expect(all.head?.scheme == scheme)
@@ -38,7 +38,7 @@ struct FileProtocolTests {
         #expect(whole.content == body)
 
         let resumed = PartFile(Array(body[..<400_000]))
-        let rest = try wire.run(
+        let rest = try await wire.run(
             wire.request(url("file"), resumed, offset: 400_000, connection: connection) { _ in
                 .accept(BodyPlan(position: 400_000))
             })
@@ -49,9 +49,23 @@ struct FileProtocolTests {
         #expect(rest.end.bytesReceived == 600_000)
         #expect(resumed.content == body)
 
+        try await checkBounds(url, wire, connection)
+        let held = PartFile()
+        let request = wire.request(url("file"), held, connection: connection) { _ in .hold }
+        wire.transport.start([request])
+        _ = try await wire.head(of: request)
+        wire.transport.proceed(request.key, BodyPlan(position: 0))
+        #expect(try await wire.outcome(of: request).failure == nil)
+        #expect(held.content == body)
+        try await checkNothing(url, wire, connection)
+    }
+
+    private func checkBounds(
+        _ url: (String) -> String, _ wire: Wire, _ connection: ConnectionSettings
+    ) async throws {
         // A segment ends where it was asked to, though the server would go on.
         let middle = PartFile()
-        let segment = try wire.run(
+        let segment = try await wire.run(
             wire.request(
                 url("file"), middle, offset: 100_000, end: 200_000, connection: connection
             ) { _ in .accept(BodyPlan(position: 100_000)) })
@@ -60,28 +74,24 @@ struct FileProtocolTests {
         #expect(Array(middle.content[100_000...]) == Array(body[100_000..<200_000]))
 
         let bounded = PartFile()
-        let long = try wire.run(
+        let long = try await wire.run(
             wire.request(url("file"), bounded, connection: connection) { _ in
                 .accept(BodyPlan(position: 0, end: 10))
             })
         #expect(long.failure == .bodyTooLong)
         #expect(bounded.content == Array(body[..<10]))
+    }
 
-        let held = PartFile()
-        let request = wire.request(url("file"), held, connection: connection) { _ in .hold }
-        wire.transport.start([request])
-        _ = try wire.head(of: request)
-        wire.transport.proceed(request.key, BodyPlan(position: 0))
-        #expect(try wire.outcome(of: request).failure == nil)
-        #expect(held.content == body)
-
+    private func checkNothing(
+        _ url: (String) -> String, _ wire: Wire, _ connection: ConnectionSettings
+    ) async throws {
         let nothing = PartFile()
-        let empty = try wire.run(wire.request(url("empty"), nothing, connection: connection))
+        let empty = try await wire.run(wire.request(url("empty"), nothing, connection: connection))
         #expect(empty.failure == nil)
         #expect(empty.heads == 1)
         #expect(empty.head?.headers["content-length"] == "0")
 
-        let missing = try wire.run(
+        let missing = try await wire.run(
             wire.request(url("missing"), PartFile(), connection: connection))
         guard case .curl(code: 78, _, _) = missing.failure else {  // REMOTE_FILE_NOT_FOUND
             Issue.record("\(missing)")
@@ -93,7 +103,7 @@ struct FileProtocolTests {
     @Test(.enabled(if: FTPServer.isInstalled, "skipped: no vsftpd, or not root"))
     func ftp() async throws {
         let server = try await FTPServer.start()
-        try check(
+        try await check(
             server.url, root: server.root, scheme: .ftp, wire: Wire(),
             connection: ConnectionSettings())
         await server.stop()
@@ -105,7 +115,7 @@ struct FileProtocolTests {
         var connection = ConnectionSettings()
         connection.clientKey = server.key
         let wire = try Wire { $0.knownHostsFile = server.knownHosts }
-        try check(
+        try await check(
             server.url, root: server.root, scheme: .sftp, wire: wire, connection: connection)
         await server.stop()
     }
@@ -118,7 +128,7 @@ struct FileProtocolTests {
         connection.clientKey = server.key
         let wire = try Wire { $0.knownHostsFile = "\(server.root)/none" }
         let part = PartFile()
-        let outcome = try wire.run(
+        let outcome = try await wire.run(
             wire.request(server.url("file"), part, connection: connection))
         guard case .curl(code: 60, _, _) = outcome.failure else {  // PEER_FAILED_VERIFICATION
             Issue.record("\(outcome)")
@@ -127,7 +137,7 @@ struct FileProtocolTests {
         #expect(part.content.isEmpty)
         connection.insecure = true
         let daring = wire.request(server.url("file"), part, connection: connection)
-        #expect(try wire.run(daring).failure == nil)
+        #expect(try await wire.run(daring).failure == nil)
         #expect(part.content == body)
         await server.stop()
     }

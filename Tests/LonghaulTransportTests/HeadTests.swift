@@ -8,15 +8,15 @@ struct HeadTests {
     private func run(
         _ text: String, judge: @escaping @Sendable (ResponseHead) -> HeadVerdict = Wire.takeSuccess,
         change: (inout TransportConfiguration) -> Void = { _ in }
-    ) throws -> (Outcome, PartFile) {
+    ) async throws -> (Outcome, PartFile) {
         let server = try ScriptedServer { _ in [.send(text)] }
         let wire = try Wire(change)
         let part = PartFile()
-        return (try wire.run(wire.request(server.url(), part, judge: judge)), part)
+        return (try await wire.run(wire.request(server.url(), part, judge: judge)), part)
     }
 
-    @Test func interimAnswersAreNotTheHead() throws {
-        let (outcome, part) = try run(
+    @Test func interimAnswersAreNotTheHead() async throws {
+        let (outcome, part) = try await run(
             "HTTP/1.1 103 Early Hints\r\nLink: </style>\r\n\r\n"
                 + "HTTP/1.1 100 Continue\r\n\r\n"
                 + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: y\r\n\r\nok")
@@ -27,8 +27,8 @@ struct HeadTests {
         #expect(part.content == Array("ok".utf8))
     }
 
-    @Test func fieldsKeepOrderRepetitionsAndBytes() throws {
-        let (outcome, _) = try run(
+    @Test func fieldsKeepOrderRepetitionsAndBytes() async throws {
+        let (outcome, _) = try await run(
             "HTTP/1.1 200 OK\r\nContent-Length:2\r\nA:  one \t\r\na: two\r\nEmpty:\r\n"
                 + "Folded: begin\r\n   end\r\nName: über\r\n\r\nok")
         let fields = try #require(outcome.head?.headers.fields)
@@ -38,7 +38,7 @@ struct HeadTests {
             ])
     }
 
-    @Test func bytesThatAreNoUTF8AreReadAsLatin1() throws {
+    @Test func bytesThatAreNoUTF8AreReadAsLatin1() async throws {
         let server = try ScriptedServer { _ in
             [
                 .send(
@@ -47,7 +47,7 @@ struct HeadTests {
             ]
         }
         let wire = try Wire()
-        let outcome = try wire.run(wire.request(server.url(), PartFile()))
+        let outcome = try await wire.run(wire.request(server.url(), PartFile()))
         #expect(outcome.head?.headers["name"] == "café")
     }
 
@@ -56,8 +56,8 @@ struct HeadTests {
         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Trailer: HTTP/1.1\r\n\r\n",
     ])
-    func anAnswerWithoutABodyIsJudgedAtItsEnd(_ text: String) throws {
-        let (outcome, part) = try run(text) { _ in .accept(BodyPlan(position: 77)) }
+    func anAnswerWithoutABodyIsJudgedAtItsEnd(_ text: String) async throws {
+        let (outcome, part) = try await run(text) { _ in .accept(BodyPlan(position: 77)) }
         #expect(outcome.failure == nil)
         #expect(outcome.heads == 1)
         #expect(outcome.end.writtenThrough == 77)
@@ -65,14 +65,16 @@ struct HeadTests {
         #expect(part.content.isEmpty)
     }
 
-    @Test func anEmptyBodyThatIsHeldEnds() throws {
-        let (outcome, _) = try run("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") { _ in .hold }
+    @Test func anEmptyBodyThatIsHeldEnds() async throws {
+        let (outcome, _) = try await run("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") { _ in
+            .hold
+        }
         #expect(outcome.verdict == .hold)
         #expect(outcome.failure == nil)
     }
 
-    @Test func chunkedBodiesAreDecodedAndTrailersIgnored() throws {
-        let (outcome, part) = try run(
+    @Test func chunkedBodiesAreDecodedAndTrailersIgnored() async throws {
+        let (outcome, part) = try await run(
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                 + "5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nETag: \"late\"\r\n\r\n")
         #expect(outcome.failure == nil)
@@ -80,19 +82,19 @@ struct HeadTests {
         #expect(outcome.head?.headers["etag"] == nil)
     }
 
-    @Test func contentCodingsAreLeftAlone() throws {
-        let (outcome, part) = try run(
+    @Test func contentCodingsAreLeftAlone() async throws {
+        let (outcome, part) = try await run(
             "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd")
         #expect(outcome.failure == nil)
         #expect(part.content == Array("abcd".utf8))
     }
 
-    @Test func aHeadWhoseBodyNeverBeginsIsStillReported() throws {
+    @Test func aHeadWhoseBodyNeverBeginsIsStillReported() async throws {
         let server = try ScriptedServer { _ in
             [.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"a\"\r\n\r\n"), .close]
         }
         let wire = try Wire()
-        let outcome = try wire.run(wire.request(server.url(), PartFile()))
+        let outcome = try await wire.run(wire.request(server.url(), PartFile()))
         #expect(outcome.head?.headers["etag"] == "\"a\"")
         guard case .curl(code: 18, _, _) = outcome.failure else {
             Issue.record("\(outcome)")
@@ -100,9 +102,9 @@ struct HeadTests {
         }
     }
 
-    @Test func tooManyFieldsEndTheRequest() throws {
+    @Test func tooManyFieldsEndTheRequest() async throws {
         let flood = (0..<5000).map { "X-\($0): \(String(repeating: "a", count: 50))\r\n" }
-        let (outcome, part) = try run(
+        let (outcome, part) = try await run(
             "HTTP/1.1 200 OK\r\n" + flood.joined() + "Content-Length: 2\r\n\r\nok")
         #expect(outcome.failure == .headTooLarge)
         #expect(outcome.heads == 0)
@@ -110,16 +112,16 @@ struct HeadTests {
     }
 
     @Test(arguments: [101, 200, 300])
-    func oneEndlessFieldEndsTheRequest(kibibytes: Int) throws {
-        let (outcome, part) = try run(
+    func oneEndlessFieldEndsTheRequest(kibibytes: Int) async throws {
+        let (outcome, part) = try await run(
             "HTTP/1.1 200 OK\r\nX: \(String(repeating: "a", count: kibibytes * 1024))\r\n"
                 + "Content-Length: 2\r\n\r\nok")
         #expect(outcome.failure == .headTooLarge)
         #expect(part.content.isEmpty)
     }
 
-    @Test func aLineThatIsNoFieldIsNoAnswer() throws {
-        let (outcome, part) = try run(
+    @Test func aLineThatIsNoFieldIsNoAnswer() async throws {
+        let (outcome, part) = try await run(
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nno field\r\n\r\nok")
         #expect(outcome.heads == 0)
         #expect(part.content.isEmpty)
@@ -129,8 +131,8 @@ struct HeadTests {
         }
     }
 
-    @Test func whatIsNoHTTPIsNoAnswer() throws {
-        let (outcome, part) = try run("hello, this is something else\r\n\r\n")
+    @Test func whatIsNoHTTPIsNoAnswer() async throws {
+        let (outcome, part) = try await run("hello, this is something else\r\n\r\n")
         #expect(outcome.heads == 0)
         #expect(part.content.isEmpty)
         guard case .curl(let code, _, _) = outcome.failure else {

@@ -9,17 +9,18 @@ struct PlanTests {
 
     private func run(
         _ plan: BodyPlan, on part: PartFile, end: Int64? = nil
-    ) throws -> Outcome {
+    ) async throws -> Outcome {
         let body = body
         let server = try ScriptedServer { _ in [answer(body: body)] }
         let wire = try Wire()
-        return try wire.run(
+        return try await wire.run(
             wire.request(server.url(), part, end: end) { _ in .accept(plan) })
     }
 
-    @Test func bytesThatAreHeldAreSkipped() throws {
+    @Test func bytesThatAreHeldAreSkipped() async throws {
         let part = PartFile(Array(body[..<40_000]))
-        let outcome = try run(BodyPlan(skip: 40_000, position: 40_000, end: 100_000), on: part)
+        let outcome = try await run(
+            BodyPlan(skip: 40_000, position: 40_000, end: 100_000), on: part)
         #expect(outcome.failure == nil)
         #expect(outcome.end.writtenThrough == 100_000)
         #expect(outcome.end.bytesReceived == 100_000)
@@ -27,64 +28,64 @@ struct PlanTests {
         #expect(part.content == body)
     }
 
-    @Test func anOverlapThatAgreesIsPassed() throws {
+    @Test func anOverlapThatAgreesIsPassed() async throws {
         let part = PartFile(Array(repeating: 7, count: 10) + body[..<40_001])
-        let outcome = try run(BodyPlan(compare: 40_001, position: 10), on: part)
+        let outcome = try await run(BodyPlan(compare: 40_001, position: 10), on: part)
         #expect(outcome.failure == nil)
         #expect(Array(part.content[10...]) == body)
     }
 
-    @Test func skippedThenComparedThenWritten() throws {
+    @Test func skippedThenComparedThenWritten() async throws {
         let part = PartFile(Array(body[..<40_000]))
-        let outcome = try run(
+        let outcome = try await run(
             BodyPlan(skip: 20_000, compare: 20_000, position: 20_000, end: 100_000), on: part)
         #expect(outcome.failure == nil)
         #expect(part.content == body)
     }
 
     @Test(arguments: [0, 1, 16_383, 16_384, 39_999])
-    func anOverlapThatDiffersAnywhereEndsTheRequest(at offset: Int) throws {
+    func anOverlapThatDiffersAnywhereEndsTheRequest(at offset: Int) async throws {
         var held = Array(body[..<40_000])
         held[offset] ^= 1
         let part = PartFile(held)
-        let outcome = try run(BodyPlan(compare: 40_000, position: 0), on: part)
+        let outcome = try await run(BodyPlan(compare: 40_000, position: 0), on: part)
         #expect(outcome.failure == .overlapDiffers)
         #expect(outcome.end.writtenThrough == 0)
         #expect(part.content == held)
         #expect(part.segmentCell(ProgressCell.written) == 0)
     }
 
-    @Test func anOverlapThatTheFileHasNotGotDiffers() throws {
+    @Test func anOverlapThatTheFileHasNotGotDiffers() async throws {
         let part = PartFile(Array(body[..<100]))
-        let outcome = try run(BodyPlan(compare: 101, position: 0), on: part)
+        let outcome = try await run(BodyPlan(compare: 101, position: 0), on: part)
         #expect(outcome.failure == .overlapDiffers)
         #expect(part.content.count == 100)
     }
 
     @Test(arguments: [0, 1, 16_384, 99_999])
-    func noByteIsWrittenPastTheEnd(_ end: Int64) throws {
+    func noByteIsWrittenPastTheEnd(_ end: Int64) async throws {
         let part = PartFile()
-        let outcome = try run(BodyPlan(position: 0, end: end), on: part)
+        let outcome = try await run(BodyPlan(position: 0, end: end), on: part)
         #expect(outcome.failure == .bodyTooLong)
         #expect(outcome.end.writtenThrough == end)
         #expect(part.content == Array(body[..<Int(end)]))
     }
 
-    @Test func aBodyThatFitsExactlyIsNotTooLong() throws {
+    @Test func aBodyThatFitsExactlyIsNotTooLong() async throws {
         let part = PartFile()
-        let outcome = try run(BodyPlan(position: 0, end: 100_000), on: part)
+        let outcome = try await run(BodyPlan(position: 0, end: 100_000), on: part)
         #expect(outcome.failure == nil)
         #expect(part.content == body)
     }
 
-    @Test func theRequestsOwnEndBoundsToo() throws {
+    @Test func theRequestsOwnEndBoundsToo() async throws {
         let part = PartFile()
-        let outcome = try run(BodyPlan(position: 0), on: part, end: 50_000)
+        let outcome = try await run(BodyPlan(position: 0), on: part, end: 50_000)
         #expect(outcome.failure == .bodyTooLong)
         #expect(part.content.count == 50_000)
     }
 
-    @Test func aShrunkRequestEndsWellAtItsNewEnd() throws {
+    @Test func aShrunkRequestEndsWellAtItsNewEnd() async throws {
         let body = body
         let server = try ScriptedServer { _ in
             let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
@@ -96,16 +97,16 @@ struct PlanTests {
         let part = PartFile()
         let request = wire.request(server.url(), part, end: 100_000)
         wire.transport.start([request])
-        _ = try wire.head(of: request)
+        _ = try await wire.head(of: request)
         wire.transport.shrink(request.key, end: 60_000)
         server.release()
-        let outcome = try wire.outcome(of: request)
+        let outcome = try await wire.outcome(of: request)
         #expect(outcome.failure == nil)
         #expect(outcome.end.writtenThrough == 60_000)
         #expect(part.content == Array(body[..<60_000]))
     }
 
-    @Test func aRequestShrunkToWhereItStandsEndsAtOnce() throws {
+    @Test func aRequestShrunkToWhereItStandsEndsAtOnce() async throws {
         let server = try ScriptedServer { _ in
             [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123456789"), .hang]
         }
@@ -113,16 +114,16 @@ struct PlanTests {
         let part = PartFile()
         let request = wire.request(server.url(), part, noticeEvery: 10)
         wire.transport.start([request])
-        try wire.wait { facts in
+        try await wire.wait { facts in
             facts.contains { if case .progress = $0 { true } else { false } } ? () : nil
         }
         wire.transport.shrink(request.key, end: 10)
-        let outcome = try wire.outcome(of: request)
+        let outcome = try await wire.outcome(of: request)
         #expect(outcome.failure == nil)
         #expect(outcome.end.writtenThrough == 10)
     }
 
-    @Test func progressIsNoticedEverySoManyBytes() throws {
+    @Test func progressIsNoticedEverySoManyBytes() async throws {
         let server = try ScriptedServer { _ in
             [
                 .send("HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n0123456789"), .await,
@@ -133,12 +134,12 @@ struct PlanTests {
         let part = PartFile()
         let request = wire.request(server.url(), part, noticeEvery: 10)
         wire.transport.start([request])
-        try wire.wait { facts in
+        try await wire.wait { facts in
             facts.contains { if case .progress(request.key) = $0 { true } else { false } }
                 ? () : nil
         }
         #expect(part.segmentCell(ProgressCell.written) == 10)
         server.release()
-        #expect(try wire.outcome(of: request).notices == 2)
+        #expect(try await wire.outcome(of: request).notices == 2)
     }
 }

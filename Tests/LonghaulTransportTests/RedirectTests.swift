@@ -15,13 +15,13 @@ struct RedirectTests {
         [answer(status, ["Location: \(location)"], body: body)]
     }
 
-    @Test func aRelativeOneIsFollowedWithAllFields() throws {
+    @Test func aRelativeOneIsFollowedWithAllFields() async throws {
         let server = try ScriptedServer { request in
             request.path == "/a/b?q" ? redirect(to: "../c d#part") : [answer(body: [9])]
         }
         let wire = try Wire()
         let part = PartFile()
-        let outcome = try wire.run(
+        let outcome = try await wire.run(
             wire.request(server.url("/a/b?q"), part, headers: Self.fields))
         #expect(outcome.failure == nil)
         #expect(outcome.heads == 1)
@@ -34,14 +34,14 @@ struct RedirectTests {
         #expect(server.connections == 1)
     }
 
-    @Test func anotherOriginGetsNoSecrets() throws {
+    @Test func anotherOriginGetsNoSecrets() async throws {
         let other = try ScriptedServer { _ in [answer(body: [9])] }
         let target = other.url("/other")
         let server = try ScriptedServer { _ in redirect(to: target) }
         let wire = try Wire()
         var connection = ConnectionSettings()
         connection.user = "me:secret"
-        let outcome = try wire.run(
+        let outcome = try await wire.run(
             wire.request(
                 server.url(), PartFile(), headers: Self.fields, connection: connection))
         #expect(outcome.failure == nil)
@@ -53,7 +53,7 @@ struct RedirectTests {
         #expect(sent.fields.contains { $0.contains("secret") || $0.contains("bWU6") } == false)
     }
 
-    @Test func anotherNameOfTheSameServerIsAnotherOrigin() throws {
+    @Test func anotherNameOfTheSameServerIsAnotherOrigin() async throws {
         let server = try ScriptedServer { request in
             switch request.path {
             case "/1":
@@ -64,13 +64,13 @@ struct RedirectTests {
             }
         }
         let wire = try Wire()
-        let outcome = try wire.run(
+        let outcome = try await wire.run(
             wire.request(server.url("/1"), PartFile(), headers: Self.fields))
         #expect(outcome.failure == nil)
         #expect(server.requests.map { $0.value("Authorization") } == ["Bearer secret", nil, nil])
     }
 
-    @Test func backAtTheFirstOriginTheFieldsReturn() throws {
+    @Test func backAtTheFirstOriginTheFieldsReturn() async throws {
         let server = try ScriptedServer { request in
             let port = request.value("Host")!.split(separator: ":")[1]
             switch request.path {
@@ -80,12 +80,12 @@ struct RedirectTests {
             }
         }
         let wire = try Wire()
-        _ = try wire.run(wire.request(server.url("/1"), PartFile(), headers: Self.fields))
+        _ = try await wire.run(wire.request(server.url("/1"), PartFile(), headers: Self.fields))
         #expect(
             server.requests.map { $0.value("Cookie") } == ["id=secret", nil, "id=secret"])
     }
 
-    @Test func aLongRedirectBodyIsNotRead() throws {
+    @Test func aLongRedirectBodyIsNotRead() async throws {
         let server = try ScriptedServer { request in
             guard request.path == "/1" else { return [answer(body: [9])] }
             return [
@@ -96,14 +96,14 @@ struct RedirectTests {
         }
         let part = PartFile()
         let wire = try Wire()
-        #expect(try wire.run(wire.request(server.url("/1"), part)).failure == nil)
+        #expect(try await wire.run(wire.request(server.url("/1"), part)).failure == nil)
         #expect(part.content == [9])
     }
 
-    @Test func aCircleEnds() throws {
+    @Test func aCircleEnds() async throws {
         let server = try ScriptedServer { _ in redirect(to: "/again") }
         let wire = try Wire { $0.maxRedirects = 3 }
-        let outcome = try wire.run(wire.request(server.url(), PartFile()))
+        let outcome = try await wire.run(wire.request(server.url(), PartFile()))
         #expect(outcome.failure == .redirect(.tooMany))
         #expect(outcome.verdict == .redirect)
         #expect(outcome.heads == 1)
@@ -115,18 +115,18 @@ struct RedirectTests {
         ("file:///etc/passwd", .scheme("file")), ("javascript:alert(1)", .scheme("javascript")),
         ("", .missingLocation), ("http://", .missingLocation),
     ])
-    func badTargetsAreRefused(location: String, problem: RedirectProblem) throws {
+    func badTargetsAreRefused(location: String, problem: RedirectProblem) async throws {
         let server = try ScriptedServer { _ in redirect(to: location) }
         let wire = try Wire()
-        let outcome = try wire.run(wire.request(server.url(), PartFile()))
+        let outcome = try await wire.run(wire.request(server.url(), PartFile()))
         #expect(outcome.failure == .redirect(problem))
         #expect(server.requests.count == 1)
     }
 
-    @Test func withoutALocationThereIsNothingToFollow() throws {
+    @Test func withoutALocationThereIsNothingToFollow() async throws {
         let server = try ScriptedServer { _ in [answer("302 Found", body: [])] }
         let wire = try Wire()
-        let outcome = try wire.run(wire.request(server.url(), PartFile()))
+        let outcome = try await wire.run(wire.request(server.url(), PartFile()))
         #expect(outcome.failure == .redirect(.missingLocation))
         #expect(outcome.head?.status == 302)
     }

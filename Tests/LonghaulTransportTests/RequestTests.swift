@@ -5,7 +5,7 @@ import Testing
 /// What goes out.
 @Suite(.timeLimit(.minutes(1)))
 struct RequestTests {
-    @Test func fieldsGoOutAsGiven() throws {
+    @Test func fieldsGoOutAsGiven() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1])] }
         let wire = try Wire()
         let request = wire.request(
@@ -14,7 +14,7 @@ struct RequestTests {
                 ("Range", "bytes=5-"), ("If-Range", "\"tag\""), ("Accept-Encoding", "identity"),
                 ("X-Empty", ""),
             ])
-        #expect(try wire.run(request).failure == nil)
+        #expect(try await wire.run(request).failure == nil)
         let sent = try #require(server.requests.first)
         #expect(sent.line == "GET /a?b=c HTTP/1.1")
         #expect(
@@ -24,29 +24,29 @@ struct RequestTests {
             ])
     }
 
-    @Test func theUsersOwnUserAgentStands() throws {
+    @Test func theUsersOwnUserAgentStands() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1])] }
         let wire = try Wire()
-        _ = try wire.run(
+        _ = try await wire.run(
             wire.request(server.url(), PartFile(), headers: [("user-agent", "mine")]))
         let fields = try #require(server.requests.first).fields
         #expect(fields.filter { $0.lowercased().hasPrefix("user-agent") } == ["user-agent: mine"])
     }
 
-    @Test func credentialsGoToTheServer() throws {
+    @Test func credentialsGoToTheServer() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1])] }
         let wire = try Wire()
         var connection = ConnectionSettings()
         connection.user = "me:secret"
-        _ = try wire.run(wire.request(server.url(), PartFile(), connection: connection))
+        _ = try await wire.run(wire.request(server.url(), PartFile(), connection: connection))
         #expect(server.requests.first?.value("Authorization") == "Basic bWU6c2VjcmV0")
     }
 
-    @Test func userInfoOfTheURLIsUsedAndNotShown() throws {
+    @Test func userInfoOfTheURLIsUsedAndNotShown() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1])] }
         let wire = try Wire()
         let url = "http://me:secret@127.0.0.1:\(server.port)/file"
-        let outcome = try wire.run(wire.request(url, PartFile()))
+        let outcome = try await wire.run(wire.request(url, PartFile()))
         #expect(server.requests.first?.value("Authorization") == "Basic bWU6c2VjcmV0")
         #expect(outcome.head?.effectiveURL == server.url())
     }
@@ -55,10 +55,10 @@ struct RequestTests {
         ("X", "a\r\nInjected: b"), ("X", "a\nb"), ("X", "a\u{0}b"), ("X\r\nY", "a"), ("", "a"),
         ("X Y", "a"), ("X:", "a"),
     ])
-    func fieldsThatWouldBecomeOthersAreNotSent(name: String, value: String) throws {
+    func fieldsThatWouldBecomeOthersAreNotSent(name: String, value: String) async throws {
         let server = try ScriptedServer { _ in [answer(body: [1])] }
         let wire = try Wire()
-        let outcome = try wire.run(
+        let outcome = try await wire.run(
             wire.request(server.url(), PartFile(), headers: [(name, value)]))
         guard case .curl(code: 43, let text, _) = outcome.failure else {
             Issue.record("\(outcome)")
@@ -68,36 +68,64 @@ struct RequestTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test func twoRequestsInARowShareTheConnection() throws {
+    @Test func aProxyIsAsked() async throws {
+        let proxy = try ScriptedServer { request in
+            request.line.hasPrefix("CONNECT")
+                ? [answer("403 Forbidden", ["X: of the proxy"], body: [1])] : [answer(body: [2])]
+        }
+        let wire = try Wire()
+        var connection = ConnectionSettings()
+        connection.proxy = "http://me:secret@127.0.0.1:\(proxy.port)"
+        let fields = [("Authorization", "Bearer token")]
+        let plain = try await wire.run(
+            wire.request(
+                "http://server.invalid/x", PartFile(), headers: fields, connection: connection))
+        #expect(plain.failure == nil)
+        #expect(plain.head?.effectiveURL == "http://server.invalid/x")
+        #expect(proxy.requests.map(\.line) == ["GET http://server.invalid/x HTTP/1.1"])
+        let tunnel = try await wire.run(
+            wire.request(
+                "https://server.invalid/x", PartFile(), headers: fields, connection: connection))
+        // The proxy's refusal is not the server's answer, and the server's secret not the proxy's.
+        #expect(tunnel.heads == 0)
+        guard case .curl(code: 56, _, _) = tunnel.failure else {
+            Issue.record("\(tunnel)")
+            return
+        }
+        #expect(proxy.requests.map { $0.value("Authorization") } == ["Bearer token", nil])
+        #expect(proxy.requests.allSatisfy { $0.value("Proxy-Authorization") != nil })
+    }
+
+    @Test func twoRequestsInARowShareTheConnection() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1])] }
         let wire = try Wire()
         for _ in 0..<3 {
-            #expect(try wire.run(wire.request(server.url(), PartFile())).failure == nil)
+            #expect(try await wire.run(wire.request(server.url(), PartFile())).failure == nil)
         }
         #expect(server.connections == 1)
     }
 
-    @Test func aSmallErrorPageDoesNotCostTheConnection() throws {
+    @Test func aSmallErrorPageDoesNotCostTheConnection() async throws {
         let server = try ScriptedServer { _ in [answer("404 Not Found", body: [1, 2, 3])] }
         let wire = try Wire()
         for _ in 0..<3 {
-            #expect(try wire.run(wire.request(server.url(), PartFile())).failure == .refused)
+            #expect(try await wire.run(wire.request(server.url(), PartFile())).failure == .refused)
         }
         #expect(server.connections == 1)
     }
 
-    @Test func anOwnConnectionIsANewOne() throws {
+    @Test func anOwnConnectionIsANewOne() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1])] }
         let wire = try Wire()
         var connection = ConnectionSettings()
         connection.ownConnection = true
         for _ in 0..<2 {
-            _ = try wire.run(wire.request(server.url(), PartFile(), connection: connection))
+            _ = try await wire.run(wire.request(server.url(), PartFile(), connection: connection))
         }
         #expect(server.connections == 2)
     }
 
-    @Test func manySmallRequestsKeepToTheConnectionLimit() throws {
+    @Test func manySmallRequestsKeepToTheConnectionLimit() async throws {
         let server = try ScriptedServer { request in
             [answer(body: Array(request.path.utf8))]
         }
@@ -107,25 +135,25 @@ struct RequestTests {
             wire.request(server.url("/\(index)"), part)
         }
         wire.transport.start(requests)
-        for request in requests { #expect(try wire.outcome(of: request).failure == nil) }
+        for request in requests { #expect(try await wire.outcome(of: request).failure == nil) }
         for (index, part) in parts.enumerated() { #expect(part.content == Array("/\(index)".utf8)) }
         #expect(server.connections <= 6)
     }
 
-    @Test func whatWaitsCanBeStopped() throws {
+    @Test func whatWaitsCanBeStopped() async throws {
         let server = try ScriptedServer { _ in [.hang] }
         let wire = try Wire { $0.maxConnectionsPerHost = 1 }
         let requests = (0..<3).map { _ in wire.request(server.url(), PartFile()) }
         wire.transport.start(requests)
         wire.transport.stop([requests[2].key, requests[1].key])
-        #expect(try wire.outcome(of: requests[1]).failure == .stopped)
-        #expect(try wire.outcome(of: requests[2]).failure == .stopped)
+        #expect(try await wire.outcome(of: requests[1]).failure == .stopped)
+        #expect(try await wire.outcome(of: requests[2]).failure == .stopped)
         wire.transport.stop([requests[0].key])
-        #expect(try wire.outcome(of: requests[0]).failure == .stopped)
+        #expect(try await wire.outcome(of: requests[0]).failure == .stopped)
         #expect(server.requests.count <= 1)
     }
 
-    @Test func shutdownEndsEverything() throws {
+    @Test func shutdownEndsEverything() async throws {
         let server = try ScriptedServer { _ in [.hang] }
         let wire = try Wire { $0.maxConnectionsPerHost = 1 }
         let requests = (0..<3).map { _ in wire.request(server.url(), PartFile()) }

@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A server that answers with exactly the bytes that a test wrote down: for answers that no decent server gives.
+/// A server that answers with exactly the bytes that a test wrote down: for answers that no decent
+/// server gives.
 ///
 /// One thread accepts, one serves each connection, request after request. It ends with the value.
 final class ScriptedServer: Sendable {

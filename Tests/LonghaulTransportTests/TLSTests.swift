@@ -23,14 +23,41 @@ struct TLSTests {
         return server
     }
 
+    /// One server for all that need nothing special of it: making its keys takes longer than the
+    /// checks.
+    @Test func http2() async throws {
+        var options = NginxServer.Options()
+        options.extra = """
+            location = /down { return 302 http://127.0.0.1/file; }
+            location = /up { return 302 https://127.0.0.1:$arg_port/file; }
+            """
+        let server = try await serve(options)
+        try await requestsShareAConnection(server)
+        try await ownConnectionsAreParallel(server)
+        try await aHeldStreamDoesNotHoldTheOthers(server)
+        try await aStoppedStreamLeavesTheConnection(server)
+        try await aLimitedStreamKeepsToItsRate(server)
+        try await anUnknownAuthorityIsNotBelieved(server)
+        try await fromHTTPSThereIsNoWayDown(server)
+        try await upIsAllowed(server)
+    }
+
+    /// The connections that the latest requests came over.
+    private func connections(
+        _ server: NginxServer, ofLast count: Int, since before: Int
+    ) async throws -> Int {
+        let log = try await server.waitForRequests(before + count)
+        return Set(log.dropFirst(before).map { "\($0["connection"])" }).count
+    }
+
     private func trusting(_ server: NginxServer) -> ConnectionSettings {
         var connection = ConnectionSettings()
         connection.caCertificate = server.authority.certificate
         return connection
     }
 
-    @Test func requestsShareAnHTTP2Connection() async throws {
-        let server = try await serve()
+    private func requestsShareAConnection(_ server: NginxServer) async throws {
+        let before = try server.accessLog.count
         let wire = try Wire()
         let parts = (0..<40).map { _ in PartFile() }
         let requests = parts.enumerated().map { index, part in
@@ -38,18 +65,17 @@ struct TLSTests {
         }
         wire.transport.start(requests)
         for (index, request) in requests.enumerated() {
-            let outcome = try wire.outcome(of: request)
+            let outcome = try await wire.outcome(of: request)
             #expect(outcome.failure == nil)
             #expect(outcome.head?.httpVersion == 20)
             #expect(outcome.end.httpVersion == 20)
             #expect(parts[index].content == Array("small \(index)".utf8))
         }
-        let log = try await server.waitForRequests(40)
-        #expect(Set(log.map { "\($0["connection"])" }).count == 1)
+        #expect(try await connections(server, ofLast: 40, since: before) == 1)
     }
 
-    @Test func ownConnectionsAreParallelOverHTTP2Too() async throws {
-        let server = try await serve()
+    private func ownConnectionsAreParallel(_ server: NginxServer) async throws {
+        let before = try server.accessLog.count
         let wire = try Wire()
         var connection = trusting(server)
         connection.ownConnection = true
@@ -57,35 +83,34 @@ struct TLSTests {
             wire.request(server.https("file"), PartFile(), connection: connection)
         }
         wire.transport.start(requests)
-        for request in requests { #expect(try wire.outcome(of: request).failure == nil) }
-        let log = try await server.waitForRequests(3)
-        #expect(Set(log.map { "\($0["connection"])" }).count == 3)
+        for request in requests { #expect(try await wire.outcome(of: request).failure == nil) }
+        #expect(try await connections(server, ofLast: 3, since: before) == 3)
     }
 
-    @Test func aHeldStreamDoesNotHoldTheOthers() async throws {
-        let server = try await serve()
+    private func aHeldStreamDoesNotHoldTheOthers(_ server: NginxServer) async throws {
+        let before = try server.accessLog.count
         let wire = try Wire()
         let part = PartFile()
         let held = wire.request(server.https("file"), part, connection: trusting(server)) { _ in
             .hold
         }
         wire.transport.start([held])
-        #expect(try wire.head(of: held).httpVersion == 20)
+        #expect(try await wire.head(of: held).httpVersion == 20)
         let otherPart = PartFile()
         let other = wire.request(server.https("file"), otherPart, connection: trusting(server))
-        #expect(try wire.run(other).failure == nil)
+        #expect(try await wire.run(other).failure == nil)
         #expect(otherPart.content == body)
         #expect(part.content.isEmpty)
         wire.transport.proceed(held.key, BodyPlan(position: 0))
-        #expect(try wire.outcome(of: held).failure == nil)
+        #expect(try await wire.outcome(of: held).failure == nil)
         #expect(part.content == body)
+        #expect(try await connections(server, ofLast: 2, since: before) == 1)
     }
 
-    @Test func aLimitedStreamKeepsToItsRate() async throws {
-        let server = try await serve()
+    private func aLimitedStreamKeepsToItsRate(_ server: NginxServer) async throws {
         let wire = try Wire()
         let part = PartFile()
-        let outcome = try wire.run(
+        let outcome = try await wire.run(
             wire.request(
                 server.https("file"), part, limitRate: 3_000_000, connection: trusting(server)))
         #expect(outcome.failure == nil)
@@ -95,25 +120,24 @@ struct TLSTests {
         #expect(outcome.end.seconds < 3)
     }
 
-    @Test func aStoppedStreamLeavesTheConnection() async throws {
-        let server = try await serve()
+    private func aStoppedStreamLeavesTheConnection(_ server: NginxServer) async throws {
+        let before = try server.accessLog.count
         let wire = try Wire()
         let held = wire.request(server.https("file"), PartFile(), connection: trusting(server)) {
             _ in .hold
         }
         wire.transport.start([held])
-        _ = try wire.head(of: held)
+        _ = try await wire.head(of: held)
         wire.transport.stop([held.key])
-        #expect(try wire.outcome(of: held).failure == .stopped)
+        #expect(try await wire.outcome(of: held).failure == .stopped)
         let refused = wire.request(
             server.https("nothing"), PartFile(), connection: trusting(server))
-        #expect(try wire.run(refused).failure == .refused)
+        #expect(try await wire.run(refused).failure == .refused)
         let part = PartFile()
         let next = wire.request(server.https("file"), part, connection: trusting(server))
-        #expect(try wire.run(next).failure == nil)
+        #expect(try await wire.run(next).failure == nil)
         #expect(part.content == body)
-        let log = try await server.waitForRequests(3)
-        #expect(Set(log.map { "\($0["connection"])" }).count == 1)
+        #expect(try await connections(server, ofLast: 3, since: before) == 1)
     }
 
     @Test(arguments: [TestAuthority.Fault.wrongName, .expired])
@@ -123,7 +147,7 @@ struct TLSTests {
         let server = try await serve(options)
         let wire = try Wire()
         let part = PartFile()
-        let outcome = try wire.run(
+        let outcome = try await wire.run(
             wire.request(server.https("file"), part, connection: trusting(server)))
         guard case .curl(code: 60, _, _) = outcome.failure else {  // PEER_FAILED_VERIFICATION
             Issue.record("\(outcome)")
@@ -133,12 +157,11 @@ struct TLSTests {
         var insecure = ConnectionSettings()
         insecure.insecure = true
         let daring = wire.request(server.https("file"), part, connection: insecure)
-        #expect(try wire.run(daring).failure == nil)
+        #expect(try await wire.run(daring).failure == nil)
     }
 
-    @Test func anUnknownAuthorityIsNotBelieved() async throws {
-        let server = try await serve()
-        let outcome = try Wire().run(Wire().request(server.https("file"), PartFile()))
+    private func anUnknownAuthorityIsNotBelieved(_ server: NginxServer) async throws {
+        let outcome = try await Wire().run(Wire().request(server.https("file"), PartFile()))
         guard case .curl(code: 60, _, _) = outcome.failure else {
             Issue.record("\(outcome)")
             return
@@ -151,35 +174,30 @@ struct TLSTests {
         let server = try await serve(options)
         let wire = try Wire()
         var connection = trusting(server)
-        let without = try wire.run(
+        let without = try await wire.run(
             wire.request(server.https("file"), PartFile(), connection: connection))
         #expect(without.failure == .refused)
         connection.clientCertificate = server.authority.client.certificate
         connection.clientKey = server.authority.client.key
         let part = PartFile()
-        let with = try wire.run(wire.request(server.https("file"), part, connection: connection))
+        let with = try await wire.run(
+            wire.request(server.https("file"), part, connection: connection))
         #expect(with.failure == nil)
         #expect(part.content == body)
     }
 
-    @Test func fromHTTPSThereIsNoWayDown() async throws {
-        var options = NginxServer.Options()
-        options.extra = "location = /down { return 302 http://127.0.0.1/file; }"
-        let server = try await serve(options)
+    private func fromHTTPSThereIsNoWayDown(_ server: NginxServer) async throws {
         let wire = try Wire()
-        let outcome = try wire.run(
+        let outcome = try await wire.run(
             wire.request(server.https("down"), PartFile(), connection: trusting(server)))
         #expect(outcome.failure == .redirect(.downgrade))
         #expect(outcome.head?.status == 302)
     }
 
-    @Test func upIsAllowed() async throws {
-        var options = NginxServer.Options()
-        options.extra = "location = /up { return 302 https://127.0.0.1:$arg_port/file; }"
-        let server = try await serve(options)
+    private func upIsAllowed(_ server: NginxServer) async throws {
         let wire = try Wire()
         let part = PartFile()
-        let outcome = try wire.run(
+        let outcome = try await wire.run(
             wire.request(
                 server.http("up?port=\(server.httpsPort)"), part, connection: trusting(server)))
         #expect(outcome.failure == nil)

@@ -19,7 +19,6 @@ final class Wire: Sendable {
 
     private final class Box: Sendable {
         let mail = Mutex(Mail())
-        let condition = NSCondition()
     }
 
     init(_ change: (inout TransportConfiguration) -> Void = { _ in }) throws {
@@ -29,12 +28,9 @@ final class Wire: Sendable {
         let box = Box()
         self.box = box
         transport = try Transport(configuration: configuration) { facts in
-            box.condition.withLock {
-                box.mail.withLock { mail in
-                    mail.facts += facts
-                    mail.batches += 1
-                }
-                box.condition.broadcast()
+            box.mail.withLock { mail in
+                mail.facts += facts
+                mail.batches += 1
             }
         }
     }
@@ -72,13 +68,13 @@ final class Wire: Sendable {
     var batches: Int { box.mail.withLock { $0.batches } }
 
     /// Starts one request and waits for its end.
-    func run(_ request: SegmentRequest) throws -> Outcome {
+    func run(_ request: SegmentRequest) async throws -> Outcome {
         transport.start([request])
-        return try outcome(of: request)
+        return try await outcome(of: request)
     }
 
-    func outcome(of request: SegmentRequest) throws -> Outcome {
-        try wait { facts in
+    func outcome(of request: SegmentRequest) async throws -> Outcome {
+        try await wait { facts in
             var heads: [(ResponseHead, HeadVerdict)] = []
             var notices = 0
             for fact in facts {
@@ -96,8 +92,8 @@ final class Wire: Sendable {
         }
     }
 
-    func head(of request: SegmentRequest) throws -> ResponseHead {
-        try wait { facts in
+    func head(of request: SegmentRequest) async throws -> ResponseHead {
+        try await wait { facts in
             for case .head(request.key, let head, _) in facts { return head }
             return nil
         }
@@ -105,15 +101,15 @@ final class Wire: Sendable {
 
     struct TimedOut: Error {}
 
+    /// Looks until there is a result. Asynchronous, because the tests share few threads.
     func wait<Result>(
-        seconds: Double = 20, for result: ([WireFact]) throws -> Result?
-    ) throws -> Result {
-        let limit = Date(timeIntervalSinceNow: seconds)
-        box.condition.lock()
-        defer { box.condition.unlock() }
+        for result: @Sendable ([WireFact]) throws -> Result?
+    ) async throws -> Result {
+        let limit = ContinuousClock.now + .seconds(30)
         while true {
             if let result = try result(facts) { return result }
-            guard box.condition.wait(until: limit) else { throw TimedOut() }
+            guard ContinuousClock.now < limit else { throw TimedOut() }
+            try await Task.sleep(for: .milliseconds(2))
         }
     }
 }

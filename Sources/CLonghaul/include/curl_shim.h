@@ -1,7 +1,7 @@
 #ifndef LONGHAUL_CURL_SHIM_H
 #define LONGHAUL_CURL_SHIM_H
-// What Swift cannot say to libcurl itself: its setters and getters are variadic. Beside them, the two
-// callbacks that run for every piece of a response, so that no Swift code runs per piece.
+// What Swift cannot say to libcurl itself: its setters and getters are variadic. Beside them, the
+// two callbacks that run for every piece of a response, so that no Swift code runs per piece.
 #include <curl/curl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,8 +45,9 @@ typedef struct lh_bucket {
 
 // Sets a new rate; what was saved up under the old one is dropped.
 void lh_bucket_set(lh_bucket *bucket, int64_t rate, int64_t now);
-// Adds what the time since the last fill is worth, at most a tenth of a second's bytes: a longer
-// pause must not be made up for by a burst.
+// Adds what the time since the last fill is worth, up to a small capacity: a longer pause must not
+// be made up for by a burst. The kernel does not run ahead either: it enlarges a socket's receive
+// buffer by how fast the program reads (tcp_rcv_space_adjust), and we read slowly.
 void lh_bucket_fill(lh_bucket *bucket, int64_t now);
 // Tokens worth waking a paused request for.
 int64_t lh_bucket_quantum(const lh_bucket *bucket);

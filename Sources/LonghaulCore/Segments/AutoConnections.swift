@@ -62,15 +62,3 @@ package struct AutoConnections: Hashable, Sendable {
         values.sorted()[values.count / 2]
     }
 }
-
-extension ConnectionCount {
-    /// The most requests that a fetch may have, within what the origin has left.
-    package func ceiling(originBudget: Int) -> Int {
-        let wanted =
-            switch self {
-            case .automatic: Limits.automaticSegments
-            case .exactly(let count): min(max(count, 1), Limits.segmentsPerFetch)
-            }
-        return max(1, min(wanted, originBudget))
-    }
-}

@@ -48,26 +48,6 @@ package enum FileNaming {
             String(text), toBytes: Limits.fileNameBytes - Limits.fileNameDecorationBytes)
     }
 
-    /// `NAME (n).EXT`. An archive's double extension stays whole: `a (1).tar.gz`.
-    package static func numbered(_ name: String, _ number: Int) -> String {
-        let (stem, suffix) = split(name)
-        return shortened(
-            stem: stem, suffix: " (\(number))\(suffix)", toBytes: Limits.fileNameBytes)
-    }
-
-    /// `.NAME.ID.longhaul-part`, NAME shortened where NAME_MAX asks for it. The id keeps equal
-    /// names apart.
-    package static func partName(for name: String, id: Int64) -> String {
-        "."
-            + shortened(
-                stem: name, suffix: ".\(id).longhaul-part", toBytes: Limits.fileNameBytes - 1)
-    }
-
-    /// Where a file goes whose digest is wrong.
-    package static func badName(for name: String) -> String {
-        shortened(stem: name, suffix: ".longhaul-bad", toBytes: Limits.fileNameBytes)
-    }
-
     // MARK: Shortening
 
     /// The whole name when it fits, else its stem cut and its extension kept.

@@ -1,7 +1,7 @@
 /// Takes secrets out of what is shown: lists, logs, errors, events. What is stored keeps them.
 ///
-/// Redacted are a URL's user information, the values of query parameters that carry signatures,
-/// tokens or keys (the names stay), and the values of request header fields.
+/// Redacted are a URL's user information and the values of query parameters that carry signatures,
+/// tokens or keys; the names stay. Values of header fields are shown nowhere at all.
 package enum Redaction {
     /// What stands where a secret stood.
     package static let mark = "REDACTED"
@@ -28,10 +28,6 @@ package enum Redaction {
         }
         result += shownWord(word)
         return String(decoding: result, as: UTF8.self)
-    }
-
-    package static func headers(_ headers: HeaderFields) -> HeaderFields {
-        HeaderFields(headers.fields.map { HeaderFields.Field(name: $0.name, value: mark) })
     }
 
     /// Whether the value of a query parameter of that name is a secret. Compared after decoding and

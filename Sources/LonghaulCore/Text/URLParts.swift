@@ -57,7 +57,6 @@ package struct URLParts: Hashable, Sendable {
     package var path: String { slice(pathBytes) }
     package var query: String? { hasQuery ? slice(queryBytes) : nil }
     package var fragment: String? { hasFragment ? slice(fragmentBytes) : nil }
-    package var hasUserInfo: Bool { !userInfoBytes.isEmpty }
 
     /// What follows the last slash of the path, as written.
     package var lastPathSegment: Substring {
@@ -89,11 +88,6 @@ package struct URLParts: Hashable, Sendable {
             return length
         }
     }
-
-    /// Byte offsets of the user information and the query, for those who rewrite the URL.
-    package var userInfoOffsets: Range<Int> { userInfoBytes }
-    package var queryOffsets: Range<Int> { queryBytes }
-    package var fragmentOffsets: Range<Int> { fragmentBytes }
 
     private var hasQuery: Bool { queryBytes.lowerBound > pathBytes.upperBound }
     private var hasFragment: Bool { fragmentBytes.lowerBound > queryBytes.upperBound }

@@ -212,12 +212,4 @@ import Testing
         }
         #expect(auto.allowed == 1)
     }
-
-    @Test(arguments: [
-        (ConnectionCount.automatic, 6, 4), (.automatic, 2, 2), (.automatic, 0, 1),
-        (.exactly(8), 6, 6), (.exactly(8), 64, 8), (.exactly(99), 64, 16), (.exactly(1), 6, 1),
-    ])
-    func ceiling(count: ConnectionCount, budget: Int, ceiling: Int) {
-        #expect(count.ceiling(originBudget: budget) == ceiling)
-    }
 }

@@ -46,23 +46,6 @@ import Testing
         #expect(FileNaming.sanitised(name) == nil)
     }
 
-    @Test(arguments: [
-        ("a.txt", 1, "a (1).txt"),
-        ("a", 12, "a (12)"),
-        ("a.tar.gz", 2, "a (2).tar.gz"),
-        (".tar.gz", 1, ".tar (1).gz"),
-        ("a.b.c", 1, "a.b (1).c"),
-        (".hidden", 1, ".hidden (1)"),
-    ])
-    func numbered(name: String, number: Int, result: String) {
-        #expect(FileNaming.numbered(name, number) == result)
-    }
-
-    @Test func partName() {
-        #expect(FileNaming.partName(for: "a.iso", id: 17) == ".a.iso.17.longhaul-part")
-        #expect(FileNaming.badName(for: "a.iso") == "a.iso.longhaul-bad")
-    }
-
     /// Whatever comes in: what comes out is one component, fits with every decoration, and hides
     /// nothing.
     @Test(arguments: 0..<20) func anyName(seed: UInt64) {
@@ -80,8 +63,6 @@ import Testing
             #expect(!name.contains("\\") && name.utf8.count <= 220, context)
             #expect(TerminalText.shown(name) == name, context)
             #expect(FileNaming.sanitised(name) == name, context)
-            #expect(FileNaming.partName(for: name, id: .max).utf8.count <= 255, context)
-            #expect(FileNaming.numbered(name, 99_999).utf8.count <= 255, context)
         }
     }
 
@@ -90,9 +71,5 @@ import Testing
         let name = try #require(FileNaming.sanitised(long))
         #expect(name.hasSuffix("ü.tar.gz"))
         #expect(name.utf8.count == 219)
-        let whole = String(repeating: "x", count: 255)
-        let part = FileNaming.partName(for: whole, id: 1)
-        #expect(part.utf8.count == 255)
-        #expect(part.hasSuffix("x.1.longhaul-part"))
     }
 }

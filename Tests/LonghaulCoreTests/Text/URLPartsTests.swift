@@ -78,7 +78,7 @@ import Testing
         #expect(try URLParts("http://u:p@h/").userInfo == "u:p")
         #expect(try URLParts("http://h/@x").userInfo == nil)
         #expect(try URLParts("http://@h/").userInfo == nil)
-        #expect(try URLParts("http://h/").hasUserInfo == false)
+        #expect(try URLParts("http://h/").userInfo == nil)
     }
 
     @Test func hostIsLowerCased() throws {

@@ -1,0 +1,96 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// The queue as several processes use it at once, and the exit codes that scripts rely on.
+@Suite(.timeLimit(.minutes(3))) struct QueueTests {
+    @Test func twoEnginesNeverRun() async throws {
+        let home = try LonghaulHome()
+        let first = try home.start("daemon")
+        try await eventually(within: .seconds(10), "an engine runs") {
+            try await home.run("status", "--json").rows.first?["engine"]["pid"] != nil
+        }
+        let second = try await home.run("run", "--json")
+        #expect(second.status == 0)
+        #expect(try second.rows.last?["stoppedBy"] == "busy")
+        first.send(SIGTERM)
+        #expect(try await first.wait().status == 0)
+    }
+
+    /// Eight processes at once: every id that was printed is there, in the state that was asked for last.
+    @Test func eightProcessesLoseNothing() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let engine = try home.start("daemon")
+            let ids = try await withThrowingTaskGroup(of: (Int, String).self) { group in
+                for number in 0..<8 {
+                    let url = server.url("f\(number).bin?size=20K&rate=10K")
+                    group.addTask {
+                        let result = try await home.run(
+                            "enqueue", url, "-o", home.file("f\(number)"))
+                        let id = result.output.trimmingCharacters(in: .whitespacesAndNewlines)
+                        #expect(result.status == 0, "\(result.errors)")
+                        if number % 3 == 1 { _ = try await home.run("pause", id) }
+                        if number % 3 == 2 { _ = try await home.run("cancel", id) }
+                        return (number, id)
+                    }
+                }
+                return try await group.reduce(into: [Int: String]()) { $0[$1.0] = $1.1 }
+            }
+            #expect(Set(ids.values).count == 8)
+            for number in [0, 3, 6] {
+                let wait = try await home.run("wait", try #require(ids[number]))
+                #expect(wait.status == 0)
+            }
+            let states = try await home.run("list", "--json", "--all").rows.reduce(
+                into: [String: String]()
+            ) { $0[String($1["id"].int ?? 0)] = $1["state"].string }
+            for (number, id) in ids {
+                #expect(states[id] == ["completed", "paused", "cancelled"][number % 3])
+            }
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+        }
+        #expect(try home.scratch.names(in: "files").filter { $0.hasPrefix("f") }.count == 3)
+    }
+
+    @Test func aBadLineRecordsNothing() async throws {
+        let home = try LonghaulHome()
+        let input = "http://127.0.0.1:1/a\nnot a url\n"
+        let result = try await home.run("enqueue", "-", input: input)
+        #expect(result.status == 64)
+        #expect(result.errors.contains("2"))
+        #expect(try await home.run("list", "--json", "--all").output == "")
+        let kept = try await home.run("enqueue", "--keep-going", "-", input: input)
+        #expect(kept.output == "1\n")
+    }
+
+    @Test func destinationsAreReserved() async throws {
+        let home = try LonghaulHome()
+        let file = home.file("a.bin")
+        #expect(try await home.run("enqueue", "http://127.0.0.1:1/a", "-o", file).status == 0)
+        #expect(try await home.run("enqueue", "http://127.0.0.1:1/b", "-o", file).status == 5)
+        let renamed = try await home.run(
+            "enqueue", "--json", "http://127.0.0.1:1/b", "-o", file, "--if-exists", "rename")
+        let destination = try #require(try renamed.rows.first?["destination"].string)
+        #expect(destination == home.file("a (1).bin"))
+        #expect(try await home.run("cancel", "1").status == 0)
+        #expect(try await home.run("enqueue", "http://127.0.0.1:1/b", "-o", file).status == 0)
+    }
+
+    @Test func exitCodes() async throws {
+        let home = try LonghaulHome()
+        #expect(try await home.run("enqueue", "gopher://x/").status == 64)
+        #expect(try await home.run("enqueue", "--no-such-option").status == 64)
+        #expect(try await home.run("show", "7").status == 4)
+        #expect(try await home.run("pause", "7").status == 4)
+        #expect(try await home.run("enqueue", "http://127.0.0.1:1/a").status == 0)
+        #expect(try await home.run("wait", "1", "--timeout", "50ms").status == 3)
+        #expect(try await home.run("remove", "1").status == 5)
+        #expect(try await home.run("cancel", "1").status == 0)
+        #expect(try await home.run("wait", "1").status == 1)
+        #expect(try await home.run("resume", "1").status == 5)
+        #expect(try await home.run("remove", "1").status == 0)
+        #expect(try await home.run("show", "1").status == 4)
+    }
+}
