@@ -18,6 +18,8 @@ package final class Store: Sendable {
     let openedFile: FileIdentity
     /// What the connection's `synchronous` is at. Touched only inside the queue, which serialises.
     private nonisolated(unsafe) var durability: Durability?
+    /// For the simulation: told around every write transaction. Set before the first call.
+    package nonisolated(unsafe) var probe: (any CommitProbe)?
 
     init(location: StoreLocation, mode: OpenMode, queue: DatabaseQueue, openedFile: FileIdentity) {
         self.location = location
@@ -83,7 +85,13 @@ package final class Store: Sendable {
         try queue.inDatabase { database in
             let connection = Connection(database: database)
             try setDurability(durability, connection)
-            return try transaction(connection, .immediate) { try body(connection) }
+            let value = try transaction(connection, .immediate) {
+                let value = try body(connection)
+                try probe?.willCommit()
+                return value
+            }
+            probe?.didCommit(durability)
+            return value
         }
     }
 
@@ -108,4 +116,11 @@ package final class Store: Sendable {
         }
         durability = wanted
     }
+}
+
+/// Where a simulated crash may come between two steps of a commit.
+package protocol CommitProbe: Sendable {
+    /// Throwing undoes the transaction.
+    func willCommit() throws
+    func didCommit(_ durability: Durability)
 }

@@ -138,6 +138,18 @@ package final class DiskFiles: FilePort {
     }
 }
 
+extension DiskFiles {
+    package func syncDirectory(of path: String) -> LocalFault? {
+        guard let (directory, _) = PathParts.split(path) else { return nil }
+        do throws(SystemFailure) {
+            try directories.handle(for: directory).sync()
+            return nil
+        } catch {
+            return LocalFault(error)
+        }
+    }
+}
+
 extension LocalFault {
     init(_ failure: SystemFailure) {
         let error = failure.longhaulError()

@@ -32,6 +32,9 @@ package protocol FilePort: Sendable {
 
     /// Makes the file's content durable.
     func sync(part: String, expecting identity: FileIdentity) -> LocalFault?
+
+    /// Makes the names in the directory of this path durable.
+    func syncDirectory(of path: String) -> LocalFault?
 }
 
 /// One thing to do on the disk.

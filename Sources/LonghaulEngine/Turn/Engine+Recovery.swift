@@ -48,6 +48,12 @@ extension Engine {
             part: state.partPath, destination: plan.work.finalPath ?? plan.work.destination)
         plan.action = reconcile(
             phase: plan.work.phase, fetch: state, facts: facts, written: written)
+        if plan.action == .markCompleted {
+            // The crash may have come between the rename and the sync of its directory.
+            let path = plan.work.finalPath ?? plan.work.destination
+            if files.syncDirectory(of: path) != nil { plan.action = .requeue(have: state.durable) }
+            return
+        }
         guard case .requeue(let have) = plan.action, have != state.durable,
             let identity = state.partIdentity
         else { return }
