@@ -27,7 +27,7 @@ extension EngineTransaction {
     package func expired(_ now: Timestamp, limit: Int) throws -> [TransferID] {
         try connection.all(
             """
-            SELECT id FROM transfer INDEXED BY transferDeadline WHERE phase < 3 AND deadline <= ?1 \
+            SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 AND deadline <= ?1 \
             AND want IN (0, 1) ORDER BY deadline LIMIT ?2
             """, now, limit
         ) { $0.transferID(0) }
@@ -37,7 +37,7 @@ extension EngineTransaction {
     package func nextDeadline() throws -> Timestamp? {
         try connection.first(
             """
-            SELECT deadline FROM transfer INDEXED BY transferDeadline WHERE phase < 3 \
+            SELECT deadline FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
             AND want IN (0, 1) ORDER BY deadline LIMIT 1
             """
         ) { $0.timestamp(0) }

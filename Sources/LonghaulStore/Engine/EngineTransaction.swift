@@ -43,12 +43,12 @@ extension EngineTransaction {
         return ids
     }
 
-    /// Announces when the engine means to look again, for `status`.
     /// Puts a transfer into the inbox, for a look at what is wanted of it.
     package func addAttention(_ id: TransferID) throws {
         try connection.callAttention(to: id)
     }
 
+    /// Announces when the engine means to look again, for `status`.
     package func setNextWake(_ moment: Timestamp?) throws {
         try connection.run("UPDATE lease SET nextWake = ?1", moment)
     }

@@ -49,8 +49,8 @@ package struct ReadyHead: Hashable, Sendable {
 
 /// What groups transfers for fairness, without the origin.
 private struct Lane {
-    var discretionary: Int64
-    var priority: Int64
+    var discretionary: Bool
+    var priority: Priority
     var session: Int64
 }
 
@@ -64,9 +64,7 @@ extension EngineTransaction {
         _ limits: ReadyLimits = ReadyLimits(), excludingOrigins: Set<String> = [],
         excluding: Set<TransferID> = []
     ) throws -> ReadyHead {
-        let lanes = try lanes(limit: limits.groups).filter {
-            limits.onlyDiscretionary == nil || ($0.discretionary != 0) == limits.onlyDiscretionary
-        }
+        let lanes = try lanes(limit: limits.groups, onlyDiscretionary: limits.onlyDiscretionary)
         var head = ReadyHead(rows: [], resumeAfter: nil)
         if lanes.isEmpty { return head }
         let share = max(1, limits.groups / lanes.count)
@@ -92,24 +90,32 @@ extension EngineTransaction {
         return head
     }
 
-    /// The distinct kinds, priorities and sessions that have ready rows.
-    private func lanes(limit: Int) throws -> [Lane] {
+    /// The distinct kinds, priorities and sessions that have ready rows, in the order of the index.
+    ///
+    /// Column by column: SQLite would walk all equal rows for a comparison of row values.
+    private func lanes(limit: Int, onlyDiscretionary: Bool?) throws -> [Lane] {
         var lanes: [Lane] = []
-        var last = Lane(discretionary: -1, priority: 0, session: 0)
-        while lanes.count < limit {
-            let next = try connection.first(
-                """
-                SELECT discretionary, priority, sessionID FROM transfer INDEXED BY transferReady \
-                WHERE phase = 0 AND want = 0 AND readyAt = 0 \
-                AND (discretionary, priority, sessionID) > (?1, ?2, ?3) \
-                ORDER BY discretionary, priority, sessionID LIMIT 1
-                """, last.discretionary, last.priority, last.session
-            ) { Lane(discretionary: $0.int64(0), priority: $0.int64(1), session: $0.int64(2)) }
-            guard let next else { break }
-            lanes.append(next)
-            last = next
+        for discretionary in [false, true]
+        where (onlyDiscretionary ?? discretionary) == discretionary {
+            for priority in Priority.allCases {
+                var lane = Lane(discretionary: discretionary, priority: priority, session: -1)
+                while lanes.count < limit, let session = try nextSession(lane) {
+                    lane.session = session
+                    lanes.append(lane)
+                }
+            }
         }
         return lanes
+    }
+
+    private func nextSession(_ lane: Lane) throws -> Int64? {
+        try connection.first(
+            """
+            SELECT sessionID FROM transfer INDEXED BY transferReady \
+            WHERE phase = 0 AND want = 0 AND readyAt = 0 \
+            AND discretionary = ?1 AND priority = ?2 AND sessionID > ?3 ORDER BY sessionID LIMIT 1
+            """, lane.discretionary, lane.priority.rawValue, lane.session
+        ) { $0.int64(0) }
     }
 
     /// Origins of a lane: those after the pivot, then those up to it.
@@ -138,7 +144,7 @@ extension EngineTransaction {
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
             AND discretionary = ?1 AND priority = ?2 AND sessionID = ?3 AND originID > ?4 \
             ORDER BY originID LIMIT 1
-            """, lane.discretionary, lane.priority, lane.session, last
+            """, lane.discretionary, lane.priority.rawValue, lane.session, last
         ) { $0.int64(0) }
     }
 
@@ -151,12 +157,13 @@ extension EngineTransaction {
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
             AND discretionary = ?1 AND priority = ?2 AND sessionID = ?3 AND originID = ?4 \
             ORDER BY id LIMIT ?5
-            """, lane.discretionary, lane.priority, lane.session, origin, limit + excluding.count
+            """, lane.discretionary, lane.priority.rawValue, lane.session, origin,
+            limit + excluding.count
         ) { row in
             ReadyRow(
                 id: row.transferID(0), originID: origin, origin: name, sessionID: lane.session,
-                priority: Priority(rawValue: Int(lane.priority)) ?? .normal,
-                isDiscretionary: lane.discretionary != 0, createdAt: row.timestamp(1),
+                priority: lane.priority, isDiscretionary: lane.discretionary,
+                createdAt: row.timestamp(1),
                 expectedBytes: row.optionalInt64(2), deadline: row.timestamp(3))
         }.filter { !excluding.contains($0.id) }.prefix(limit).map { $0 }
     }

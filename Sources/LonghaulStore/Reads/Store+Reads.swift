@@ -88,14 +88,14 @@ extension Connection {
         guard let session else {
             return try all(
                 """
-                SELECT id FROM transfer INDEXED BY transferFinished WHERE phase >= 3 \
+                SELECT id FROM transfer INDEXED BY transferFinished WHERE ended = 1 \
                 AND finishedAt >= ?1 AND rearm = rearmed ORDER BY finishedAt DESC, id DESC LIMIT ?2
                 """, since, limit, read: { $0.transferID(0) })
         }
         let ended = try streams(session: session, states: [.completed, .failed, .cancelled])
         return try newest(of: ended, below: .max, limit: limit).filter { id in
             try first(
-                "SELECT finishedAt >= ?2 FROM transfer WHERE id = ?1 AND phase >= 3", id, since
+                "SELECT finishedAt >= ?2 FROM transfer WHERE id = ?1 AND ended = 1", id, since
             ) { $0.bool(0) } ?? false
         }
     }

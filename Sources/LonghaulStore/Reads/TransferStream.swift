@@ -41,7 +41,7 @@ extension Connection {
             return try all(
                 """
                 SELECT id FROM transfer INDEXED BY transferLive WHERE sessionID = ?1 AND want = ?2 \
-                AND phase < 3 AND phase = 0 AND id < ?3 ORDER BY id DESC LIMIT ?4
+                AND ended = 0 AND phase = 0 AND id < ?3 ORDER BY id DESC LIMIT ?4
                 """, session, want, bound, limit, read: read)
         case .active(let session, let phase, let want):
             return try all(
@@ -53,7 +53,7 @@ extension Connection {
             return try all(
                 """
                 SELECT id FROM transfer INDEXED BY transferEnded WHERE sessionID = ?1 AND phase = ?2 \
-                AND phase >= 3 AND rearm = rearmed AND id < ?3 ORDER BY id DESC LIMIT ?4
+                AND ended = 1 AND rearm = rearmed AND id < ?3 ORDER BY id DESC LIMIT ?4
                 """, session, phase, bound, limit, read: read)
         case .pending(let session, let phase, let want):
             return try all(

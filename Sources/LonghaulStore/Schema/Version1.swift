@@ -26,6 +26,7 @@ extension Migration {
         CREATE TABLE transfer (
           id INTEGER PRIMARY KEY AUTOINCREMENT,
           phase INTEGER NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 5),
+          ended INTEGER NOT NULL DEFAULT 0,
           want INTEGER NOT NULL DEFAULT 0 CHECK (want BETWEEN 0 AND 3),
           readyAt INTEGER NOT NULL CHECK (readyAt >= 0),
           discretionary INTEGER NOT NULL CHECK (discretionary IN (0, 1)),
@@ -57,7 +58,8 @@ extension Migration {
           error TEXT,
           CHECK ((deadlineAt IS NULL) <> (deadlineAfter IS NULL)),
           CHECK (rearmed <= rearm),
-          CHECK ((phase >= 3) = (finishedAt IS NOT NULL)),
+          CHECK (ended = (phase >= 3)),
+          CHECK ((ended = 1) = (finishedAt IS NOT NULL)),
           CHECK (phase NOT IN (1, 2) OR fetchID IS NOT NULL),
           CHECK (phase <> 4 OR error IS NOT NULL)
         ) STRICT
@@ -138,19 +140,20 @@ extension Migration {
         """,
     ]
 
-    /// Partial wherever a query concerns few rows: what a million waiting rows do not appear in costs their insertion nothing.
+    /// Partial wherever a query concerns few rows: what a million waiting rows do not appear in costs their insertion nothing. The long ones speak of
+    /// `ended` and not of `phase`, because an update writes every index anew that mentions a column it sets.
     private static let indexes1: [String] = [
-        "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE phase < 3",
-        "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE phase < 3",
+        "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE ended = 0",
+        "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE ended = 0",
         """
         CREATE INDEX transferReady ON transfer (discretionary, priority, sessionID, originID)
         WHERE phase = 0 AND want = 0 AND readyAt = 0
         """,
         "CREATE INDEX transferDue ON transfer (readyAt) WHERE phase = 0 AND readyAt > 0",
-        "CREATE INDEX transferDeadline ON transfer (deadline) WHERE phase < 3",
+        "CREATE INDEX transferDeadline ON transfer (deadline) WHERE ended = 0",
         "CREATE INDEX transferActive ON transfer (phase) WHERE phase IN (1, 2)",
-        "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE phase >= 3",
-        "CREATE INDEX transferFinished ON transfer (finishedAt) WHERE phase >= 3",
+        "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE ended = 1",
+        "CREATE INDEX transferFinished ON transfer (finishedAt) WHERE ended = 1",
         "CREATE INDEX transferPending ON transfer (sessionID) WHERE rearm > rearmed",
         "CREATE INDEX transferByFetch ON transfer (fetchID) WHERE fetchID IS NOT NULL",
         "CREATE INDEX eventBySession ON event (sessionID)",

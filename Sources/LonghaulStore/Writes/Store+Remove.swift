@@ -64,7 +64,7 @@ extension Connection {
     ) throws -> (count: Int, partPaths: [String]) {
         let ids = try all(
             """
-            SELECT id FROM transfer INDEXED BY transferFinished WHERE phase >= 3 \
+            SELECT id FROM transfer INDEXED BY transferFinished WHERE ended = 1 \
             AND finishedAt < ?1 AND rearm = rearmed AND (?2 IS NULL \
             OR sessionID = (SELECT id FROM session WHERE name = ?2)) ORDER BY finishedAt LIMIT ?3
             """, moment, session, limit

@@ -13,8 +13,9 @@ package final class TransferInserter {
 
     private let connection: Connection
     private let now: Timestamp
-    private let statement: Prepared
     private let reservation: Prepared
+    private var buffer = InsertBuffer()
+    private var nextID: Int64
     private var sessions: [String: Int64] = [:]
     private var origins: [String: Int64] = [:]
     /// Number to try next for a name that was taken before, so that a thousand equal names do not cost a million look-ups.
@@ -31,15 +32,9 @@ package final class TransferInserter {
     init(_ connection: Connection, now: Timestamp) throws {
         self.connection = connection
         self.now = now
-        statement = try connection.prepare(
-            """
-            INSERT INTO transfer (readyAt, discretionary, priority, sessionID, originID, \
-            destinationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
-            url, destination, options) \
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
-            """)
+        nextID = try connection.nextTransferID()
         reservation = try connection.prepare(
-            "SELECT id, destination FROM transfer WHERE destinationKey = ?1 AND phase < 3")
+            "SELECT id, destination FROM transfer WHERE destinationKey = ?1 AND ended = 0")
     }
 
     /// Records one transfer. Where its destination is reserved by a live transfer: with policy `rename` it gets the next `NAME (n).EXT`
@@ -60,14 +55,17 @@ package final class TransferInserter {
                 "\(destination) is already the destination of transfer \(holder). Choose another"
                     + " one, or cancel that transfer first.", transferID: holder)
         }
-        try bind(new, destination: destination, key: key)
-        try statement.runOnce()
+        let row = try row(new, destination: destination, key: key)
+        if buffer.append(row) { try buffer.flush(connection) }
+        nextID += 1
         count += 1
-        return (TransferID(rawValue: connection.lastInsertedRowID), destination)
+        inserted[row.session, default: 0] += 1
+        return (TransferID(rawValue: row.id), destination)
     }
 
-    /// Counts what was inserted. Called once, before the commit.
+    /// Writes what is left and counts what was inserted. Called once, before the commit.
     func finish() throws {
+        try buffer.flush(connection)
         for (session, count) in inserted {
             try connection.run(
                 """
@@ -77,30 +75,25 @@ package final class TransferInserter {
         }
     }
 
-    private func bind(_ new: NewTransfer, destination: String, key: Int64) throws {
+    private func row(
+        _ new: NewTransfer, destination: String, key: Int64
+    ) throws -> InsertBuffer.Row {
         let request = new.request
-        let session = try sessionID(request.session)
         let begin = max(now, request.earliestBegin ?? now)
-        statement.bind(1, begin > now ? begin.milliseconds : 0)
-        statement.bind(2, request.isDiscretionary)
-        statement.bind(3, request.priority.rawValue)
-        statement.bind(4, session)
-        statement.bind(5, try originID(new.origin))
-        statement.bind(6, key)
-        statement.bind(7, now)
-        statement.bind(8, request.deadline.resolved(mayBegin: begin))
-        statement.bind(9, request.deadline.instant)
-        statement.bind(10, request.deadline.seconds)
-        statement.bind(11, request.earliestBegin)
-        statement.bind(12, request.expectedBytes)
-        statement.bind(13, request.url)
-        statement.bind(14, destination)
-        statement.bind(15, storedOptions(request))
-        inserted[session, default: 0] += 1
+        return InsertBuffer.Row(
+            id: nextID, readyAt: begin > now ? begin.milliseconds : 0,
+            isDiscretionary: request.isDiscretionary, priority: request.priority.rawValue,
+            session: try sessionID(request.session), origin: try originID(new.origin),
+            destinationKey: key, created: now,
+            deadline: request.deadline.resolved(mayBegin: begin),
+            deadlineAt: request.deadline.instant, deadlineAfter: request.deadline.seconds,
+            earliest: request.earliestBegin, expectedBytes: request.expectedBytes,
+            url: request.url, destination: destination, options: storedOptions(request))
     }
 
     /// The live transfer that has reserved a path.
     private func holder(of path: String, key: Int64) throws -> TransferID? {
+        if let id = buffer.holder(of: path, key: key) { return id }
         reservation.bind(1, key)
         defer { reservation.reset() }
         while try reservation.step() {
@@ -193,6 +186,15 @@ extension Deadline {
 }
 
 extension Connection {
+    /// Ids are handed out here and not by SQLite, which would look its counter up and write it back for every row. AUTOINCREMENT keeps
+    /// the counter above the ids that were inserted.
+    func nextTransferID() throws -> Int64 {
+        let last = try first("SELECT seq FROM sqlite_sequence WHERE name = 'transfer'") {
+            $0.int64(0)
+        }
+        return (last ?? 0) + 1
+    }
+
     /// The row of an origin, made when there is none.
     func id(ofOrigin name: String) throws -> Int64 {
         let found = try first("SELECT id FROM origin WHERE name = ?1", name) { $0.int64(0) }

@@ -1,0 +1,261 @@
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+@Suite struct EngineTests {
+    @Test func aFetchIsSavedWhole() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1")
+        let saved = try scratch.turn(epoch) { tx -> FetchState in
+            var (work, fetch) = try #require(try tx.claim(id, now: .start))
+            #expect(work.phase == .running && work.fetchID == fetch.id)
+            fetch.generation = 3
+            fetch.partPath = "/d/.1.part"
+            fetch.partIdentity = FileIdentity(device: .max, inode: 1 << 63)
+            fetch.durable.insert(0..<10)
+            fetch.durable.insert(20..<30)
+            fetch.validator = Validator(etag: "\"x\"", lastModified: "d", length: 30)
+            fetch.bytesTotal = 30
+            fetch.bytesFetched = 25
+            fetch.attempts = 2
+            fetch.restarts = 1
+            fetch.fruitlessAttempts = 4
+            fetch.emptyAnswers = 1
+            fetch.source = 1
+            fetch.effectiveURL = "https://c.example/"
+            fetch.proposedName = "n"
+            fetch.contentCoding = "gzip"
+            try tx.save(fetch)
+            return fetch
+        }
+        #expect(try scratch.turn(epoch) { try $0.fetch(saved.id) } == saved)
+        let shown = try #require(try scratch.store.transfer(id, now: .start))
+        #expect(shown.state == .running)
+        #expect(shown.bytesDone == 20)
+        #expect(shown.bytesTotal == 30)
+        #expect(shown.bytesFetched == 25)
+        #expect(shown.attempts == 2)
+        #expect(shown.restarts == 1)
+        #expect(shown.startedAt == .start)
+    }
+
+    @Test func onlyWhatIsReadyAndWantedIsClaimed() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let paused = try scratch.add("/d/1")
+        let later = try scratch.add("/d/2") { $0.earliestBegin = .start + 60 }
+        let running = try scratch.add("/d/3")
+        _ = try scratch.store.change(.ids([paused]), to: .pause)
+        try scratch.turn(epoch) { tx in
+            verify(try tx.claim(running, now: .start) != nil)
+            for id in [paused, later, running, TransferID(rawValue: 99)] {
+                verify(try tx.claim(id, now: .start) == nil)
+            }
+            verify(try tx.claim(later, now: .start + 60) != nil)
+            verify(try tx.liveUnqueued() == [later, running])
+        }
+    }
+
+    @Test func theEndAndItsEventAreOneCommit() throws {
+        struct Stop: Error {}
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1")
+        try scratch.turn(epoch) { _ = try $0.claim(id, now: .start) }
+        #expect(throws: Stop.self) {
+            try scratch.turn(epoch) { tx in
+                try tx.setFinishing(id, finalPath: "/d/1")
+                try tx.complete(
+                    id, finalPath: "/d/1", numbers: TransferNumbers(bytesTotal: 5, bytesDone: 5),
+                    now: .start)
+                throw Stop()
+            }
+        }
+        #expect(try scratch.state(id) == .running)
+        #expect(try scratch.store.events(limit: 9).isEmpty)
+
+        let seq = try scratch.turn(epoch) { tx in
+            try tx.setFinishing(id, finalPath: "/d/1 (1)")
+            return try tx.complete(
+                id, finalPath: "/d/1 (1)",
+                numbers: TransferNumbers(
+                    bytesTotal: 5, bytesDone: 5, bytesFetched: 6, attempts: 1, restarts: 2),
+                now: .start + 9)
+        }
+        let shown = try #require(try scratch.store.transfer(id, now: .start))
+        #expect(shown.state == .completed)
+        #expect(shown.destination == "/d/1 (1)")
+        #expect(shown.finishedAt == .start + 9)
+        #expect(shown.bytesTotal == 5 && shown.bytesDone == 5 && shown.bytesFetched == 6)
+        #expect(shown.attempts == 1 && shown.restarts == 2)
+        let events = try scratch.store.events(limit: 9)
+        #expect(events.map(\.seq) == [seq])
+        #expect(events.map(\.type) == [.transferCompleted])
+        #expect(events.map(\.transfer) == [id])
+        #expect(events.map(\.session) == ["default"])
+        // The fetch went with the end.
+        #expect(
+            try scratch.store.access { try $0.first("SELECT count(*) FROM fetch") { $0.int(0) } }
+                == 0)
+    }
+
+    @Test func eventsAreNumberedAndCanBeReadFromAnywhere() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let ids = try (0..<4).map { try scratch.add("/d/\($0)", session: $0 % 2 == 0 ? "a" : "b") }
+        try scratch.turn(epoch) { tx in
+            for id in ids { try tx.cancel(id, numbers: TransferNumbers(), now: .start) }
+            try tx.appendEvent(.transferRestarted, of: ids[0], detail: "{}", now: .start)
+        }
+        let all = try scratch.store.events(limit: 9)
+        #expect(all.map(\.seq) == [1, 2, 3, 4, 5])
+        #expect(try scratch.store.events(after: 3, limit: 1).map(\.seq) == [4])
+        #expect(try scratch.store.events(session: "a", limit: 9).map(\.seq) == [1, 3, 5])
+        #expect(try scratch.store.events(after: 1, session: "a", limit: 9).map(\.seq) == [3, 5])
+        #expect(
+            try scratch.store.events(of: ids[0]).map(\.type) == [
+                .transferCancelled, .transferRestarted,
+            ])
+        #expect(try scratch.store.events(session: "nobody", limit: 9).isEmpty)
+    }
+
+    @Test func whatWasCountedOutlivesAFetch() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1")
+        try scratch.turn(epoch) { tx in
+            var (_, fetch) = try #require(try tx.claim(id, now: .start))
+            fetch.bytesFetched = 70
+            fetch.attempts = 3
+            fetch.durable.insert(0..<70)
+            try tx.save(fetch)
+            try tx.cancel(id, numbers: TransferNumbers(fetch), now: .start)
+            try tx.dropFetch(of: id)
+        }
+        let cancelled = try #require(try scratch.store.transfer(id, now: .start))
+        #expect(cancelled.bytesDone == 0 && cancelled.bytesFetched == 70)
+        _ = try scratch.store.change(.ids([id]), to: .retry)
+        try scratch.turn(epoch) { tx in
+            verify(try tx.rearm(id, now: .start))
+            let (_, fetch) = try #require(try tx.claim(id, now: .start))
+            #expect(fetch.bytesFetched == 70 && fetch.attempts == 3 && fetch.durable.isEmpty)
+        }
+    }
+
+    @Test func timeMakesReady() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let ids = try (1...3).map { n in
+            try scratch.add("/d/\(n)") { $0.earliestBegin = .start + Double(n * 10) }
+        }
+        let backedOff = try scratch.add("/d/9")
+        try scratch.turn(epoch) { tx in
+            _ = try tx.claim(backedOff, now: .start)
+            try tx.setQueued(
+                backedOff, readyAt: .start + 15,
+                waitingFor: [WaitReason(.backoff, nextCheck: .start + 15)])
+        }
+        #expect(
+            try scratch.store.transfer(backedOff, now: .start)?.waitingFor.map(\.reason) == [
+                .backoff
+            ])
+        try scratch.turn(epoch) { tx in
+            verify(try tx.readyHead().rows.isEmpty)
+            verify(try tx.nextDue() == .start + 10)
+            verify(try tx.promoteDue(.start + 9, limit: 9) == 0)
+            verify(try tx.promoteDue(.start + 15, limit: 1) == 1)
+            verify(try tx.readyHead().rows.map(\.id) == [ids[0]])
+            verify(try tx.promoteDue(.start + 15, limit: 9) == 1)
+            verify(try tx.readyHead().rows.map(\.id) == [ids[0], backedOff])
+            verify(try tx.nextDue() == .start + 20)
+            verify(try tx.promoteDue(.start + 99, limit: 9) == 2)
+            verify(try tx.nextDue() == nil)
+        }
+        #expect(try scratch.store.transfer(backedOff, now: .start)?.waitingFor.isEmpty == true)
+    }
+
+    @Test func deadlinesAreFoundInOrder() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let late = try scratch.add("/d/1") { $0.deadline = .at(.start + 20) }
+        let early = try scratch.add("/d/2") { $0.deadline = .after(seconds: 10) }
+        let cancelled = try scratch.add("/d/3") { $0.deadline = .after(seconds: 1) }
+        _ = try scratch.store.change(.ids([cancelled]), to: .cancel(keepBytes: false))
+        _ = try scratch.store.change(.ids([early]), to: .pause)
+        try scratch.turn(epoch) { tx in
+            verify(try tx.nextDeadline() == .start + 10)
+            verify(try tx.expired(.start + 9, limit: 9).isEmpty)
+            verify(try tx.expired(.start + 20, limit: 9) == [early, late])
+            verify(try tx.expired(.start + 20, limit: 1) == [early])
+        }
+    }
+
+    @Test func whatIsKnownOfAnOriginIsKept() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        var memory = OriginMemory(origin: "https://a.example:443")
+        #expect(try scratch.turn(epoch) { try $0.origin(memory.origin) } == memory)
+        memory.ignoresRanges = true
+        memory.speaksHTTP2 = true
+        memory.coolDownUntil = .start
+        memory.failures = 2
+        memory.bytesPerSecond = 1.5
+        try scratch.turn(epoch) { try $0.save(memory) }
+        // A transfer that knows it by name leaves it as it is.
+        try scratch.add("/d/1", origin: memory.origin)
+        #expect(try scratch.turn(epoch) { try $0.origin(memory.origin) } == memory)
+    }
+
+    @Test func countsFollowEveryStep() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let store = scratch.store
+        let ids = try (0..<5).map { try scratch.add("/d/\($0)") }
+        _ = try store.change(.ids([ids[4]]), to: .pause)
+        try scratch.turn(epoch) { tx in
+            _ = try tx.claim(ids[0], now: .start)
+            _ = try tx.claim(ids[1], now: .start)
+            try tx.setFinishing(ids[1], finalPath: "/d/1")
+            try tx.cancel(ids[2], numbers: TransferNumbers(), now: .start)
+        }
+        #expect(try store.counts() == [.running: 2, .cancelled: 1, .waiting: 1, .paused: 1])
+        _ = try store.remove([ids[2]])
+        #expect(try store.counts() == [.running: 2, .waiting: 1, .paused: 1])
+        #expect(try scratch.turn(epoch) { try $0.counts() } == store.counts())
+        #expect(try store.counts(session: "nobody").isEmpty)
+        // The tally is what a count would find.
+        let counted = try store.access {
+            try $0.all(
+                "SELECT sessionID, phase, want, rearm > rearmed, count(*) FROM transfer GROUP BY 1, 2, 3, 4"
+            ) { [$0.int(0), $0.int(1), $0.int(2), $0.int(3), $0.int(4)] }
+        }
+        let tallied = try store.access {
+            try $0.all(
+                "SELECT sessionID, phase, want, pending, n FROM tally WHERE n <> 0 ORDER BY 1, 2, 3, 4"
+            ) { [$0.int(0), $0.int(1), $0.int(2), $0.int(3), $0.int(4)] }
+        }
+        #expect(counted == tallied)
+    }
+
+    @Test func theLastTwentyAttemptsAreKept() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1")
+        func attempt(_ number: Int, _ outcome: String) -> AttemptRecord {
+            AttemptRecord(
+                serial: Int64(number),
+                outcome: AttemptOutcome(
+                    number: number, startedAt: .start, endedAt: .start + 1, url: "https://a/",
+                    bytes: 7, httpStatus: 503, httpVersion: 11, outcome: outcome, message: nil))
+        }
+        try scratch.turn(epoch) { tx in
+            for number in 1...25 { try tx.record(attempt(number, "stopped"), of: id) }
+            try tx.record(attempt(25, "completed"), of: id)
+        }
+        let kept = try scratch.store.attempts(of: id)
+        #expect(kept.map(\.serial) == Array(6...25))
+        #expect(kept.last == attempt(25, "completed"))
+    }
+}

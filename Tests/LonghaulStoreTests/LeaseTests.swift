@@ -1,0 +1,81 @@
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+@Suite struct LeaseTests {
+    @Test func aHolderThatWasReplacedWritesNothing() throws {
+        let scratch = try ScratchStore()
+        let id = try scratch.add("/d/1")
+        let old = try scratch.lead()
+        let other = try Store.open(directory: scratch.directory)
+        let new = try other.raiseEpoch(
+            EngineHolder(pid: 7, pidStart: 8, bootID: "b", mode: "run"), now: .start + 1)
+        #expect(new > old)
+        #expect(throws: LeaseLost.self) {
+            try scratch.turn(old) { _ = try $0.claim(id, now: .start) }
+        }
+        #expect(try scratch.state(id) == .waiting)
+        try other.withEngineTransaction(new, .durable) { _ = try $0.claim(id, now: .start) }
+        #expect(try scratch.state(id) == .running)
+
+        // Leaving late changes nothing for the new holder.
+        try scratch.store.releaseLease(old)
+        let info = try scratch.store.engineInfo()
+        #expect(info.holder == EngineHolder(pid: 7, pidStart: 8, bootID: "b", mode: "run"))
+        #expect(info.since == .start + 1)
+        #expect(info.epoch == new)
+    }
+
+    @Test func leavingInOrderNamesNobody() throws {
+        let scratch = try ScratchStore()
+        #expect(try scratch.store.engineInfo().holder == nil)
+        let epoch = try scratch.lead()
+        try scratch.turn(epoch) { try $0.setNextWake(.start + 60) }
+        #expect(try scratch.store.engineInfo().nextWake == .start + 60)
+        try scratch.store.releaseLease(epoch)
+        let info = try scratch.store.engineInfo()
+        #expect(info.holder == nil)
+        #expect(info.epoch == epoch)
+        #expect(info.storeID.count == 32)
+    }
+
+    /// Clients on connections of their own change wants while an engine works: nobody is turned away, nothing is lost.
+    @Test func clientsAndEngineShareTheStore() async throws {
+        let scratch = try ScratchStore()
+        let directory = scratch.directory
+        let epoch = try scratch.lead()
+        let clients = 4
+        let each = 40
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for client in 0..<clients {
+                group.addTask {
+                    let store = try Store.open(directory: directory)
+                    for number in 0..<each {
+                        let new = NewTransfer.sample("/d/\(client)/\(number)")
+                        let outcome = try store.enqueue([new], now: .start)
+                        guard case .recorded(let id, _) = outcome[0] else { continue }
+                        if number % 2 == 0 { _ = try store.change(.ids([id]), to: .pause) }
+                    }
+                }
+            }
+            group.addTask {
+                let store = try Store.open(directory: directory)
+                for _ in 0..<50 {
+                    try store.withEngineTransaction(epoch, .relaxed) { tx in
+                        for row in try tx.readyHead().rows.prefix(1) {
+                            _ = try tx.claim(row.id, now: .start)
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let counts = try scratch.store.counts()
+        #expect(counts.values.reduce(0, +) == clients * each)
+        let waiting = try scratch.store.access {
+            try $0.first("SELECT count(*) FROM transfer WHERE want = 1") { $0.int(0) }
+        }
+        #expect(waiting == clients * each / 2)
+    }
+}

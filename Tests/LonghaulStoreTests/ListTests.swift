@@ -1,0 +1,98 @@
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+@Suite struct ListTests {
+    /// Ten transfers in two sessions, one in each situation a list tells apart.
+    private func mixed() throws -> (ScratchStore, [TransferState: [Int64]]) {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let ids = try (0..<10).map {
+            try scratch.add("/d/\($0)", session: $0 % 2 == 0 ? "even" : "odd")
+        }
+        try scratch.turn(epoch) { tx in
+            for id in ids[2...3] { _ = try tx.claim(id, now: .start) }
+            try tx.setFinishing(ids[3], finalPath: "/d/3")
+            for id in ids[4...5] {
+                try tx.complete(id, finalPath: "", numbers: TransferNumbers(), now: .start)
+            }
+            for id in ids[6...7] {
+                try tx.fail(
+                    id, error: LonghaulError(.dns, "?"), numbers: TransferNumbers(), now: .start)
+            }
+            try tx.cancel(ids[8], numbers: TransferNumbers(), now: .start)
+        }
+        _ = try scratch.store.change(.ids([ids[1]]), to: .pause)
+        _ = try scratch.store.change(.ids([ids[7]]), to: .retry)
+        return (
+            scratch,
+            [
+                .waiting: [10, 8, 1], .paused: [2], .running: [4, 3], .completed: [6, 5],
+                .failed: [7], .cancelled: [9],
+            ]
+        )
+    }
+
+    @Test func eachStateIsFound() throws {
+        let (scratch, expected) = try mixed()
+        for state in TransferState.allCases {
+            let found = try scratch.store.list(TransferFilter(states: [state]), now: .start)
+            #expect(found.map(\.id.rawValue) == expected[state], "\(state)")
+            #expect(found.allSatisfy { $0.state == state })
+        }
+        #expect(try scratch.store.counts() == expected.mapValues(\.count))
+    }
+
+    @Test func filtersCombine() throws {
+        let (scratch, _) = try mixed()
+        func ids(_ filter: TransferFilter, now: Timestamp = .start) throws -> [Int64] {
+            try scratch.store.list(filter, now: now).map(\.id.rawValue)
+        }
+        #expect(try ids(TransferFilter(states: [.waiting, .completed])) == [10, 8, 6, 5, 1])
+        #expect(try ids(TransferFilter(states: [.waiting, .completed], limit: 2)) == [10, 8])
+        #expect(try ids(TransferFilter(states: [.waiting], session: "odd")) == [10, 8])
+        #expect(try ids(TransferFilter(states: [], session: "odd")).isEmpty)
+        #expect(try ids(TransferFilter(session: "nobody")).isEmpty)
+        // The newest that have not ended, and recent ends where there is room.
+        #expect(try ids(TransferFilter()) == [10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
+        #expect(try ids(TransferFilter(limit: 3)) == [10, 8, 4])
+        #expect(try ids(TransferFilter(), now: .start + 2 * 86_400) == [10, 8, 4, 3, 2, 1])
+        #expect(try ids(TransferFilter(session: "even")) == [9, 7, 5, 3, 1])
+        #expect(
+            try ids(TransferFilter(session: "even"), now: .start + 2 * 86_400) == [3, 1])
+    }
+
+    @Test func walkingComesByEachOnce() throws {
+        let scratch = try ScratchStore()
+        _ = try scratch.store.enqueue(
+            (0..<1203).map { .sample("/d/\($0)", session: "s\($0 % 3)") }, now: .start)
+        _ = try scratch.store.change(.session("s1"), to: .pause)
+        var seen: [Int64] = []
+        try scratch.store.forEachTransfer(now: .start) { seen.append($0.id.rawValue) }
+        #expect(seen == Array((1...1203).reversed()))
+        seen = []
+        try scratch.store.forEachTransfer(states: [.paused], session: "s1", now: .start) {
+            seen.append($0.id.rawValue)
+        }
+        #expect(seen.count == 401)
+    }
+
+    @Test func unknownIdsAreLeftOut() throws {
+        let (scratch, _) = try mixed()
+        let found = try scratch.store.transfers(
+            [TransferID(rawValue: 3), TransferID(rawValue: 99), TransferID(rawValue: 1)],
+            now: .start)
+        #expect(found.map(\.id.rawValue) == [3, 1])
+    }
+
+    @Test(
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_767_225_599_999, "2025-12-31T23:59:59.999Z"), (-1, "1969-12-31T23:59:59.999Z"),
+            (253_402_300_799_000, "9999-12-31T23:59:59.000Z"),
+        ] as [(Int64, String)])
+    func instantsInWords(milliseconds: Int64, text: String) {
+        #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
+    }
+}

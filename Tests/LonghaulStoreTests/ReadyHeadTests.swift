@@ -1,0 +1,104 @@
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+@Suite struct ReadyHeadTests {
+    /// Transfers of one group, whatever their number in one batch.
+    private func enqueue(
+        _ scratch: ScratchStore, _ count: Int, origin: String, session: String,
+        _ edit: (inout TransferRequest) -> Void = { _ in }
+    ) throws {
+        let batch = try scratch.store.counts()[.waiting] ?? 0
+        _ = try scratch.store.enqueue(
+            (0..<count).map {
+                .sample("/d/\(batch)/\($0)", origin: origin, session: session, edit)
+            }, now: .start)
+    }
+
+    @Test func aLongQueueHidesNobody() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try enqueue(scratch, 2000, origin: "a", session: "one")
+        try enqueue(scratch, 3, origin: "b", session: "one")
+        try enqueue(scratch, 2, origin: "a", session: "two")
+        try enqueue(scratch, 1, origin: "a", session: "one") { $0.priority = .low }
+        try enqueue(scratch, 1, origin: "a", session: "one") { $0.isDiscretionary = true }
+        let head = try scratch.turn(epoch) {
+            try $0.readyHead(ReadyLimits(total: 20, perGroup: 4))
+        }
+        #expect(head.resumeAfter == nil)
+        #expect(head.rows.count == 11)
+        let groups = Dictionary(grouping: head.rows) {
+            "\($0.origin) \($0.sessionID) \($0.priority) \($0.isDiscretionary)"
+        }
+        #expect(groups.count == 5)
+        #expect(groups.values.map(\.count).sorted() == [1, 1, 2, 3, 4])
+        for rows in groups.values { #expect(rows.map(\.id) == rows.map(\.id).sorted()) }
+        // One of each group before a second of any.
+        #expect(
+            Set(
+                head.rows.prefix(5).map {
+                    "\($0.origin) \($0.sessionID) \($0.priority) \($0.isDiscretionary)"
+                }
+            ).count == 5)
+    }
+
+    @Test func aSingleGroupFillsTheLookAhead() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try enqueue(scratch, 500, origin: "a", session: "one")
+        let head = try scratch.turn(epoch) {
+            try $0.readyHead(ReadyLimits(total: 300, perGroup: 4))
+        }
+        #expect(head.rows.map(\.id.rawValue) == Array(1...300))
+    }
+
+    @Test func whatIsExcludedIsSkipped() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try enqueue(scratch, 5, origin: "a", session: "one")
+        try enqueue(scratch, 5, origin: "b", session: "one")
+        let head = try scratch.turn(epoch) {
+            try $0.readyHead(
+                ReadyLimits(total: 3, perGroup: 1), excludingOrigins: ["a"],
+                excluding: [TransferID(rawValue: 6), TransferID(rawValue: 8)])
+        }
+        #expect(head.rows.map(\.id.rawValue) == [7, 9, 10])
+    }
+
+    @Test func moreOriginsThanRoomComeUpInTurn() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        for origin in 0..<10 {
+            try enqueue(scratch, 2, origin: "o\(origin)", session: "one")
+        }
+        try enqueue(scratch, 2, origin: "o0", session: "two")
+        var seen: Set<String> = []
+        var after: Int64 = 0
+        for _ in 0..<4 {
+            let head = try scratch.turn(epoch) {
+                try $0.readyHead(
+                    ReadyLimits(total: 50, perGroup: 1, groups: 6, originsAfter: after))
+            }
+            // The other session is never crowded out.
+            #expect(head.rows.contains { $0.sessionID == 2 })
+            seen.formUnion(head.rows.filter { $0.sessionID == 1 }.map(\.origin))
+            after = try #require(head.resumeAfter)
+        }
+        #expect(seen.count == 10)
+    }
+
+    @Test func onlyOneKindIsLookedAtWhenAsked() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try enqueue(scratch, 1, origin: "a", session: "one")
+        try enqueue(scratch, 1, origin: "b", session: "one") { $0.isDiscretionary = true }
+        for (only, expected) in [(true, ["b"]), (false, ["a"])] {
+            let head = try scratch.turn(epoch) {
+                try $0.readyHead(ReadyLimits(onlyDiscretionary: only))
+            }
+            #expect(head.rows.map(\.origin) == expected)
+        }
+    }
+}

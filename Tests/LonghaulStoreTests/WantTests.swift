@@ -1,0 +1,252 @@
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+@Suite struct WantTests {
+    /// What each command makes of each situation. Columns: phase, want, re-arm pending, then the shown state and the four commands.
+    private static let table: [(Phase, Want, Bool, TransferState, [WantRewrite])] = [
+        // pause, resume, cancel, retry
+        (.queued, .run, false, .waiting, [.set(.pause), .unchanged, .set(.cancel), .unchanged]),
+        (.queued, .pause, false, .paused, [.unchanged, .set(.run), .set(.cancel), .set(.run)]),
+        (
+            .queued, .cancel, false, .cancelled,
+            [.refuse(.cancelled), .refuse(.cancelled), .refuse(.cancelled), .set(.run)]
+        ),
+        (.running, .run, false, .running, [.set(.pause), .unchanged, .set(.cancel), .unchanged]),
+        (.running, .pause, false, .paused, [.unchanged, .set(.run), .set(.cancel), .set(.run)]),
+        (
+            .running, .cancelKeepingBytes, false, .cancelled,
+            [.refuse(.cancelled), .refuse(.cancelled), .refuse(.cancelled), .set(.run)]
+        ),
+        (.finishing, .run, false, .running, [.set(.pause), .unchanged, .set(.cancel), .unchanged]),
+        (
+            .completed, .run, false, .completed,
+            Array(repeating: .refuse(.completed), count: 4)
+        ),
+        (
+            .failed, .run, false, .failed,
+            [.refuse(.failed), .rearm(.run), .refuse(.failed), .rearm(.run)]
+        ),
+        (.failed, .run, true, .waiting, [.set(.pause), .unchanged, .set(.cancel), .unchanged]),
+        (.failed, .pause, true, .paused, [.unchanged, .set(.run), .set(.cancel), .set(.run)]),
+        (
+            .failed, .cancel, true, .cancelled,
+            [.refuse(.cancelled), .refuse(.cancelled), .refuse(.cancelled), .set(.run)]
+        ),
+        (
+            .cancelled, .cancel, false, .cancelled,
+            [.refuse(.cancelled), .refuse(.cancelled), .refuse(.cancelled), .rearm(.run)]
+        ),
+        (.cancelled, .run, true, .waiting, [.set(.pause), .unchanged, .set(.cancel), .unchanged]),
+    ]
+
+    @Test(arguments: WantTests.table.indices)
+    func commands(index: Int) {
+        let (phase, want, pending, state, expected) = Self.table[index]
+        #expect(shownState(phase: phase, want: want, pending: pending) == state)
+        let commands: [WantedChange] = [.pause, .resume, .cancel(keepBytes: false), .retry]
+        let found = commands.map {
+            WantRewrite.of($0, phase: phase, want: want, pending: pending)
+        }
+        #expect(found == expected, "\(phase) \(want) pending: \(pending)")
+    }
+
+    @Test func everySituationHasAState() {
+        for phase in Phase.allCases {
+            for want in Want.allCases {
+                for pending in [false, true] where phase.hasEnded || !pending {
+                    let state = shownState(phase: phase, want: want, pending: pending)
+                    #expect(!state.hasEnded || phase.hasEnded || want != .run)
+                    if phase == .completed { #expect(state == .completed) }
+                }
+            }
+        }
+    }
+
+    @Test func aChangeIsInTheInboxOnce() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let first = try scratch.add("/d/1")
+        let second = try scratch.add("/d/2")
+        let unknown = TransferID(rawValue: 999)
+        let outcomes = try scratch.store.change(.ids([second, unknown, first]), to: .pause)
+        #expect(
+            outcomes == [
+                ChangeOutcome(id: second, result: .changed),
+                ChangeOutcome(id: unknown, result: .noSuchTransfer),
+                ChangeOutcome(id: first, result: .changed),
+            ])
+        #expect(
+            try scratch.store.change(.ids([first]), to: .pause).map(\.result) == [.unchanged])
+        _ = try scratch.store.change(.ids([first]), to: .resume)
+        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 1) } == [first])
+        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) } == [second])
+        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) }.isEmpty)
+    }
+
+    @Test func allMeansThoseThatItLeadsSomewhereFor() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let waiting = try scratch.add("/d/1")
+        let paused = try scratch.add("/d/2", session: "other")
+        let done = try scratch.add("/d/3")
+        let failed = try scratch.add("/d/4")
+        _ = try scratch.store.change(.ids([paused]), to: .pause)
+        try scratch.turn(epoch) { tx in
+            try tx.complete(done, finalPath: "/d/3", numbers: TransferNumbers(), now: .start)
+            try tx.fail(
+                failed, error: LonghaulError(.network, "down"), numbers: TransferNumbers(),
+                now: .start)
+        }
+        let store = scratch.store
+        #expect(try store.change(.session("default"), to: .pause).map(\.id) == [waiting])
+        #expect(
+            try store.change(.all, to: .resume).map(\.id) == [waiting, paused, failed])
+        #expect(try store.change(.all, to: .resume).isEmpty)
+        #expect(
+            try store.change(.all, to: .cancel(keepBytes: true)).map(\.id)
+                == [waiting, paused, failed])
+        #expect(try store.change(.session("nobody"), to: .pause).isEmpty)
+    }
+
+    @Test func aFailedTransferIsTakenUpAgain() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1") { $0.deadline = .after(seconds: 100) }
+        try scratch.turn(epoch) { tx in
+            var (_, fetch) = try #require(try tx.claim(id, now: .start))
+            fetch.durable.insert(0..<10)
+            fetch.bytesFetched = 12
+            try tx.save(fetch)
+            try tx.fail(
+                id, error: LonghaulError(.network, "down", bytesKept: 10),
+                numbers: TransferNumbers(fetch), now: .start + 5)
+        }
+        #expect(try scratch.store.transfer(id, now: .start)?.error?.message == "down")
+        _ = try scratch.store.change(.ids([id]), to: .resume)
+
+        let pending = try #require(try scratch.store.transfer(id, now: .start))
+        #expect(pending.state == .waiting)
+        #expect(pending.error == nil)
+        #expect(pending.finishedAt == nil)
+        #expect(pending.bytesDone == 10)
+        #expect(try scratch.store.counts() == [.waiting: 1])
+        #expect(try scratch.store.list(TransferFilter(states: [.waiting]), now: .start).count == 1)
+        #expect(try scratch.store.list(TransferFilter(states: [.failed]), now: .start).isEmpty)
+
+        #expect(try scratch.turn(epoch) { try $0.rearm(id, now: .start + 50) })
+        #expect(try !scratch.turn(epoch) { try $0.rearm(id, now: .start + 50) })
+        let work = try #require(try scratch.turn(epoch) { try $0.work(id) })
+        #expect(work.phase == .queued)
+        #expect(work.deadline == .start + 150)
+        #expect(work.error == nil)
+        let claimed = try #require(try scratch.turn(epoch) { try $0.claim(id, now: .start + 50) })
+        #expect(claimed.fetch.durable.count == 10)
+        #expect(claimed.work.startedAt == .start)
+    }
+
+    @Test func aCancelThatFollowsARetryIsNotForgotten() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1")
+        try scratch.turn(epoch) {
+            try $0.cancel(id, numbers: TransferNumbers(), now: .start)
+        }
+        _ = try scratch.store.change(.ids([id]), to: .retry)
+        _ = try scratch.store.change(.ids([id]), to: .cancel(keepBytes: false))
+        #expect(try scratch.state(id) == .cancelled)
+        try scratch.turn(epoch) { tx in
+            verify(try tx.takeAttention(limit: 9) == [id])
+            verify(try tx.rearm(id, now: .start))
+        }
+        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) } == [id])
+    }
+
+    @Test func settingsOfATransferChange() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1") { $0.options.headers["A"] = "1" }
+        var change = TransferChange()
+        change.url = ("https://b.example/y", "https://b.example:443")
+        change.priority = .low
+        change.earliestBegin = .some(.start + 60)
+        change.deadline = .after(seconds: 10)
+        change.editOptions = { $0.headers["B"] = "2" }
+        try scratch.store.change(id, change, now: .start)
+        let work = try #require(try scratch.turn(epoch) { try $0.work(id) })
+        #expect(work.request.url == "https://b.example/y")
+        #expect(work.origin == "https://b.example:443")
+        #expect(work.request.priority == .low)
+        #expect(work.readyAt == .start + 60)
+        #expect(work.deadline == .start + 70)
+        #expect(work.request.options.headers["A"] == "1")
+        #expect(work.request.options.headers["B"] == "2")
+        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) } == [id])
+
+        change = TransferChange()
+        change.earliestBegin = .some(nil)
+        try scratch.store.change(id, change, now: .start + 5)
+        let again = try #require(try scratch.turn(epoch) { try $0.work(id) })
+        #expect(again.readyAt == nil)
+        #expect(again.deadline == .start + 15)
+        #expect(again.request.url == "https://b.example/y")
+    }
+
+    @Test func aCompletedTransferKeepsItsSettings() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1")
+        try scratch.turn(epoch) {
+            try $0.complete(id, finalPath: "/d/1", numbers: TransferNumbers(), now: .start)
+        }
+        var change = TransferChange()
+        change.priority = .high
+        #expect(try refusal { try scratch.store.change(id, change, now: .start) }.code == .conflict)
+        let unknown = TransferID(rawValue: 77)
+        #expect(
+            try refusal { try scratch.store.change(unknown, change, now: .start) }.code
+                == .noSuchTransfer)
+    }
+
+    @Test func onlyEndedTransfersAreForgotten() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let live = try scratch.add("/d/1")
+        let failed = try scratch.add("/d/2")
+        try scratch.turn(epoch) { tx in
+            var (_, fetch) = try #require(try tx.claim(failed, now: .start))
+            fetch.partPath = "/d/.2.part"
+            try tx.save(fetch)
+            try tx.fail(
+                failed, error: LonghaulError(.network, "down"), numbers: TransferNumbers(fetch),
+                now: .start)
+        }
+        let outcomes = try scratch.store.remove([live, failed, TransferID(rawValue: 99)])
+        guard case .refused(let first) = outcomes[0], case .refused(let last) = outcomes[2] else {
+            Issue.record("unexpected \(outcomes)")
+            return
+        }
+        #expect(first.code == .conflict)
+        #expect(outcomes[1] == .removed(partPath: "/d/.2.part"))
+        #expect(last.code == .noSuchTransfer)
+        #expect(try scratch.store.counts() == [.waiting: 1])
+        #expect(try scratch.store.transfer(failed, now: .start) == nil)
+        // What happened stays told.
+        #expect(try scratch.store.events(limit: 9).map(\.transfer) == [failed])
+    }
+
+    @Test func cleaningForgetsWhatEndedBefore() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let ids = try (0..<6).map { try scratch.add("/d/\($0)", session: $0 < 3 ? "a" : "b") }
+        try scratch.turn(epoch) { tx in
+            for (index, id) in ids.enumerated() {
+                try tx.cancel(id, numbers: TransferNumbers(), now: .start + Double(index))
+            }
+        }
+        #expect(try scratch.store.clean(endedBefore: .start + 5, session: "b") { _ in } == 2)
+        #expect(try scratch.store.clean(endedBefore: .start + 2) { _ in } == 2)
+        #expect(try scratch.store.counts() == [.cancelled: 2])
+    }
+}
