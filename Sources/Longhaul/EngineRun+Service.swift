@@ -6,7 +6,8 @@ internal import Synchronization
 internal import UnixSignals
 
 extension EngineRun {
-    /// Runs under a `ServiceGroup`: SIGTERM, and SIGINT where `onInterrupt` is not given, checkpoint everything and leave.
+    /// Runs under a `ServiceGroup`: SIGTERM, and SIGINT where `onInterrupt` is not given,
+    /// checkpoint everything and leave.
     public func runUntilSignalled(onInterrupt: (@Sendable () -> Void)? = nil) async throws
         -> EngineSummary
     {

@@ -20,8 +20,9 @@ public final class EngineRun: Sendable {
             orders: EngineOrders(options))
     }
 
-    /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread. When another process holds the lease:
-    /// returns at once with `.busy`, or with ``EngineOptions/waitsForLease`` takes over when that one ends.
+    /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread.
+    /// When another process holds the lease: returns at once with `.busy`, or with
+    /// ``EngineOptions/waitsForLease`` takes over when that one ends.
     public func run() throws(LonghaulError) -> EngineSummary {
         guard let lock = try acquire() else {
             return try summary(
@@ -55,7 +56,8 @@ public final class EngineRun: Sendable {
             bytes: report?.bytes ?? 0, seconds: report?.seconds ?? 0, stoppedBy: stoppedBy)
     }
 
-    /// Checkpoints everything and makes ``run()`` return with `.signal`. From any thread; returns at once.
+    /// Checkpoints everything and makes ``run()`` return with `.signal`. From any thread; returns
+    /// at once.
     public func stop() {
         isStopped.store(true, ordering: .relaxed)
         waiting.withLock { $0 }?.cancel()

@@ -4,7 +4,8 @@ internal import LonghaulSystem
 internal import LonghaulTransport
 
 extension TransferQueue {
-    /// Checks store, files, permissions, clock, limits and libraries; works without an open queue, because the store may be what is broken.
+    /// Checks store, files, permissions, clock, limits and libraries; works without an open queue,
+    /// because the store may be what is broken.
     public static func doctor(directory: String?, repair: Bool, report: (DoctorFinding) -> Void) {
         let curl = CurlCapabilities.current
         report(

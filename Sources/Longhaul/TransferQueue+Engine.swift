@@ -9,7 +9,8 @@ extension TransferQueue {
         (try? EngineLock.isHeld(in: directory)) ?? false
     }
 
-    /// Starts `longhaul daemon --exit-when-idle` of this executable, detached, unless an engine runs.
+    /// Starts `longhaul daemon --exit-when-idle` of this executable, detached, unless an engine
+    /// runs.
     public func startBackgroundEngine() throws(LonghaulError) {
         if isEngineRunning { return }
         do throws(SystemFailure) {
@@ -29,8 +30,8 @@ extension TransferQueue {
     /// How long a background engine stays with nothing left to do or to wait for.
     static let backgroundIdleSeconds = 10
 
-    /// If no engine runs: takes the lease for one housekeeping turn that starts no transfer, so that what was just
-    /// wanted is what `list` shows.
+    /// If no engine runs: takes the lease for one housekeeping turn that starts no transfer, so
+    /// that what was just wanted is what `list` shows.
     public func settle() throws(LonghaulError) {
         guard let lock = try takeLock() else { return }
         let loop = EngineLoop(

@@ -3,10 +3,12 @@ internal import LonghaulStore
 internal import LonghaulSystem
 
 extension TransferQueue {
-    /// Records the requests, all or none, and returns what became of each in order. What has an id when this returns
-    /// survives a power cut. With `keepGoing` the good ones are recorded and the others report their error.
+    /// Records the requests, all or none, and returns what became of each in order. What has an id
+    /// when this returns survives a power cut. With `keepGoing` the good ones are recorded and the
+    /// others report their error.
     ///
-    /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`) throw when not `keepGoing`.
+    /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`)
+    /// throw when not `keepGoing`.
     public func enqueue(_ requests: [TransferRequest], keepGoing: Bool = false)
         throws(LonghaulError) -> [EnqueueOutcome]
     {
@@ -21,7 +23,8 @@ extension TransferQueue {
         return outcomes
     }
 
-    /// The same for any number of requests in bounded memory and one transaction: `next` is called until it returns `nil`; throwing records nothing.
+    /// The same for any number of requests in bounded memory and one transaction: `next` is called
+    /// until it returns `nil`; throwing records nothing.
     public func enqueue(
         keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
     ) throws {
@@ -44,7 +47,8 @@ extension TransferQueue {
     }
 }
 
-/// Checks requests before they are recorded. What it has found out about a directory serves the whole batch.
+/// Checks requests before they are recorded. What it has found out about a directory serves the
+/// whole batch.
 struct Admission {
     enum Verdict {
         case insert(NewTransfer)
@@ -115,7 +119,8 @@ struct Admission {
         }
     }
 
-    /// Whether the destination exists; refuses one that could not be written. A directory is examined once.
+    /// Whether the destination exists; refuses one that could not be written. A directory is
+    /// examined once.
     private mutating func look(at destination: String) throws(LonghaulError) -> Bool {
         guard let (directory, _) = PathParts.split(destination) else {
             throw LonghaulError(.invalidRequest, "\(destination) names no file")

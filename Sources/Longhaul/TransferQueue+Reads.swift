@@ -62,7 +62,8 @@ extension TransferQueue {
             nextWake: engine == nil ? nil : info.nextWake)
     }
 
-    /// Blocks until something in the store may have changed, or the time is over. A hint: look again either way.
+    /// Blocks until something in the store may have changed, or the time is over. A hint: look
+    /// again either way.
     public func waitForChange(timeout seconds: Double) {
         let end = SystemClock.now().monotonic + seconds
         let version = try? store.dataVersion()
@@ -84,7 +85,8 @@ extension TransferFilter {
     }
 }
 
-/// Completes what the store knows with what only lives elsewhere: the progress board, and whether an engine runs at all.
+/// Completes what the store knows with what only lives elsewhere: the progress board, and whether
+/// an engine runs at all.
 struct LiveView {
     private let board: [FetchID: BoardReader.Live]
     private let hasEngine: Bool

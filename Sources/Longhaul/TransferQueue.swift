@@ -4,8 +4,9 @@ internal import LonghaulSystem
 
 /// One store of transfers, shared with every other process that opens the same state directory.
 ///
-/// Everything here is a read, or changes what is *wanted*; what becomes of it is the engine's to record. All calls are
-/// synchronous, short, and safe from any thread. They throw ``LonghaulError``.
+/// Everything here is a read, or changes what is *wanted*; what becomes of it is the engine's to
+/// record. All calls are synchronous, short, and safe from any thread. They throw
+/// ``LonghaulError``.
 public final class TransferQueue: Sendable {
     /// The state directory in use.
     public let directory: String
@@ -13,7 +14,8 @@ public final class TransferQueue: Sendable {
 
     /// Opens the store, creating it if there is none.
     ///
-    /// - Parameter directory: default `$LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else `~/.local/state/longhaul`.
+    /// - Parameter directory: default `$LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else
+    ///   `~/.local/state/longhaul`.
     /// - Throws: `storeUnavailable`, with what is wrong and what to do.
     public init(directory: String? = nil) throws(LonghaulError) {
         self.directory = try TransferQueue.resolve(directory)
@@ -30,7 +32,8 @@ public final class TransferQueue: Sendable {
 
     // MARK: - Wants
 
-    /// Waiting transfers stay where they are, running ones are checkpointed and taken off the wire. Ended ones are refused.
+    /// Waiting transfers stay where they are, running ones are checkpointed and taken off the wire.
+    /// Ended ones are refused.
     public func pause(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
         try change(selection, to: .pause)
     }
@@ -84,7 +87,8 @@ public final class TransferQueue: Sendable {
         }
     }
 
-    /// Changes what is asked of a transfer that is not completed. Bytes are kept; a running one is taken off the wire and on again.
+    /// Changes what is asked of a transfer that is not completed. Bytes are kept; a running one is
+    /// taken off the wire and on again.
     public func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
         try store.change(id, try change.inStore(), now: now)
         WakeChannel.poke(directory)

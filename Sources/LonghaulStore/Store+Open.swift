@@ -7,16 +7,19 @@ package enum OpenMode: Sendable {
     case create
     /// Use the store; throws when there is none.
     case existing
-    /// Only look: nothing is created, migrated or written; throws when there is no store or when it must be migrated first.
+    /// Only look: nothing is created, migrated or written; throws when there is no store or when it
+    /// must be migrated first.
     case probe
 }
 
 extension Store {
-    /// Opens the store in `directory` (absolute). When this returns, the file is of this version, belongs to the user,
-    /// and nobody else can write it. Costs a few system calls and one query when the store exists.
+    /// Opens the store in `directory` (absolute). When this returns, the file is of this version,
+    /// belongs to the user, and nobody else can write it. Costs a few system calls and one query
+    /// when the store exists.
     ///
-    /// Throws `storeUnavailable`, with a message that says what to do: no permission, foreign owner, network file system,
-    /// written by a newer version (left untouched), damaged, disk full or failing.
+    /// Throws `storeUnavailable`, with a message that says what to do: no permission, foreign
+    /// owner, network file system, written by a newer version (left untouched), damaged, disk full
+    /// or failing.
     package static func open(
         directory: String, mode: OpenMode = .create
     ) throws(LonghaulError) -> Store {
@@ -120,11 +123,13 @@ extension Store {
         }
     }
 
-    /// Write-ahead logging is a property of the file (see ``Migration``); these are the connection's own.
+    /// Write-ahead logging is a property of the file (see ``Migration``); these are the
+    /// connection's own.
     private static func configure(_ database: Database, _ mode: OpenMode) throws {
         if mode == .probe { return }
         let connection = Connection(database: database)
-        // 16 MiB between checkpoints, and a log that a large batch has blown up is cut back afterwards.
+        // 16 MiB between checkpoints, and a log that a large batch has blown up is cut back
+        // afterwards.
         try connection.run("PRAGMA wal_autocheckpoint=4000")
         try connection.run("PRAGMA journal_size_limit=67108864")
         try connection.run("PRAGMA cache_size=-4096")

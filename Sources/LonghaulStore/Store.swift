@@ -4,9 +4,10 @@ package import LonghaulCore
 
 /// The queue on disk, opened: one connection to one SQLite file.
 ///
-/// Every method may be called from any thread; calls on one store run one after the other. Several stores, in one process or in many,
-/// may be open on one directory: writers wait for each other for at most ``busySeconds``. A method that throws has
-/// changed nothing, unless its comment says otherwise.
+/// Every method may be called from any thread; calls on one store run one after the other. Several
+/// stores, in one process or in many, may be open on one directory: writers wait for each other for
+/// at most ``busySeconds``. A method that throws has changed nothing, unless its comment says
+/// otherwise.
 package final class Store: Sendable {
     /// How long a call waits for another process's transaction.
     package static let busySeconds: Double = 10
@@ -37,12 +38,14 @@ package final class Store: Sendable {
         }
     }
 
-    /// A number that changes when another connection has committed since this one last looked: the fallback for a lost wake-up.
+    /// A number that changes when another connection has committed since this one last looked: the
+    /// fallback for a lost wake-up.
     package func dataVersion() throws(LonghaulError) -> Int64 {
         try access { try $0.first("PRAGMA data_version") { $0.int64(0) } ?? 0 }
     }
 
-    /// Whether the path names another file than the one that is open (it was repaired, removed or replaced): open it again.
+    /// Whether the path names another file than the one that is open (it was repaired, removed or
+    /// replaced): open it again.
     package func hasBeenSuperseded() -> Bool {
         FileStatus.of(location.database)?.identity != openedFile
     }

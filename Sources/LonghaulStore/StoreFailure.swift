@@ -7,8 +7,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What goes wrong with a store, in words that say what to do. The code is always `storeUnavailable`, except where the
-/// failure is our own mistake.
+/// What goes wrong with a store, in words that say what to do. The code is always
+/// `storeUnavailable`, except where the failure is our own mistake.
 enum StoreFailure {
     static func unavailable(_ message: String, retryable: Bool = false) -> LonghaulError {
         LonghaulError(.storeUnavailable, message, retryable: retryable)

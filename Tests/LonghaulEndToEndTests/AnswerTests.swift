@@ -91,7 +91,8 @@ import Testing
     @Test func anotherURLGoesOnFromTheBytes() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
-            let old = server.url("a.bin?size=3M&seed=4&etag=v1&cut=1M&cuts=1&status=403&statusafter=1")
+            let old = server.url(
+                "a.bin?size=3M&seed=4&etag=v1&cut=1M&cuts=1&status=403&statusafter=1")
             let first = try await home.run("get", "--json", old, "-o", home.file("a.bin"))
             #expect(first.status == 1)
             let failed = try #require(try first.rows.last)

@@ -2,8 +2,8 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
-/// A machine that fails: full disk, read-only places, a store that cannot be used. A clear error, the right exit code, bytes and
-/// queue kept, and on it goes when mended.
+/// A machine that fails: full disk, read-only places, a store that cannot be used. A clear error,
+/// the right exit code, bytes and queue kept, and on it goes when mended.
 @Suite(.timeLimit(.minutes(3))) struct FailureTests {
     private static let isRoot = geteuid() == 0
 

@@ -2,8 +2,8 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
-/// `kill -9` at random moments: the file is right in the end, nobody does anything by hand, and nothing that had been
-/// written is fetched again.
+/// `kill -9` at random moments: the file is right in the end, nobody does anything by hand, and
+/// nothing that had been written is fetched again.
 @Suite(.serialized, .timeLimit(.minutes(30)))
 struct KillTests {
     struct Kind: CustomTestStringConvertible, Sendable {

@@ -17,7 +17,8 @@ import Testing
         #expect(try await first.wait().status == 0)
     }
 
-    /// Eight processes at once: every id that was printed is there, in the state that was asked for last.
+    /// Eight processes at once: every id that was printed is there, in the state that was asked for
+    /// last.
     @Test func eightProcessesLoseNothing() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in

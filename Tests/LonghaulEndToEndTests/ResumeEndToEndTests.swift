@@ -1,8 +1,8 @@
 import LonghaulTestSupport
 import Testing
 
-/// What each answer to a resume means, by the built command: the first answer breaks off after 1 MiB of 3, and
-/// the row says how the server behaves from then on.
+/// What each answer to a resume means, by the built command: the first answer breaks off after 1
+/// MiB of 3, and the row says how the server behaves from then on.
 @Suite(.timeLimit(.minutes(3))) struct ResumeEndToEndTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var knobs: String
@@ -62,7 +62,9 @@ import Testing
         Row(
             knobs: "weak=v1&changeafter=1", statuses: [200, 206, 200], range: early,
             restarts: 1, version: 3),
-        Row(knobs: "changeafter=1", statuses: [200, 206, 200], range: early, restarts: 1, version: 3),
+        Row(
+            knobs: "changeafter=1", statuses: [200, 206, 200], range: early, restarts: 1, version: 3
+        ),
     ]
 
     @Test(arguments: rows) func resumes(_ row: Row) async throws {

@@ -1,8 +1,8 @@
 import LonghaulCore
 import LonghaulEngine
 
-/// A disk that forgets what was not synced when the power goes, and a progress board that a kill leaves and a power cut does not.
-/// Used by one thread; the ports ask for `Sendable`.
+/// A disk that forgets what was not synced when the power goes, and a progress board that a kill
+/// leaves and a power cut does not. Used by one thread; the ports ask for `Sendable`.
 final class SimDisk: FilePort, @unchecked Sendable {
     struct File {
         var data: [UInt8] = []

@@ -1,7 +1,8 @@
 import LonghaulCore
 import LonghaulEngine
 
-/// The network and its servers. Each request is answered by what its URL holds when the answer begins.
+/// The network and its servers. Each request is answered by what its URL holds when the answer
+/// begins.
 final class SimWire: WirePort, @unchecked Sendable {
     enum Phase {
         case asked, held, moving
@@ -87,7 +88,9 @@ final class SimWire: WirePort, @unchecked Sendable {
         exchange.body = 0..<size
         if head.status == 200 { ranged(&head, &exchange, content, size, dice) }
         head.headers["Content-Length"] = String(exchange.body.count)
-        if dice >= 15, dice < 30 { exchange.dies = Int.random(in: 0...max(1, size), using: &random) }
+        if dice >= 15, dice < 30 {
+            exchange.dies = Int.random(in: 0...max(1, size), using: &random)
+        }
         exchanges[key] = exchange
         let verdict = exchange.request.judge(head)
         facts.append(.head(key, head, verdict))

@@ -3,7 +3,8 @@ import LonghaulStore
 
 /// The promises, checked while the world goes on and when it has come to rest.
 extension SimWorld {
-    /// What the store says is held is on the disk, and would be after a power cut; what was received is never forgotten.
+    /// What the store says is held is on the disk, and would be after a power cut; what was
+    /// received is never forgotten.
     func checkProgress() throws {
         for id in expected.keys.sorted() {
             guard let transfer = try store.transfer(id, now: now.wall) else {

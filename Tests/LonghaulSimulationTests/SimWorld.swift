@@ -6,7 +6,8 @@ import LonghaulStore
 /// The simulated crash, thrown out of a commit.
 struct SimCrash: Error {}
 
-/// The real core, engine and store between a simulated network and a simulated disk, driven by one seed.
+/// The real core, engine and store between a simulated network and a simulated disk, driven by one
+/// seed.
 final class SimWorld: CommitProbe, @unchecked Sendable {
     let seed: UInt64
     var random: SeededGenerator

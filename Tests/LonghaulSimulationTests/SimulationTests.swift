@@ -1,8 +1,9 @@
 import Foundation
 import Testing
 
-/// Seeds: each is a life of the engine with a bad network, a forgetful disk, clients that change their minds, servers that change
-/// their files, kills and power cuts. `scripts/sim` runs as many as one likes.
+/// Seeds: each is a life of the engine with a bad network, a forgetful disk, clients that change
+/// their minds, servers that change their files, kills and power cuts. `scripts/sim` runs as many
+/// as one likes.
 @Suite(.timeLimit(.minutes(60))) struct SimulationTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let first = environment["LONGHAUL_SIM_FIRST"].flatMap { UInt64($0) } ?? 1

@@ -40,7 +40,8 @@ import Testing
         #expect(info.storeID.count == 32)
     }
 
-    /// Clients on connections of their own change wants while an engine works: nobody is turned away, nothing is lost.
+    /// Clients on connections of their own change wants while an engine works: nobody is turned
+    /// away, nothing is lost.
     @Test func clientsAndEngineShareTheStore() async throws {
         let scratch = try ScratchStore()
         let directory = scratch.directory

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LonghaulStore
 
-/// A store in a directory of its own that goes away with it, and short names for what tests do with it.
+/// A store in a directory of its own that goes away with it, and short names for what tests do with
+/// it.
 final class ScratchStore {
     let directory: String
     let store: Store
@@ -97,7 +98,8 @@ func refusal(_ body: () throws -> Void) throws -> LonghaulError {
     throw LonghaulError(.internal, "nothing was thrown")
 }
 
-/// `#expect` where the macro cannot reach: what it makes of a call on a transaction, which cannot be copied, does not compile.
+/// `#expect` where the macro cannot reach: what it makes of a call on a transaction, which cannot
+/// be copied, does not compile.
 func verify(_ condition: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(condition, sourceLocation: sourceLocation)
 }

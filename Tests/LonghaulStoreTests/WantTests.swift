@@ -4,7 +4,8 @@ import Testing
 @testable import LonghaulStore
 
 @Suite struct WantTests {
-    /// What each command makes of each situation. Columns: phase, want, re-arm pending, then the shown state and the four commands.
+    /// What each command makes of each situation. Columns: phase, want, re-arm pending, then the
+    /// shown state and the four commands.
     private static let table: [(Phase, Want, Bool, TransferState, [WantRewrite])] = [
         // pause, resume, cancel, retry
         (.queued, .run, false, .waiting, [.set(.pause), .unchanged, .set(.cancel), .unchanged]),

@@ -1,5 +1,6 @@
 extension LonghaulError {
-    /// A stable code. New ones may be added; the text of one never changes: the store, the JSON and the exit status use it.
+    /// A stable code. New ones may be added; the text of one never changes: the store, the JSON and
+    /// the exit status use it.
     public struct Code: RawRepresentable, Hashable, Codable, Sendable {
         public let rawValue: String
 

@@ -1,5 +1,5 @@
-/// Why something could not be done: a stable code for programs, a sentence for people that says what happened and what
-/// to do, and whether the bytes fetched so far are kept.
+/// Why something could not be done: a stable code for programs, a sentence for people that says
+/// what happened and what to do, and whether the bytes fetched so far are kept.
 public struct LonghaulError: Error, Hashable, Codable, Sendable {
     public var code: Code
     public var message: String

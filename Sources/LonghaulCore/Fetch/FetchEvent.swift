@@ -1,5 +1,5 @@
-/// What can happen to a fetch. Every event names the fetch by being handed to its machine; those of one request carry its
-/// key, and what an earlier attempt reports late is dropped.
+/// What can happen to a fetch. Every event names the fetch by being handed to its machine; those of
+/// one request carry its key, and what an earlier attempt reports late is dropped.
 package enum FetchEvent: Sendable {
     /// The part file is open. `created` = it is a new, empty file.
     case prepared(FileIdentity, path: String, created: Bool)
@@ -24,7 +24,8 @@ package enum FetchEvent: Sendable {
     case secureFailed(LocalFault)
     case published(path: String)
     case publishFailed(LocalFault)
-    /// Instead of a part file, the file itself was found under its name: published, and then not recorded.
+    /// Instead of a part file, the file itself was found under its name: published, and then not
+    /// recorded.
     case foundPublished(path: String)
     /// Leave the wire, checkpointed.
     case leave(FetchDeparture)

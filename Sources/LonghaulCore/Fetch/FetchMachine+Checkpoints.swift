@@ -28,7 +28,8 @@ extension FetchMachine {
         return context.now.monotonic - lastCheckpoint >= Limits.checkpointSeconds
     }
 
-    /// When to look again for lack of events: a checkpoint that falls due, connections to add. `nil` while off the wire.
+    /// When to look again for lack of events: a checkpoint that falls due, connections to add.
+    /// `nil` while off the wire.
     package var nextTick: Instant? {
         guard stage == .moving, !segments.isEmpty else { return nil }
         return (lastTick ?? lastCheckpoint).map { $0 + Limits.tickSeconds }
@@ -48,8 +49,9 @@ extension FetchMachine {
         }
     }
 
-    /// The kernel may have dropped the pages that it could not write, and answers 0 to the next sync: what was written since the
-    /// last good one is unknown. Go back to it, under a new generation so that the board's word for it is void too.
+    /// The kernel may have dropped the pages that it could not write, and answers 0 to the next
+    /// sync: what was written since the last good one is unknown. Go back to it, under a new
+    /// generation so that the board's word for it is void too.
     mutating func syncFailed(
         _ token: Int64, _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
     ) {

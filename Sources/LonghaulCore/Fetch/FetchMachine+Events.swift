@@ -1,5 +1,6 @@
 extension FetchMachine {
-    /// What stands on the progress board for a request of this fetch, told before any event that depends on it.
+    /// What stands on the progress board for a request of this fetch, told before any event that
+    /// depends on it.
     package mutating func note(_ key: SegmentKey, written: Int64, received: Int64) {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments[index]
@@ -73,7 +74,8 @@ extension FetchMachine {
         }
     }
 
-    /// Gives up all that is held. The caller sees to it that this is committed before a byte is overwritten.
+    /// Gives up all that is held. The caller sees to it that this is committed before a byte is
+    /// overwritten.
     mutating func voidBytes(_ reason: RestartReason, _ step: inout FetchStep) {
         let lost = have.count
         state.generation += 1

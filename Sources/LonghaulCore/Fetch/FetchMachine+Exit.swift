@@ -81,7 +81,8 @@ extension FetchMachine {
         }
     }
 
-    /// The next mirror, under a validator that no longer names the other server's version: length and overlap must agree.
+    /// The next mirror, under a validator that no longer names the other server's version: length
+    /// and overlap must agree.
     private mutating func nextSource() {
         guard !request.options.mirrors.isEmpty else { return }
         state.source = (state.source + 1) % sources.count

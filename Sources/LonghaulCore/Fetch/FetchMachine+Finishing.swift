@@ -1,5 +1,5 @@
-/// From the last byte to the name: verify → make durable → commit `finishing` → rename → sync the directory → commit
-/// `completed` and its event.
+/// From the last byte to the name: verify → make durable → commit `finishing` → rename → sync the
+/// directory → commit `completed` and its event.
 extension FetchMachine {
     mutating func finish(_ step: inout FetchStep) {
         precondition(isWhole && segments.isEmpty, "only a whole file is finished")

@@ -9,8 +9,8 @@ extension FetchMachine {
         }
     }
 
-    /// Whether a part may be asked for beside another: ranges were answered, or at least promised, and a strong validator says
-    /// that the parts belong together.
+    /// Whether a part may be asked for beside another: ranges were answered, or at least promised,
+    /// and a strong validator says that the parts belong together.
     private var maySplit: Bool {
         guard !rangesRefused, held == nil, fromZero == nil, state.validator?.isStrong == true,
             ResponseHead.Scheme(of: url) == .http

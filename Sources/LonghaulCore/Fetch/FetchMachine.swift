@@ -1,8 +1,9 @@
-/// The life of one fetch from claim to leaving, as a value: events in, writes and effects out. It knows no clock, no store and no
-/// wire; the engine feeds it and performs what it says. Everything that decides about a user's bytes passes through here.
+/// The life of one fetch from claim to leaving, as a value: events in, writes and effects out. It
+/// knows no clock, no store and no wire; the engine feeds it and performs what it says. Everything
+/// that decides about a user's bytes passes through here.
 ///
-/// Invariants: `have` holds only bytes of the representation that `state.validator` pins; `state.durable` is a part of
-/// `have`; nothing is published unless `have` covers `0..<bytesTotal`.
+/// Invariants: `have` holds only bytes of the representation that `state.validator` pins;
+/// `state.durable` is a part of `have`; nothing is published unless `have` covers `0..<bytesTotal`.
 package struct FetchMachine: Sendable {
     package enum Stage: Hashable, Sendable {
         /// The part file is being opened.
@@ -165,7 +166,8 @@ package struct HeldBody: Hashable, Sendable {
     package var plan: BodyPlan
 }
 
-/// What the machine may know besides the event: the turn's one `now`, the origin, and what stands on the progress board.
+/// What the machine may know besides the event: the turn's one `now`, the origin, and what stands
+/// on the progress board.
 package struct FetchContext: Sendable {
     package var now: Moment
     package var origin: OriginMemory

@@ -1,14 +1,17 @@
-/// What follows from an event, split by when it may be done: `writes` in the commit, `effects` after it.
+/// What follows from an event, split by when it may be done: `writes` in the commit, `effects`
+/// after it.
 package struct FetchStep: Sendable {
     package var writes: [StoreWrite] = []
     package var effects: [FetchEffect] = []
-    /// The writes include a terminal state, an event or a restart: they must survive a power cut before any effect.
+    /// The writes include a terminal state, an event or a restart: they must survive a power cut
+    /// before any effect.
     package var durable = false
 
     package init() {}
 }
 
-/// What the engine commits. Values, so that a commit that failed (disk full) can be tried again as it was.
+/// What the engine commits. Values, so that a commit that failed (disk full) can be tried again as
+/// it was.
 package enum StoreWrite: Hashable, Sendable {
     case save(FetchState)
     /// Back to the queue; due at once if `readyAt` is nil.
@@ -88,7 +91,8 @@ package enum FetchEffect: Sendable {
     case reserve(bytes: Int64)
     /// Empty the part file and give its cells this generation.
     case truncate(generation: Int64)
-    /// Also advance these digests over the bytes before `through`, while they are in the page cache.
+    /// Also advance these digests over the bytes before `through`, while they are in the page
+    /// cache.
     case sync(token: Int64, digests: [Checksum.Algorithm], through: Int64)
     case verify([Checksum], length: Int64)
     /// Make the whole file durable; batched with others.
@@ -138,7 +142,8 @@ package struct SegmentAsk: Hashable, Sendable {
     package var maxSize: Int64?
     /// Not the request's own URL: its credentials are not for this server.
     package var isForMirror = false
-    /// One of several at a time: only a 206 under the pinned validator is of use, on a connection of its own.
+    /// One of several at a time: only a 206 under the pinned validator is of use, on a connection
+    /// of its own.
     package var isParallel: Bool
 
     package init(

@@ -1,4 +1,5 @@
-/// Which digests a whole file must have before it is given its name: the user's, and the one that the server announced.
+/// Which digests a whole file must have before it is given its name: the user's, and the one that
+/// the server announced.
 package enum IntegrityPlan {
     package static func digests(expected: Checksum?, reported: String?) -> [Checksum] {
         var digests: [Checksum] = []

@@ -1,5 +1,5 @@
-/// Identifies a transfer in one store: a positive integer, handed out in the order of enqueueing and never reused,
-/// printed and typed by people as it is.
+/// Identifies a transfer in one store: a positive integer, handed out in the order of enqueueing
+/// and never reused, printed and typed by people as it is.
 public struct TransferID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
     public let rawValue: Int64
 
@@ -21,7 +21,8 @@ extension TransferID: CustomStringConvertible, LosslessStringConvertible {
     }
 }
 
-/// Identifies a fetch: the one on-wire job that feeds a part file. Several equal transfers may share one.
+/// Identifies a fetch: the one on-wire job that feeds a part file. Several equal transfers may
+/// share one.
 package struct FetchID: RawRepresentable, Hashable, Comparable, Sendable {
     package let rawValue: Int64
 

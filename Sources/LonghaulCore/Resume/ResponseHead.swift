@@ -1,11 +1,13 @@
-/// The head of one response as it came: the final one of an exchange, not of an interim or redirect answer that was followed.
+/// The head of one response as it came: the final one of an exchange, not of an interim or redirect
+/// answer that was followed.
 package struct ResponseHead: Hashable, Sendable {
     package enum Scheme: Hashable, Sendable {
         case http, ftp, sftp
     }
 
     package var scheme: Scheme
-    /// HTTP status; for FTP and SFTP 206 when the server honoured the offset and 200 when the transfer starts at zero.
+    /// HTTP status; for FTP and SFTP 206 when the server honoured the offset and 200 when the
+    /// transfer starts at zero.
     package var status: Int
     package var headers: HeaderFields
     /// The URL that answered, after redirects.

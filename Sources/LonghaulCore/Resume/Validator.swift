@@ -1,5 +1,5 @@
-/// What pins the version of the remote representation that a part file holds bytes of. Stored in the transaction
-/// that stores offsets.
+/// What pins the version of the remote representation that a part file holds bytes of. Stored in
+/// the transaction that stores offsets.
 package struct Validator: Hashable, Sendable, Codable {
     /// As sent, with quotes, and with `W/` when weak.
     package var etag: String?

@@ -1,5 +1,5 @@
-/// A wall-clock instant in milliseconds since 1970-01-01T00:00:00Z. It may jump: stored facts and schedules use it,
-/// running timers never do (see ``Instant``).
+/// A wall-clock instant in milliseconds since 1970-01-01T00:00:00Z. It may jump: stored facts and
+/// schedules use it, running timers never do (see ``Instant``).
 public struct Timestamp: Hashable, Comparable, Codable, Sendable {
     public var milliseconds: Int64
 
@@ -23,8 +23,8 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
     public static let distantFuture = Timestamp(milliseconds: 253_402_300_799_000)  // year 9999
 }
 
-/// A point on the monotonic clock, in nanoseconds from an arbitrary origin that differs from boot to boot. Rates and
-/// running timers use it; it is never stored.
+/// A point on the monotonic clock, in nanoseconds from an arbitrary origin that differs from boot
+/// to boot. Rates and running timers use it; it is never stored.
 package struct Instant: Hashable, Comparable, Sendable {
     package var nanoseconds: Int64
 
@@ -58,7 +58,8 @@ package struct Moment: Hashable, Sendable {
 }
 
 extension Int64 {
-    /// The sum, held at the ends of the range instead of trapping: times given by users and servers are added here.
+    /// The sum, held at the ends of the range instead of trapping: times given by users and servers
+    /// are added here.
     package func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         if !overflow { return sum }

@@ -1,5 +1,5 @@
-/// What is known of a fetch: one row of the store, saved whole. Exists from the first claim until the transfer is completed, or
-/// is cancelled or removed with its bytes.
+/// What is known of a fetch: one row of the store, saved whole. Exists from the first claim until
+/// the transfer is completed, or is cancelled or removed with its bytes.
 package struct FetchState: Hashable, Sendable {
     package var id: FetchID
     /// Raised whenever the bytes held become void: a restart, a part file made anew, a failed sync.
@@ -20,11 +20,13 @@ package struct FetchState: Hashable, Sendable {
     package var restarts: Int = 0
     /// Attempts in a row that gained nothing: feeds back-off and `--retries`.
     package var fruitlessAttempts: Int = 0
-    /// Answers in a row that brought no byte although a range was asked for: at two, one start from zero is tried.
+    /// Answers in a row that brought no byte although a range was asked for: at two, one start from
+    /// zero is tried.
     package var emptyAnswers: Int = 0
     /// Index into url + mirrors of the source in use.
     package var source: Int = 0
-    /// The request's URL when the validator was pinned: another one must prove its identity by length and overlap.
+    /// The request's URL when the validator was pinned: another one must prove its identity by
+    /// length and overlap.
     package var askedURL: String?
     /// The URL that answered last, after redirects.
     package var effectiveURL: String?

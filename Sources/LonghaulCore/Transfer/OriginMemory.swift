@@ -1,12 +1,15 @@
-/// What has been learned of an origin (scheme, host, port). Shared by all its transfers and kept in the store.
+/// What has been learned of an origin (scheme, host, port). Shared by all its transfers and kept in
+/// the store.
 package struct OriginMemory: Hashable, Sendable {
     package var origin: String
     /// Answers 200 to ranges although it sends a validator: skip instead of asking.
     package var ignoresRanges = false
-    /// Answers 200 to If-Range although the validator is unchanged (or 206 although it changed): use a plain Range with overlap.
+    /// Answers 200 to If-Range although the validator is unchanged (or 206 although it changed):
+    /// use a plain Range with overlap.
     package var mishandlesIfRange = false
     package var speaksHTTP2 = false
-    /// No request before this moment, for any transfer of the origin (`Retry-After`, repeated failures).
+    /// No request before this moment, for any transfer of the origin (`Retry-After`, repeated
+    /// failures).
     package var coolDownUntil: Timestamp?
     /// Failures in a row, for the cool-down's length.
     package var failures = 0

@@ -1,5 +1,5 @@
-/// A transfer as people see it: what was asked and what has become of it, one consistent snapshot. Its fields are those of
-/// the JSON that every command prints.
+/// A transfer as people see it: what was asked and what has become of it, one consistent snapshot.
+/// Its fields are those of the JSON that every command prints.
 public struct Transfer: Hashable, Sendable {
     public enum Kind: String, Codable, Sendable { case download, upload }
 

@@ -1,4 +1,5 @@
-/// The part of a request that the scheduler does not look at. Stored as one JSON text, absent when all is default.
+/// The part of a request that the scheduler does not look at. Stored as one JSON text, absent when
+/// all is default.
 public struct TransferOptions: Hashable, Codable, Sendable {
     /// Request header fields by name. Values are secrets: redacted in every output.
     public var headers: HeaderFields = HeaderFields()
@@ -21,7 +22,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var limitRate: Int64?
     /// Refuse a body larger than this.
     public var maxSize: Int64?
-    /// How many retries follow the first attempt; gained bytes reset the count. `nil` = until the deadline.
+    /// How many retries follow the first attempt; gained bytes reset the count. `nil` = until the
+    /// deadline.
     public var retries: Int?
     /// No bytes for this many seconds end an attempt, never the transfer.
     public var stallTimeout: Double = 60
@@ -70,7 +72,8 @@ public struct Checksum: Hashable, Codable, Sendable {
     /// Lower-case hexadecimal.
     public var hex: String
 
-    /// The caller vouches for `hex`: lower case and of the algorithm's length. Text from users goes through ``init(parsing:)``.
+    /// The caller vouches for `hex`: lower case and of the algorithm's length. Text from users goes
+    /// through ``init(parsing:)``.
     package init(algorithm: Algorithm, hex: String) {
         self.algorithm = algorithm
         self.hex = hex

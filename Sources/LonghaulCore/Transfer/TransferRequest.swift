@@ -1,7 +1,7 @@
 /// What a user asks for: a URL, where its bytes go, and how.
 ///
-/// The defaults are those of the command line. Nothing here changes once a transfer has been enqueued, except
-/// through the wants that ``TransferChange`` names.
+/// The defaults are those of the command line. Nothing here changes once a transfer has been
+/// enqueued, except through the wants that ``TransferChange`` names.
 public struct TransferRequest: Hashable, Sendable {
     /// Absolute URL: http, https, ftp, ftps or sftp.
     public var url: String
@@ -12,7 +12,8 @@ public struct TransferRequest: Hashable, Sendable {
     public var isDiscretionary: Bool
     /// Not before this moment; `nil` = at once.
     public var earliestBegin: Timestamp?
-    /// When the whole transfer gives up. Default 7 days after it may begin (URLSession's `timeoutIntervalForResource`).
+    /// When the whole transfer gives up. Default 7 days after it may begin (URLSession's
+    /// `timeoutIntervalForResource`).
     public var deadline: Deadline
     /// What the user believes the size to be. A hint: a wrong guess costs nothing but quality.
     public var expectedBytes: Int64?
@@ -34,7 +35,8 @@ public struct TransferRequest: Hashable, Sendable {
 /// Where a download's file goes. Paths are absolute when they reach the store.
 public enum Destination: Hashable, Sendable {
     case file(String)
-    /// A file in this directory, named by the URL's last path segment, or by the server's `Content-Disposition`.
+    /// A file in this directory, named by the URL's last path segment, or by the server's
+    /// `Content-Disposition`.
     case directory(String, remoteName: Bool)
 }
 

@@ -1,4 +1,5 @@
-/// What is wanted of a transfer. Clients write it; the engine only reads it. Raw values are stored: never renumber.
+/// What is wanted of a transfer. Clients write it; the engine only reads it. Raw values are stored:
+/// never renumber.
 package enum Want: Int, Sendable, CaseIterable {
     case run = 0
     case pause = 1
@@ -8,14 +9,16 @@ package enum Want: Int, Sendable, CaseIterable {
     case cancelKeepingBytes = 3
 }
 
-/// What the engine recorded of a transfer. Only the lease holder writes it. Raw values are stored: never renumber.
+/// What the engine recorded of a transfer. Only the lease holder writes it. Raw values are stored:
+/// never renumber.
 package enum Phase: Int, Sendable, CaseIterable {
-    /// Not being moved: never started, or between attempts. Its fetch row, if any, holds what is kept.
+    /// Not being moved: never started, or between attempts. Its fetch row, if any, holds what is
+    /// kept.
     case queued = 0
     /// Claimed by the engine; a fetch row exists. After a crash: back to `queued`, bytes kept.
     case running = 1
-    /// All bytes are durable in the part file, and the fetch row names its inode: the file is about to be, or has been,
-    /// published. After a crash ``reconcile`` tells which.
+    /// All bytes are durable in the part file, and the fetch row names its inode: the file is about
+    /// to be, or has been, published. After a crash ``reconcile`` tells which.
     case finishing = 2
     /// The file is durable under its name; the terminal event was committed with this.
     case completed = 3

@@ -1,8 +1,10 @@
-/// The layout of the two cells through which the transport tells how far it has written: plain memory, mapped from a file in the
-/// state directory, so that after `kill -9` (same boot) the next engine still finds what the kernel holds in its page cache.
+/// The layout of the two cells through which the transport tells how far it has written: plain
+/// memory, mapped from a file in the state directory, so that after `kill -9` (same boot) the next
+/// engine still finds what the kernel holds in its page cache.
 ///
-/// Each is 64 bytes of native `UInt64`: the cell at `SegmentTarget.cell` belongs to the segment, its word `fetchCell` holds the address of
-/// the fetch's. The transport, one thread, stores `written` after each `pwrite` and adds to both `received` words; nobody else writes them while
+/// Each is 64 bytes of native `UInt64`: the cell at `SegmentTarget.cell` belongs to the segment,
+/// its word `fetchCell` holds the address of the fetch's. The transport, one thread, stores
+/// `written` after each `pwrite` and adds to both `received` words; nobody else writes them while
 /// the request runs.
 package enum ProgressCell {
     package static let size = 64

@@ -1,17 +1,21 @@
-/// One request on the wire: everything that the transport needs to move one range of bytes into a part file, as values.
+/// One request on the wire: everything that the transport needs to move one range of bytes into a
+/// part file, as values.
 package struct SegmentRequest: Sendable {
     package var key: SegmentKey
     package var url: String
-    /// Complete, in order: the user's, and Range, If-Range and Accept-Encoding as the resume ladder chose them.
+    /// Complete, in order: the user's, and Range, If-Range and Accept-Encoding as the resume ladder
+    /// chose them.
     package var headers: HeaderFields
     /// Asked offset for FTP and SFTP, which have no Range field (CURLOPT_RESUME_FROM_LARGE).
     package var offset: Int64
     package var connection: ConnectionSettings
     package var target: SegmentTarget
-    /// Bytes that the range ends before, for FTP/SFTP segments and as a bound on what is written; `nil` = to the end.
+    /// Bytes that the range ends before, for FTP/SFTP segments and as a bound on what is written;
+    /// `nil` = to the end.
     package var end: Int64?
-    /// What to do with a body, judged once from the final head by pure code on the transport's thread: the first
-    /// body byte must not be written before this is known, and a hop to the engine for each small file would cost more than the file.
+    /// What to do with a body, judged once from the final head by pure code on the transport's
+    /// thread: the first body byte must not be written before this is known, and a hop to the
+    /// engine for each small file would cost more than the file.
     package var judge: @Sendable (ResponseHead) -> HeadVerdict
     /// A ``WireFact/progress(_:)`` is reported whenever this many more bytes have been written.
     package var noticeEvery: Int64
@@ -47,11 +51,13 @@ package struct ConnectionSettings: Hashable, Sendable {
     package var clientCertificate: String?
     package var clientKey: String?
     package var insecure = false
-    /// Seconds without a body byte (or without any answer) after which the attempt ends with ``WireFailure/stalled``.
+    /// Seconds without a body byte (or without any answer) after which the attempt ends with
+    /// ``WireFailure/stalled``.
     package var stallTimeout: Double = 60
     /// Seconds for name look-up, connect and TLS together.
     package var connectTimeout: Double = 30
-    /// Do not share a connection: parallel segments are to be parallel on the wire, over HTTP/2 too.
+    /// Do not share a connection: parallel segments are to be parallel on the wire, over HTTP/2
+    /// too.
     package var ownConnection = false
 
     package init() {}
@@ -74,12 +80,14 @@ package struct SegmentTarget: Hashable, Sendable {
 package enum HeadVerdict: Hashable, Sendable {
     /// Write it as planned, at once.
     case accept(BodyPlan)
-    /// Take no byte yet: the engine must commit what this head means first, and then says `proceed` or `stop`.
+    /// Take no byte yet: the engine must commit what this head means first, and then says `proceed`
+    /// or `stop`.
     case hold
     /// Ask again at this URL, as redirect. The transport resolves relative references, keeps
     /// the Range and If-Range fields, and drops credentials when the origin changes.
     case redirect
-    /// The body is of no use (an error page, an unusable range): end the request without reading it.
+    /// The body is of no use (an error page, an unusable range): end the request without reading
+    /// it.
     case refuse
 }
 
@@ -91,8 +99,8 @@ package struct BodyPlan: Hashable, Sendable {
     package var compare: Int64
     /// File offset of the first byte after those skipped.
     package var position: Int64
-    /// No byte at or after this offset is written: where the range ends, or what the response promised. A body that goes on ends as
-    /// ``WireFailure/bodyTooLong``.
+    /// No byte at or after this offset is written: where the range ends, or what the response
+    /// promised. A body that goes on ends as ``WireFailure/bodyTooLong``.
     package var end: Int64?
 
     package init(skip: Int64 = 0, compare: Int64 = 0, position: Int64, end: Int64? = nil) {

@@ -4,13 +4,15 @@ package enum WireFact: Sendable {
     case head(SegmentKey, ResponseHead, HeadVerdict)
     /// `noticeEvery` more bytes were written; how many stands on the progress board.
     case progress(SegmentKey)
-    /// The request has left the wire; nothing is written for it any more. Exactly one per started request.
+    /// The request has left the wire; nothing is written for it any more. Exactly one per started
+    /// request.
     case ended(SegmentKey, SegmentEnd)
 }
 
 /// How a request ended.
 package struct SegmentEnd: Hashable, Sendable {
-    /// `nil` = the response ended as its framing promised (which proves nothing about the file's length).
+    /// `nil` = the response ended as its framing promised (which proves nothing about the file's
+    /// length).
     package var failure: WireFailure?
     /// File offset after the last byte written; the plan's position if none was.
     package var writtenThrough: Int64

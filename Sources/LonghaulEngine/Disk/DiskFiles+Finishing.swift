@@ -1,7 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulSystem
 
-/// Group commit: one sync of the file system and one of the directory for a whole batch of small files.
+/// Group commit: one sync of the file system and one of the directory for a whole batch of small
+/// files.
 extension DiskFiles {
     func secure(_ orders: [(FetchID, length: Int64)]) {
         var parts: [(FetchID, PartFile)] = []

@@ -2,7 +2,8 @@ internal import LonghaulCore
 internal import LonghaulSystem
 internal import Synchronization
 
-/// One part file's life: open, set aside, sync, verify, close. Each runs on a disk thread, in order per fetch.
+/// One part file's life: open, set aside, sync, verify, close. Each runs on a disk thread, in order
+/// per fetch.
 extension DiskFiles {
     func prepare(_ fetch: FetchID, _ order: PartOrder, fetched: Int64) {
         do throws(SystemFailure) {
@@ -88,7 +89,8 @@ extension DiskFiles {
         do throws(SystemFailure) {
             try part.sync()
             report(fetch, .synced(token: token))
-            // Behind the wire, from the page cache; a failure shows again, and counts, when the file is verified.
+            // Behind the wire, from the page cache; a failure shows again, and counts, when the
+            // file is verified.
             if !digests.isEmpty { _ = try? digest(fetch, part, digests, through: through) }
         } catch {
             report(fetch, .syncFailed(token: token, LocalFault(error)))

@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// ``FilePort`` on the real disk.
 package final class DiskFiles: FilePort {
-    /// What is open for one fetch. Touched by the fetch's jobs, which run one at a time, and read under the lock.
+    /// What is open for one fetch. Touched by the fetch's jobs, which run one at a time, and read
+    /// under the lock.
     struct Open {
         var part: PartFile
         var fetchCell: UInt

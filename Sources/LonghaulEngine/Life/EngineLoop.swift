@@ -3,7 +3,8 @@ package import LonghaulStore
 package import LonghaulSystem
 package import LonghaulTransport
 
-/// The engine with its threads: the lease, the ports to the real world, a mailbox, and turns until its orders end it.
+/// The engine with its threads: the lease, the ports to the real world, a mailbox, and turns until
+/// its orders end it.
 package final class EngineLoop: Sendable {
     private let store: Store
     private let directory: String
@@ -73,7 +74,8 @@ package final class EngineLoop: Sendable {
             bytes: engine.bytesReceived, seconds: seconds, stoppedBy: reason)
     }
 
-    /// One housekeeping turn: what a dead engine left and what clients want is folded into the store, and nothing is started.
+    /// One housekeeping turn: what a dead engine left and what clients want is folded into the
+    /// store, and nothing is started.
     package func settle(holding lock: EngineLock) throws(LonghaulError) {
         let epoch = try store.raiseEpoch(holder, now: SystemClock.now().wall)
         let workers: FileWorkers
@@ -97,7 +99,8 @@ package final class EngineLoop: Sendable {
         withExtendedLifetime(lock) {}
     }
 
-    /// How often an idle engine looks at the store although nobody said a word: the hint may have been lost.
+    /// How often an idle engine looks at the store although nobody said a word: the hint may have
+    /// been lost.
     static let lookSeconds: Double = 60
 
     private func turns(

@@ -18,7 +18,8 @@ struct OrderWatch {
 
     static let backOffWaitedOutSeconds: Double = 60
 
-    /// Sets `reason` when it is time to leave; returns seconds until the next look, `nil` = only when something happens.
+    /// Sets `reason` when it is time to leave; returns seconds until the next look, `nil` = only
+    /// when something happens.
     mutating func look(
         _ engine: Engine, _ outcome: TurnOutcome, store: Store, now: Moment
     ) throws(LonghaulError) -> Double? {

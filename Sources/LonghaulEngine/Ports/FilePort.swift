@@ -1,11 +1,13 @@
 package import LonghaulCore
 
-/// The disk, as the engine sees it. Orders are carried out away from the engine's thread, those of one fetch in the order given;
-/// the outcome of each comes back as an ``EngineInput``. The simulation puts a disk in its place that loses what was not synced.
+/// The disk, as the engine sees it. Orders are carried out away from the engine's thread, those of
+/// one fetch in the order given; the outcome of each comes back as an ``EngineInput``. The
+/// simulation puts a disk in its place that loses what was not synced.
 package protocol FilePort: Sendable {
     func submit(_ orders: [FileOrder])
 
-    /// Where a request of this fetch is to write; takes a cell on the progress board. The part file must be open.
+    /// Where a request of this fetch is to write; takes a cell on the progress board. The part file
+    /// must be open.
     func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget?
 
     /// Gives the cell back once the request has ended.

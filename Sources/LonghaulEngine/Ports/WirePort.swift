@@ -1,6 +1,7 @@
 package import LonghaulCore
 
-/// The network, as the engine sees it: commands in, facts out (as ``EngineInput``). It decides nothing.
+/// The network, as the engine sees it: commands in, facts out (as ``EngineInput``). It decides
+/// nothing.
 package protocol WirePort: Sendable {
     func start(_ requests: [SegmentRequest])
     func proceed(_ key: SegmentKey, _ plan: BodyPlan)

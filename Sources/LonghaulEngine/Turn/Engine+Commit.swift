@@ -3,7 +3,8 @@ internal import LonghaulStore
 
 /// One transaction a round; effects only after it.
 extension Engine {
-    /// Commits what is pending, looks at what clients want, and claims what may start. Returns whether another round is needed.
+    /// Commits what is pending, looks at what clients want, and claims what may start. Returns
+    /// whether another round is needed.
     func commit(now: Moment) throws(LonghaulError) -> Bool {
         let pending = unwritten
         // What clients changed may let something start: look and plan in one transaction.
@@ -28,7 +29,8 @@ extension Engine {
         } catch {
             // The lease is gone: whatever we would write, another engine writes now.
             guard let error = error as? LonghaulError else { throw Engine.leaseLost }
-            // A full or failing disk under the store: nothing was written, nothing is performed; the same is tried again.
+            // A full or failing disk under the store: nothing was written, nothing is performed;
+            // the same is tried again.
             commitFailures += 1
             if commitFailures > Engine.commitFailuresMax { throw error }
             commitRetryAt = now.monotonic + Engine.commitRetrySeconds
@@ -53,7 +55,8 @@ extension Engine {
     static let leaseLost = LonghaulError(
         .internal, "another process has become the engine; this one leaves everything to it")
     static let commitRetrySeconds: Double = 1
-    /// After so many seconds of a store that cannot be written the engine gives up; the queue stays as it was last committed.
+    /// After so many seconds of a store that cannot be written the engine gives up; the queue stays
+    /// as it was last committed.
     static let commitFailuresMax = 30
 
     private func noteDue(
@@ -116,7 +119,8 @@ extension Engine {
             now: now.wall)
     }
 
-    /// What is learned of an origin counts at once for all its fetches; what is written is its memory as it then is.
+    /// What is learned of an origin counts at once for all its fetches; what is written is its
+    /// memory as it then is.
     func foldOrigins(_ step: inout FetchStep, now: Moment) {
         for index in step.writes.indices {
             switch step.writes[index] {

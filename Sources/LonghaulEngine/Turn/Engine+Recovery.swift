@@ -1,8 +1,8 @@
 package import LonghaulCore
 internal import LonghaulStore
 
-/// What a new engine does first: everything that its predecessor left half-done is brought to where a crash between any two
-/// steps is harmless. Runs before the first turn and may wait for the disk.
+/// What a new engine does first: everything that its predecessor left half-done is brought to where
+/// a crash between any two steps is harmless. Runs before the first turn and may wait for the disk.
 extension Engine {
     package func recover(now: Moment) throws(LonghaulError) {
         var leftovers: [FetchID: [BoardLeftover]] = [:]

@@ -13,12 +13,14 @@ package struct TurnOutcome: Sendable {
 }
 
 extension Engine {
-    /// One turn: inputs → machines → commit → effects. Throws only when the engine must end: the lease is lost, or the store is gone.
+    /// One turn: inputs → machines → commit → effects. Throws only when the engine must end: the
+    /// lease is lost, or the store is gone.
     package func turn(_ inputs: [EngineInput], now: Moment) throws(LonghaulError) -> TurnOutcome {
         for input in inputs { feed(input, now: now) }
         tickMachines(now: now)
         if let nextDue, nextDue <= now.wall { needsLook = true }
-        // What wants changes feeds machines again, whose writes want committing: bounded, each round needs a cause.
+        // What wants changes feeds machines again, whose writes want committing: bounded, each
+        // round needs a cause.
         for _ in 0..<Engine.roundsMax {
             gatherFinishing()
             let mustCommit = !unwritten.isEmpty || needsLook || (needsPlan && !isLeaving)

@@ -1,11 +1,12 @@
 package import LonghaulCore
 package import LonghaulStore
 
-/// The engine: turns inputs into one commit and then its effects. Owned by one thread, which calls ``turn(_:now:)``; knows no threads,
-/// waits for nothing but the store, and is deterministic given its inputs, clock values and seed.
+/// The engine: turns inputs into one commit and then its effects. Owned by one thread, which calls
+/// ``turn(_:now:)``; knows no threads, waits for nothing but the store, and is deterministic given
+/// its inputs, clock values and seed.
 ///
-/// Mutable state: `active`, the fetches in memory, is touched by turns only. `unwritten` holds what a failed commit left: it is tried again,
-/// as it was, before anything else.
+/// Mutable state: `active`, the fetches in memory, is touched by turns only. `unwritten` holds what
+/// a failed commit left: it is tried again, as it was, before anything else.
 package final class Engine {
     let store: Store
     let epoch: Epoch

@@ -3,15 +3,16 @@ internal import LonghaulCore
 
 /// How sure a commit must be before it counts.
 package enum Durability: Sendable {
-    /// On the disk when the call returns (`synchronous=FULL`): wants, terminal states, events, restarts.
+    /// On the disk when the call returns (`synchronous=FULL`): wants, terminal states, events,
+    /// restarts.
     case durable
-    /// Survives the death of the process; a power cut may take the last ones back, in order (`synchronous=NORMAL`, WAL):
-    /// claims and checkpoints.
+    /// Survives the death of the process; a power cut may take the last ones back, in order
+    /// (`synchronous=NORMAL`, WAL): claims and checkpoints.
     case relaxed
 }
 
-/// The database as the operations of this module see it: short calls around cached statements. Used only inside ``Store``'s
-/// `access`, which serialises.
+/// The database as the operations of this module see it: short calls around cached statements. Used
+/// only inside ``Store``'s `access`, which serialises.
 struct Connection {
     let database: Database
 

@@ -6,8 +6,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The first hundred bytes of an SQLite file (sqlite.org/fileformat2.html §1.3), read before SQLite touches the file: opening a database in WAL
-/// mode may write, and a store of a newer version must stay untouched.
+/// The first hundred bytes of an SQLite file (sqlite.org/fileformat2.html §1.3), read before SQLite
+/// touches the file: opening a database in WAL mode may write, and a store of a newer version must
+/// stay untouched.
 struct FileHeader {
     enum Content {
         /// Nothing was ever committed to it.

@@ -4,8 +4,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// File systems on which locks and shared memory are not to be trusted between machines (or at all), by their `statfs` magic
-/// number (linux/magic.h). FUSE is not among them: most of what it carries is local.
+/// File systems on which locks and shared memory are not to be trusted between machines (or at
+/// all), by their `statfs` magic number (linux/magic.h). FUSE is not among them: most of what it
+/// carries is local.
 enum NetworkFilesystem {
     static let names: [Int: String] = [
         0x6969: "NFS",
@@ -24,10 +25,11 @@ enum NetworkFilesystem {
         0x0116_1970: "GFS2",
     ]
 
-    /// The `f_type` of the file system that holds `path`, as the 32 bits that the kernel means; `nil` when it cannot be told.
+    /// The `f_type` of the file system that holds `path`, as the 32 bits that the kernel means;
+    /// `nil` when it cannot be told.
     ///
-    /// Swift's C library module leaves out <sys/statfs.h>, so the function is looked up by name. Of the structure only
-    /// the first member is read: `f_type`, a word, on every 64-bit Linux.
+    /// Swift's C library module leaves out <sys/statfs.h>, so the function is looked up by name. Of
+    /// the structure only the first member is read: `f_type`, a word, on every 64-bit Linux.
     static func type(of path: String) -> Int? {
         typealias Function = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer) -> CInt
         guard let address = dlsym(nil, "statfs") else { return nil }

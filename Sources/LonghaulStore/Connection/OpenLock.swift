@@ -6,15 +6,16 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The lock under which a store is created, migrated and repaired. The kernel owns it, so it cannot go stale, and no child
-/// inherits it.
+/// The lock under which a store is created, migrated and repaired. The kernel owns it, so it cannot
+/// go stale, and no child inherits it.
 struct OpenLock: ~Copyable {
     private static let patienceSeconds: Double = 30
     private static let pauseMicroseconds: UInt32 = 5_000
 
     private let descriptor: Int32
 
-    /// Waits for another holder, up to half a minute: a migration of a large store may take that long.
+    /// Waits for another holder, up to half a minute: a migration of a large store may take that
+    /// long.
     init(_ path: String) throws(LonghaulError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw StoreFailure.system("open", path, errno: errno) }

@@ -7,7 +7,8 @@ protocol Bindable {
     func bind(to handle: OpaquePointer, at index: Int32) -> Int32
 }
 
-/// SQLite copies the bytes before the call returns (SQLITE_TRANSIENT): a Swift string's storage does not outlive it.
+/// SQLite copies the bytes before the call returns (SQLITE_TRANSIENT): a Swift string's storage
+/// does not outlive it.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension Int64: Bindable {
@@ -88,8 +89,8 @@ extension Optional: Bindable where Wrapped: Bindable {
     }
 }
 
-/// A prepared statement from GRDB's cache, stepped through SQLite's own interface: GRDB's rows and arguments cost several times
-/// what the hot statements do.
+/// A prepared statement from GRDB's cache, stepped through SQLite's own interface: GRDB's rows and
+/// arguments cost several times what the hot statements do.
 struct Prepared {
     /// Keeps the handle alive.
     private let statement: Statement
@@ -103,7 +104,8 @@ struct Prepared {
     @inline(__always)
     func bind(_ index: Int32, _ value: some Bindable) {
         let code = value.bind(to: handle, at: index)
-        // SQLITE_RANGE and SQLITE_MISUSE are mistakes of ours; SQLITE_NOMEM and SQLITE_TOOBIG surface as a NOT NULL failure.
+        // SQLITE_RANGE and SQLITE_MISUSE are mistakes of ours; SQLITE_NOMEM and SQLITE_TOOBIG
+        // surface as a NOT NULL failure.
         precondition(
             code != SQLITE_RANGE && code != SQLITE_MISUSE, "statement has no such parameter")
     }

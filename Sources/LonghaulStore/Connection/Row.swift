@@ -1,7 +1,8 @@
 internal import GRDBSQLite
 internal import LonghaulCore
 
-/// The current row of a statement. Columns are read by position, in the order of the statement's text. Valid until the next step.
+/// The current row of a statement. Columns are read by position, in the order of the statement's
+/// text. Valid until the next step.
 struct StoredRow {
     let handle: OpaquePointer
 

@@ -6,7 +6,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Who can write the store can make the engine write files, so directory and file must be the user's own and nobody else's to write.
+/// Who can write the store can make the engine write files, so directory and file must be the
+/// user's own and nobody else's to write.
 enum StoreDirectory {
     /// Creates what is missing of `path`, each part 0700 whatever the umask.
     static func create(_ path: String) throws(LonghaulError) {

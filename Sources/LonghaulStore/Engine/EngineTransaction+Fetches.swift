@@ -14,7 +14,8 @@ extension EngineTransaction {
         try statement.runOnce()
     }
 
-    /// Forgets the fetch of a transfer that is not running, after its part file was deleted. What it had counted stays with the transfer.
+    /// Forgets the fetch of a transfer that is not running, after its part file was deleted. What
+    /// it had counted stays with the transfer.
     package func dropFetch(of id: TransferID) throws {
         guard let work = try work(id), let fetchID = work.fetchID else { return }
         precondition(work.phase != .running && work.phase != .finishing, "its fetch is in use")

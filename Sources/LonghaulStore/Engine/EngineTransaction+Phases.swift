@@ -14,8 +14,9 @@ extension EngineTransaction {
         ) { $0.transferID(0) }
     }
 
-    /// Takes a ready transfer up: running, with a fetch row, made at the first claim and kept from then on. `nil` when there is nothing to take
-    /// up any more: not wanted, not queued, or put off meanwhile.
+    /// Takes a ready transfer up: running, with a fetch row, made at the first claim and kept from
+    /// then on. `nil` when there is nothing to take up any more: not wanted, not queued, or put off
+    /// meanwhile.
     package func claim(
         _ id: TransferID, now: Timestamp
     ) throws -> (work: TransferWork, fetch: FetchState)? {
@@ -49,7 +50,8 @@ extension EngineTransaction {
         try expectOneChange()
     }
 
-    /// Between attempts: ready at a moment (`nil` = at once), for these reasons. The fetch row stays.
+    /// Between attempts: ready at a moment (`nil` = at once), for these reasons. The fetch row
+    /// stays.
     package func setQueued(
         _ id: TransferID, readyAt: Timestamp? = nil, waitingFor: [WaitReason] = []
     ) throws {
@@ -69,7 +71,8 @@ extension EngineTransaction {
             reasons.isEmpty ? nil : StoredJSON.encode(reasons))
     }
 
-    /// The file is durable under its name. Ends the transfer with its event, and drops the fetch row.
+    /// The file is durable under its name. Ends the transfer with its event, and drops the fetch
+    /// row.
     @discardableResult
     package func complete(
         _ id: TransferID, finalPath: String, numbers: TransferNumbers, detail: String? = nil,
@@ -106,7 +109,8 @@ extension EngineTransaction {
         return try appendEvent(.transferFailed, of: id, detail: detail ?? error, now: now)
     }
 
-    /// Ends a transfer that is not wanted any more, with the event. The fetch row stays until ``dropFetch(of:)``.
+    /// Ends a transfer that is not wanted any more, with the event. The fetch row stays until
+    /// ``dropFetch(of:)``.
     @discardableResult
     package func cancel(
         _ id: TransferID, numbers: TransferNumbers, detail: String? = nil, now: Timestamp
@@ -121,8 +125,8 @@ extension EngineTransaction {
         return try appendEvent(.transferCancelled, of: id, detail: detail, now: now)
     }
 
-    /// Carries a `resume` or `retry` of a failed or cancelled transfer out: queued again, error and end forgotten, a relative deadline
-    /// counted anew. `false` when none is pending.
+    /// Carries a `resume` or `retry` of a failed or cancelled transfer out: queued again, error and
+    /// end forgotten, a relative deadline counted anew. `false` when none is pending.
     package func rearm(_ id: TransferID, now: Timestamp) throws -> Bool {
         guard let work = try work(id), work.isRearmPending else { return false }
         guard work.phase.hasEnded else {
@@ -156,7 +160,8 @@ extension EngineTransaction {
         try expectOneChange()
     }
 
-    /// The engine moves a transfer only from where it has it: anything else is a mistake that would lose or double an event.
+    /// The engine moves a transfer only from where it has it: anything else is a mistake that would
+    /// lose or double an event.
     private func expectOneChange() throws {
         precondition(connection.changes == 1, "the transfer is not where the engine believes it")
     }

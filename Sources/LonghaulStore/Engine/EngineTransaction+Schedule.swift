@@ -2,7 +2,8 @@ internal import GRDB
 package import LonghaulCore
 
 extension EngineTransaction {
-    /// Makes transfers whose moment (earliest begin, end of a back-off) has come ready. Returns how many; at the limit there may be more.
+    /// Makes transfers whose moment (earliest begin, end of a back-off) has come ready. Returns how
+    /// many; at the limit there may be more.
     package func promoteDue(_ now: Timestamp, limit: Int) throws -> Int {
         try connection.run(
             """
@@ -23,7 +24,8 @@ extension EngineTransaction {
         ) { $0.timestamp(0) }
     }
 
-    /// Live transfers whose deadline has passed, the earliest first; those that are being cancelled are left to that.
+    /// Live transfers whose deadline has passed, the earliest first; those that are being cancelled
+    /// are left to that.
     package func expired(_ now: Timestamp, limit: Int) throws -> [TransferID] {
         try connection.all(
             """

@@ -1,8 +1,8 @@
 internal import GRDB
 package import LonghaulCore
 
-/// What only the lease holder may do, inside one transaction. Errors of its operations must be let out: they end the transaction, which then has
-/// changed nothing.
+/// What only the lease holder may do, inside one transaction. Errors of its operations must be let
+/// out: they end the transaction, which then has changed nothing.
 package struct EngineTransaction: ~Copyable {
     let connection: Connection
 
@@ -12,10 +12,11 @@ package struct EngineTransaction: ~Copyable {
 }
 
 extension Store {
-    /// Runs the body in one write transaction under the lease: all of it is committed, as sure as asked, or nothing.
+    /// Runs the body in one write transaction under the lease: all of it is committed, as sure as
+    /// asked, or nothing.
     ///
-    /// Throws ``LeaseLost``, before the body runs, when the epoch is not the current one; `LonghaulError` when the store fails; and what the body
-    /// throws.
+    /// Throws ``LeaseLost``, before the body runs, when the epoch is not the current one;
+    /// `LonghaulError` when the store fails; and what the body throws.
     package func withEngineTransaction<Value>(
         _ epoch: Epoch, _ durability: Durability,
         _ body: (borrowing EngineTransaction) throws -> Value
@@ -33,7 +34,8 @@ extension Store {
 }
 
 extension EngineTransaction {
-    /// Transfers whose wants have changed since they were last taken, and takes them: what follows from it belongs into the same transaction.
+    /// Transfers whose wants have changed since they were last taken, and takes them: what follows
+    /// from it belongs into the same transaction.
     package func takeAttention(limit: Int) throws -> [TransferID] {
         let ids = try connection.all(
             "SELECT transferID FROM attention ORDER BY transferID LIMIT ?1", limit
@@ -82,7 +84,8 @@ extension EngineTransaction {
         return connection.lastInsertedRowID
     }
 
-    /// Records one use of the wire, or its end; of the transfer's earlier ones the last twenty are kept.
+    /// Records one use of the wire, or its end; of the transfer's earlier ones the last twenty are
+    /// kept.
     package func record(_ attempt: AttemptRecord, of id: TransferID) throws {
         try connection.run(
             """

@@ -1,7 +1,8 @@
 internal import GRDB
 package import LonghaulCore
 
-/// Which holder of the lease writes: raised at every take-over, so that one that was replaced without knowing is told at its next transaction.
+/// Which holder of the lease writes: raised at every take-over, so that one that was replaced
+/// without knowing is told at its next transaction.
 package struct Epoch: Hashable, Comparable, Sendable {
     package let rawValue: Int64
 
@@ -12,13 +13,16 @@ package struct Epoch: Hashable, Comparable, Sendable {
     package static func < (left: Epoch, right: Epoch) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Thrown instead of writing: another process has taken the lease since. Nothing of the transaction is kept.
+/// Thrown instead of writing: another process has taken the lease since. Nothing of the transaction
+/// is kept.
 package struct LeaseLost: Error, Hashable, Sendable {}
 
-/// The process that is the engine. It holds the kernel lock too; this is for people, and for telling a dead one's successor.
+/// The process that is the engine. It holds the kernel lock too; this is for people, and for
+/// telling a dead one's successor.
 package struct EngineHolder: Hashable, Sendable {
     package var pid: Int32
-    /// Start time of the process in clock ticks since boot (/proc/PID/stat, field 22): tells a reused pid.
+    /// Start time of the process in clock ticks since boot (/proc/PID/stat, field 22): tells a
+    /// reused pid.
     package var pidStart: Int64
     package var bootID: String
     /// daemon, run, get, embedded or background.
@@ -68,8 +72,8 @@ extension Store {
         return found
     }
 
-    /// Takes the lease over in the store, durably. The caller holds the kernel lock; whoever held the lease before can write no more
-    /// when this returns.
+    /// Takes the lease over in the store, durably. The caller holds the kernel lock; whoever held
+    /// the lease before can write no more when this returns.
     package func raiseEpoch(
         _ holder: EngineHolder, now: Timestamp
     ) throws(LonghaulError) -> Epoch {
@@ -85,7 +89,8 @@ extension Store {
         }
     }
 
-    /// Leaves in order: the row names no holder any more. Does nothing if the lease is another's by now.
+    /// Leaves in order: the row names no holder any more. Does nothing if the lease is another's by
+    /// now.
     package func releaseLease(_ epoch: Epoch) throws(LonghaulError) {
         try write(.relaxed) {
             try $0.run(

@@ -9,7 +9,8 @@ package struct ReadyLimits: Hashable, Sendable {
     package var perGroup: Int
     /// Groups: transfers of one kind (discretionary or not), priority, session and origin.
     package var groups: Int
-    /// Origins of a session are visited from the one after this on, around: matters only where they are too many for `groups`.
+    /// Origins of a session are visited from the one after this on, around: matters only where they
+    /// are too many for `groups`.
     package var originsAfter: Int64
 
     /// Only discretionary transfers, or only the others; `nil` = all.
@@ -41,9 +42,11 @@ package struct ReadyRow: Hashable, Sendable {
 }
 
 package struct ReadyHead: Hashable, Sendable {
-    /// Groups in turn, each by age; groups in the order not discretionary first, then priority, session, origin.
+    /// Groups in turn, each by age; groups in the order not discretionary first, then priority,
+    /// session, origin.
     package var rows: [ReadyRow]
-    /// Not every group was looked at: pass this as `originsAfter` the next time, so that each comes up. `nil` = all were.
+    /// Not every group was looked at: pass this as `originsAfter` the next time, so that each comes
+    /// up. `nil` = all were.
     package var resumeAfter: Int64?
 }
 
@@ -55,8 +58,9 @@ private struct Lane {
 }
 
 extension EngineTransaction {
-    /// The heads of all groups of ready transfers, by a skip through one index: however many rows one session or origin has queued, those of
-    /// another are seen. Costs two look-ups for each group and one step for each row.
+    /// The heads of all groups of ready transfers, by a skip through one index: however many rows
+    /// one session or origin has queued, those of another are seen. Costs two look-ups for each
+    /// group and one step for each row.
     ///
     /// - `excludingOrigins`: those that cool down or are at their limit.
     /// - `excluding`: transfers that the caller has in hand already.

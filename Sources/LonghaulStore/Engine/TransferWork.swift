@@ -10,7 +10,8 @@ package struct TransferWork: Hashable, Sendable {
     package var destination: String
     package var want: Want
     package var phase: Phase
-    /// A `resume` or `retry` of the ended transfer that is yet to be carried out (``EngineTransaction/rearm(_:now:)``).
+    /// A `resume` or `retry` of the ended transfer that is yet to be carried out
+    /// (``EngineTransaction/rearm(_:now:)``).
     package var isRearmPending: Bool
     package var fetchID: FetchID?
     /// Under which path it is being, or was, published.
@@ -86,7 +87,8 @@ enum WorkRecord {
                 bytesFetched: row.int64(26), attempts: row.int(27), restarts: row.int(28)))
     }
 
-    /// Options that cannot be read stop the transfer: without its headers or its checksum it would be another one.
+    /// Options that cannot be read stop the transfer: without its headers or its checksum it would
+    /// be another one.
     private static func request(
         _ row: StoredRow, _ destination: String
     ) throws -> TransferRequest {

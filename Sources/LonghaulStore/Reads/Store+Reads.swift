@@ -30,8 +30,9 @@ extension Store {
         }
     }
 
-    /// Every transfer in these states, newest first, a page at a time: the whole is no snapshot, but each transfer is, and none comes
-    /// twice. The body runs outside any transaction and may end the walk by throwing.
+    /// Every transfer in these states, newest first, a page at a time: the whole is no snapshot,
+    /// but each transfer is, and none comes twice. The body runs outside any transaction and may
+    /// end the walk by throwing.
     package func forEachTransfer(
         states: Set<TransferState> = Set(TransferState.allCases), session: String? = nil,
         now: Timestamp, _ body: (Transfer) throws -> Void

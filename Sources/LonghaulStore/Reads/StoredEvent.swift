@@ -1,6 +1,7 @@
 package import LonghaulCore
 
-/// A row of the event log. The transfer it is about is read apart: an event says what happened, not what became of it since.
+/// A row of the event log. The transfer it is about is read apart: an event says what happened, not
+/// what became of it since.
 package struct StoredEvent: Hashable, Sendable {
     /// One more than the event before it in this store; never reused.
     package var seq: Int64

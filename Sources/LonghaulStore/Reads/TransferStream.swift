@@ -1,7 +1,8 @@
 internal import LonghaulCore
 
-/// Transfers of one session in one state, as a walk down one index from the newest: every question about lists is a merge of such
-/// walks, none of which reads a row that is not in the answer (but for a handful).
+/// Transfers of one session in one state, as a walk down one index from the newest: every question
+/// about lists is a merge of such walks, none of which reads a row that is not in the answer (but
+/// for a handful).
 enum TransferStream: Hashable {
     case queued(session: Int64, want: Want)
     case active(session: Int64, phase: Phase, want: Want)
@@ -11,7 +12,8 @@ enum TransferStream: Hashable {
 }
 
 extension Connection {
-    /// The walks that together give the transfers in these states. The tally says which of them are not empty.
+    /// The walks that together give the transfers in these states. The tally says which of them are
+    /// not empty.
     func streams(session: String?, states: Set<TransferState>) throws -> Set<TransferStream> {
         var result: Set<TransferStream> = []
         for group in try tally(session: session) where states.contains(group.state) {

@@ -1,6 +1,7 @@
 package import LonghaulCore
 
-/// The state that is shown, from what is wanted and what the engine has recorded: the only place that derives it.
+/// The state that is shown, from what is wanted and what the engine has recorded: the only place
+/// that derives it.
 ///
 /// - `pending`: a `resume` or `retry` of an ended transfer that the engine has not carried out yet.
 package func shownState(phase: Phase, want: Want, pending: Bool) -> TransferState {

@@ -1,9 +1,10 @@
-/// A number by which a destination is looked up among the live transfers. Equal paths have equal keys; different paths may share
-/// one, so the text decides.
+/// A number by which a destination is looked up among the live transfers. Equal paths have equal
+/// keys; different paths may share one, so the text decides.
 ///
-/// The key is FNV-1a over everything but the longest run of digits in the file's name, with that run's value below: numbered
-/// files of one directory have neighbouring keys, and a batch of them fills neighbouring pages of the index one after the other. A plain
-/// hash scatters them, which costs as much as the rest of the insertion.
+/// The key is FNV-1a over everything but the longest run of digits in the file's name, with that
+/// run's value below: numbered files of one directory have neighbouring keys, and a batch of them
+/// fills neighbouring pages of the index one after the other. A plain hash scatters them, which
+/// costs as much as the rest of the insertion.
 enum DestinationKey {
     /// Digits that take part in the value; more would not fit its 31 bits.
     private static let maximumDigits = 9

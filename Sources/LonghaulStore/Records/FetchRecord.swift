@@ -44,7 +44,8 @@ enum FetchRecord {
         statement.bind(18, state.askedURL)
     }
 
-    /// What cannot be understood counts as not known: bytes whose ranges or validator are lost are fetched again.
+    /// What cannot be understood counts as not known: bytes whose ranges or validator are lost are
+    /// fetched again.
     static func read(_ row: StoredRow) -> FetchState {
         var state = FetchState(id: FetchID(rawValue: row.int64(0)))
         state.generation = row.int64(1)

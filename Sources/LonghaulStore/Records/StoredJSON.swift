@@ -7,7 +7,8 @@ package enum StoredJSON {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else {
-            // Only non-finite numbers fail, and requests are checked for them before they come here.
+            // Only non-finite numbers fail, and requests are checked for them before they come
+            // here.
             preconditionFailure("a value of ours can be written as JSON")
         }
         return String(decoding: data, as: UTF8.self)

@@ -1,6 +1,7 @@
 internal import LonghaulCore
 
-/// The row of a transfer, read as people see it (``Transfer``), with the numbers of its fetch while it has one.
+/// The row of a transfer, read as people see it (``Transfer``), with the numbers of its fetch while
+/// it has one.
 enum TransferRecord {
     private static let columns = """
         t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, t.priority, \
@@ -93,7 +94,8 @@ extension Timestamp {
             + ":\(padded(rest / 1000 % 60, 2)).\(padded(rest % 1000, 3))Z"
     }
 
-    /// Days since 1970-01-01 as a date of the proleptic Gregorian calendar, counted in eras of 400 years that start on 1 March.
+    /// Days since 1970-01-01 as a date of the proleptic Gregorian calendar, counted in eras of 400
+    /// years that start on 1 March.
     private func civil(_ days: Int64) -> (Int64, Int64, Int64) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

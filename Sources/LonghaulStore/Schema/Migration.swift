@@ -1,8 +1,9 @@
 internal import GRDB
 internal import LonghaulCore
 
-/// The versions of the schema. Each is a list of statements that brings a store of the version before to this one; frozen once
-/// released: a released list is never edited, a change is a new version.
+/// The versions of the schema. Each is a list of statements that brings a store of the version
+/// before to this one; frozen once released: a released list is never edited, a change is a new
+/// version.
 enum Migration {
     /// "LHQS", in the file's header (PRAGMA application_id).
     static let applicationID = 0x4C48_5153

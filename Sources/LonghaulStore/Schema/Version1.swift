@@ -140,8 +140,9 @@ extension Migration {
         """,
     ]
 
-    /// Partial wherever a query concerns few rows: what a million waiting rows do not appear in costs their insertion nothing. The long ones speak of
-    /// `ended` and not of `phase`, because an update writes every index anew that mentions a column it sets.
+    /// Partial wherever a query concerns few rows: what a million waiting rows do not appear in
+    /// costs their insertion nothing. The long ones speak of `ended` and not of `phase`, because an
+    /// update writes every index anew that mentions a column it sets.
     private static let indexes1: [String] = [
         "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE ended = 0",
         "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE ended = 0",
@@ -160,7 +161,8 @@ extension Migration {
         "CREATE INDEX eventByTransfer ON event (transferID) WHERE transferID IS NOT NULL",
     ]
 
-    /// The tally counts by trigger, so that no statement can forget it. Insertion is the exception: a batch adds up once.
+    /// The tally counts by trigger, so that no statement can forget it. Insertion is the exception:
+    /// a batch adds up once.
     private static let triggers1: [String] = [
         """
         CREATE TRIGGER tallyChange AFTER UPDATE OF phase, want, rearm, rearmed ON transfer

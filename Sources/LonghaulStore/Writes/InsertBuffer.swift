@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
-/// Rows on their way into the store. They go in many at a time: a statement opens each of the table's indexes, and for a single row that costs as much as
-/// the row.
+/// Rows on their way into the store. They go in many at a time: a statement opens each of the
+/// table's indexes, and for a single row that costs as much as the row.
 struct InsertBuffer {
     struct Row {
         var id: Int64

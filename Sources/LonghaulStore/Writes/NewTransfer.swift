@@ -1,6 +1,7 @@
 package import LonghaulCore
 
-/// A transfer about to be recorded. Whoever makes it has checked the request, found the origin in its URL and resolved the destination.
+/// A transfer about to be recorded. Whoever makes it has checked the request, found the origin in
+/// its URL and resolved the destination.
 package struct NewTransfer: Sendable {
     package var request: TransferRequest
     /// Scheme, host and port of the request's URL, as in ``OriginMemory/origin``.
@@ -18,7 +19,8 @@ package struct NewTransfer: Sendable {
 
 /// What became of one item of a batch.
 package enum EnqueueOutcome: Hashable, Sendable {
-    /// Recorded, under the destination that it got (another than asked where `rename` found a free one).
+    /// Recorded, under the destination that it got (another than asked where `rename` found a free
+    /// one).
     case recorded(TransferID, destination: String)
     case refused(LonghaulError)
 }

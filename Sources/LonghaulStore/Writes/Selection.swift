@@ -37,7 +37,8 @@ package struct ChangeOutcome: Hashable, Sendable {
     }
 }
 
-/// How one transfer's wants are to be rewritten: pure, so that the rules can be read and tested as a table.
+/// How one transfer's wants are to be rewritten: pure, so that the rules can be read and tested as
+/// a table.
 enum WantRewrite: Equatable {
     case set(Want)
     /// Set, and ask the engine to take up an ended transfer again.

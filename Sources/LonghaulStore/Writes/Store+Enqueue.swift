@@ -2,12 +2,12 @@ internal import GRDB
 package import LonghaulCore
 
 extension Store {
-    /// Records a batch in one durable transaction: when this returns, the ids survive a power cut. Outcomes are in the order
-    /// of the batch.
+    /// Records a batch in one durable transaction: when this returns, the ids survive a power cut.
+    /// Outcomes are in the order of the batch.
     ///
-    /// A destination that a live transfer or an earlier item has reserved is a `conflict`: thrown, with nothing recorded, or with
-    /// `keepGoing` reported for its item while the others are recorded. See ``TransferInserter/insert(_:isTaken:)`` for
-    /// `isTaken`.
+    /// A destination that a live transfer or an earlier item has reserved is a `conflict`: thrown,
+    /// with nothing recorded, or with `keepGoing` reported for its item while the others are
+    /// recorded. See ``TransferInserter/insert(_:isTaken:)`` for `isTaken`.
     package func enqueue(
         _ batch: [NewTransfer], now: Timestamp, keepGoing: Bool = false,
         isTaken: (String) -> Bool = { _ in false }
@@ -31,8 +31,9 @@ extension Store {
         }
     }
 
-    /// The same for any number of transfers, in bounded memory: the body inserts one after the other, as it reads them. An error that it
-    /// lets out is thrown on, and nothing is recorded. Other writers wait meanwhile.
+    /// The same for any number of transfers, in bounded memory: the body inserts one after the
+    /// other, as it reads them. An error that it lets out is thrown on, and nothing is recorded.
+    /// Other writers wait meanwhile.
     package func enqueue<Value>(
         now: Timestamp, _ body: (TransferInserter) throws -> Value
     ) throws -> Value {

@@ -13,16 +13,18 @@ extension Store {
     /// Transfers that one transaction of ``clean(endedBefore:session:_:)`` forgets.
     private static let cleanedPerTransaction = 5_000
 
-    /// Forgets ended transfers, durably, in the order of the ids; their events stay. An ended transfer is the engine's no more, so that a client may. A
-    /// crash before the part files are deleted leaves them to `doctor`.
+    /// Forgets ended transfers, durably, in the order of the ids; their events stay. An ended
+    /// transfer is the engine's no more, so that a client may. A crash before the part files are
+    /// deleted leaves them to `doctor`.
     package func remove(_ ids: [TransferID]) throws(LonghaulError) -> [RemovalOutcome] {
         try write(.durable) { connection in
             try ids.map { try connection.remove($0) }
         }
     }
 
-    /// Forgets transfers that ended before a moment, the oldest first, in transactions of bounded size. After each the body is given the part
-    /// files that are now nobody's. Returns how many were forgotten.
+    /// Forgets transfers that ended before a moment, the oldest first, in transactions of bounded
+    /// size. After each the body is given the part files that are now nobody's. Returns how many
+    /// were forgotten.
     package func clean(
         endedBefore moment: Timestamp, session: String? = nil,
         _ body: (_ partPaths: [String]) throws -> Void

@@ -2,13 +2,16 @@ internal import GRDB
 package import LonghaulCore
 
 extension Store {
-    /// Transfers that one transaction changes at most: a larger selection is changed in several, so that the engine is not kept waiting.
+    /// Transfers that one transaction changes at most: a larger selection is changed in several, so
+    /// that the engine is not kept waiting.
     private static let changesPerTransaction = 10_000
 
-    /// Records what is wanted of each transfer of a selection, durably, and puts those that change into the engine's inbox.
+    /// Records what is wanted of each transfer of a selection, durably, and puts those that change
+    /// into the engine's inbox.
     ///
-    /// `all` and `session` concern the transfers that the change leads somewhere for; the others are not in the result. Ids that
-    /// are named are all in the result, in their order. A selection of more than 10,000 is changed in several transactions.
+    /// `all` and `session` concern the transfers that the change leads somewhere for; the others
+    /// are not in the result. Ids that are named are all in the result, in their order. A selection
+    /// of more than 10,000 is changed in several transactions.
     package func change(
         _ selection: Selection, to change: WantedChange
     ) throws(LonghaulError) -> [ChangeOutcome] {

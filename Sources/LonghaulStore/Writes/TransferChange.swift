@@ -2,7 +2,8 @@ package import LonghaulCore
 
 /// What `set` changes of a transfer. `nil` leaves a thing as it is.
 package struct TransferChange: Sendable {
-    /// A new URL and its origin. The bytes are kept; the next request proves whether they still fit.
+    /// A new URL and its origin. The bytes are kept; the next request proves whether they still
+    /// fit.
     package var url: (url: String, origin: String)?
     package var priority: Priority?
     package var isDiscretionary: Bool?
@@ -18,7 +19,8 @@ package struct TransferChange: Sendable {
 }
 
 extension Store {
-    /// Changes a transfer that is not completed, durably. An ended one then waits for `resume` or `retry`; a running one is looked at by the engine.
+    /// Changes a transfer that is not completed, durably. An ended one then waits for `resume` or
+    /// `retry`; a running one is looked at by the engine.
     ///
     /// Throws `noSuchTransfer`, and `conflict` for a completed one.
     package func change(
@@ -57,8 +59,8 @@ extension TransferChange {
 }
 
 extension Connection {
-    /// The instants that follow from the wants (`deadline`, and `readyAt` of a transfer that is queued) are rewritten with them, so that
-    /// they hold with no engine running.
+    /// The instants that follow from the wants (`deadline`, and `readyAt` of a transfer that is
+    /// queued) are rewritten with them, so that they hold with no engine running.
     fileprivate func saveRequest(
         of work: TransferWork, _ change: TransferChange, now: Timestamp
     ) throws {

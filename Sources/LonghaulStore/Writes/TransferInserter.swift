@@ -3,8 +3,8 @@ package import LonghaulCore
 
 /// Records transfers one by one inside one transaction, in bounded memory whatever their number.
 ///
-/// A refusal (``LonghaulError``) of ``insert(_:isTaken:)`` leaves the transaction as it was before the call: the body may
-/// go on with the next item, or let the error out and record nothing.
+/// A refusal (``LonghaulError``) of ``insert(_:isTaken:)`` leaves the transaction as it was before
+/// the call: the body may go on with the next item, or let the error out and record nothing.
 package final class TransferInserter {
     /// How many names are kept at hand; beyond it they are looked up again.
     private static let rememberedNames = 4096
@@ -18,7 +18,8 @@ package final class TransferInserter {
     private var nextID: Int64
     private var sessions: [String: Int64] = [:]
     private var origins: [String: Int64] = [:]
-    /// Number to try next for a name that was taken before, so that a thousand equal names do not cost a million look-ups.
+    /// Number to try next for a name that was taken before, so that a thousand equal names do not
+    /// cost a million look-ups.
     private var nextNumbers: [String: Int] = [:]
     private var inserted: [Int64: Int] = [:]
     private var lastOptions = TransferOptions()
@@ -37,8 +38,9 @@ package final class TransferInserter {
             "SELECT id, destination FROM transfer WHERE destinationKey = ?1 AND ended = 0")
     }
 
-    /// Records one transfer. Where its destination is reserved by a live transfer: with policy `rename` it gets the next `NAME (n).EXT`
-    /// that is neither reserved nor `isTaken` on the disk, otherwise this throws `conflict`, naming the transfer.
+    /// Records one transfer. Where its destination is reserved by a live transfer: with policy
+    /// `rename` it gets the next `NAME (n).EXT` that is neither reserved nor `isTaken` on the disk,
+    /// otherwise this throws `conflict`, naming the transfer.
     package func insert(
         _ new: NewTransfer, isTaken: (String) -> Bool = { _ in false }
     ) throws -> (id: TransferID, destination: String) {
@@ -186,8 +188,8 @@ extension Deadline {
 }
 
 extension Connection {
-    /// Ids are handed out here and not by SQLite, which would look its counter up and write it back for every row. AUTOINCREMENT keeps
-    /// the counter above the ids that were inserted.
+    /// Ids are handed out here and not by SQLite, which would look its counter up and write it back
+    /// for every row. AUTOINCREMENT keeps the counter above the ids that were inserted.
     func nextTransferID() throws -> Int64 {
         let last = try first("SELECT seq FROM sqlite_sequence WHERE name = 'transfer'") {
             $0.int64(0)

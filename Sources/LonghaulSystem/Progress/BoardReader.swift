@@ -2,9 +2,11 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
-/// What other processes may see of the progress board: how far an engine has got since its last checkpoint.
+/// What other processes may see of the progress board: how far an engine has got since its last
+/// checkpoint.
 package struct BoardReader: Sendable {
-    /// One fetch as the board shows it now. Read without a lock: good for display, and for nothing else.
+    /// One fetch as the board shows it now. Read without a lock: good for display, and for nothing
+    /// else.
     package struct Live: Hashable, Sendable {
         package var written: [(generation: Int64, range: Range<Int64>)] = []
         package var received: Int64 = 0

@@ -178,8 +178,8 @@ package final class ProgressBoard: Sendable {
         free.withLock { $0?.append(address) }
     }
 
-    /// The segment writes from `start` on, under another generation: what the cell said before is void. Only while its request is
-    /// held.
+    /// The segment writes from `start` on, under another generation: what the cell said before is
+    /// void. Only while its request is held.
     package func retag(_ address: UInt, generation: Int64, start: Int64) {
         let fetch = load(address, ProgressCell.fetch)
         store(0, address, ProgressCell.fetch)

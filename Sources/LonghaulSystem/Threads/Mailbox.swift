@@ -33,14 +33,16 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// All that has arrived, waiting for the first at most so many seconds; `nil` = as long as it takes.
+    /// All that has arrived, waiting for the first at most so many seconds; `nil` = as long as it
+    /// takes.
     package func take(within seconds: Double?) -> [Message] {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         if let seconds {
             var until = timespec()
             clock_gettime(CLOCK_MONOTONIC, &until)
-            // Bounded, so that a distant moment does not overflow; whoever waits longer looks again.
+            // Bounded, so that a distant moment does not overflow; whoever waits longer looks
+            // again.
             let nanoseconds = Int(min(max(seconds, 0), 86_400) * 1e9) + until.tv_nsec
             until.tv_sec += nanoseconds / 1_000_000_000
             until.tv_nsec = nanoseconds % 1_000_000_000
