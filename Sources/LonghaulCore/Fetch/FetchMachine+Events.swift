@@ -1,10 +1,12 @@
 extension FetchMachine {
-    /// What stands on the progress board for a request of this fetch, told before any event that depends on it.
+    /// What stands on the progress board for a request of this fetch, told before any event that
+    /// depends on it.
     package mutating func note(_ key: SegmentKey, written: Int64, received: Int64) {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments[index]
         segments[index].received = max(received, segment.received)
-        if segment.isWriting, written > segment.written {
+        // Until a held body proceeds, its cell still says where the request was meant to begin.
+        if segment.isWriting, held?.key != key, written > segment.written {
             segments[index].written = written
             have.insert(segment.start..<written)
         }
@@ -73,7 +75,8 @@ extension FetchMachine {
         }
     }
 
-    /// Gives up all that is held. The caller sees to it that this is committed before a byte is overwritten.
+    /// Gives up all that is held. The caller sees to it that this is committed before a byte is
+    /// overwritten.
     mutating func voidBytes(_ reason: RestartReason, _ step: inout FetchStep) {
         let lost = have.count
         state.generation += 1
@@ -161,6 +164,16 @@ extension FetchMachine {
 }
 
 extension ActiveSegment {
+    /// Whether the end of its body is the end of the file.
+    var bringsTheWhole: Bool {
+        switch decision {
+        case .fresh, .skip, .restart: true
+        case .append, .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty,
+            nil:
+            false
+        }
+    }
+
     /// Whether what stands on the board was written for it: only after its head was found good.
     var isWriting: Bool {
         switch decision {

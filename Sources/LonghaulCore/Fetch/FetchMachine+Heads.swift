@@ -18,7 +18,8 @@ extension FetchMachine {
         send(ask, isParallel: false, context, &step)
     }
 
-    /// Where the next bytes are missing: `end` is nil while the length is unknown, or the gap runs to it.
+    /// Where the next bytes are missing: `end` is nil while the length is unknown, or the gap runs
+    /// to it.
     private var firstGap: (start: Int64, end: Int64?) {
         guard let total = state.bytesTotal, let gap = have.gaps(upTo: total).first
         else { return (have.prefix, nil) }
@@ -66,6 +67,9 @@ extension FetchMachine {
         case .append(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             rangesProven = true
+            // The first answer may have come without a length; a part of the file is never all.
+            state.bytesTotal =
+                state.bytesTotal ?? Validator(head, start: segment.ask.start).length
             state.effectiveURL = head.effectiveURL
         case .skip(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
@@ -75,12 +79,14 @@ extension FetchMachine {
             segments[index].begins(at: 0, end: validator.length)
             pin(validator, head, key, context, &step)
         case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty:
-            // The transport reads no body of these; what they mean is settled when the request has ended.
+            // The transport reads no body of these; what they mean is settled when the request has
+            // ended.
             break
         }
     }
 
-    /// A good answer ends an origin's cool-down for all who wait, long before this transfer has ended.
+    /// A good answer ends an origin's cool-down for all who wait, long before this transfer has
+    /// ended.
     private func noteHealth(
         _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
     ) {
@@ -93,7 +99,8 @@ extension FetchMachine {
             .originWorked(origin: origin.origin, bytesPerSecond: nil, http2: http2))
     }
 
-    /// The first answer of a representation: commit what it is before its first byte is written, unless it is small.
+    /// The first answer of a representation: commit what it is before its first byte is written,
+    /// unless it is small.
     private mutating func pin(
         _ validator: Validator, _ head: ResponseHead, _ key: SegmentKey, _ context: FetchContext,
         _ step: inout FetchStep
@@ -116,7 +123,8 @@ extension FetchMachine {
             plan: BodyPlan(position: 0, end: validator.length ?? request.options.maxSize))
         step.writes.append(.save(state))
         if case .restart = decision {
-            // The truncation follows the commit: a power cut between the two leaves a longer file, never a spliced one.
+            // The truncation follows the commit: a power cut between the two leaves a longer file,
+            // never a spliced one.
             step.durable = true
             step.effects.append(.truncate(generation: state.generation))
         } else if let length = validator.length {
@@ -132,7 +140,8 @@ extension FetchMachine {
         step.effects.append(.proceed(held.key, held.plan))
     }
 
-    /// A parallel request is of use only if it appends under the pinned validator; one that shows another version stops all.
+    /// A parallel request is of use only if it appends under the pinned validator; one that shows
+    /// another version stops all.
     private mutating func parallelHead(
         _ decision: ResumeDecision, at index: Int, _ context: FetchContext,
         _ step: inout FetchStep
@@ -152,7 +161,8 @@ extension FetchMachine {
 }
 
 extension SegmentAsk {
-    /// What the body of an answer is good for, judged on the transport's thread by the same pure function that the machine uses.
+    /// What the body of an answer is good for, judged on the transport's thread by the same pure
+    /// function that the machine uses.
     package func verdict(_ head: ResponseHead) -> HeadVerdict {
         let decision = judge(ask, head, pinned: pinned, maxSize: maxSize).decision
         switch decision {
