@@ -37,7 +37,7 @@ extension FetchMachine {
         case .ended(let key, let end): ended(key, end, context, &step)
         case .synced(let token): synced(token, context, &step)
         case .syncFailed(let token, let fault): syncFailed(token, fault, context, &step)
-        case .verified: secure(&step)
+        case .verified: if stage == .verifying { secure(&step) }
         case .mismatched(let wanted, let actual, let keptAt):
             mismatched(wanted, actual: actual, keptAt: keptAt, context, &step)
         case .secured: secured(&step)
