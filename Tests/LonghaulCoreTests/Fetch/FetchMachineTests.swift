@@ -226,6 +226,33 @@ import Testing
         #expect(script.machine.stage == .left, "and then back-off again")
     }
 
+    /// Its failure would be told to it alone; the sync of the whole file would succeed over what it
+    /// lost.
+    @Test(arguments: [true, false]) func aCheckpointUnderWayComesToItsEndFirst(fails: Bool) {
+        var script = Script()
+        script.answer(head(200, "Content-Length: 10485760", strong))
+        script.event(.reserved)
+        script.wrote(through: 9 * Self.mib, received: 9 * Self.mib)
+        guard case .sync(let token, _, _)? = script.effects.last else {
+            Issue.record("\(script.effects)")
+            return
+        }
+        script.ended(through: 10 * Self.mib, received: 10 * Self.mib)
+        #expect(script.machine.stage == .moving)
+        if fails {
+            script.event(.syncFailed(token: token, LocalFault(code: .io, message: "EIO")))
+            #expect(script.machine.state.durable.isEmpty)
+            #expect(script.machine.state.generation == 2)
+            guard case .failed? = script.outcome else {
+                Issue.record("\(script.writes)")
+                return
+            }
+        } else {
+            script.event(.synced(token: token))
+            #expect(script.machine.stage == .securing)
+        }
+    }
+
     private func resumed(_ state: FetchState) -> FetchMachine {
         FetchMachine(
             transfer: TransferID(rawValue: 1),

@@ -106,6 +106,10 @@ struct SimFetch {
             checkStore()
         case .queued: phase = .queued
         case .finishing: phase = .finishing
+        case .failed(_, let error, _) where faults:
+            // Somebody mends what is broken and resumes.
+            note("failed: \(error)")
+            phase = .queued
         case .completed, .failed, .cancelled:
             #expect(ended == nil, "seed \(seed): ended twice")
             ended = write
@@ -124,7 +128,8 @@ struct SimFetch {
             found.formUnion(durableFile?.versions(in: range) ?? [-1])
         }
         #expect(
-            found.count <= 1 && !found.contains(-1), "seed \(seed): durable of \(found)\n\(story)")
+            found.count <= 1 && (found.first ?? 1) > 0,
+            "seed \(seed): durable of \(found)\n\(story)")
     }
 
     private mutating func perform(_ effect: FetchEffect) {
@@ -150,14 +155,11 @@ struct SimFetch {
         case .truncate:
             file?.truncate(to: 0)
             pending.append(.truncated)
-        case .sync(let token, _, _):
-            durableFile = file
-            pending.append(.synced(token: token))
+        case .sync(let token, _, _): sync(.synced(token: token), .syncFailed(token: token, fault))
         case .verify: pending.append(.verified)
         case .secure(let length):
             file?.truncate(to: length)
-            durableFile = file
-            pending.append(.secured)
+            sync(.secured, .secureFailed(fault))
         case .publish: publish()
         case .close(let deleting):
             if deleting { (file, durableFile) = (nil, nil) }
@@ -166,6 +168,22 @@ struct SimFetch {
             wire = []
             pending = []
         }
+    }
+
+    private let fault = LocalFault(code: .io, message: "EIO")
+
+    /// A failed sync leaves anything in the place of what was not durable yet; the next one
+    /// succeeds all the same.
+    private mutating func sync(_ success: FetchEvent, _ failure: FetchEvent) {
+        guard faults, odds(1, of: 30) else {
+            durableFile = file
+            pending.append(success)
+            return
+        }
+        note("a sync fails")
+        file?.spoil(outside: durableFile)
+        durableFile = file
+        pending.append(failure)
     }
 
     private mutating func prepare() {
@@ -240,7 +258,11 @@ struct SimFetch {
         if wire[index].isHeld { return }
         if wire[index].plan == nil { return end(index, .refused) }
         if faults && odds(1, of: 30) {
-            return end(index, .curl(code: 56, text: "reset", osError: 104))
+            let failures: [WireFailure] = [
+                .curl(code: 56, text: "reset", osError: 104), .stalled, .disk(errno: 28),
+                .disk(errno: 5),
+            ]
+            return end(index, failures.randomElement(using: &random)!)
         }
         let bytes = Int64.random(in: 0...5_000_000, using: &random)
         let outcome = wire[index].receive(bytes, into: &file)
@@ -286,7 +308,8 @@ struct SimFetch {
         let length = published.size
         let found = published.versions(in: 0..<length)
         #expect(
-            found.count <= 1 && !found.contains(-1), "seed \(seed): published \(found)\n\(story)")
+            found.count <= 1 && (found.first ?? 1) > 0, "seed \(seed): published \(found)\n\(story)"
+        )
         if let version = found.first {
             #expect(versions[version] == length, "seed \(seed): length \(length)\n\(story)")
         }

@@ -134,7 +134,21 @@ struct SimFile: Equatable {
         }
     }
 
-    /// Versions of the bytes in a range; -1 for a hole.
+    /// Everything that the other does not hold alike is void.
+    mutating func spoil(outside durable: SimFile?) {
+        let before = durable ?? SimFile()
+        var result = SimFile()
+        result.write(0..<size, version: -2)
+        for piece in before.pieces where piece.range.lowerBound < size {
+            let range = piece.range.lowerBound..<Swift.min(piece.range.upperBound, size)
+            if versions(in: range) == [piece.version] {
+                result.write(range, version: piece.version)
+            }
+        }
+        self = result
+    }
+
+    /// Versions of the bytes in a range; -1 for a hole, -2 for what a failed sync left.
     func versions(in range: Range<Int64>) -> Set<Int> {
         var found: Set<Int> = []
         var position = range.lowerBound
