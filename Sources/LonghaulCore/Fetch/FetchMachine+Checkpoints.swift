@@ -44,6 +44,8 @@ extension FetchMachine {
         step.writes.append(.save(state))
         if stage == .settling {
             quiet(context, &step)
+        } else if stage == .moving, segments.isEmpty, isWhole {
+            finish(&step)
         } else {
             progressed(context, &step)
         }

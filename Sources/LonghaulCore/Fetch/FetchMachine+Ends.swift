@@ -5,7 +5,7 @@ extension FetchMachine {
     ) {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments.remove(at: index)
-        if segment.isWriting, end.writtenThrough > segment.start {
+        if segment.isWriting, held?.key != key, end.writtenThrough > segment.start {
             have.insert(segment.start..<end.writtenThrough)
             gained += end.writtenThrough - segment.start
             state.emptyAnswers = 0
@@ -31,20 +31,25 @@ extension FetchMachine {
             return FailureTable.classify(wire)
         }
         // An answer that is allowed to end early ends with its plan; the rest is asked for again.
-        guard segment.isWriting, let promised = segment.end ?? state.bytesTotal,
-            end.writtenThrough < promised
-        else { return nil }
-        return Failure(
-            .transient,
-            LonghaulError(.network, "the server sent fewer bytes than it had promised"),
-            blamesOrigin: true)
+        guard segment.isWriting, var plan = segment.decision?.bodyPlan else { return nil }
+        plan.end = segment.end
+        switch SizeProof.judge(plan: plan, end: end, bytesTotal: state.bytesTotal) {
+        // A shortened request may have written on before it heard of that: bytes of the file as
+        // well.
+        case .complete, .unknownLengthComplete, .tooLong: return nil
+        case .short:
+            return Failure(
+                .transient,
+                LonghaulError(.network, "the server sent fewer bytes than it had promised"),
+                blamesOrigin: true)
+        }
     }
 
     private mutating func next(
         after segment: ActiveSegment, _ end: SegmentEnd, _ failure: Failure?,
         _ context: FetchContext, _ step: inout FetchStep
     ) {
-        if segment.isWriting, state.bytesTotal == nil, end.failure == nil {
+        if segment.bringsTheWhole, state.bytesTotal == nil, failure == nil, end.failure == nil {
             // The framing ended as it should, and nothing else promised a length.
             state.bytesTotal = end.writtenThrough
         }
@@ -54,8 +59,10 @@ extension FetchMachine {
             failed(failure, segment, context, &step)
         } else if !segments.isEmpty {
             split(context, &step)
-        } else if segment.isParallel || segment.isWriting || fromZero != nil {
-            // Another gap, or all of it.
+        } else if segment.isParallel || segment.isWriting
+            || (fromZero != nil && segment.ask.sendsRange)
+        {
+            // Another gap, or all of it; not all of it again when that brought nothing.
             askNext(context, &step)
         } else {
             broughtNothing(segment, context, &step)
@@ -87,6 +94,13 @@ extension FetchMachine {
         _ failure: Failure, _ segment: ActiveSegment, _ context: FetchContext,
         _ step: inout FetchStep
     ) {
+        if segment.isParallel, failure.kind.isAboutTheRequest {
+            // Many servers refuse a second connection, with any status: the first is as good as
+            // before. One that had brought bytes was merely cut off.
+            if !segment.isWriting { rangesRefused = true }
+            if segments.isEmpty { askNext(context, &step) }
+            return
+        }
         switch failure.kind {
         case .restartFromZero:
             // Once; if a start from zero ends so too, it is a failure like any other.
@@ -184,5 +198,15 @@ extension FetchMachine {
             httpStatus: segment.head?.status,
             httpVersion: end.httpVersion == 0 ? segment.head?.httpVersion : end.httpVersion,
             outcome: word, message: failure?.error.message)
+    }
+}
+
+extension FailureClass {
+    /// Whether another request may fare better while this one's fetch goes on.
+    fileprivate var isAboutTheRequest: Bool {
+        switch self {
+        case .transient, .needsInput, .permanent: true
+        case .waitForStorage, .restartFromZero, .localFault: false
+        }
     }
 }

@@ -5,7 +5,8 @@ extension FetchMachine {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments[index]
         segments[index].received = max(received, segment.received)
-        if segment.isWriting, written > segment.written {
+        // Until a held body proceeds, its cell still says where the request was meant to begin.
+        if segment.isWriting, held?.key != key, written > segment.written {
             segments[index].written = written
             have.insert(segment.start..<written)
         }
@@ -36,7 +37,7 @@ extension FetchMachine {
         case .ended(let key, let end): ended(key, end, context, &step)
         case .synced(let token): synced(token, context, &step)
         case .syncFailed(let token, let fault): syncFailed(token, fault, context, &step)
-        case .verified: secure(&step)
+        case .verified: if stage == .verifying { secure(&step) }
         case .mismatched(let wanted, let actual, let keptAt):
             mismatched(wanted, actual: actual, keptAt: keptAt, context, &step)
         case .secured: secured(&step)
@@ -163,6 +164,16 @@ extension FetchMachine {
 }
 
 extension ActiveSegment {
+    /// Whether the end of its body is the end of the file.
+    var bringsTheWhole: Bool {
+        switch decision {
+        case .fresh, .skip, .restart: true
+        case .append, .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty,
+            nil:
+            false
+        }
+    }
+
     /// Whether what stands on the board was written for it: only after its head was found good.
     var isWriting: Bool {
         switch decision {

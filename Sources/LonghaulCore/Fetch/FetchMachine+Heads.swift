@@ -67,6 +67,9 @@ extension FetchMachine {
         case .append(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             rangesProven = true
+            // The first answer may have come without a length; a part of the file is never all.
+            state.bytesTotal =
+                state.bytesTotal ?? Validator(head, start: segment.ask.start).length
             state.effectiveURL = head.effectiveURL
         case .skip(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)

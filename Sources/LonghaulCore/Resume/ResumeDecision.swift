@@ -30,7 +30,7 @@ package enum ResumeDecision: Hashable, Sendable {
         /// 206 to If-Range that does not say which version it is of (RFC 9110 §15.3.7 demands the
         /// ETag).
         case versionMissing
-        /// 416 although the server says that it has more bytes.
+        /// 416, or a 206 with nothing new, although the server says that it has more bytes.
         case rangeRefused
     }
 }

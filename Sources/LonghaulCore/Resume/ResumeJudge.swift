@@ -131,18 +131,22 @@ struct ResumeJudge {
                 .restartFromZero(.changed(evidence)),
                 learned: ask.isConditional ? .mishandlesIfRange : nil)
         }
+        if let rangeEnd, rangeEnd <= ask.position, rangeEnd < answer.length ?? .max {
+            // Nothing but what is held: asking for the rest again would bring it again.
+            return ResumeJudgement(.empty(.rangeRefused))
+        }
         return accept(answer, match)
     }
 
     private func accept(_ answer: Validator, _ match: VersionMatch) -> ResumeJudgement {
         switch ask.proof {
         case .entityTag:
-            if answer.etag == nil {
-                // It must be there (RFC 9110 §15.3.7). A server that leaves it out may well have
-                // ignored If-Range.
-                return ResumeJudgement(.empty(.versionMissing), learned: .mishandlesIfRange)
-            }
-        case .date: break  // here a 206 may leave out what the 200 had (RFC 9110 §15.3.7)
+            // It must be there (RFC 9110 §15.3.7).
+            if answer.etag == nil { return versionMissing }
+        case .date:
+            // It may be left out there, but then a server that ignores If-Range looks just the
+            // same: the overlap has to prove it.
+            if answer.lastModified == nil { return versionMissing }
         case .overlap:
             if ask.overlap == 0 && match != .same {
                 return ResumeJudgement(.restartFromZero(.nothingToProve))
@@ -160,6 +164,11 @@ struct ResumeJudge {
         let plan = BodyPlan(
             compare: ask.overlap, position: ask.start, end: rangeEnd ?? ask.end ?? answer.length)
         return ResumeJudgement(.append(plan))
+    }
+
+    /// Ask again without If-Range, for an overlap.
+    private var versionMissing: ResumeJudgement {
+        ResumeJudgement(.empty(.versionMissing), learned: .mishandlesIfRange)
     }
 
     /// Where the answer's bytes end in the file.

@@ -17,7 +17,9 @@ package enum SizeProof: Hashable, Sendable {
         plan: BodyPlan, end: SegmentEnd, bytesTotal: Int64?
     ) -> SizeProof {
         if end.failure == .bodyTooLong { return .tooLong }
-        let through = end.writtenThrough
+        // Bytes that were only compared are there too.
+        let compared = min(max(end.bytesReceived - plan.skip, 0), plan.compare)
+        let through = max(end.writtenThrough, plan.position + compared)
         if let bytesTotal, through > bytesTotal { return .tooLong }
         guard let promised = plan.end ?? bytesTotal else {
             // A body that ended while held bytes were still being passed over or compared proves

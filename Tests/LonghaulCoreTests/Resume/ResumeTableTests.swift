@@ -78,7 +78,13 @@ import Testing
         Row(
             "206 chunked", byTag, strong,
             head(206, rest, tagField, "Transfer-Encoding: chunked", "Content-Length: 7"), append),
-        Row("206 to a date, validators left out", byDate, dated, head(206, rest), append),
+        Row(
+            "206 to a date without it", byDate, dated, head(206, rest), .empty(.versionMissing),
+            learned: .mishandlesIfRange),
+        Row(
+            "206 to a plain Range without the date", byOverlap, dated,
+            head(206, "Content-Range: bytes 300-999/1000"),
+            .append(BodyPlan(compare: 100, position: 300, end: 1000))),
         Row("206 to a date with it", byDate, dated, head(206, rest, dateField), append),
         Row(
             "206 with fewer bytes than asked for", byTag, strong,
@@ -176,6 +182,13 @@ import Testing
             "segment of a server that mishandles If-Range, tag left out",
             ask(.overlap, position: 700, end: 800, isExtra: true), strong,
             head(206, "Content-Range: bytes 700-799/1000"), .restartFromZero(.nothingToProve)),
+        Row(
+            "overlap and not a byte more", byOverlap, lengthOnly,
+            head(206, "Content-Range: bytes 300-399/1000"), .empty(.rangeRefused)),
+        Row(
+            "overlap and there is no more", byOverlap, Validator(lastModified: date),
+            head(206, "Content-Range: bytes 300-399/400", dateField),
+            .append(BodyPlan(compare: 100, position: 300, end: 400))),
         // A segment in the middle.
         Row(
             "segment as asked", segment, strong,

@@ -20,6 +20,9 @@ import Testing
             (BodyPlan(position: 0), 0, 0, nil, nil, .unknownLengthComplete(length: 0)),
             (BodyPlan(skip: 400, position: 400), 400, 300, nil, nil, .short(missing: 100)),
             (BodyPlan(compare: 64, position: 336), 336, 63, nil, nil, .short(missing: 1)),
+            // Nothing but the overlap, and nothing more was promised.
+            (BodyPlan(compare: 64, position: 336, end: 400), 336, 64, 400, nil, .complete),
+            (BodyPlan(compare: 64, position: 336, end: 400), 336, 60, 400, nil, .short(missing: 4)),
             (
                 BodyPlan(skip: 400, position: 400), 500, 500, nil, nil,
                 .unknownLengthComplete(length: 500)

@@ -1,0 +1,262 @@
+import LonghaulCore
+import Testing
+
+/// Scripts: what happens, and what the machine wants done about it.
+@Suite struct FetchMachineTests {
+    private static let mib: Int64 = 1 << 20
+    private let strong = "ETag: \"v1\""
+
+    /// A machine on the wire, and the words for what happens to it.
+    private struct Script {
+        var machine: FetchMachine
+        var asks: [SegmentAsk] = []
+        var effects: [FetchEffect] = []
+        var writes: [StoreWrite] = []
+        var now = Moment(wall: receivedAt, monotonic: Instant(nanoseconds: 0))
+        private let created: Bool
+
+        init(
+            held: Int64 = 0, validator: Validator? = nil, total: Int64? = nil,
+            _ change: (inout TransferRequest) -> Void = { _ in }
+        ) {
+            var request = TransferRequest(url: "http://h/f", destination: .file("/d/f"))
+            request.options.connections = .exactly(1)
+            change(&request)
+            var state = FetchState(id: FetchID(rawValue: 1))
+            created = held == 0
+            if held > 0 {
+                state.partIdentity = FileIdentity(device: 1, inode: 1)
+                state.durable = ByteRanges(0..<held)
+                state.validator = validator
+                state.bytesTotal = total
+            }
+            machine = FetchMachine(
+                transfer: TransferID(rawValue: 1), request: request, destination: "/d/f",
+                deadline: nil, state: state, firstSerial: 1)
+            take(machine.begin())
+            event(
+                .prepared(
+                    FileIdentity(device: 1, inode: 1), path: "/d/.f.1.longhaul-part",
+                    created: created))
+        }
+
+        mutating func event(_ event: FetchEvent) {
+            let context = FetchContext(
+                now: now, origin: OriginMemory(origin: "http://h:80"), connectionsAllowed: 6,
+                seed: 1)
+            take(machine.handle(event, in: context))
+        }
+
+        mutating func answer(_ head: ResponseHead, to index: Int? = nil) {
+            event(.head(asks[index ?? asks.count - 1].key, head))
+        }
+
+        mutating func wrote(through: Int64, received: Int64, of index: Int? = nil) {
+            machine.note(asks[index ?? asks.count - 1].key, written: through, received: received)
+            event(.progress)
+        }
+
+        mutating func ended(
+            _ failure: WireFailure? = nil, through: Int64, received: Int64, of index: Int? = nil
+        ) {
+            event(
+                .ended(
+                    asks[index ?? asks.count - 1].key,
+                    SegmentEnd(
+                        failure: failure, writtenThrough: through, bytesReceived: received)))
+        }
+
+        private mutating func take(_ step: FetchStep) {
+            writes = step.writes
+            effects = step.effects
+            for case .ask(let ask) in step.effects { asks.append(ask) }
+        }
+
+        var ranges: [String?] { asks.map { $0.ask.headers["Range"] } }
+
+        /// The transfer's end, or its way back to the queue.
+        var outcome: StoreWrite? {
+            writes.last { write in
+                switch write {
+                case .completed, .failed, .cancelled, .queued: true
+                case .save, .finishing, .restarted, .attempt, .dropFetch, .learn, .originFailed,
+                    .originWorked, .saveOrigin:
+                    false
+                }
+            }
+        }
+    }
+
+    @Test func aSmallFile() throws {
+        var script = Script()
+        #expect(script.ranges == [nil])
+        script.answer(head(200, "Content-Length: 5", strong))
+        #expect(script.effects.isEmpty, "a short body is accepted on the wire")
+        script.ended(through: 5, received: 5)
+        #expect(script.machine.stage == .securing)
+        script.event(.secured)
+        guard case .finishing? = script.writes.last else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        script.event(.published(path: "/d/f"))
+        guard case .completed(_, "/d/f", let totals)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(totals.bytesTotal == 5)
+        #expect(script.machine.stage == .left)
+    }
+
+    /// The cell of a request still says where it was meant to begin while its body is held: those
+    /// bytes are not there.
+    @Test func nothingIsClaimedWhileABodyIsHeld() throws {
+        let old = Validator(etag: "\"v1\"", length: 9 * Self.mib)
+        var script = Script(held: 5 * Self.mib, validator: old, total: 9 * Self.mib)
+        #expect(script.ranges == ["bytes=5242880-"])
+        script.answer(head(200, "Content-Length: 8388608", "ETag: \"v2\""))
+        #expect(script.machine.have.isEmpty)
+        script.wrote(through: 5 * Self.mib, received: 0)
+        #expect(script.machine.have.isEmpty, "claims bytes of the version that was given up")
+        script.event(.truncated)
+        script.wrote(through: Self.mib, received: Self.mib)
+        #expect(script.machine.have == ByteRanges(0..<Self.mib))
+    }
+
+    /// A first answer without a length, then a part: the part's end is not the file's.
+    @Test func aPartIsNeverAll() {
+        var script = Script(held: 100, validator: Validator(etag: "\"v1\""))
+        script.answer(head(206, "Content-Range: bytes 100-199/1000", strong))
+        script.ended(through: 200, received: 100)
+        #expect(script.machine.state.bytesTotal == 1000)
+        #expect(script.machine.stage == .moving)
+        #expect(script.ranges == ["bytes=100-", "bytes=200-"])
+    }
+
+    @Test func aBodyOfUnknownLengthEndsWithItsFraming() {
+        var script = Script()
+        script.answer(head(200, "Transfer-Encoding: chunked"))
+        script.ended(through: 77, received: 77)
+        #expect(script.machine.state.bytesTotal == 77)
+        #expect(script.machine.stage == .securing)
+    }
+
+    /// The body ended before it had brought what is held: it is not the file that it claims to be.
+    @Test func aBodyThatEndsBeforeWhatIsHeldProvesNothing() {
+        var script = Script(held: 100, validator: Validator(etag: "\"v1\""))
+        script.answer(head(200, strong, "Transfer-Encoding: chunked"))
+        script.ended(through: 100, received: 60)
+        #expect(script.machine.state.bytesTotal == nil)
+        guard case .queued? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+    }
+
+    @Test func aShortBodyIsNotComplete() {
+        var script = Script()
+        script.answer(head(200, "Content-Length: 100", strong))
+        script.ended(through: 99, received: 99)
+        #expect(script.machine.stage == .settling, "the last checkpoint comes first")
+        script.event(.synced(token: 1))
+        guard case .queued(_, .some, let waiting)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(waiting.map(\.reason) == [.backoff])
+        #expect(script.machine.state.durable == ByteRanges(0..<99))
+    }
+
+    /// Many servers refuse a second connection, with whatever status; the first goes on.
+    @Test(arguments: [403, 404, 429, 503, 400])
+    func aRefusedSecondConnectionHarmsNobody(status: Int) throws {
+        var script = Script { $0.options.connections = .exactly(2) }
+        script.answer(
+            head(200, "Content-Length: 104857600", strong, "Accept-Ranges: bytes"))
+        script.event(.reserved)
+        script.wrote(through: Self.mib, received: Self.mib)
+        try #require(script.asks.count == 2)
+        script.answer(head(status))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.machine.stage == .moving)
+        #expect(script.machine.leaving == nil)
+        #expect(script.machine.segments.map(\.key) == [script.asks[0].key])
+        script.wrote(through: 20 * Self.mib, received: 20 * Self.mib, of: 0)
+        #expect(script.asks.count == 2, "not tried again in this round")
+    }
+
+    @Test func aNewVersionSeenByOneStopsAll() throws {
+        var script = Script { $0.options.connections = .exactly(2) }
+        script.answer(
+            head(200, "Content-Length: 104857600", strong, "Accept-Ranges: bytes"))
+        script.event(.reserved)
+        script.wrote(through: Self.mib, received: Self.mib)
+        try #require(script.asks.count == 2)
+        script.answer(head(200, "Content-Length: 104857600", "ETag: \"v2\""))
+        guard case .stop(let keys)? = script.effects.last else {
+            Issue.record("\(script.effects)")
+            return
+        }
+        #expect(keys == script.asks.map(\.key))
+        script.ended(.refused, through: 0, received: 0, of: 1)
+        script.ended(.stopped, through: Self.mib, received: Self.mib, of: 0)
+        #expect(script.ranges.count == 3 && script.ranges[2] == nil, "from zero, once")
+    }
+
+    @Test func twoEmptyAnswersAndThenFromZeroOnce() {
+        let pinned = Validator(etag: "\"v1\"", length: 1000)
+        var script = Script(held: 100, validator: pinned, total: 1000)
+        script.answer(head(304))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.machine.stage == .left, "back-off after the first")
+        #expect(script.machine.state.emptyAnswers == 1)
+
+        var state = script.machine.state
+        state.emptyAnswers = 1
+        script = Script(held: 100, validator: pinned, total: 1000)
+        script.machine = resumed(state)
+        _ = script.machine.begin()
+        script.event(
+            .prepared(FileIdentity(device: 1, inode: 1), path: "/d/p", created: false))
+        script.answer(head(304))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.ranges.last == .some(nil), "the second time, from zero")
+        script.answer(head(304))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.machine.stage == .left, "and then back-off again")
+    }
+
+    /// Its failure would be told to it alone; the sync of the whole file would succeed over what it
+    /// lost.
+    @Test(arguments: [true, false]) func aCheckpointUnderWayComesToItsEndFirst(fails: Bool) {
+        var script = Script()
+        script.answer(head(200, "Content-Length: 10485760", strong))
+        script.event(.reserved)
+        script.wrote(through: 9 * Self.mib, received: 9 * Self.mib)
+        guard case .sync(let token, _, _)? = script.effects.last else {
+            Issue.record("\(script.effects)")
+            return
+        }
+        script.ended(through: 10 * Self.mib, received: 10 * Self.mib)
+        #expect(script.machine.stage == .moving)
+        if fails {
+            script.event(.syncFailed(token: token, LocalFault(code: .io, message: "EIO")))
+            #expect(script.machine.state.durable.isEmpty)
+            #expect(script.machine.state.generation == 2)
+            guard case .failed? = script.outcome else {
+                Issue.record("\(script.writes)")
+                return
+            }
+        } else {
+            script.event(.synced(token: token))
+            #expect(script.machine.stage == .securing)
+        }
+    }
+
+    private func resumed(_ state: FetchState) -> FetchMachine {
+        FetchMachine(
+            transfer: TransferID(rawValue: 1),
+            request: TransferRequest(url: "http://h/f", destination: .file("/d/f")),
+            destination: "/d/f", deadline: nil, state: state, firstSerial: 100)
+    }
+}
