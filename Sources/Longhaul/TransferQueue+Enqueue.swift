@@ -85,7 +85,8 @@ struct Admission {
             case .fail:
                 throw LonghaulError(
                     .destinationExists,
-                    "\(destination) exists; choose another name, or --if-exists skip, overwrite or rename"
+                    "\(destination) exists; choose another name, or --if-exists skip, overwrite"
+                        + " or rename"
                 )
             case .skip: return .skip(destination)
             case .overwrite, .rename: break

@@ -55,7 +55,15 @@ extension FetchMachine {
     mutating func foundPublished(
         _ path: String, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard stage == .preparing, isWhole else { return }
+        guard stage == .preparing else { return }
+        guard isWhole else {
+            // Somebody changed it since: it is theirs now, and ours begins anew.
+            voidBytes(.partFileReplaced, &step)
+            state.partIdentity = nil
+            step.writes.append(.save(state))
+            step.effects.append(.prepare(part(needs: nil)))
+            return
+        }
         stage = .publishing
         published(path, &step)
     }

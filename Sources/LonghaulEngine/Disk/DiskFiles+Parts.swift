@@ -16,6 +16,8 @@ extension DiskFiles {
             if let expected = order.expected, isPublished(expected, order.destination),
                 FileInspection.entry(at: handle.path(of: name)) == .missing
             {
+                // The sync of the directory is what failed, or never came.
+                try handle.sync()
                 report(fetch, .foundPublished(path: order.destination))
                 return
             }
