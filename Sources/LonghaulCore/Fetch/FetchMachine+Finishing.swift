@@ -6,8 +6,8 @@ extension FetchMachine {
         guard let total = state.bytesTotal else { return }
         let digests = IntegrityPlan.digests(
             expected: request.options.checksum, reported: state.validator?.digest)
-        // A failure of the sync that is under way would be told to it alone: the next one, of the whole
-        // file, would answer 0 all the same. So it comes to an end first, see `synced`.
+        // A failure of the sync that is under way would be told to it alone: the next one, of the
+        // whole file, would answer 0 all the same. So it comes to an end first, see `synced`.
         if syncing != nil { return }
         if digests.isEmpty {
             secure(&step)
