@@ -124,7 +124,8 @@ struct FailureTests {
     @Test(arguments: ["file:///etc/passwd", "gopher://127.0.0.1/", "nonsense://x/"])
     func otherSchemesAreNotFetched(_ url: String) async throws {
         let part = PartFile()
-        let outcome = try await Wire().run(Wire().request(url, part))
+        let wire = try Wire()
+        let outcome = try await wire.run(wire.request(url, part))
         #expect(code(outcome) == 1)  // UNSUPPORTED_PROTOCOL
         #expect(part.content.isEmpty)
     }

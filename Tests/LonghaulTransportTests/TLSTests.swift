@@ -161,7 +161,8 @@ struct TLSTests {
     }
 
     private func anUnknownAuthorityIsNotBelieved(_ server: NginxServer) async throws {
-        let outcome = try await Wire().run(Wire().request(server.https("file"), PartFile()))
+        let wire = try Wire()
+        let outcome = try await wire.run(wire.request(server.https("file"), PartFile()))
         guard case .curl(code: 60, _, _) = outcome.failure else {
             Issue.record("\(outcome)")
             return
