@@ -139,8 +139,11 @@ import Testing
         #expect(try store.counts()[.waiting] == 9)
     }
 
-    /// Whichever pages are destroyed, a repair leaves a sound store with no row that was not there and all those that the damage did not touch.
-    @Test(arguments: [[5], [30], [31, 32], [60, 90, 120], Array(40...80), [2], [3, 4], [7], [7, 50]])
+    /// Whichever pages are destroyed, a repair leaves a sound store with no row that was not there
+    /// and all those that the damage did not touch.
+    @Test(arguments: [
+        [5], [30], [31, 32], [60, 90, 120], Array(40...80), [2], [3, 4], [7], [7, 50],
+    ])
     func destroyedPagesCostOnlyWhatIsOnThem(pages: [Int]) throws {
         let directory = try filled(2000)
         defer { Scratch.remove(directory) }

@@ -2,8 +2,9 @@ internal import LonghaulCore
 
 /// Finds the rows of a table whose upper pages are gone, leaf by leaf.
 ///
-/// A page of rows (type 13, sqlite.org/fileformat2.html §1.6) is a whole table when it stands where the table begins. So each is put there in turn, in the
-/// copy, and read by SQLite with all its care. Pages of other tables have too few columns, and rows that the table's checks refuse.
+/// A page of rows (type 13, sqlite.org/fileformat2.html §1.6) is a whole table when it stands where
+/// the table begins. So each is put there in turn, in the copy, and read by SQLite with all its
+/// care. Pages of other tables have too few columns, and rows that the table's checks refuse.
 struct LeafScan {
     let path: String
     let table: String
@@ -11,7 +12,8 @@ struct LeafScan {
     /// Where the table begins.
     let root: UInt32
 
-    /// Hands out the rows of every page of rows that is in use; a row may come that was read before.
+    /// Hands out the rows of every page of rows that is in use; a row may come that was read
+    /// before.
     func run(_ body: (Int64, [SalvageSource.Value]) throws -> Void) throws {
         let file = try PageFile(path)
         defer { file.close() }

@@ -6,7 +6,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// An SQLite file as pages, numbered from 1 (sqlite.org/fileformat2.html §1). Only ever a copy, or a store that was made for its pages.
+/// An SQLite file as pages, numbered from 1 (sqlite.org/fileformat2.html §1). Only ever a copy, or
+/// a store that was made for its pages.
 struct PageFile {
     static let pageSize = 4096
 
@@ -48,7 +49,8 @@ struct PageFile {
 
     // MARK: - What pages say
 
-    /// Marks the file as one without a write-ahead log (§1.3.3): opening it is cheaper then, and nothing but the file counts.
+    /// Marks the file as one without a write-ahead log (§1.3.3): opening it is cheaper then, and
+    /// nothing but the file counts.
     func leaveLogging() throws(LonghaulError) {
         var first = try page(1)
         first[18] = 1
@@ -56,7 +58,8 @@ struct PageFile {
         try write(first, as: 1)
     }
 
-    /// Pages of the free list (§1.5): their content is out of date. A chain that makes no sense ends where it stops to.
+    /// Pages of the free list (§1.5): their content is out of date. A chain that makes no sense
+    /// ends where it stops to.
     func freePages() throws(LonghaulError) -> Set<UInt32> {
         var free: Set<UInt32> = []
         var trunk = Self.number(try page(1), at: 32)
@@ -69,8 +72,9 @@ struct PageFile {
         return free
     }
 
-    /// Puts the pages of the schema of `template`, a new store, in place of the file's own, which cannot be read. A store is made by the same
-    /// statements everywhere, so its tables begin at the same pages; those pages stay the file's.
+    /// Puts the pages of the schema of `template`, a new store, in place of the file's own, which
+    /// cannot be read. A store is made by the same statements everywhere, so its tables begin at
+    /// the same pages; those pages stay the file's.
     func graftSchema(from template: PageFile) throws(LonghaulError) {
         var first = try template.page(1)
         for number in Self.children(ofFirst: first) {
@@ -83,7 +87,8 @@ struct PageFile {
         try write(first, as: 1)
     }
 
-    /// Pages below an interior first page (§1.6): the cell pointers follow its 12-byte header, each cell starts with its child. None for a leaf.
+    /// Pages below an interior first page (§1.6): the cell pointers follow its 12-byte header, each
+    /// cell starts with its child. None for a leaf.
     private static func children(ofFirst page: [UInt8]) -> [UInt32] {
         let header = 100
         guard page[header] == 0x05 else { return [] }

@@ -3,14 +3,16 @@ internal import LonghaulCore
 
 /// Moves what can be read of a damaged file into a new one.
 enum Salvage {
-    /// Tables whose rows are saved, in this order. The tally is counted anew; the inbox is filled with what an engine must look at.
+    /// Tables whose rows are saved, in this order. The tally is counted anew; the inbox is filled
+    /// with what an engine must look at.
     private static let tables = [
         "session", "origin", "transfer", "fetch", "event", "attempt", "setting",
     ]
     /// Ids that are skipped where the counter was lost: none that was handed out may be used again.
     private static let idMargin: Int64 = 100_000
 
-    /// Works in `directory`, on a copy: reading a damaged file with its log may write to it. The new store is durable when this returns.
+    /// Works in `directory`, on a copy: reading a damaged file with its log may write to it. The
+    /// new store is durable when this returns.
     static func run(
         from location: StoreLocation, in directory: String, now: Timestamp,
         _ report: inout RepairReport
@@ -44,7 +46,8 @@ enum Salvage {
         report = found
     }
 
-    /// As it is; else with the first pages of a new store in place of its own. `nil`: nothing can be read.
+    /// As it is; else with the first pages of a new store in place of its own. `nil`: nothing can
+    /// be read.
     private static func open(_ copy: String, directory: String) throws -> SalvageSource? {
         if let source = try? SalvageSource(path: copy) { return source }
         let template = try Store.open(directory: directory + "/template")
@@ -86,7 +89,8 @@ enum Salvage {
         let columns = try commonColumns("transfer", source, connection)
         guard !columns.isEmpty, let root = try source.root(of: "transfer") else { return }
         try source.emptyLog()
-        // The page that stands at the root is needed no more, but for a table that was one page all along.
+        // The page that stands at the root is needed no more, but for a table that was one page all
+        // along.
         let original = try PageFile(copy)
         defer { original.close() }
         guard root <= original.count else { return }

@@ -1,7 +1,8 @@
 internal import GRDBSQLite
 internal import LonghaulCore
 
-/// A damaged file, opened as it is. SQLite's own interface, because a layer that checks the file at opening would open none of them.
+/// A damaged file, opened as it is. SQLite's own interface, because a layer that checks the file at
+/// opening would open none of them.
 final class SalvageSource {
     /// What one cell holds.
     enum Value: Hashable {

@@ -1,7 +1,9 @@
-/// Reads all rows of one table that can be read, each once: forward until reading fails, backward from the end until it fails, and then into what lies
-/// between from ever more distant points, in both directions from each.
+/// Reads all rows of one table that can be read, each once: forward until reading fails, backward
+/// from the end until it fails, and then into what lies between from ever more distant points, in
+/// both directions from each.
 struct SalvageWalk {
-    /// Points tried between two readable stretches. Each is twice as far as the one before until one is readable.
+    /// Points tried between two readable stretches. Each is twice as far as the one before until
+    /// one is readable.
     private static let probesMax = 20_000
 
     let source: SalvageSource
@@ -44,7 +46,8 @@ struct SalvageWalk {
         return isComplete
     }
 
-    /// Reads (`low`, `high`) from its end, moving `high` to the last row read. `false` when reading failed.
+    /// Reads (`low`, `high`) from its end, moving `high` to the last row read. `false` when reading
+    /// failed.
     private func backward(
         above low: Int64, from high: inout Int64,
         _ body: (Int64, [SalvageSource.Value]) throws -> Void
@@ -91,8 +94,10 @@ struct SalvageWalk {
     private func isReadable(_ point: Int64, below high: Int64) throws -> Bool {
         var found = false
         let isComplete = try source.read(
-            "SELECT rowid FROM \(table) NOT INDEXED WHERE rowid >= ?1 AND rowid < ?2 ORDER BY rowid LIMIT 1",
-            [point, high]
+            """
+            SELECT rowid FROM \(table) NOT INDEXED WHERE rowid >= ?1 AND rowid < ?2 \
+            ORDER BY rowid LIMIT 1
+            """, [point, high]
         ) { _ in found = true }
         return isComplete && found
     }

@@ -9,7 +9,8 @@ internal import Musl
 
 /// What a repair did.
 package struct RepairReport: Hashable, Sendable {
-    /// Where the damaged file was moved; `nil`: the file was sound, and only what stands in `mended` was put in order.
+    /// Where the damaged file was moved; `nil`: the file was sound, and only what stands in
+    /// `mended` was put in order.
     package var movedTo: String?
     /// Rows saved, by table.
     package var recovered: [String: Int] = [:]
@@ -22,11 +23,13 @@ package struct RepairReport: Hashable, Sendable {
 }
 
 extension StoreDoctor {
-    /// Mends the store in `directory`: corrects modes, removes stray rows; and a damaged file is moved aside to `queue.sqlite.damaged-N`, never overwritten,
-    /// and what can be read of it goes into a new one. `nil` when there is no store.
+    /// Mends the store in `directory`: corrects modes, removes stray rows; and a damaged file is
+    /// moved aside to `queue.sqlite.damaged-N`, never overwritten, and what can be read of it goes
+    /// into a new one. `nil` when there is no store.
     ///
-    /// The caller holds the engine's lock: an engine that goes on writing to the file set aside would write for nobody. A crash at any point leaves either
-    /// the damaged file or the new one under the store's name.
+    /// The caller holds the engine's lock: an engine that goes on writing to the file set aside
+    /// would write for nobody. A crash at any point leaves either the damaged file or the new one
+    /// under the store's name.
     package static func repair(
         directory: String, now: Timestamp
     ) throws(LonghaulError) -> RepairReport? {
@@ -47,8 +50,8 @@ extension StoreDoctor {
         return report
     }
 
-    /// Why the file must be replaced; `nil` when it need not be. Throws what a repair cannot mend: another program's file, a newer version, a
-    /// network file system, a failing disk.
+    /// Why the file must be replaced; `nil` when it need not be. Throws what a repair cannot mend:
+    /// another program's file, a newer version, a network file system, a failing disk.
     private static func damage(_ location: StoreLocation) throws(LonghaulError) -> String? {
         do {
             let store = try Store.open(directory: location.directory, mode: .existing)
@@ -100,8 +103,8 @@ extension StoreDoctor {
         ([""] + StoreLocation.companions).contains { FileStatus.of(path + $0) != nil }
     }
 
-    /// The new file takes the name in one step, after the old one has got its other name. The old log goes first: beside the new file it would be
-    /// taken for its own.
+    /// The new file takes the name in one step, after the old one has got its other name. The old
+    /// log goes first: beside the new file it would be taken for its own.
     private static func swap(
         _ location: StoreLocation, fresh: String, aside: String
     ) throws(LonghaulError) {
@@ -145,7 +148,8 @@ extension StoreDoctor {
 }
 
 extension Connection {
-    /// Puts rows right that refer to nothing, and counts anew. With `now`, sessions that were lost get a row again.
+    /// Puts rows right that refer to nothing, and counts anew. With `now`, sessions that were lost
+    /// get a row again.
     func removeStrays(now: Timestamp?) throws {
         try run("DELETE FROM \(Stray.fetches)")
         try run("DELETE FROM \(Stray.attempts)")
@@ -167,8 +171,8 @@ extension Connection {
         try run("INSERT INTO tally (sessionID, phase, want, pending, n) \(Stray.counted)")
     }
 
-    /// An origin's name stands in the URLs of its transfers. Two rows of one name would be two budgets for one server, so transfers move to the row
-    /// that is there.
+    /// An origin's name stands in the URLs of its transfers. Two rows of one name would be two
+    /// budgets for one server, so transfers move to the row that is there.
     private func restoreOrigins() throws {
         let missing = try all(
             """

@@ -16,8 +16,8 @@ package enum StoreDoctor {
     /// How many faults SQLite is asked to name.
     private static let faultsMax = 10
 
-    /// Looks at directory, file, structure and rows without changing anything. A store that does not exist yet is in order. Reads the whole file: seconds
-    /// for a large one.
+    /// Looks at directory, file, structure and rows without changing anything. A store that does
+    /// not exist yet is in order. Reads the whole file: seconds for a large one.
     package static func check(directory: String) -> [StoreFinding] {
         let location = StoreLocation(directory: directory)
         var findings: [StoreFinding] = []

@@ -3,8 +3,8 @@ internal import LonghaulCore
 /// The row of a fetch: ``FetchState``, saved whole.
 enum FetchRecord {
     static let columns = """
-        id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, bytesFetched, \
-        attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, proposedName, \
+        id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, \
+        bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, proposedName, \
         contentCoding, askedURL
         """
 
