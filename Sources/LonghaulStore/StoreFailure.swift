@@ -34,8 +34,8 @@ enum StoreFailure {
 
     static func damaged(_ path: String, _ detail: String) -> LonghaulError {
         unavailable(
-            "the queue \(path) \(damagedWords) (\(detail)). Run `longhaul doctor --repair`: it moves"
-                + " the file aside and saves what can be read.")
+            "the queue \(path) \(damagedWords) (\(detail)). Run `longhaul doctor --repair`:"
+                + " it moves the file aside and saves what can be read.")
     }
 
     private static let damagedWords = "is damaged"

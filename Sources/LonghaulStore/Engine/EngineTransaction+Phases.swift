@@ -82,8 +82,9 @@ extension EngineTransaction {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = NULL, \
-            waitReason = NULL, finalPath = nullif(?8, destination), fetchID = NULL, bytesTotal = ?3, bytesDone = ?4, \
-            bytesFetched = ?5, attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
+            waitReason = NULL, finalPath = nullif(?8, destination), fetchID = NULL, \
+            bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, restarts = ?7 \
+            WHERE id = ?1 AND ended = 0
             """)
         statement.bind(8, finalPath)
         try end(id, statement, numbers, now)
@@ -100,8 +101,8 @@ extension EngineTransaction {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 4, ended = 1, finishedAt = ?2, error = ?8, \
-            waitReason = NULL, finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, \
-            restarts = ?7 WHERE id = ?1 AND ended = 0
+            waitReason = NULL, finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, \
+            bytesFetched = ?5, attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
             """)
         let error = StoredJSON.encode(error)
         statement.bind(8, error)
@@ -118,8 +119,8 @@ extension EngineTransaction {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 5, ended = 1, finishedAt = ?2, error = NULL, \
-            waitReason = NULL, finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, \
-            restarts = ?7 WHERE id = ?1 AND ended = 0
+            waitReason = NULL, finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, \
+            bytesFetched = ?5, attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
             """)
         try end(id, statement, numbers, now)
         return try appendEvent(.transferCancelled, of: id, detail: detail, now: now)

@@ -56,7 +56,8 @@ extension Connection {
             return try all(
                 """
                 SELECT id FROM transfer INDEXED BY transferEnded WHERE sessionID = ?1 \
-                AND phase = ?2 AND ended = 1 AND rearm = rearmed AND id < ?3 ORDER BY id DESC LIMIT ?4
+                AND phase = ?2 AND ended = 1 AND rearm = rearmed AND id < ?3 \
+                ORDER BY id DESC LIMIT ?4
                 """, session, phase, bound, limit, read: read)
         case .pending(let session, let phase, let want):
             return try all(

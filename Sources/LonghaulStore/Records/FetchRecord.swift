@@ -4,8 +4,8 @@ internal import LonghaulCore
 enum FetchRecord {
     static let columns = """
         id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, \
-        bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, proposedName, \
-        contentCoding, askedURL
+        bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, \
+        proposedName, contentCoding, askedURL
         """
 
     static let select = "SELECT \(columns) FROM fetch WHERE id = ?"
