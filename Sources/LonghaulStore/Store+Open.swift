@@ -42,9 +42,9 @@ extension Store {
         try StoreDirectory.check(location.directory)
         if let type = filesystemType(location.directory), let name = NetworkFilesystem.names[type] {
             throw StoreFailure.unavailable(
-                "\(location.directory) is on a network file system (\(name)), where locks do not hold:"
-                    + " two machines could move the same transfer. Set LONGHAUL_HOME to a local"
-                    + " directory.")
+                "\(location.directory) is on a network file system (\(name)), where locks do not"
+                    + " hold: two machines could move the same transfer. Set LONGHAUL_HOME to a"
+                    + " local directory.")
         }
         if try isReady(location) {
             let store = try connect(location, mode)

@@ -34,8 +34,15 @@ enum StoreFailure {
 
     static func damaged(_ path: String, _ detail: String) -> LonghaulError {
         unavailable(
-            "the queue \(path) is damaged (\(detail)). Run `longhaul doctor --repair`: it moves the"
-                + " file aside and saves what can be read.")
+            "the queue \(path) \(damagedWords) (\(detail)). Run `longhaul doctor --repair`:"
+                + " it moves the file aside and saves what can be read.")
+    }
+
+    private static let damagedWords = "is damaged"
+
+    /// Whether moving the file aside would help.
+    static func isDamage(_ error: LonghaulError) -> Bool {
+        error.code == .storeUnavailable && error.message.contains("\(damagedWords) (")
     }
 
     static func newer(_ path: String, version: Int, known: Int) -> LonghaulError {

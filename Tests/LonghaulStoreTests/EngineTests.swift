@@ -228,13 +228,11 @@ import Testing
         // The tally is what a count would find.
         let counted = try store.access {
             try $0.all(
-                "SELECT sessionID, phase, want, rearm > rearmed, count(*) FROM transfer GROUP BY 1, 2, 3, 4"
-            ) { [$0.int(0), $0.int(1), $0.int(2), $0.int(3), $0.int(4)] }
+                Stray.counted, read: Stray.readCounts)
         }
         let tallied = try store.access {
             try $0.all(
-                "SELECT sessionID, phase, want, pending, n FROM tally WHERE n <> 0 ORDER BY 1, 2, 3, 4"
-            ) { [$0.int(0), $0.int(1), $0.int(2), $0.int(3), $0.int(4)] }
+                Stray.tallied, read: Stray.readCounts)
         }
         #expect(counted == tallied)
     }

@@ -85,14 +85,4 @@ import Testing
             now: .start)
         #expect(found.map(\.id.rawValue) == [3, 1])
     }
-
-    @Test(
-        arguments: [
-            (0, "1970-01-01T00:00:00.000Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-            (1_767_225_599_999, "2025-12-31T23:59:59.999Z"), (-1, "1969-12-31T23:59:59.999Z"),
-            (253_402_300_799_000, "9999-12-31T23:59:59.000Z"),
-        ] as [(Int64, String)])
-    func instantsInWords(milliseconds: Int64, text: String) {
-        #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
-    }
 }

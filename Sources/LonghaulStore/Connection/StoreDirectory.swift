@@ -63,9 +63,9 @@ enum StoreDirectory {
         let user = geteuid()
         guard status.owner == user else {
             throw StoreFailure.unavailable(
-                "\(path) belongs to user \(status.owner) and you are user \(user). Whoever can write"
-                    + " the queue can make longhaul write files: use the queue as its owner, or set"
-                    + " LONGHAUL_HOME to a directory of your own.")
+                "\(path) belongs to user \(status.owner) and you are user \(user). Whoever can"
+                    + " write the queue can make longhaul write files: use the queue as its owner,"
+                    + " or set LONGHAUL_HOME to a directory of your own.")
         }
         guard status.permissions & 0o022 == 0 else {
             throw StoreFailure.unavailable(

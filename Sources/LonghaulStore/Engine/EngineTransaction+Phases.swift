@@ -81,9 +81,10 @@ extension EngineTransaction {
         let fetchID = try fetchID(of: id)
         let statement = try connection.prepare(
             """
-            UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = NULL, waitReason = NULL, \
-            finalPath = nullif(?8, destination), fetchID = NULL, bytesTotal = ?3, bytesDone = ?4, \
-            bytesFetched = ?5, attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
+            UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = NULL, \
+            waitReason = NULL, finalPath = nullif(?8, destination), fetchID = NULL, \
+            bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, restarts = ?7 \
+            WHERE id = ?1 AND ended = 0
             """)
         statement.bind(8, finalPath)
         try end(id, statement, numbers, now)
@@ -99,9 +100,9 @@ extension EngineTransaction {
     ) throws -> Int64 {
         let statement = try connection.prepare(
             """
-            UPDATE transfer SET phase = 4, ended = 1, finishedAt = ?2, error = ?8, waitReason = NULL, \
-            finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, \
-            restarts = ?7 WHERE id = ?1 AND ended = 0
+            UPDATE transfer SET phase = 4, ended = 1, finishedAt = ?2, error = ?8, \
+            waitReason = NULL, finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, \
+            bytesFetched = ?5, attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
             """)
         let error = StoredJSON.encode(error)
         statement.bind(8, error)
@@ -117,9 +118,9 @@ extension EngineTransaction {
     ) throws -> Int64 {
         let statement = try connection.prepare(
             """
-            UPDATE transfer SET phase = 5, ended = 1, finishedAt = ?2, error = NULL, waitReason = NULL, \
-            finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, \
-            restarts = ?7 WHERE id = ?1 AND ended = 0
+            UPDATE transfer SET phase = 5, ended = 1, finishedAt = ?2, error = NULL, \
+            waitReason = NULL, finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, \
+            bytesFetched = ?5, attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
             """)
         try end(id, statement, numbers, now)
         return try appendEvent(.transferCancelled, of: id, detail: detail, now: now)
@@ -137,8 +138,8 @@ extension EngineTransaction {
         let begin = max(now, work.request.earliestBegin ?? now)
         try connection.run(
             """
-            UPDATE transfer SET phase = 0, ended = 0, rearmed = rearm, readyAt = ?2, deadline = ?3, \
-            error = NULL, finishedAt = NULL, finalPath = NULL WHERE id = ?1
+            UPDATE transfer SET phase = 0, ended = 0, rearmed = rearm, readyAt = ?2, \
+            deadline = ?3, error = NULL, finishedAt = NULL, finalPath = NULL WHERE id = ?1
             """, id, begin > now ? begin.milliseconds : 0,
             work.request.deadline.resolved(mayBegin: begin))
         // Wanted otherwise since: a queued transfer is looked at only when it is in the inbox.

@@ -7,8 +7,8 @@ extension EngineTransaction {
     package func promoteDue(_ now: Timestamp, limit: Int) throws -> Int {
         try connection.run(
             """
-            UPDATE transfer SET readyAt = 0, waitReason = NULL WHERE id IN (SELECT id FROM transfer \
-            INDEXED BY transferDue WHERE phase = 0 AND readyAt > 0 AND readyAt <= ?1 \
+            UPDATE transfer SET readyAt = 0, waitReason = NULL WHERE id IN (SELECT id \
+            FROM transfer INDEXED BY transferDue WHERE phase = 0 AND readyAt > 0 AND readyAt <= ?1 \
             ORDER BY readyAt LIMIT ?2)
             """, now, limit)
         return connection.changes

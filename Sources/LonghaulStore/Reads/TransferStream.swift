@@ -49,13 +49,15 @@ extension Connection {
             return try all(
                 """
                 SELECT id FROM transfer INDEXED BY transferActive WHERE phase IN (1, 2) \
-                AND phase = ?2 AND sessionID = ?1 AND want = ?3 AND id < ?4 ORDER BY id DESC LIMIT ?5
+                AND phase = ?2 AND sessionID = ?1 AND want = ?3 AND id < ?4 \
+                ORDER BY id DESC LIMIT ?5
                 """, session, phase, want, bound, limit, read: read)
         case .ended(let session, let phase):
             return try all(
                 """
-                SELECT id FROM transfer INDEXED BY transferEnded WHERE sessionID = ?1 AND phase = ?2 \
-                AND ended = 1 AND rearm = rearmed AND id < ?3 ORDER BY id DESC LIMIT ?4
+                SELECT id FROM transfer INDEXED BY transferEnded WHERE sessionID = ?1 \
+                AND phase = ?2 AND ended = 1 AND rearm = rearmed AND id < ?3 \
+                ORDER BY id DESC LIMIT ?4
                 """, session, phase, bound, limit, read: read)
         case .pending(let session, let phase, let want):
             return try all(

@@ -3,9 +3,9 @@ internal import LonghaulCore
 /// The row of a fetch: ``FetchState``, saved whole.
 enum FetchRecord {
     static let columns = """
-        id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, bytesFetched, \
-        attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, proposedName, \
-        contentCoding, askedURL
+        id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, \
+        bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, \
+        proposedName, contentCoding, askedURL
         """
 
     static let select = "SELECT \(columns) FROM fetch WHERE id = ?"

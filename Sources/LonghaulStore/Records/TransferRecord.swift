@@ -71,40 +71,10 @@ enum TransferRecord {
         {
             reasons.append(
                 WaitReason(
-                    .earliestBegin, required: earliest.rfc3339, current: now.rfc3339,
+                    .earliestBegin, required: RFC3339.format(earliest),
+                    current: RFC3339.format(now),
                     since: row.timestamp(9), nextCheck: earliest))
         }
         return reasons
-    }
-}
-
-extension Timestamp {
-    /// RFC 3339 in UTC with milliseconds.
-    var rfc3339: String {
-        let day: Int64 = 86_400_000
-        let days = Int64((Double(milliseconds) / Double(day)).rounded(.down))
-        let rest = milliseconds - days * day
-        let (year, month, dayOfMonth) = civil(days)
-        func padded(_ value: Int64, _ width: Int) -> String {
-            let text = String(value)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))"
-            + "T\(padded(rest / 3_600_000, 2)):\(padded(rest / 60_000 % 60, 2))"
-            + ":\(padded(rest / 1000 % 60, 2)).\(padded(rest % 1000, 3))Z"
-    }
-
-    /// Days since 1970-01-01 as a date of the proleptic Gregorian calendar, counted in eras of 400
-    /// years that start on 1 March.
-    private func civil(_ days: Int64) -> (Int64, Int64, Int64) {
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 }

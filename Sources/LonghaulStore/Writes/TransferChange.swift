@@ -32,7 +32,7 @@ extension Store {
             guard work.phase != .completed else {
                 throw LonghaulError(
                     .conflict,
-                    "transfer \(id) is completed and can no longer be changed. Enqueue another one.",
+                    "transfer \(id) is completed and can no longer be changed. Enqueue another.",
                     transferID: id)
             }
             change.apply(to: &work.request)
@@ -75,8 +75,8 @@ extension Connection {
         try run(
             """
             UPDATE transfer SET url = ?2, originID = ?3, priority = ?4, discretionary = ?5, \
-            earliest = ?6, deadline = ?7, deadlineAt = ?8, deadlineAfter = ?9, expectedBytes = ?10, \
-            options = ?11 WHERE id = ?1
+            earliest = ?6, deadline = ?7, deadlineAt = ?8, deadlineAfter = ?9, \
+            expectedBytes = ?10, options = ?11 WHERE id = ?1
             """, work.id, request.url, origin, request.priority.rawValue,
             request.isDiscretionary, request.earliestBegin, deadline, request.deadline.instant,
             request.deadline.seconds, request.expectedBytes, request.options.stored)

@@ -1,0 +1,167 @@
+internal import LonghaulCore
+
+/// One thing that was looked at.
+package struct StoreFinding: Hashable, Sendable {
+    /// `directory`, `store`, `integrity`, `rows` or `leftovers`.
+    package var check: String
+    package var ok: Bool
+    package var detail: String
+    /// What to do; `nil` when there is nothing to do.
+    package var fix: String?
+}
+
+/// Looks a store over, and mends it.
+package enum StoreDoctor {
+    static let repairHint = "run `longhaul doctor --repair`"
+    /// How many faults SQLite is asked to name.
+    private static let faultsMax = 10
+
+    /// Looks at directory, file, structure and rows without changing anything. A store that does
+    /// not exist yet is in order. Reads the whole file: seconds for a large one.
+    package static func check(directory: String) -> [StoreFinding] {
+        let location = StoreLocation(directory: directory)
+        var findings: [StoreFinding] = []
+        guard FileStatus.of(location.directory, followingLinks: true) != nil else {
+            return [
+                StoreFinding(
+                    check: "directory", ok: true,
+                    detail: "\(location.directory) will be made when something is enqueued")
+            ]
+        }
+        findings.append(checkDirectory(location))
+        findings += checkLeftovers(location)
+        guard Store.exists(at: location) else {
+            findings.append(
+                StoreFinding(check: "store", ok: true, detail: "nothing was enqueued yet"))
+            return findings
+        }
+        do {
+            let store = try Store.open(directory: location.directory, mode: .probe)
+            defer { try? store.close() }
+            findings.append(
+                StoreFinding(
+                    check: "store", ok: true,
+                    detail: "\(location.database), version \(try store.version())"))
+            let faults = try store.faults(limit: faultsMax)
+            findings.append(
+                faults.isEmpty
+                    ? StoreFinding(check: "integrity", ok: true, detail: "the file is sound")
+                    : StoreFinding(
+                        check: "integrity", ok: false,
+                        detail: faults.joined(separator: "; "), fix: repairHint))
+            if faults.isEmpty { findings.append(checkRows(try store.stray())) }
+        } catch {
+            findings.append(
+                StoreFinding(check: "store", ok: false, detail: error.message, fix: error.message))
+        }
+        return findings
+    }
+
+    private static func checkDirectory(_ location: StoreLocation) -> StoreFinding {
+        do {
+            try StoreDirectory.check(location.directory)
+            return StoreFinding(check: "directory", ok: true, detail: location.directory)
+        } catch {
+            return StoreFinding(
+                check: "directory", ok: false, detail: error.message, fix: repairHint)
+        }
+    }
+
+    private static func checkRows(_ stray: StrayRows) -> StoreFinding {
+        stray.isEmpty
+            ? StoreFinding(check: "rows", ok: true, detail: "every row has its place")
+            : StoreFinding(check: "rows", ok: false, detail: stray.description, fix: repairHint)
+    }
+
+    /// What an earlier repair has set aside is kept until somebody deletes it.
+    private static func checkLeftovers(_ location: StoreLocation) -> [StoreFinding] {
+        var found: [StoreFinding] = []
+        var number = 1
+        while FileStatus.of(location.damaged(number)) != nil {
+            found.append(
+                StoreFinding(
+                    check: "leftovers", ok: true,
+                    detail: "\(location.damaged(number)) was set aside by a repair",
+                    fix: "delete it when nothing is missing"))
+            number += 1
+        }
+        return found
+    }
+}
+
+/// Rows that nothing refers to any more, or that refer to nothing. They do no harm to others.
+struct StrayRows: Hashable, CustomStringConvertible {
+    var fetchesWithoutTransfer = 0
+    var transfersWithoutFetch = 0
+    var transfersWithoutSessionOrOrigin = 0
+    var attemptsWithoutTransfer = 0
+    var isTallyWrong = false
+
+    var isEmpty: Bool { self == StrayRows() }
+
+    var description: String {
+        var parts: [String] = []
+        func add(_ count: Int, _ what: String) {
+            if count > 0 { parts.append("\(count) \(what)") }
+        }
+        add(fetchesWithoutTransfer, "fetches without a transfer")
+        add(transfersWithoutFetch, "transfers whose fetch is missing")
+        add(transfersWithoutSessionOrOrigin, "transfers whose session or origin is missing")
+        add(attemptsWithoutTransfer, "attempts without a transfer")
+        if isTallyWrong { parts.append("the counts are wrong") }
+        return parts.joined(separator: ", ")
+    }
+}
+
+extension Store {
+    /// What SQLite finds wrong with the file, in its words; empty = sound.
+    func faults(limit: Int) throws(LonghaulError) -> [String] {
+        let found = try access {
+            try $0.all("PRAGMA integrity_check(\(limit))") { $0.text(0) }
+        }
+        return found == ["ok"] ? [] : found
+    }
+
+    func stray() throws(LonghaulError) -> StrayRows {
+        try snapshot { connection in
+            func count(_ sql: String) throws -> Int {
+                try connection.first("SELECT count(*) FROM \(sql)") { $0.int(0) } ?? 0
+            }
+            var stray = StrayRows()
+            stray.fetchesWithoutTransfer = try count(Stray.fetches)
+            stray.transfersWithoutFetch = try count(Stray.fetchless)
+            stray.transfersWithoutSessionOrOrigin = try count(Stray.homeless)
+            stray.attemptsWithoutTransfer = try count(Stray.attempts)
+            let counted = try connection.all(Stray.counted, read: Stray.readCounts)
+            let tallied = try connection.all(Stray.tallied, read: Stray.readCounts)
+            stray.isTallyWrong = counted != tallied
+            return stray
+        }
+    }
+}
+
+/// What the stray rows are, as ends of a query.
+enum Stray {
+    static let fetches = """
+        fetch WHERE id NOT IN (SELECT fetchID FROM transfer WHERE fetchID IS NOT NULL)
+        """
+    static let fetchless = """
+        transfer WHERE fetchID IS NOT NULL AND fetchID NOT IN (SELECT id FROM fetch)
+        """
+    static let homeless = """
+        transfer WHERE sessionID NOT IN (SELECT id FROM session) \
+        OR originID NOT IN (SELECT id FROM origin)
+        """
+    static let attempts = "attempt WHERE transferID NOT IN (SELECT id FROM transfer)"
+
+    static let counted = """
+        SELECT sessionID, phase, want, rearm > rearmed, count(*) FROM transfer GROUP BY 1, 2, 3, 4
+        """
+    static let tallied = """
+        SELECT sessionID, phase, want, pending, n FROM tally WHERE n <> 0 ORDER BY 1, 2, 3, 4
+        """
+
+    static func readCounts(_ row: StoredRow) -> [Int64] {
+        (0..<5).map { row.int64($0) }
+    }
+}
