@@ -4,21 +4,54 @@ internal import LonghaulSystem
 internal import LonghaulTransport
 
 extension TransferQueue {
-    /// Checks store, files, permissions, clock, limits and libraries; works without an open queue,
-    /// because the store may be what is broken.
+    /// Checks store, permissions, libraries and engine; works without an open queue, because the
+    /// store may be what is broken. With `repair` a damaged store is moved aside first, and what can
+    /// be read of it goes into a new one; refused while an engine runs.
     public static func doctor(directory: String?, repair: Bool, report: (DoctorFinding) -> Void) {
         let curl = CurlCapabilities.current
         report(
             DoctorFinding(
-                check: "libcurl", ok: curl.isUsable, detail: curl.version,
-                fix: curl.isUsable ? nil : "install libcurl 7.68 or later"))
+                check: "libcurl", ok: curl.isUsable,
+                detail: "\(curl.version), \(curl.schemes.joined(separator: " "))",
+                fix: curl.isUsable ? nil : "install libcurl 7.85 or later"))
         do {
-            let queue = try TransferQueue(directory: directory)
+            let home = try resolve(directory)
+            if repair { report(try mend(home)) }
+            for found in StoreDoctor.check(directory: home) {
+                report(
+                    DoctorFinding(
+                        check: found.check, ok: found.ok, detail: found.detail, fix: found.fix))
+            }
+            let isRunning = (try? EngineLock.isHeld(in: home)) ?? false
             report(
-                DoctorFinding(check: "store", ok: true, detail: queue.directory, fix: nil))
+                DoctorFinding(
+                    check: "engine", ok: true, detail: isRunning ? "one runs" : "none runs",
+                    fix: nil))
         } catch {
-            report(
-                DoctorFinding(check: "store", ok: false, detail: error.message, fix: error.message))
+            report(DoctorFinding(check: "store", ok: false, detail: error.message, fix: nil))
         }
+    }
+
+    private static func mend(_ home: String) throws(LonghaulError) -> DoctorFinding {
+        let lock: EngineLock?
+        do throws(SystemFailure) {
+            lock = try EngineLock.tryAcquire(in: home)
+        } catch {
+            throw error.longhaulError()
+        }
+        guard let lock else {
+            return DoctorFinding(
+                check: "repair", ok: false, detail: "an engine runs",
+                fix: "stop it, then run `longhaul doctor --repair` again")
+        }
+        defer { withExtendedLifetime(lock) {} }
+        guard let done = try StoreDoctor.repair(directory: home, now: SystemClock.now().wall)
+        else { return DoctorFinding(check: "repair", ok: true, detail: "no store", fix: nil) }
+        var detail = done.mended.isEmpty ? "nothing to mend" : done.mended.joined(separator: "; ")
+        if let moved = done.movedTo {
+            let transfers = done.recovered["transfer"] ?? 0
+            detail += "; moved to \(moved), \(transfers) transfers recovered, \(done.lost) lost"
+        }
+        return DoctorFinding(check: "repair", ok: true, detail: detail, fix: nil)
     }
 }
