@@ -5,8 +5,8 @@ internal import LonghaulTransport
 
 extension TransferQueue {
     /// Checks store, permissions, libraries and engine; works without an open queue, because the
-    /// store may be what is broken. With `repair` a damaged store is moved aside first, and what can
-    /// be read of it goes into a new one; refused while an engine runs.
+    /// store may be what is broken. With `repair` a damaged store is moved aside first, and what
+    /// can be read of it goes into a new one; refused while an engine runs.
     public static func doctor(directory: String?, repair: Bool, report: (DoctorFinding) -> Void) {
         let curl = CurlCapabilities.current
         report(

@@ -25,7 +25,9 @@ import Testing
             let engine = try home.start("daemon")
             let ids = try await withThrowingTaskGroup(of: (Int, String).self) { group in
                 for number in 0..<8 {
-                    let url = server.url("f\(number).bin?size=20K&rate=10K")
+                    // Those that are to be stopped never end by themselves.
+                    let pace = number % 3 == 0 ? "rate=10K" : "stall=5K"
+                    let url = server.url("f\(number).bin?size=20K&\(pace)")
                     group.addTask {
                         let result = try await home.run(
                             "enqueue", url, "-o", home.file("f\(number)"))
