@@ -75,7 +75,11 @@ extension Engine {
                 key, written: files.written(target), received: files.received(target))
         }
         entry.machine.note(fetched: files.fetched(entry.machine.state.id))
+        let before = entry.rate.bytesPerSecond
         entry.rate.sample(entry.machine.state.bytesFetched, at: now.monotonic)
+        if entry.rate.bytesPerSecond != before {
+            files.publish(rate: entry.rate.bytesPerSecond, of: entry.machine.state.id)
+        }
     }
 
     func context(_ entry: ActiveFetch, now: Moment) -> FetchContext {
@@ -98,9 +102,6 @@ extension Engine {
                 due <= now.monotonic
             else { continue }
             handle(.tick, of: fetch, now: now)
-            if let entry = active[fetch] {
-                files.publish(rate: entry.rate.bytesPerSecond, of: fetch)
-            }
         }
     }
 
