@@ -151,4 +151,38 @@ import Testing
         #expect(DestinationKey.of("/") == DestinationKey.of("/"))
         #expect(DestinationKey.of("/d/12345678901234567890") != DestinationKey.of("/d/2345678901"))
     }
+
+    @Test func aFullDiskRecordsNothingAndSaysSo() throws {
+        let scratch = try ScratchStore()
+        let id = try scratch.add("/d/1")
+        // SQLite's own limit gives the error that a full disk gives.
+        let pages = try scratch.store.access {
+            try $0.first("PRAGMA page_count") { $0.int(0) } ?? 0
+        }
+        try scratch.store.access { try $0.run("PRAGMA max_page_count=\(pages + 2)") }
+        let batch = (0..<1000).map { NewTransfer.sample("/e/\($0)") }
+        let error = try refusal { _ = try scratch.store.enqueue(batch, now: .start) }
+        #expect(error.code == .storeUnavailable)
+        #expect(error.message.contains("is full"))
+        #expect(error.retryable)
+        #expect(try scratch.store.counts() == [.waiting: 1])
+        try scratch.store.access { try $0.run("PRAGMA max_page_count=100000") }
+        #expect(try scratch.store.enqueue(batch, now: .start).count == 1000)
+        #expect(try scratch.state(id) == .waiting)
+    }
+
+    @Test func conflictsAreSeenAcrossTheRowsOfOneStatement() throws {
+        let scratch = try ScratchStore()
+        // More than a statement takes, with a repetition within one and one from an earlier one.
+        var paths = (0..<250).map { "/d/\($0)" }
+        paths += ["/d/249", "/d/3"]
+        let outcomes = try scratch.store.enqueue(
+            paths.map { .sample($0) }, now: .start, keepGoing: true)
+        let refused = outcomes.compactMap { outcome -> TransferID? in
+            guard case .refused(let error) = outcome else { return nil }
+            return error.transferID
+        }
+        #expect(refused.map(\.rawValue) == [250, 4])
+        #expect(try scratch.store.counts() == [.waiting: 250])
+    }
 }

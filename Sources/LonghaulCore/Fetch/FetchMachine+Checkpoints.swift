@@ -3,8 +3,6 @@ extension FetchMachine {
     mutating func sync(_ step: inout FetchStep) {
         precondition(syncing == nil, "one sync at a time")
         syncing = PendingSync(token: nextToken, covers: have)
-        let digests = IntegrityPlan.digests(
-            expected: request.options.checksum, reported: state.validator?.digest)
         step.effects.append(
             .sync(
                 token: nextToken, digests: digests.map(\.algorithm), through: have.prefix))

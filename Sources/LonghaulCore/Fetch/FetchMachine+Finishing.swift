@@ -4,8 +4,6 @@ extension FetchMachine {
     mutating func finish(_ step: inout FetchStep) {
         precondition(isWhole && segments.isEmpty, "only a whole file is finished")
         guard let total = state.bytesTotal else { return }
-        let digests = IntegrityPlan.digests(
-            expected: request.options.checksum, reported: state.validator?.digest)
         // A failure of the sync that is under way would be told to it alone: the next one, of the
         // whole file, would answer 0 all the same. So it comes to an end first, see `synced`.
         if syncing != nil { return }
@@ -15,6 +13,12 @@ extension FetchMachine {
             stage = .verifying
             step.effects.append(.verify(digests, length: total))
         }
+    }
+
+    /// What the whole file must come to, by the user's word and the server's.
+    var digests: [Checksum] {
+        IntegrityPlan.digests(
+            expected: request.options.checksum, reported: state.validator?.digest)
     }
 
     mutating func secure(_ step: inout FetchStep) {

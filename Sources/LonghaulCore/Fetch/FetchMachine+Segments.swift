@@ -16,9 +16,7 @@ extension FetchMachine {
             ResponseHead.Scheme(of: url) == .http
         else { return false }
         return rangesProven
-            || segments.contains { segment in
-                segment.head?.headers["Accept-Ranges"]?.lowercased() == "bytes"
-            }
+            || segments.contains { $0.head?.headers.offersByteRanges == true }
     }
 
     /// Another connection, where it helps; what is slow is halved again.

@@ -155,7 +155,8 @@ enum Stray {
     static let attempts = "attempt WHERE transferID NOT IN (SELECT id FROM transfer)"
 
     static let counted = """
-        SELECT sessionID, phase, want, rearm > rearmed, count(*) FROM transfer GROUP BY 1, 2, 3, 4
+        SELECT sessionID, ended * phase, want, rearm > rearmed, count(*) FROM transfer \
+        GROUP BY 1, 2, 3, 4
         """
     static let tallied = """
         SELECT sessionID, phase, want, pending, n FROM tally WHERE n <> 0 ORDER BY 1, 2, 3, 4

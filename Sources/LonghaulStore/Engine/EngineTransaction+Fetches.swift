@@ -29,7 +29,7 @@ extension EngineTransaction {
         } else {
             try connection.run("UPDATE transfer SET fetchID = NULL WHERE id = ?1", id)
         }
-        try connection.deleteFetchUnlessShared(fetchID)
+        try connection.deleteFetch(fetchID)
     }
 
     /// A fetch made for a transfer that had one before goes on counting where that stopped.
@@ -55,12 +55,7 @@ extension EngineTransaction {
 }
 
 extension Connection {
-    /// Several equal transfers may share a fetch: the last one takes it along.
-    func deleteFetchUnlessShared(_ id: FetchID) throws {
-        try run(
-            """
-            DELETE FROM fetch WHERE id = ?1 AND NOT EXISTS \
-            (SELECT 1 FROM transfer INDEXED BY transferByFetch WHERE fetchID = ?1)
-            """, id)
+    func deleteFetch(_ id: FetchID) throws {
+        try run("DELETE FROM fetch WHERE id = ?1", id)
     }
 }

@@ -88,7 +88,7 @@ extension EngineTransaction {
             """)
         statement.bind(8, finalPath)
         try end(id, statement, numbers, now)
-        if let fetchID { try connection.deleteFetchUnlessShared(fetchID) }
+        if let fetchID { try connection.deleteFetch(fetchID) }
         return try appendEvent(.transferCompleted, of: id, detail: detail, now: now)
     }
 

@@ -94,20 +94,47 @@ struct TallyGroup {
 }
 
 extension Connection {
+    /// How many transfers there are of each group that is not empty. The stored tally does not tell
+    /// those that the engine has in hand from the others that live; they are few, and counted here.
     func tally(session: String?) throws -> [TallyGroup] {
-        let read: (StoredRow) throws -> TallyGroup = { row in
-            TallyGroup(
-                session: row.int64(0), phase: try row.phase(1), want: try row.want(2),
-                pending: row.bool(3), count: row.int(4))
+        let active = try activeGroups(session: session)
+        var groups = try storedGroups(session: session)
+        for index in groups.indices where groups[index].phase == .queued {
+            for group in active
+            where group.session == groups[index].session && group.want == groups[index].want {
+                groups[index].count -= group.count
+            }
         }
-        if let session {
+        return (groups + active).filter { $0.count > 0 }
+    }
+
+    private func storedGroups(session: String?) throws -> [TallyGroup] {
+        guard let session else {
             return try all(
-                """
-                SELECT sessionID, phase, want, pending, n FROM tally WHERE n > 0 \
-                AND sessionID = (SELECT id FROM session WHERE name = ?1)
-                """, session, read: read)
+                "SELECT sessionID, phase, want, pending, n FROM tally WHERE n > 0",
+                read: TallyGroup.init)
         }
         return try all(
-            "SELECT sessionID, phase, want, pending, n FROM tally WHERE n > 0", read: read)
+            """
+            SELECT sessionID, phase, want, pending, n FROM tally WHERE n > 0 \
+            AND sessionID = (SELECT id FROM session WHERE name = ?1)
+            """, session, read: TallyGroup.init)
+    }
+
+    private func activeGroups(session: String?) throws -> [TallyGroup] {
+        try all(
+            """
+            SELECT sessionID, phase, want, 0, count(*) FROM transfer INDEXED BY transferActive \
+            WHERE phase IN (1, 2) AND (?1 IS NULL \
+            OR sessionID = (SELECT id FROM session WHERE name = ?1)) GROUP BY 1, 2, 3
+            """, session, read: TallyGroup.init)
+    }
+}
+
+extension TallyGroup {
+    fileprivate init(_ row: StoredRow) throws {
+        self.init(
+            session: row.int64(0), phase: try row.phase(1), want: try row.want(2),
+            pending: row.bool(3), count: row.int(4))
     }
 }

@@ -84,7 +84,7 @@ extension Connection {
         try run("DELETE FROM attention WHERE transferID = ?1", id)
         guard let fetchID = fetch ?? nil else { return nil }
         let path = try first("SELECT partPath FROM fetch WHERE id = ?1", fetchID) { $0.text(0) }
-        try deleteFetchUnlessShared(fetchID)
+        try deleteFetch(fetchID)
         guard changes == 1, let path, !path.isEmpty else { return nil }
         return path
     }

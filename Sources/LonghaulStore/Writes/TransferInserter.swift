@@ -23,6 +23,7 @@ package final class TransferInserter {
     private var nextNumbers: [String: Int] = [:]
     private var inserted: [Int64: Int] = [:]
     private var lastOptions = TransferOptions()
+    private var lastRemoteName = false
     private var lastStoredOptions: String?
     private var lastOrigin: (name: String, id: Int64) = ("", 0)
     private var lastSession: (name: String, id: Int64) = ("", 0)
@@ -121,15 +122,19 @@ package final class TransferInserter {
         throw LonghaulError(.conflict, "there is no free name left for \(path).")
     }
 
-    /// Batches repeat their options: the text is made once for a run of equal ones.
+    /// Batches repeat their options: the text is made once for a run of equal ones, and they are
+    /// compared where they are, because a copy costs more.
     private func storedOptions(_ request: TransferRequest) -> String? {
-        var options = request.options
-        switch request.destination {
-        case .file: break
-        case .directory(_, let remoteName): options.remoteName = remoteName
-        }
-        if options != lastOptions {
-            lastOptions = options
+        let remoteName =
+            switch request.destination {
+            case .file: request.options.remoteName
+            case .directory(_, let remoteName): remoteName
+            }
+        if lastRemoteName != remoteName || lastOptions != request.options {
+            lastOptions = request.options
+            lastRemoteName = remoteName
+            var options = request.options
+            options.remoteName = remoteName
             lastStoredOptions = options.stored
         }
         return lastStoredOptions

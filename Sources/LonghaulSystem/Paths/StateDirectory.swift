@@ -32,7 +32,7 @@ package enum StateDirectory {
         let handle: DirectoryHandle
         let facts: stat
         do {
-            handle = try create(path)
+            handle = try DirectoryHandle.creating(path, mode: 0o700)
             facts = try stat.of(descriptor: handle.descriptor, path: path)
         } catch {
             throw refusal(
@@ -55,27 +55,6 @@ package enum StateDirectory {
 
     private static func refusal(_ message: String) -> LonghaulError {
         LonghaulError(.storeUnavailable, message)
-    }
-
-    private static func create(_ path: String) throws(SystemFailure) -> DirectoryHandle {
-        do {
-            return try DirectoryHandle(opening: path)
-        } catch {
-            guard error.errno == ENOENT,
-                let (parent, name) = PathParts.split(PathParts.withoutSlashes(path))
-            else {
-                throw error
-            }
-            // What is above may be looked into by others, as any home directory's parts; ours may
-            // not.
-            let above = try DirectoryHandle.creating(parent)
-            if mkdirat(above.descriptor, name, 0o700) < 0 {
-                if Glibc.errno != EEXIST { throw .last("mkdir", path) }
-            } else {
-                try above.sync()
-            }
-            return try DirectoryHandle(opening: path)
-        }
     }
 
     private static func absolute(_ path: String) throws(LonghaulError) -> String {
