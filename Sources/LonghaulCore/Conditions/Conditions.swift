@@ -1,0 +1,40 @@
+/// What the machine is like now. Each value may be unknown (`nil`), which is a value of its own: a
+/// requirement holds only when it is known to hold, a preference is content with unknown, and an
+/// unknown network counts as present.
+public struct Conditions: Hashable, Sendable {
+    public var power: Reading<PowerSource> = .unknown
+    /// Charge of the battery in percent, 0…100.
+    public var battery: Reading<Int> = .unknown
+    public var network: Reading<NetworkState> = .unknown
+    /// Nobody uses the machine, and it has nothing else to do.
+    public var isIdle: Reading<Bool> = .unknown
+
+    public init() {}
+}
+
+/// One condition as it was read: what it is, who says so, and since when.
+public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
+    /// `nil` = unknown.
+    public var value: Value?
+    /// Who says so: `upower`, `networkmanager`, `logind`, `sysfs`, `rtnetlink`, `proc`,
+    /// `environment`, `store`, `none`.
+    public var source: String
+    /// Since when it has this value, as far as this engine has seen; `nil` = never looked.
+    public var since: Timestamp?
+
+    public init(_ value: Value?, source: String, since: Timestamp?) {
+        self.value = value
+        self.source = source
+        self.since = since
+    }
+
+    public static var unknown: Reading { Reading(nil, source: "none", since: nil) }
+}
+
+public enum PowerSource: String, Codable, Sendable, CaseIterable {
+    case external, battery
+}
+
+public enum NetworkState: String, Codable, Sendable, CaseIterable {
+    case unmetered, metered, offline
+}
