@@ -11,7 +11,7 @@ extension Exchange {
     /// Asked once, when the handle has left the wire.
     func completion(_ code: CURLcode) -> Completion {
         let outcome = flow.pointee.outcome
-        if verdict == nil, outcome == 0, hasAnswer(code) { judge() }
+        if verdict == nil, outcome == 0, hasAnswer(code) { judge(isCutOff: code != CURLE_OK) }
         switch verdict {
         case .redirect:
             return redirectCompletion()

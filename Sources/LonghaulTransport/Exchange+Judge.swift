@@ -4,10 +4,14 @@ internal import LonghaulCore
 extension Exchange {
     /// Tells the head and what it means for the body: called by the sink at the first body byte,
     /// and by the loop for answers that ended without one.
-    func judge() {
+    ///
+    /// - Parameter isCutOff: The body broke off before its first byte. Bytes that are held are not
+    ///   given up for a head alone.
+    func judge(isCutOff: Bool = false) {
         guard let request, verdict == nil else { return }
         let head = isHTTPHead ? httpHead() : fileHead(request)
         let verdict = request.judge(head)
+        if isCutOff, verdict == .hold { return }
         self.head = head
         self.verdict = verdict
         if head.httpVersion == 20 { line?.speaksHTTP2 = true }

@@ -87,6 +87,21 @@ import Testing
         #expect(try home.scratch.names(in: "files") == ["a.bin.longhaul-bad"])
     }
 
+    @Test(arguments: ["status=404", "status=503", "drop"])
+    func aMirrorTakesOverAtOnce(_ knobs: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let (bad, good) = (
+                server.url("a.bin?size=3M&\(knobs)"), server.url("b.bin?size=3M&etag=v1")
+            )
+            let result = try await home.run(
+                "get", "-q", bad, "--mirror", good, "--retries", "0", "-o", home.file("a.bin"))
+            #expect(result.status == 0, "\(result.errors)")
+            try server.expected(good).verify(file: home.file("a.bin"))
+            #expect(server.log.requests(for: good).count == 1)
+        }
+    }
+
     /// A link that has expired: the bytes are kept, and another URL goes on with them.
     @Test func anotherURLGoesOnFromTheBytes() async throws {
         let home = try LonghaulHome()

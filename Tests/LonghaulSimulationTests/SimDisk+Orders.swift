@@ -46,9 +46,9 @@ extension SimDisk {
     private func prepare(_ fetch: FetchID, _ order: PartOrder, _ fetched: Int64) {
         let path = order.destination + ".\(order.transfer).part"
         if let expected = order.expected, names[path] == nil,
-            names[order.destination] == expected.inode
+            names[order.publication] == expected.inode
         {
-            outcomes.append((fetch, .foundPublished(path: order.destination)))
+            outcomes.append((fetch, .foundPublished(path: order.publication)))
             return
         }
         let found = names[path]

@@ -112,7 +112,7 @@ import Testing
 
     @Test(arguments: [
         ("/d/a.txt", "/d/a (1).txt"), ("/d/a", "/d/a (1)"), ("/d.x/a", "/d.x/a (1)"),
-        ("/d/.hidden", "/d/.hidden (1)"), ("/d/a.tar.gz", "/d/a.tar (1).gz"),
+        ("/d/.hidden", "/d/.hidden (1)"), ("/d/a.tar.gz", "/d/a (1).tar.gz"),
     ])
     func numberedNames(path: String, expected: String) {
         #expect(numberedPath(path, 1) == expected)

@@ -1,3 +1,4 @@
+import LonghaulCore
 import Testing
 
 @testable import LonghaulSystem
@@ -31,26 +32,13 @@ import Testing
         #expect(PathParts.prefix(text, bytesMax: bytesMax) == prefix)
     }
 
-    @Test(arguments: [
-        ("report.pdf", 1, "report (1).pdf"), ("report", 12, "report (12)"),
-        ("a.tar.gz", 2, "a (2).tar.gz"), (".profile", 1, ".profile (1)"),
-        (".tar.gz", 1, ".tar (1).gz"), ("a.b.c", 3, "a.b (3).c"), ("a.", 1, "a (1)."),
-        (
-            "Vol. 1 of the very long story that never ended", 1,
-            "Vol. 1 of the very long story that never ended (1)"
-        ),
-    ])
-    func numbersBeforeTheEnding(name: String, number: Int, numbered: String) {
-        #expect(PathParts.numbered(name, number) == numbered)
-    }
-
     @Test func namesFitTheFileSystem() {
         for length in 0...260 {
             for letter in ["x", "ü", "€", "😀"] {
                 let name = String(repeating: letter, count: length)
                 for fitted in [
                     PartFile.partName(for: name, id: .max),
-                    PathParts.numbered(name + ".bin", 9_999),
+                    FileNaming.numbered(name + ".bin", 9_999),
                     PathParts.fitted(name, suffix: ".longhaul-bad"),
                 ] {
                     #expect(fitted.utf8.count <= PathParts.nameBytesMax)

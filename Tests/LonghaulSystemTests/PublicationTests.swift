@@ -31,7 +31,7 @@ import Testing
         (ExistingFilePolicy.fail, FinishOutcome.occupied, "a.bin", "old"),
         (.skip, .occupied, "a.bin", "old"),
         (.overwrite, .published(name: "a.bin"), "a.bin", "new"),
-        (.rename, .published(name: "a (1).bin"), "a (1).bin", "new"),
+        (.rename, .occupied, "a.bin", "old"),
     ])
     func meetsAnExistingFile(
         policy: ExistingFilePolicy, expected: FinishOutcome, name: String, text: String
@@ -45,8 +45,13 @@ import Testing
 
     @Test func takesTheNextFreeNumber() throws {
         for taken in ["a.bin", "a (1).bin", "a (2).bin"] { try scratch.write("old", to: taken) }
-        let outcome = Publication.publish(try part("new"), as: "a.bin", policy: .rename)
-        #expect(outcome == .published(name: "a (3).bin"))
+        let part = try part("new")
+        #expect(Publication.publish(part, as: "a.bin", policy: .rename) == .occupied)
+        let next = Publication.freeName(like: "a.bin", in: part.directory)
+        #expect(next == "a (3).bin")
+        #expect(
+            Publication.publish(part, as: next ?? "", policy: .rename)
+                == .published(name: "a (3).bin"))
     }
 
     @Test func neverFollowsALinkAtTheName() throws {

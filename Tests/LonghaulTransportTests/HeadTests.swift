@@ -38,6 +38,23 @@ struct HeadTests {
             ])
     }
 
+    /// The first byte never came: nothing is given up for what such a head announces.
+    @Test func aHeadThatWouldVoidBytesIsNotToldWithoutItsBody() async throws {
+        let (outcome, _) = try await run("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") { _ in
+            .hold
+        }
+        #expect(outcome.failure != nil)
+        #expect(outcome.heads == 0)
+    }
+
+    @Test func anErrorIsTheAnswerEvenWhenItsTextIsCutOff() async throws {
+        let (outcome, _) = try await run(
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\n"
+        ) { _ in .refuse }
+        #expect(outcome.heads == 1)
+        #expect(outcome.head?.status == 404)
+    }
+
     @Test func bytesThatAreNoUTF8AreReadAsLatin1() async throws {
         let server = try ScriptedServer { _ in
             [

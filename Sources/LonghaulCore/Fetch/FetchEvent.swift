@@ -23,6 +23,9 @@ package enum FetchEvent: Sendable {
     case secured
     case secureFailed(LocalFault)
     case published(path: String)
+    /// Something else stands under the name by now. `next` is a free one like it, where another
+    /// name would do.
+    case occupied(next: String?, LocalFault)
     case publishFailed(LocalFault)
     /// Instead of a part file, the file itself was found under its name: published, and then not
     /// recorded.

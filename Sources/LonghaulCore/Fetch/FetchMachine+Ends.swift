@@ -80,7 +80,7 @@ extension FetchMachine {
 
     /// The origin's throughput, for planning, from transfers long enough to tell.
     private func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
-        guard let startedMoving else { return }
+        guard let startedMoving, isAtOwnOrigin else { return }
         let seconds = context.now.monotonic - startedMoving
         let bytes = state.bytesFetched - receivedAtStart
         guard seconds > 1, bytes > 1 << 20 else { return }
@@ -114,7 +114,7 @@ extension FetchMachine {
             }
         case .transient:
             if segments.isEmpty {
-                leave(.retry(failure), context, &step)
+                tryElsewhere(failure, context, &step)
             } else {
                 // The others go on; fewer connections from here.
                 rangesRefused = true
@@ -122,15 +122,24 @@ extension FetchMachine {
         case .waitForStorage, .localFault:
             let fault = LocalFault(code: failure.error.code, message: failure.error.message)
             leave(local(fault, context), context, &step)
-        case .needsInput, .permanent:
-            // Each source gets its chance before the transfer fails.
-            if state.fruitlessAttempts + 1 < sources.count {
-                var failure = failure
-                failure.kind = .transient
-                leave(.retry(failure), context, &step)
-            } else {
-                leave(.fail(failure.error), context, &step)
-            }
+        case .needsInput, .permanent: tryElsewhere(failure, context, &step)
+        }
+    }
+
+    /// The next source takes over at once. When all have failed, what may pass is waited out.
+    private mutating func tryElsewhere(
+        _ failure: Failure, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        sourcesFailed += 1
+        if failure.kind == .transient { passingFailure = failure }
+        if sourcesFailed < sources.count, segments.isEmpty {
+            blame(failure, context, &step)
+            nextSource()
+            askNext(context, &step)
+        } else if let passingFailure {
+            leave(.retry(passingFailure), context, &step)
+        } else {
+            leave(.fail(failure.error), context, &step)
         }
     }
 

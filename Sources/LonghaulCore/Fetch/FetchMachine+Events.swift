@@ -42,6 +42,7 @@ extension FetchMachine {
             mismatched(wanted, actual: actual, keptAt: keptAt, context, &step)
         case .secured: secured(&step)
         case .published(let path): published(path, &step)
+        case .occupied(let next, let fault): occupied(next, fault, context, &step)
         case .foundPublished(let path): foundPublished(path, context, &step)
         case .leave(let departure): depart(departure, context, &step)
         }

@@ -60,8 +60,7 @@ extension FetchMachine {
         _ failure: Failure, _ context: FetchContext, _ step: inout FetchStep
     ) {
         var random = SeededGenerator(seed: context.seed)
-        step.writes.append(
-            .originFailed(origin: context.origin.origin, failure, gained: gained))
+        blame(failure, context, &step)
         let verdict = RetryPolicy.decide(
             failure,
             attempts: RetryPolicy.Attempts(
@@ -81,9 +80,15 @@ extension FetchMachine {
         }
     }
 
+    func blame(_ failure: Failure, _ context: FetchContext, _ step: inout FetchStep) {
+        guard isAtOwnOrigin else { return }
+        step.writes.append(
+            .originFailed(origin: context.origin.origin, failure, gained: gained))
+    }
+
     /// The next mirror, under a validator that no longer names the other server's version: length
     /// and overlap must agree.
-    private mutating func nextSource() {
+    mutating func nextSource() {
         guard !request.options.mirrors.isEmpty else { return }
         state.source = (state.source + 1) % sources.count
         state.validator = state.validator?.withoutIdentity

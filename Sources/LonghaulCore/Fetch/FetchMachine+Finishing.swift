@@ -31,12 +31,31 @@ extension FetchMachine {
         stage = .publishing
         state.durable = have
         step.writes.append(.save(state))
-        step.writes.append(.finishing(transfer, path: finalDestination))
+        publish(as: finalDestination, &step)
+    }
+
+    /// The name is committed before the rename, so that a successor knows where to look for a file
+    /// that was renamed and not recorded.
+    private mutating func publish(as path: String, _ step: inout FetchStep) {
+        publication = path
+        step.writes.append(.finishing(transfer, path: path))
         step.durable = true
         step.effects.append(
             .publish(
                 PublicationOrder(
-                    destination: finalDestination, policy: request.options.ifExists)))
+                    destination: path, wanted: finalDestination,
+                    policy: request.options.ifExists)))
+    }
+
+    mutating func occupied(
+        _ next: String?, _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard stage == .publishing else { return }
+        if let next, request.options.ifExists == .rename {
+            publish(as: next, &step)
+        } else {
+            failedLocally(fault, context, &step)
+        }
     }
 
     /// The reserved destination, or the server's name for it beside it where that was asked for.

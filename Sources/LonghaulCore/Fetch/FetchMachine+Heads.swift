@@ -54,7 +54,7 @@ extension FetchMachine {
         segments[index].head = head
         segments[index].decision = judgement.decision
         lastHTTPVersion = head.httpVersion
-        if let lesson = judgement.learned {
+        if let lesson = judgement.learned, isAtOwnOrigin {
             step.writes.append(.learn(origin: context.origin.origin, lesson))
         }
         noteHealth(head, context, &step)
@@ -90,7 +90,7 @@ extension FetchMachine {
     private func noteHealth(
         _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard head.status == 200 || head.status == 206 else { return }
+        guard isAtOwnOrigin, head.status == 200 || head.status == 206 else { return }
         let http2 = head.httpVersion >= 20
         let origin = context.origin
         guard origin.failures > 0 || origin.coolDownUntil != nil || origin.speaksHTTP2 != http2

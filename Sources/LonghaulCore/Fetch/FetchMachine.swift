@@ -33,6 +33,8 @@ package struct FetchMachine: Sendable {
     package var request: TransferRequest
     /// Absolute path of the reserved destination.
     package let destination: String
+    /// The name that the file was, or was about to be, given when it was last whole.
+    package internal(set) var publication: String?
     package let deadline: Timestamp?
 
     package internal(set) var state: FetchState
@@ -58,6 +60,11 @@ package struct FetchMachine: Sendable {
     /// A parallel request came back with something else: one connection it is.
     package internal(set) var rangesRefused = false
     package internal(set) var lastHTTPVersion = 0
+    /// Sources that have failed in this stay on the wire; each gets its chance before the transfer
+    /// backs off or fails.
+    var sourcesFailed = 0
+    /// One of them may fare better later: the transfer does, too.
+    var passingFailure: Failure?
     package internal(set) var startedMoving: Instant?
     var receivedAtStart: Int64 = 0
     var nextSerial: Int64
@@ -65,11 +72,12 @@ package struct FetchMachine: Sendable {
 
     package init(
         transfer: TransferID, request: TransferRequest, destination: String, deadline: Timestamp?,
-        state: FetchState, firstSerial: Int64
+        publication: String? = nil, state: FetchState, firstSerial: Int64
     ) {
         self.transfer = transfer
         self.request = request
         self.destination = destination
+        self.publication = publication
         self.deadline = deadline
         self.state = state
         if let asked = state.askedURL, asked != request.url {
@@ -88,6 +96,9 @@ package struct FetchMachine: Sendable {
         return all[state.source % all.count]
     }
 
+    /// What is learned of a mirror is not the origin's own.
+    var isAtOwnOrigin: Bool { url == request.url }
+
     package var isOnWire: Bool { !segments.isEmpty }
 
     /// Every byte is there.
@@ -101,7 +112,7 @@ package struct FetchMachine: Sendable {
     package func part(needs: Int64?) -> PartOrder {
         PartOrder(
             destination: destination, transfer: transfer, expected: state.partIdentity,
-            path: state.partPath, needs: needs)
+            path: state.partPath, publication: publication ?? finalDestination, needs: needs)
     }
 
     /// The first step: open the part file.

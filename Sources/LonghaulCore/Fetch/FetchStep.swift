@@ -109,27 +109,34 @@ package struct PartOrder: Hashable, Sendable {
     /// The part file that must be found, if one was made.
     package var expected: FileIdentity?
     package var path: String
+    /// Where it stands instead if it was renamed and that was not recorded.
+    package var publication: String
     /// Bytes still to come, as far as known: refused if the disk has not got them.
     package var needs: Int64?
 
     package init(
         destination: String, transfer: TransferID, expected: FileIdentity?, path: String,
-        needs: Int64?
+        publication: String, needs: Int64?
     ) {
         self.destination = destination
         self.transfer = transfer
         self.expected = expected
         self.path = path
+        self.publication = publication
         self.needs = needs
     }
 }
 
 package struct PublicationOrder: Hashable, Sendable {
+    /// The name to take now.
     package var destination: String
+    /// The name that was asked for: another one is numbered after it.
+    package var wanted: String
     package var policy: ExistingFilePolicy
 
-    package init(destination: String, policy: ExistingFilePolicy) {
+    package init(destination: String, wanted: String, policy: ExistingFilePolicy) {
         self.destination = destination
+        self.wanted = wanted
         self.policy = policy
     }
 }

@@ -48,6 +48,14 @@ package enum FileNaming {
             String(text), toBytes: Limits.fileNameBytes - Limits.fileNameDecorationBytes)
     }
 
+    /// `report.pdf` → `report (n).pdf`; `a.tar.gz` → `a (n).tar.gz`; `.profile` → `.profile (n)`.
+    /// Fits into one name.
+    package static func numbered(_ name: String, _ number: Int) -> String {
+        let (stem, suffix) = split(name)
+        return shortened(
+            stem: stem, suffix: " (\(number))\(suffix)", toBytes: Limits.fileNameBytes)
+    }
+
     // MARK: Shortening
 
     /// The whole name when it fits, else its stem cut and its extension kept.

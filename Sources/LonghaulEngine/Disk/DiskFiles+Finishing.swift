@@ -28,24 +28,33 @@ extension DiskFiles {
     }
 
     func publish(_ orders: [(FetchID, PublicationOrder)]) {
-        var parts: [(fetch: FetchID, item: FinishItem)] = []
+        var parts: [(fetch: FetchID, item: FinishItem, wanted: String)] = []
         for (fetch, order) in orders {
             guard let part = part(fetch), let name = PathParts.split(order.destination)?.name
             else { continue }
-            parts.append((fetch, FinishItem(part: part, name: name, policy: order.policy)))
+            parts.append(
+                (fetch, FinishItem(part: part, name: name, policy: order.policy), order.wanted))
         }
         let outcomes = GroupCommit.publish(parts.map(\.item))
         for (part, outcome) in zip(parts, outcomes) {
-            report(part.fetch, event(for: outcome, part.item))
+            report(part.fetch, event(for: outcome, part.item, wanted: part.wanted))
         }
     }
 
-    private func event(for outcome: FinishOutcome, _ item: FinishItem) -> FetchEvent {
+    private func event(
+        for outcome: FinishOutcome, _ item: FinishItem, wanted: String
+    ) -> FetchEvent {
         let path = item.part.directory.path(of: item.name)
         switch outcome {
         case .published(let name): return .published(path: item.part.directory.path(of: name))
         case .occupied:
-            return .publishFailed(
+            var next: String?
+            if item.policy == .rename, let name = PathParts.split(wanted)?.name {
+                next = Publication.freeName(like: name, in: item.part.directory)
+                    .map(item.part.directory.path(of:))
+            }
+            return .occupied(
+                next: next,
                 LocalFault(
                     code: .destinationExists,
                     message: "\(path) exists by now and was left alone; the new file's bytes are "

@@ -13,12 +13,12 @@ extension DiskFiles {
             let handle = try directories.handle(for: directory, creating: true)
             try checkSpace(for: order, in: directory)
             let name = PartFile.partName(for: finalName, id: order.transfer.rawValue)
-            if let expected = order.expected, isPublished(expected, order.destination),
+            if let expected = order.expected, isPublished(expected, order.publication),
                 FileInspection.entry(at: handle.path(of: name)) == .missing
             {
                 // The sync of the directory is what failed, or never came.
                 try handle.sync()
-                report(fetch, .foundPublished(path: order.destination))
+                report(fetch, .foundPublished(path: order.publication))
                 return
             }
             let (file, created) = try openPart(name, in: handle, expected: order.expected)

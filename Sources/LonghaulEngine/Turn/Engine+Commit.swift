@@ -40,6 +40,8 @@ extension Engine {
         commitRetryAt = nil
         unwritten = Unwritten()
         if needsLook { looks += 1 }
+        count(pending.writes)
+        counters.failed += look.failed
         needsLook = look.isIncomplete
         if plans {
             needsPlan = false
@@ -50,6 +52,19 @@ extension Engine {
         for claim in plan.claims { install(claim, now: now) }
         for (fetch, departure) in look.departures { handle(.leave(departure), of: fetch, now: now) }
         return true
+    }
+
+    /// Only what was committed counts.
+    private func count(_ writes: [StoreWrite]) {
+        for write in writes {
+            switch write {
+            case .completed: counters.completed += 1
+            case .failed: counters.failed += 1
+            case .save, .queued, .finishing, .cancelled, .restarted, .attempt, .dropFetch, .learn,
+                .originFailed, .originWorked, .saveOrigin:
+                break
+            }
+        }
     }
 
     static let leaseLost = LonghaulError(
@@ -92,10 +107,8 @@ extension Engine {
         case .finishing(let id, let path): try tx.setFinishing(id, finalPath: path)
         case .completed(let id, let path, let totals):
             try tx.complete(id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)
-            counters.completed += 1
         case .failed(let id, let error, let totals):
             try tx.fail(id, error: error, numbers: TransferNumbers(totals), now: now.wall)
-            counters.failed += 1
         case .cancelled(let id, let totals):
             try tx.cancel(id, numbers: TransferNumbers(totals), now: now.wall)
         case .restarted(let id, let reason, let bytes):

@@ -6,6 +6,8 @@ struct LookOutcome {
     var deletions: [FileOrder] = []
     /// More rows want attention than one look takes.
     var isIncomplete = false
+    /// Transfers whose deadline passed while they waited.
+    var failed = 0
 }
 
 /// Folding what clients want into what is.
@@ -32,7 +34,7 @@ extension Engine {
                 error.transferID = id
                 error.bytesKept = totals.bytesDone
                 try tx.fail(id, error: error, numbers: totals, now: now.wall)
-                counters.failed += 1
+                outcome.failed += 1
             }
         }
         if promoted == Engine.attentionMax || expired.count == Engine.attentionMax {
@@ -62,6 +64,8 @@ extension Engine {
         case .failed, .cancelled:
             if work.isRearmPending {
                 _ = try tx.rearm(work.id, now: now.wall)
+                // Wanted otherwise since: queued, and to be looked at once more as such.
+                if work.want != .run { outcome.isIncomplete = true }
             } else if work.want == .cancel, work.fetchID != nil {
                 try free(work, tx, &outcome)
             }

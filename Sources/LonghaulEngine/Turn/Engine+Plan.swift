@@ -67,7 +67,8 @@ extension Engine {
         let work = claim.work
         var machine = FetchMachine(
             transfer: work.id, request: work.request, destination: work.destination,
-            deadline: work.deadline, state: claim.state, firstSerial: nextSerial)
+            deadline: work.deadline, publication: work.finalPath, state: claim.state,
+            firstSerial: nextSerial)
         // Serials of one fetch never repeat in this process, whatever becomes of this stay.
         nextSerial += Engine.serialsPerStay
         let step = machine.begin()

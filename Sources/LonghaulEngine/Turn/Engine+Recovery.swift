@@ -75,15 +75,13 @@ extension Engine {
             try tx.save(state)
         case .requeueFresh:
             if var state = plan.state {
-                state.generation += 1
-                state.durable = ByteRanges()
+                forget(&state)
                 try tx.save(state)
             }
         case .restart(let reason):
             guard var state = plan.state else { break }
             let lost = state.durable.count
-            state.generation += 1
-            state.durable = ByteRanges()
+            forget(&state)
             state.validator = nil
             state.bytesTotal = nil
             state.restarts += lost > 0 ? 1 : 0
@@ -105,5 +103,12 @@ extension Engine {
         try tx.setQueued(id, readyAt: nil, waitingFor: [])
         // What is wanted of it may have changed while nobody looked.
         try tx.addAttention(id)
+    }
+
+    /// Nothing of what is on disk is the fetch's any more, whatever its name.
+    private func forget(_ state: inout FetchState) {
+        state.generation += 1
+        state.durable = ByteRanges()
+        state.partIdentity = nil
     }
 }

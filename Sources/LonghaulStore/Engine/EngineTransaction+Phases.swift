@@ -57,7 +57,7 @@ extension EngineTransaction {
     ) throws {
         try connection.run(
             """
-            UPDATE transfer SET phase = 0, readyAt = ?2, finalPath = NULL, waitReason = ?3 \
+            UPDATE transfer SET phase = 0, readyAt = ?2, waitReason = ?3 \
             WHERE id = ?1 AND ended = 0
             """, id, max(0, readyAt?.milliseconds ?? 0),
             waitingFor.isEmpty ? nil : StoredJSON.encode(waitingFor))
@@ -101,8 +101,8 @@ extension EngineTransaction {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 4, ended = 1, finishedAt = ?2, error = ?8, \
-            waitReason = NULL, finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, \
-            bytesFetched = ?5, attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
+            waitReason = NULL, bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, \
+            attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
             """)
         let error = StoredJSON.encode(error)
         statement.bind(8, error)
@@ -139,7 +139,7 @@ extension EngineTransaction {
         try connection.run(
             """
             UPDATE transfer SET phase = 0, ended = 0, rearmed = rearm, readyAt = ?2, \
-            deadline = ?3, error = NULL, finishedAt = NULL, finalPath = NULL WHERE id = ?1
+            deadline = ?3, error = NULL, finishedAt = NULL WHERE id = ?1
             """, id, begin > now ? begin.milliseconds : 0,
             work.request.deadline.resolved(mayBegin: begin))
         // Wanted otherwise since: a queued transfer is looked at only when it is in the inbox.

@@ -159,13 +159,10 @@ package final class TransferInserter {
     }
 }
 
-/// `NAME (n).EXT`, as browsers number. A leading dot starts no extension.
+/// The path with its name numbered, see ``FileNaming/numbered(_:_:)``.
 func numberedPath(_ path: String, _ number: Int) -> String {
     let name = path.utf8.lastIndex(of: 0x2F).map { path.utf8.index(after: $0) } ?? path.startIndex
-    guard let dot = path.utf8[name...].lastIndex(of: 0x2E), dot > name else {
-        return "\(path) (\(number))"
-    }
-    return "\(path[..<dot]) (\(number))\(path[dot...])"
+    return path[..<name] + FileNaming.numbered(String(path[name...]), number)
 }
 
 extension Deadline {

@@ -43,27 +43,4 @@ package enum PathParts {
     package static func fitted(_ name: String, suffix: String) -> String {
         prefix(name, bytesMax: nameBytesMax - suffix.utf8.count) + suffix
     }
-
-    /// `report.pdf` → `report (n).pdf`; `a.tar.gz` → `a (n).tar.gz`; `.profile` → `.profile (n)`.
-    /// Fits into one name.
-    package static func numbered(_ name: String, _ number: Int) -> String {
-        let (stem, ending) = splitEnding(name)
-        return fitted(stem, suffix: " (\(number))\(ending)")
-    }
-
-    /// An ending longer than this is no type of file but a part of the name.
-    private static let endingBytesMax = 32
-
-    private static func splitEnding(_ name: String) -> (stem: String, ending: String) {
-        let dot = UInt8(ascii: ".")
-        let bytes = name.utf8
-        guard let last = bytes.lastIndex(of: dot), last > bytes.startIndex,
-            bytes.distance(from: last, to: bytes.endIndex) <= endingBytesMax
-        else { return (name, "") }
-        let stem = name[..<last]
-        if stem.utf8.count > 4, stem.hasSuffix(".tar") {
-            return (String(stem.dropLast(4)), ".tar" + String(name[last...]))
-        }
-        return (String(stem), String(name[last...]))
-    }
 }

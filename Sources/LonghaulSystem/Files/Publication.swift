@@ -20,7 +20,7 @@ package struct FinishItem: Sendable {
 package enum FinishOutcome: Hashable, Sendable {
     /// It stands under this name (another than asked for under the policy `rename`), durably.
     case published(name: String)
-    /// The name is taken, and the policy does not allow for that. The part file is as it was.
+    /// The name is taken, and is not to be replaced. The part file is as it was.
     case occupied
     /// The part file's name leads to nothing, or to another file. Nothing was published.
     case partLost
@@ -66,6 +66,21 @@ package enum Publication {
         return part.directory.path(of: bad)
     }
 
+    /// The first of `NAME (1).EXT`, `NAME (2).EXT`, … that nothing stands under now. `nil` when
+    /// ``numberMax`` are taken, or the directory cannot be looked into.
+    package static func freeName(like name: String, in directory: DirectoryHandle) -> String? {
+        for number in 1...numberMax {
+            let next = FileNaming.numbered(name, number)
+            do {
+                _ = try stat.of(
+                    name: next, in: directory.descriptor, path: directory.path(of: next))
+            } catch {
+                return error.errno == ENOENT ? next : nil
+            }
+        }
+        return nil
+    }
+
     // MARK: -
 
     private static func rename(_ part: PartFile, to name: String, policy: ExistingFilePolicy)
@@ -79,15 +94,9 @@ package enum Publication {
         case .overwrite:
             try replace(part, name)
             return .published(name: name)
-        case .fail, .skip:
+        // Under `rename` the caller records another name first, and comes again with that.
+        case .fail, .skip, .rename:
             return try claim(part, name) ? .published(name: name) : .occupied
-        case .rename:
-            if try claim(part, name) { return .published(name: name) }
-            for number in 1...numberMax {
-                let next = PathParts.numbered(name, number)
-                if try claim(part, next) { return .published(name: next) }
-            }
-            return .occupied
         }
     }
 

@@ -253,6 +253,54 @@ import Testing
         }
     }
 
+    /// Whoever comes after a crash looks where the file may stand: the name is committed first.
+    @Test func anotherNameIsRecordedBeforeItIsTaken() {
+        var script = Script { $0.options.ifExists = .rename }
+        script.answer(head(200, "Content-Length: 5", strong))
+        script.ended(through: 5, received: 5)
+        script.event(.secured)
+        let fault = LocalFault(code: .destinationExists, message: "taken")
+        script.event(.occupied(next: "/d/f (1)", fault))
+        #expect(script.writes == [.finishing(TransferID(rawValue: 1), path: "/d/f (1)")])
+        guard case .publish(let order)? = script.effects.last else {
+            Issue.record("\(script.effects)")
+            return
+        }
+        #expect(
+            order
+                == PublicationOrder(destination: "/d/f (1)", wanted: "/d/f", policy: .rename))
+        #expect(script.machine.part(needs: nil).publication == "/d/f (1)")
+        script.event(.occupied(next: nil, fault))
+        guard case .failed(_, let error, _)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(error.code == .destinationExists)
+        #expect(error.bytesKept == 5)
+    }
+
+    /// Each source gets its chance at once, whatever `--retries` says; then what may pass is waited
+    /// out, and what will not pass fails.
+    @Test(arguments: [(404, 404, false), (404, 503, true), (503, 404, true), (500, 500, true)])
+    func everySourceIsTried(first: Int, second: Int, waits: Bool) {
+        var script = Script { $0.options.mirrors = ["http://m/f"] }
+        script.answer(head(first))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.asks.map(\.url) == ["http://h/f", "http://m/f"])
+        #expect(script.asks.map(\.isForMirror) == [false, true])
+        script.answer(head(second))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.machine.stage == .left)
+        switch script.outcome {
+        case .queued?: #expect(waits)
+        case .failed?: #expect(!waits)
+        default: Issue.record("\(script.writes)")
+        }
+        // The mirror's trouble is not the origin's.
+        #expect(!script.writes.contains { if case .originFailed = $0 { true } else { false } })
+        #expect(script.machine.state.source == (waits ? 0 : 1))
+    }
+
     private func resumed(_ state: FetchState) -> FetchMachine {
         FetchMachine(
             transfer: TransferID(rawValue: 1),

@@ -72,4 +72,17 @@ import Testing
         #expect(name.hasSuffix("ü.tar.gz"))
         #expect(name.utf8.count == 219)
     }
+
+    @Test(arguments: [
+        ("report.pdf", 1, "report (1).pdf"), ("report", 12, "report (12)"),
+        ("a.tar.gz", 2, "a (2).tar.gz"), (".profile", 1, ".profile (1)"),
+        (".tar.gz", 1, ".tar (1).gz"), ("a.b.c", 3, "a.b (3).c"), ("a.", 1, "a (1)."),
+        (
+            "Vol. 1 of the very long story that never ended", 1,
+            "Vol. 1 of the very long story that never ended (1)"
+        ),
+    ])
+    func numbersBeforeTheEnding(name: String, number: Int, numbered: String) {
+        #expect(FileNaming.numbered(name, number) == numbered)
+    }
 }
