@@ -1,0 +1,329 @@
+"""Kills and failures at every system call of the built command that changes something.
+
+A scenario is a list of commands. It is run once, undisturbed, to number its calls. Then it is run
+again for each call and each thing that can happen there: killed before it, killed right after it,
+the call fails. After that, plain runs of the engine must bring everything to a right end: the files
+by SHA-256, one completed event each, nothing left over, and an error said clearly wherever a
+command did not exit 0.
+"""
+
+import argparse
+import concurrent.futures
+import errno
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+LONGHAUL = os.environ["LONGHAUL_BINARY"]
+SERVER = os.environ["LONGHAUL_TEST_SERVER"]
+MIB = 1 << 20
+COMMAND_SECONDS = 60
+# More than a back-off and a cool-down, and than the wait for space.
+RUNS_MAX = 6
+
+
+class Scenario:
+    def __init__(self, name, files, commands):
+        self.name = name
+        self.files = files  # name -> (size, what the server is asked for)
+        self.commands = commands  # of a Case -> list of argument lists
+
+
+def segmented(case):
+    (name,) = case.urls
+    return [["enqueue", "--no-start", case.urls[name], "-o", case.file(name), "--connections", "4",
+             "--checksum", "sha256:" + case.sums[name]], ["run"]]
+
+
+def small(case):
+    listed = "".join(f"{url}\n  out={name}\n" for name, url in case.urls.items())
+    with open(case.path("list"), "w") as file:
+        file.write(listed)
+    return [["enqueue", "--no-start", "-d", case.path("files"), "--input", case.path("list")], ["run"]]
+
+
+def named(case):
+    """The server names the file, and the name is taken."""
+    (name,) = case.urls
+    with open(case.file("report.pdf"), "w") as file:
+        file.write("another's")
+    return [["enqueue", "--no-start", case.urls[name], "-d", case.path("files"), "--remote-name",
+             "--if-exists", "rename"], ["run"]]
+
+
+SCENARIOS = [
+    Scenario("segmented", {"a.bin": (4 * MIB, "etag=v1&rate=24M")}, segmented),
+    Scenario("small", {f"s{n}.bin": (3000 + n, "") for n in range(6)}, small),
+    Scenario("named", {"report (1).pdf": (70000, "etag=v1&disposition=attachment;filename=report.pdf")},
+             named),
+]
+
+ACTIONS = ["kill", "after", "EIO", "ENOSPC", "EINTR"]
+# EINTR is what a signal does to a call that has not begun to work.
+INTERRUPTIBLE = {"write", "pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "connect", "send",
+                 "sendmsg", "writev", "syncfs"}
+SPACE_TAKING = {"write", "pwrite64", "writev", "fsync", "fdatasync", "syncfs", "rename", "renameat",
+                "renameat2", "link", "linkat", "ftruncate", "fallocate", "mkdir", "mkdirat"}
+
+
+def makes_sense(call, subject, action):
+    if action in ("kill", "after"):
+        return True
+    # Threads wake each other through these; the kernel does not let them fail.
+    if "anon_inode" in subject or subject.startswith("pipe:") or subject == "local socket":
+        return False
+    # Nobody reads what a broken terminal was told.
+    if call == "write" and "/files/" not in subject and "queue" not in subject:
+        return False
+    if action == "EINTR":
+        return call in INTERRUPTIBLE
+    if action == "ENOSPC":
+        return call in SPACE_TAKING and not subject.startswith("socket:")
+    return True
+
+
+class Broken(Exception):
+    pass
+
+
+class Case:
+    """One run of a scenario in a directory of its own."""
+
+    def __init__(self, scenario, options, port, sums, label):
+        self.scenario, self.options, self.label = scenario, options, label
+        self.directory = os.path.join(options.work, f"{scenario.name}-{label}")
+        shutil.rmtree(self.directory, ignore_errors=True)
+        os.makedirs(self.path("files"))
+        self.sums = sums
+        self.urls = {
+            name: f"http://127.0.0.1:{port}/f/{scenario.name}-{label}/f{index}?size={size}&seed={index}"
+            + ("&" + knobs if knobs else "")
+            for index, (name, (size, knobs)) in enumerate(scenario.files.items())
+        }
+        self.environment = {
+            "PATH": os.environ["PATH"], "HOME": self.directory, "LANG": "C.UTF-8",
+            "LONGHAUL_HOME": self.path("home"), "LONGHAUL_AUTOSTART": "0",
+        }
+        self.story = []
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def file(self, name):
+        return os.path.join(self.directory, "files", name)
+
+    def run(self, arguments, before=()):
+        """Runs one command; what it did belongs to the story. -> (status, output)"""
+        process = subprocess.Popen(
+            [*before, LONGHAUL, *arguments], env=self.environment, cwd=self.directory,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True)
+        try:
+            output, errors = process.communicate(timeout=COMMAND_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise Broken(f"longhaul {arguments[0]} did not end within {COMMAND_SECONDS} s")
+        self.story.append(f"$ longhaul {' '.join(arguments)}\n{output}{errors}-> {process.returncode}")
+        status = process.returncode
+        if status in (0, 137, -9):
+            return status, output
+        if status > 128 or status < 0 or status == 125:
+            raise Broken(f"longhaul {arguments[0]} ended with {status}")
+        if not errors.strip() and status != 1:
+            raise Broken(f"longhaul {arguments[0]} exited with {status} and did not say why")
+        return status, output
+
+    def rows(self):
+        status, output = self.run(["list", "--all", "--json"])
+        if status != 0:
+            raise Broken("the queue cannot be listed")
+        return [json.loads(line) for line in output.splitlines()]
+
+    def mended(self, printed):
+        """Without any interference from here on: everything comes to a right end."""
+        commands = self.scenario.commands(self)
+        rows = self.rows()
+        if len(rows) < printed:
+            raise Broken(f"{printed} ids were printed and {len(rows)} transfers are there")
+        if not rows:
+            self.run(commands[0])
+        for _ in range(RUNS_MAX):
+            self.run(["run", "--max-time", "40s"])
+            rows = self.rows()
+            if all(row["state"] == "completed" for row in rows):
+                break
+            for row in rows:
+                if row["state"] == "failed":
+                    if not row["error"]["message"]:
+                        raise Broken("a failed transfer does not say why")
+                    self.run(["retry", "--no-start", str(row["id"])])
+        else:
+            raise Broken(f"still {[row['state'] for row in rows]} after {RUNS_MAX} runs")
+        return rows
+
+    def check(self, rows, action):
+        found = set(os.listdir(self.path("files")))
+        expected = set(self.scenario.files) | ({"report.pdf"} if self.scenario.name == "named" else set())
+        if found != expected:
+            raise Broken(f"files are {sorted(found)}")
+        for name, digest in self.sums.items():
+            if sha256(self.file(name)) != digest:
+                raise Broken(f"{name} has other bytes")
+        if len(rows) != len(self.scenario.files):
+            raise Broken(f"{len(rows)} transfers")
+        total = 0
+        for row in rows:
+            _, output = self.run(["show", "--json", str(row["id"])])
+            events = [event["type"] for event in json.loads(output)["events"]]
+            if events.count("transferCompleted") != 1 or events[-1] != "transferCompleted":
+                raise Broken(f"the events of {row['id']} are {events}")
+            if "transferRestarted" in events and action in ("kill", "after"):
+                raise Broken(f"{row['id']} began anew after a kill")
+            total += row["bytesFetched"]
+        size = sum(size for size, _ in self.scenario.files.values())
+        bound = size + MIB if action in ("kill", "after") else 3 * size + MIB
+        if not size <= total <= bound:
+            raise Broken(f"bytesFetched is {total} for {size}")
+        status, _ = self.run(["doctor"])
+        if status != 0:
+            raise Broken("doctor is not content")
+
+
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") \
+            else hashlib.sha256(file.read()).hexdigest()
+
+
+def count_calls(scenario, options, port, sums):
+    """-> [(number of the command, number of the call, its name, what it works on)]"""
+    case = Case(scenario, options, port, sums, "count")
+    calls = []
+    for index, arguments in enumerate(scenario.commands(case)):
+        log = case.path(f"calls{index}")
+        status, _ = case.run(arguments, [options.failpoint, "--log", log, "--"])
+        if status != 0:
+            raise Broken(f"{scenario.name} does not work undisturbed:\n" + "\n".join(case.story))
+        with open(log) as file:
+            for line in file:
+                number, name, subject = (line.rstrip("\n").split(" ", 2) + [""])[:3]
+                calls.append((index, int(number), name, subject.replace(case.directory, "")))
+    case.check(case.rows(), "kill")
+    shutil.rmtree(case.directory)
+    return calls
+
+
+def torment(scenario, options, port, sums, command, number, action):
+    """-> None, or what went wrong."""
+    label = f"{command}-{number}-{action}"
+    case = Case(scenario, options, port, sums, label)
+    do = action if action in ("kill", "after") else str(getattr(errno, action))
+    printed = 0
+    try:
+        for index, arguments in enumerate(scenario.commands(case)):
+            before = []
+            if index == command:
+                before = [options.failpoint, "--at", str(number), "--do", do, "--"]
+            status, output = case.run(arguments, before)
+            if index == 0:
+                printed = len(output.split())
+            if status != 0:
+                break
+        rows = case.mended(printed)
+        case.check(rows, action)
+    except Broken as problem:
+        return f"{problem}\n" + "\n".join("    " + line for part in case.story for line in part.splitlines())
+    shutil.rmtree(case.directory)
+    return None
+
+
+def plan(options, port, sums):
+    cases = []
+    for scenario in SCENARIOS:
+        if options.scenario and scenario.name not in options.scenario:
+            continue
+        calls = count_calls(scenario, options, port, sums[scenario.name])
+        bodies = 0
+        kinds = {}
+        for command, number, name, subject in calls:
+            kinds[name] = kinds.get(name, 0) + 1
+            # Neighbouring pieces of a body, and pages of one commit, are alike.
+            if name == "pwrite64" and not options.every:
+                bodies += 1
+                if bodies % 5:
+                    continue
+            for action in ACTIONS:
+                if makes_sense(name, subject, action):
+                    cases.append((scenario, command, number, action, f"{name} {subject}"))
+        print(f"{scenario.name}: {len(calls)} calls: " + ", ".join(
+            f"{count} {name}" for name, count in sorted(kinds.items(), key=lambda kind: -kind[1])))
+    return cases
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/torture", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--failpoint", help=argparse.SUPPRESS)
+    parser.add_argument("--work", help=argparse.SUPPRESS)
+    parser.add_argument("--scenario", action="append", choices=[s.name for s in SCENARIOS],
+                        help="only this one (repeatable)")
+    parser.add_argument("--only", metavar="SCENARIO-COMMAND-CALL-ACTION", action="append",
+                        help="only this case, as it was printed (repeatable)")
+    parser.add_argument("--sample", type=int, metavar="N", help="only N cases, chosen by --seed")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--every", action="store_true",
+                        help="every pwrite64 too, not one in five of them")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+
+    server = subprocess.Popen([SERVER], stdout=subprocess.PIPE, text=True)
+    port = int(server.stdout.readline().split()[-1])
+    with open(os.devnull, "w") as sink:
+        drain = subprocess.Popen(["cat"], stdin=server.stdout, stdout=sink)
+    started = time.monotonic()
+    failed = 0
+    try:
+        sums = {}
+        for scenario in SCENARIOS:
+            sums[scenario.name] = {}
+            for index, (name, (size, _)) in enumerate(scenario.files.items()):
+                body = subprocess.run(
+                    ["curl", "-sf", f"http://127.0.0.1:{port}/f/plain?size={size}&seed={index}"],
+                    stdout=subprocess.PIPE, check=True).stdout
+                sums[scenario.name][name] = hashlib.sha256(body).hexdigest()
+        if options.only:
+            by_name = {scenario.name: scenario for scenario in SCENARIOS}
+            cases = []
+            for text in options.only:
+                name, command, number, action = text.rsplit("-", 3)
+                cases.append((by_name[name], int(command), int(number), action, ""))
+        else:
+            cases = plan(options, port, sums)
+        if options.sample and options.sample < len(cases):
+            cases = random.Random(options.seed).sample(cases, options.sample)
+
+        def work(case):
+            scenario, command, number, action, what = case
+            return case, torment(scenario, options, port, sums[scenario.name], command, number, action)
+
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for (scenario, command, number, action, what), problem in pool.map(work, cases):
+                if problem:
+                    failed += 1
+                    print(f"FAILED {scenario.name}-{command}-{number}-{action} ({what}): {problem}",
+                          flush=True)
+    finally:
+        server.kill()
+        drain.kill()
+    print(f"{len(cases) - failed} cases passed, {failed} failed in {time.monotonic() - started:.0f} s")
+    return 1 if failed else 0
+
+
+sys.exit(main())
