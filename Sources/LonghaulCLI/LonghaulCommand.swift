@@ -19,12 +19,15 @@ struct LonghaulCommand: ParsableCommand {
             ENVIRONMENT
               LONGHAUL_HOME          state directory (default ~/.local/state/longhaul)
               LONGHAUL_AUTOSTART=0   do not start a background engine
+              LONGHAUL_CONDITIONS    what the machine counts as: power=external,idle=no
               NO_COLOR               no colours
             """,
         version: "longhaul 0.1.0",
         groupedSubcommands: [
             .init(name: "Transfer", subcommands: [Get.self, Enqueue.self]),
-            .init(name: "Look", subcommands: [List.self, Show.self, Status.self, Wait.self]),
+            .init(
+                name: "Look",
+                subcommands: [List.self, Show.self, Why.self, Status.self, Wait.self]),
             .init(
                 name: "Change",
                 subcommands: [

@@ -35,7 +35,9 @@ package final class EngineLoop: Sendable {
     }
 
     /// Runs on the calling thread until the orders are fulfilled. `lock` is held for all of it.
-    package func run(holding lock: EngineLock) throws(LonghaulError) -> EngineReport {
+    package func run(
+        holding lock: EngineLock, conditions: any ConditionsPort
+    ) throws(LonghaulError) -> EngineReport {
         let started = SystemClock.now()
         let epoch = try store.raiseEpoch(holder, now: started.wall)
         let mailbox = mailbox
@@ -54,7 +56,9 @@ package final class EngineLoop: Sendable {
         let wire = try Transport(configuration: transport) { facts in
             mailbox.put(facts.map { .input(.wire($0)) })
         }
+        let found = conditions.listen { mailbox.put([.input(.conditions($0))]) }
         defer {
+            conditions.stop()
             wire.shutdown()
             workers.stop()
             listener?.stop()
@@ -62,7 +66,11 @@ package final class EngineLoop: Sendable {
         var random = SystemRandom()
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: WireAdapter(transport: wire),
-            scope: orders.scope, seed: random.next())
+            scope: orders.scope, conditions: found,
+            time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC), seed: random.next())
+        if let seconds = orders.maxSeconds {
+            engine.limitTime(to: seconds, from: started.monotonic)
+        }
         try engine.recover(now: SystemClock.now())
         let reason = try turns(of: engine, since: started)
         workers.drain()
