@@ -8,8 +8,8 @@ extension EngineTransaction {
         try connection.run(
             """
             UPDATE transfer SET readyAt = 0, readySince = readyAt, waitReason = NULL \
-            WHERE id IN (SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 AND readyAt > 0 AND readyAt <= ?1 \
-            ORDER BY readyAt LIMIT ?2)
+            WHERE id IN (SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
+            AND readyAt > 0 AND readyAt <= ?1 ORDER BY readyAt LIMIT ?2)
             """, now, limit)
         return connection.changes
     }
