@@ -72,7 +72,7 @@ extension Forecast {
         }
         if holds.needsEngine {
             starts = nil
-            sentence += holds.isAlone ? " when an engine runs" : ", and an engine runs"
+            sentence += holds.isAlone ? " when an engine runs" : ", if an engine runs then"
             sentence += " (`longhaul run` or `longhaul daemon`)"
         }
         let ends = starts.flatMap { start in seconds(transfer, rate: rate).map { start + $0 } }

@@ -76,6 +76,16 @@ package struct ScheduleClass: RawRepresentable, Hashable, Sendable {
         (needs(2, battery: 10), needs(6, battery: 17))
     }
 
+    /// Of a lane: the conditions that decide about it.
+    package var interest: ConditionNeeds {
+        let (required, preferred) = laneNeeds
+        var needs = required.union(preferred)
+        if usesNetwork { needs.network = true }
+        // External power serves where a charge is asked for.
+        if needs.battery != nil { needs.power = true }
+        return needs
+    }
+
     package var window: TimeWindow? {
         TimeWindow(start: field(24, 11) - 1, end: field(35, 11) - 1)
     }

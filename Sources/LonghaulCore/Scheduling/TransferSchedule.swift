@@ -44,6 +44,24 @@ public struct ConditionNeeds: Hashable, Sendable {
 
     public var isEmpty: Bool { self == ConditionNeeds() }
 
+    /// Everything that there is to need.
+    package static let all = ConditionNeeds(
+        power: true, unmetered: true, idle: true, network: true, battery: 100)
+
+    /// Either's needs; of two charges the higher.
+    package func union(_ other: ConditionNeeds) -> ConditionNeeds {
+        ConditionNeeds(
+            power: power || other.power, unmetered: unmetered || other.unmetered,
+            idle: idle || other.idle, network: network || other.network,
+            battery: [battery, other.battery].compactMap { $0 }.max())
+    }
+
+    /// Whether these kinds of conditions are all among the others.
+    package func isWithin(_ other: ConditionNeeds) -> Bool {
+        (!power || other.power) && (!unmetered || other.unmetered) && (!idle || other.idle)
+            && (!network || other.network) && (battery == nil || other.battery != nil)
+    }
+
     static let discretionary = ConditionNeeds(power: true, unmetered: true, idle: true)
 
     /// As they are typed, one by one: `power`, `unmetered`, `idle`, `network`, `battery=50`.

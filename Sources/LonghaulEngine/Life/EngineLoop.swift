@@ -56,7 +56,7 @@ package final class EngineLoop: Sendable {
         let wire = try Transport(configuration: transport) { facts in
             mailbox.put(facts.map { .input(.wire($0)) })
         }
-        let found = conditions.listen { mailbox.put([.input(.conditions($0))]) }
+        conditions.listen { mailbox.put([.input(.conditions($0))]) }
         defer {
             conditions.stop()
             wire.shutdown()
@@ -66,13 +66,13 @@ package final class EngineLoop: Sendable {
         var random = SystemRandom()
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: WireAdapter(transport: wire),
-            scope: orders.scope, conditions: found,
-            time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC), seed: random.next())
+            scope: orders.scope, time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
+            watching: ConditionNeeds(), seed: random.next())
         if let seconds = orders.maxSeconds {
             engine.limitTime(to: seconds, from: started.monotonic)
         }
         try engine.recover(now: SystemClock.now())
-        let reason = try turns(of: engine, since: started)
+        let reason = try turns(of: engine, since: started, conditions)
         workers.drain()
         try store.releaseLease(epoch)
         withExtendedLifetime(lock) {}
@@ -112,11 +112,12 @@ package final class EngineLoop: Sendable {
     static let lookSeconds: Double = 60
 
     private func turns(
-        of engine: Engine, since started: Moment
+        of engine: Engine, since started: Moment, _ conditions: any ConditionsPort
     ) throws(LonghaulError) -> EngineReport.StoppedBy {
         var messages: [Message] = []
         var watch = OrderWatch(orders: orders, started: started.monotonic)
         var version = try store.dataVersion()
+        var watched = ConditionNeeds()
         while true {
             let now = SystemClock.now()
             var inputs: [EngineInput] = []
@@ -132,6 +133,12 @@ package final class EngineLoop: Sendable {
                 inputs.append(.wake)
             }
             let outcome = try engine.turn(inputs, now: now)
+            if outcome.interest != watched {
+                watched = outcome.interest
+                engine.watch(watched, conditions.watch(watched), now: SystemClock.now())
+                messages = []
+                continue
+            }
             let wait = try watch.look(engine, outcome, store: store, now: now)
             if let reason = watch.reason {
                 if !engine.isLeaving { engine.beginLeaving(now: now) }

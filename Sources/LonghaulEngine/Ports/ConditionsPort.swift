@@ -2,9 +2,13 @@ package import LonghaulCore
 
 /// The machine's conditions, as the engine sees them.
 package protocol ConditionsPort: Sendable {
-    /// Looks at everything once, within about a second, and from then on reports every change,
-    /// always the whole and from any thread, until ``stop()``. What cannot be found out is unknown.
-    func listen(_ report: @escaping @Sendable (Conditions) -> Void) -> Conditions
+    /// Called once, before all else. From then on every change is reported, always the whole, from
+    /// any thread, until ``stop()``.
+    func listen(_ report: @escaping @Sendable (Conditions) -> Void)
+
+    /// What is of interest from now on. Looks at it once and waits for that, for about a second at
+    /// the most. What cannot be found out is unknown, and so is what is of no interest.
+    func watch(_ interest: ConditionNeeds) -> Conditions
 
     func stop()
 }
@@ -17,9 +21,9 @@ package struct FixedConditions: ConditionsPort {
         self.conditions = conditions
     }
 
-    package func listen(_ report: @escaping @Sendable (Conditions) -> Void) -> Conditions {
-        conditions
-    }
+    package func listen(_ report: @escaping @Sendable (Conditions) -> Void) {}
+
+    package func watch(_ interest: ConditionNeeds) -> Conditions { conditions }
 
     package func stop() {}
 }

@@ -49,6 +49,7 @@ extension Engine {
             needsPlan = false
             hasBacklog = plan.hasBacklog
             gates.holdsBack = plan.holdsBack
+            if let interest = plan.interest { gates.interest = interest }
         }
         perform(pending)
         files.submit(look.deletions)

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+package import LonghaulCore
 internal import LonghaulStore
 
 /// What the engine knows of the machine, and what follows from it for transfers that run or wait.
@@ -9,6 +9,12 @@ extension Engine {
             settles = now.wall + (at - now.monotonic)
         }
         return Surroundings(conditions: conditions, time: time, networkSettlesAt: settles)
+    }
+
+    /// Somebody looks at these conditions from now on, and has seen this.
+    package func watch(_ interest: ConditionNeeds, _ found: Conditions, now: Moment) {
+        watching = interest
+        take(found, now: now)
     }
 
     /// A network that is there anew needs time: addresses, routes and name servers come one after
@@ -110,6 +116,8 @@ struct GateWatch {
     var lanesChangeAt: Timestamp?
     /// Something is ready by time and not by its conditions.
     var holdsBack = false
+    /// What decides about those that run or wait.
+    var interest = ConditionNeeds()
 
     mutating func noteRunning(_ gate: Gate) {
         guard let at = gate.changesAt else { return }

@@ -8,6 +8,8 @@ struct PlanOutcome {
     var coolDownEnds: Timestamp?
     /// Some are held by conditions or windows.
     var holdsBack = false
+    /// Of the lanes that were looked at; `nil` = none were, every place is taken.
+    var interest: ConditionNeeds?
     var lanesChangeAt: Timestamp?
 }
 
@@ -73,9 +75,14 @@ extension Engine {
         _ tx: borrowing EngineTransaction, _ surroundings: Surroundings,
         _ outcome: inout PlanOutcome, now: Moment
     ) throws -> [ScheduleClass] {
-        try tx.readyLanes().filter { lane in
+        var interest = active.values.reduce(ConditionNeeds()) { $0.union($1.lane.interest) }
+        defer { outcome.interest = interest }
+        return try tx.readyLanes().filter { lane in
             guard (scope.onlyDiscretionary ?? lane.isDiscretionary) == lane.isDiscretionary
             else { return false }
+            interest = interest.union(lane.interest)
+            // Preferences are content with unknown, not with what nobody has looked at yet.
+            guard lane.interest.isWithin(watching) else { return false }
             let gate = lane.gate(in: surroundings, now: now.wall)
             if let at = gate.changesAt {
                 outcome.lanesChangeAt = min(outcome.lanesChangeAt ?? at, at)

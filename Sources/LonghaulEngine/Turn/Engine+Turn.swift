@@ -13,6 +13,8 @@ package struct TurnOutcome: Sendable {
     package var nextReady: Timestamp?
     /// Something waits for a condition that may come to hold at any time.
     package var waitsForConditions: Bool
+    /// The conditions that decide about what runs and waits.
+    package var interest: ConditionNeeds
 }
 
 extension Engine {
@@ -122,7 +124,8 @@ extension Engine {
         return TurnOutcome(
             wakeAt: wake, isQuiet: active.isEmpty && unwritten.isEmpty,
             isDrained: active.isEmpty && unwritten.isEmpty && !hasBacklog && !needsPlan,
-            nextReady: nextReady, waitsForConditions: gates.holdsBack)
+            nextReady: nextReady, waitsForConditions: gates.holdsBack,
+            interest: gates.interest)
     }
 
     /// Body bytes that this engine has received.

@@ -40,7 +40,9 @@ package final class Engine {
     var commitFailures = 0
     var originsAfter: Int64 = 0
     var looks = 0
-    var conditions: Conditions
+    var conditions = Conditions()
+    /// Which of them are looked at: what is not says nothing.
+    var watching: ConditionNeeds
     /// `why` shows what this engine goes by.
     var mustPublishConditions: Bool
     var networkSettlesAt: Instant?
@@ -51,7 +53,7 @@ package final class Engine {
     package init(
         store: Store, epoch: Epoch, files: any FilePort, wire: any WirePort,
         policy: SchedulerPolicy = SchedulerPolicy(), scope: EngineScope = EngineScope(),
-        conditions: Conditions = Conditions(), time: LocalTime = .utc, seed: UInt64
+        time: LocalTime = .utc, watching: ConditionNeeds = .all, seed: UInt64
     ) {
         self.store = store
         self.epoch = epoch
@@ -59,7 +61,7 @@ package final class Engine {
         self.wire = wire
         self.policy = policy
         self.scope = scope
-        self.conditions = conditions
+        self.watching = watching
         self.time = time
         // Housekeeping looks at no conditions.
         mustPublishConditions = !scope.startsNothing
