@@ -155,7 +155,8 @@ final class ConditionsLoop {
     private func publish(_ now: Moment) {
         let interest = wants.interest
         if needed.contains(.power) {
-            seen.power.note(upower.power, UPower.source, power?.facts?.power, SysfsPower.source, now)
+            seen.power.note(
+                upower.power, UPower.source, power?.facts?.power, SysfsPower.source, now)
         }
         if needed.contains(.battery) {
             // That UPower knows of no battery is its answer.

@@ -15,7 +15,8 @@ package final class ConditionsWatch: Sendable {
     /// - Parameters:
     ///   - interest: what is looked at; the others stay unknown, with no `since`.
     ///   - onChange: called on the watch's thread when a reading has changed, its source or value.
-    ///   - onEvent: called on the watch's thread when `interest` has ``ConditionInterest/machineEvents``.
+    ///   - onEvent: called on the watch's thread when `interest` has
+    ///     ``ConditionInterest/machineEvents``.
     /// - Throws: when the process is out of threads or descriptors. A missing bus, service or file
     ///   is no error: the next source is taken, and in the end the value is unknown.
     package static func start(

@@ -13,8 +13,9 @@ struct Terminals {
     ///
     /// A graphical login counts as input now: what is typed there, no file tells.
     func lastInput() -> Timestamp? {
-        var paths = Set((directoryNames("\(dev)/pts") ?? []).lazy.filter { $0 != "ptmx" }
-            .map { "\(dev)/pts/\($0)" })
+        var paths = Set(
+            (directoryNames("\(dev)/pts") ?? []).lazy.filter { $0 != "ptmx" }
+                .map { "\(dev)/pts/\($0)" })
         for line in loggedIn() {
             if line.hasPrefix(":") { return .distantFuture }
             paths.insert("\(dev)/\(line)")
