@@ -9,20 +9,23 @@ final class ConditionOrders: Sendable {
         var overrides = ConditionOverrides()
         /// Once: what is not told of is read again.
         var looksAnew = false
+        /// Counts the changes.
+        fileprivate(set) var round = 0
     }
 
     private struct State {
         var wants = Wants()
         var isStopping = false
         var conditions = Conditions()
-        var isRead = false
+        /// The last round of wants for which every source has answered.
+        var readRound = -1
     }
 
     private let state = Mutex(State())
     private let wake: Descriptor
     private let onChange: @Sendable (Conditions) -> Void
     private let onEvent: @Sendable (MachineEvent) -> Void
-    /// Has a word once the first reading is complete.
+    /// Has a word whenever another round is complete.
     private let read = Mailbox<Void>()
 
     init(
@@ -37,7 +40,10 @@ final class ConditionOrders: Sendable {
     // MARK: - For the watch
 
     func change(_ body: (inout Wants) -> Void) {
-        state.withLock { body(&$0.wants) }
+        state.withLock { state in
+            body(&state.wants)
+            state.wants.round += 1
+        }
         lh_eventfd_raise(wake.number)
     }
 
@@ -48,9 +54,15 @@ final class ConditionOrders: Sendable {
 
     var conditions: Conditions { state.withLock { $0.conditions } }
 
+    /// Waits until every source has answered to what is wanted now. For one caller at a time.
     func waitUntilRead(within seconds: Double) {
-        if state.withLock({ $0.isRead }) { return }
-        _ = read.take(within: seconds)
+        let end = SystemClock.now().monotonic + seconds
+        while true {
+            let isComplete = state.withLock { $0.readRound >= $0.wants.round }
+            let left = end - SystemClock.now().monotonic
+            if isComplete || left <= 0 { return }
+            _ = read.take(within: left)
+        }
     }
 
     // MARK: - For the thread
@@ -68,13 +80,14 @@ final class ConditionOrders: Sendable {
         }
     }
 
-    func tell(_ conditions: Conditions, isRead: Bool) {
+    /// - Parameter complete: whether every source has answered to these wants.
+    func tell(_ conditions: Conditions, _ wants: Wants, complete: Bool) {
         let (isNew, isFirst) = state.withLock { state in
-            defer {
-                state.conditions = conditions
-                state.isRead = state.isRead || isRead
-            }
-            return (state.conditions != conditions, isRead && !state.isRead)
+            let isNew = state.conditions != conditions
+            let isFirst = complete && state.readRound < wants.round
+            state.conditions = conditions
+            if isFirst { state.readRound = wants.round }
+            return (isNew, isFirst)
         }
         if isNew { onChange(conditions) }
         if isFirst { read.put([()]) }

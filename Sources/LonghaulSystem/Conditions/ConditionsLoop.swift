@@ -181,7 +181,7 @@ final class ConditionsLoop {
         if interest.contains(.battery) { shown.battery = seen.battery }
         if interest.contains(.network) { shown.network = seen.network }
         if interest.contains(.idle) { shown.isIdle = seen.isIdle }
-        orders.tell(wants.overrides.apply(to: shown), isRead: isRead)
+        orders.tell(wants.overrides.apply(to: shown), wants, complete: isRead)
     }
 
     // MARK: - Sleep

@@ -49,7 +49,8 @@ package final class ConditionsWatch: Sendable {
     /// As last told to `onChange`; all unknown before the first time.
     package var current: Conditions { orders.conditions }
 
-    /// Waits until every source has answered, at most so many seconds, and says what is known then.
+    /// Waits until every source has answered to the present interest, at most so many seconds, and
+    /// says what is known then. For one caller at a time.
     package func read(within seconds: Double) -> Conditions {
         orders.waitUntilRead(within: seconds)
         return current

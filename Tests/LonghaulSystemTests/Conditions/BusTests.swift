@@ -48,6 +48,15 @@ struct BusTests {
         withExtendedLifetime(service) {}
     }
 
+    @Test func whoAsksWaitsForTheAnswer() throws {
+        let services = [try bus.service(.upower), try bus.service(.logind)]
+        let watched = try Watched(surroundings, .power)
+        #expect(watched.watch.read(within: 10).power.source == "upower")
+        watched.watch.setInterest([.power, .idle])
+        #expect(watched.watch.read(within: 10).isIdle.source == "logind")
+        withExtendedLifetime(services) {}
+    }
+
     // MARK: - NetworkManager
 
     @Test func noticesMeteringAndGoingOffline() throws {
