@@ -19,7 +19,7 @@ struct LonghaulCommand: ParsableCommand {
             ENVIRONMENT
               LONGHAUL_HOME          state directory (default ~/.local/state/longhaul)
               LONGHAUL_AUTOSTART=0   do not start a background engine
-              LONGHAUL_CONDITIONS    what the machine counts as: power=external,idle=no
+              LONGHAUL_CONDITIONS    what holds, whatever the machine says (`conditions --help`)
               NO_COLOR               no colours
             """,
         version: "longhaul 0.1.0",
@@ -34,7 +34,9 @@ struct LonghaulCommand: ParsableCommand {
                     Pause.self, Resume.self, Cancel.self, Retry.self, SetCommand.self, Remove.self,
                     Clean.self,
                 ]),
-            .init(name: "Engine", subcommands: [Run.self, Daemon.self, Doctor.self]),
+            .init(
+                name: "Engine",
+                subcommands: [Run.self, Daemon.self, ConditionsCommand.self, Doctor.self]),
         ])
 
     /// Every way out of the process has a documented status, and with `--json` every error is an
