@@ -24,12 +24,11 @@ public final class EngineRun: Sendable {
     /// When another process holds the lease: returns at once with `.busy`, or with
     /// ``EngineOptions/waitsForLease`` takes over when that one ends.
     public func run() throws(LonghaulError) -> EngineSummary {
-        let conditions = try ConditionsSource.port()
         guard let lock = try acquire() else {
             return try summary(
                 nil, stoppedBy: isStopped.load(ordering: .relaxed) ? .signal : .busy)
         }
-        let report = try loop.run(holding: lock, conditions: conditions)
+        let report = try loop.run(holding: lock, conditions: MachineConditions(queue))
         let reason = EngineSummary.StoppedBy(rawValue: report.stoppedBy.rawValue) ?? .signal
         return try summary(report, stoppedBy: reason)
     }

@@ -20,7 +20,7 @@ struct LiveView {
         now = queue.now
         // What an engine goes by; without one, what the next would.
         var conditions = try hasEngine ? store.engineConditions() : nil
-        if conditions == nil { conditions = try ConditionsSource.current() }
+        if conditions == nil { conditions = try queue.conditions(within: 0.5) }
         surroundings = Surroundings(
             conditions: conditions ?? Conditions(),
             time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC))

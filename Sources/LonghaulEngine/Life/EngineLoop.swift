@@ -131,6 +131,7 @@ package final class EngineLoop: Sendable {
             if seen != version {
                 version = seen
                 inputs.append(.wake)
+                conditions.lookAgain()
             }
             let outcome = try engine.turn(inputs, now: now)
             if outcome.interest != watched {

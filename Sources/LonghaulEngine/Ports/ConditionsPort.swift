@@ -10,6 +10,9 @@ package protocol ConditionsPort: Sendable {
     /// the most. What cannot be found out is unknown, and so is what is of no interest.
     func watch(_ interest: ConditionNeeds) -> Conditions
 
+    /// Somebody changed the store, perhaps what it overrides. What comes of it is reported.
+    func lookAgain()
+
     func stop()
 }
 
@@ -24,6 +27,8 @@ package struct FixedConditions: ConditionsPort {
     package func listen(_ report: @escaping @Sendable (Conditions) -> Void) {}
 
     package func watch(_ interest: ConditionNeeds) -> Conditions { conditions }
+
+    package func lookAgain() {}
 
     package func stop() {}
 }

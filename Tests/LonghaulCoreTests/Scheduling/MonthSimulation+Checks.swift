@@ -33,7 +33,9 @@ extension MonthSimulation {
         if item.usesNetwork {
             if network == .offline { missing.insert(.network) }
             // The wall clock counts milliseconds.
-            if !item.isRunning, let settlesAt, settlesAt > monotonic + 0.001 { missing.insert(.network) }
+            if !item.isRunning, let settlesAt, settlesAt > monotonic + 0.001 {
+                missing.insert(.network)
+            }
         }
         if let window = item.request.schedule.window, !isOpen(window) { missing.insert(.window) }
         return missing
