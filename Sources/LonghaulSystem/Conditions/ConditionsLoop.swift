@@ -42,6 +42,7 @@ final class ConditionsLoop {
             if next.looksAnew { lookAnew(now.monotonic) }
             followBus(now.monotonic)
             followKernel(now)
+            if let bus { manager.consult(bus, about: network?.deciding) }
             publish(now)
             // What was just said on the bus goes out before the thread sleeps.
             sleep(SystemClock.now().monotonic)

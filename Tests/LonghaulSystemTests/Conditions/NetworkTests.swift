@@ -140,6 +140,33 @@ struct KernelNetworkTests {
         #expect(watched.changes.count == 1)
     }
 
+    /// As with ifupdown on Debian: on line, and NetworkManager has nothing to do with it.
+    @Test(.enabled(if: MockBus.isPossible, "skipped: needs dbus-daemon and python3-dbusmock"))
+    func anInterfaceThatIsNotManagedIsTheKernelsToTell() throws {
+        try link("eth0", "192.0.2.5/24")
+        try network.ip("route", "add", "default", "dev", "eth0")
+        let bus = try MockBus()
+        let service = try bus.service(.networkManager)
+        try bus.tell(.networkManager, "AddEthernetDevice('device', 'eth0', 100)")
+        let path = "/org/freedesktop/NetworkManager/Devices/device"
+        let device = "org.freedesktop.NetworkManager.Device"
+        try bus.set(.networkManager, "Managed", "True", interface: device, path: path)
+        var surroundings = surroundings
+        surroundings.busAddress = bus.address
+        let watched = try Watched(surroundings, .network)
+        watched.becomes(\.network, .unmetered, "networkmanager")
+        try bus.tell(.networkManager, "SetGlobalConnectionState(dbus.UInt32(20))")
+        watched.becomes(\.network, .offline, "networkmanager")
+        try bus.tell(.networkManager, "SetGlobalConnectionState(dbus.UInt32(70))")
+        watched.becomes(\.network, .unmetered, "networkmanager")
+        try bus.set(.networkManager, "Managed", "False", interface: device, path: path)
+        try bus.tell(.networkManager, "SetGlobalConnectionState(dbus.UInt32(20))")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        try network.ip("link", "set", "eth0", "down")
+        watched.becomes(\.network, .offline, "networkmanager")
+        withExtendedLifetime(service) {}
+    }
+
     @Test func isToldWhenAPowerSupplyChanges() throws {
         let scratch = try Scratch()
         let supplies = try PowerFixture(scratch).mains(online: 1).battery(40, "Charging")
