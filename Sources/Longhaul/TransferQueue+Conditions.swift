@@ -13,10 +13,21 @@ extension TransferQueue {
                 .machine(environment: Environment.all()), interest: .conditions,
                 overrides: overrides)
             defer { watch.stop() }
-            return watch.read(within: seconds)
+            return remembered(watch.read(within: seconds))
         } catch {
             throw error.longhaulError()
         }
+    }
+
+    /// An engine that runs has watched for longer: what it sees the same is so since it says.
+    private func remembered(_ now: Conditions) -> Conditions {
+        guard isEngineRunning, let known = try? store.engineConditions() else { return now }
+        var result = now
+        result.power.remember(known.power)
+        result.battery.remember(known.battery)
+        result.network.remember(known.network)
+        result.isIdle.remember(known.isIdle)
+        return result
     }
 
     /// Keeps in the store what `override` says, for every process that uses it; what it does not
@@ -52,5 +63,12 @@ extension TransferQueue {
         } catch {
             throw LonghaulError(.invalidRequest, "LONGHAUL_CONDITIONS: \(error.message)")
         }
+    }
+}
+
+extension Reading {
+    fileprivate mutating func remember(_ known: Reading) {
+        guard value == known.value, source == known.source, let since = known.since else { return }
+        self.since = min(since, self.since ?? since)
     }
 }
