@@ -79,6 +79,12 @@ struct LiveView {
                     since: since)
             }
         }
+        let limit = Limits.runningTransfers - Limits.reservedTransfers
+        if transfer.isDiscretionary, running.discretionary >= limit {
+            return WaitReason(
+                .concurrency, required: "fewer than \(limit) discretionary",
+                current: "\(running.discretionary)", since: since)
+        }
         return WaitReason(
             .concurrency, required: "fewer than \(Limits.runningTransfers)",
             current: "\(running.total)", since: since)

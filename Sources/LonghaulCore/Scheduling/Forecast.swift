@@ -60,7 +60,10 @@ extension Forecast {
         if holds.required.isEmpty, holds.preferred.isEmpty {
             starts = clock
             sentence = holds.clock == nil ? "it starts" : "it may start at \(shown(clock))"
-            if holds.isItsTurn { sentence = "it starts when it is its turn" }
+            if holds.isItsTurn {
+                starts = nil
+                sentence = "it starts when it is its turn"
+            }
         } else if holds.required.isEmpty {
             let last = [transfer.waivesBy, transfer.waiverCheck].compactMap { $0 }.max()
             starts = last.map { max($0, clock) }

@@ -10,10 +10,12 @@ extension MonthSimulation {
                 measured.insert(items[index].origin)
             }
         }
+        sortOut()
         guard awayUntil == nil else { return }
         for index in items.indices where items[index].end == nil {
             if now >= items[index].deadline { expire(index) }
         }
+        sortOut()
         waive()
         let plan = plan()
         let byID = Dictionary(uniqueKeysWithValues: items.indices.map { (items[$0].id, $0) })
@@ -30,6 +32,11 @@ extension MonthSimulation {
             items[index].overdueSince = id == plan.overdue ? now : nil
         }
         check(plan)
+    }
+
+    private mutating func sortOut() {
+        ended += items.filter { $0.end != nil }
+        items.removeAll { $0.end != nil }
     }
 
     private func rate(_ origin: OriginID) -> Double? {
@@ -102,6 +109,10 @@ extension MonthSimulation {
                 if let window = item.lane.window {
                     next = min(next, window.phase(at: now, time).until - now)
                 }
+            }
+            // What was stopped may have wishes to look at, as an engine finds at once.
+            if awayUntil == nil, !item.isRunning, let check = item.waiver?.checkAt, check <= now {
+                next = 0
             }
             for moment in [item.begin, item.deadline, item.waiver?.checkAt].compactMap({ $0 })
             where moment > now {

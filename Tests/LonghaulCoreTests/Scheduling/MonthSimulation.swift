@@ -4,14 +4,15 @@ import LonghaulCore
 /// summer time, the engine crashes and is away. Transfers of all kinds are asked for. The policy
 /// alone decides; what it sees is kept as an engine keeps it, and what a crash would take is lost.
 struct MonthSimulation {
-    struct Item {
-        var id: TransferID
-        var request: TransferRequest
-        var origin: OriginID
-        var usesNetwork: Bool
-        var begin: Timestamp
-        var deadline: Timestamp
-        var bytes: Int64
+    /// A class, because copies of requests are what such a simulation would mostly do.
+    final class Item {
+        let id: TransferID
+        let request: TransferRequest
+        let origin: OriginID
+        let usesNetwork: Bool
+        let begin: Timestamp
+        let deadline: Timestamp
+        let bytes: Int64
         var done: Double = 0
         var lane: ScheduleClass
         var waiver: Waiver?
@@ -26,12 +27,36 @@ struct MonthSimulation {
         var openSince: Double?
 
         enum End { case completed, expired }
+
+        init(
+            id: TransferID, request: TransferRequest, origin: OriginID, usesNetwork: Bool,
+            begin: Timestamp, deadline: Timestamp, bytes: Int64
+        ) {
+            self.id = id
+            self.request = request
+            self.origin = origin
+            self.usesNetwork = usesNetwork
+            self.begin = begin
+            self.deadline = deadline
+            self.bytes = bytes
+            lane =
+                ScheduleClass(
+                    request.schedule, isDiscretionary: request.isDiscretionary,
+                    usesNetwork: usesNetwork
+                ).lane
+            if lane.hasPreferences {
+                waiver = Waiver(
+                    begin: begin, after: 86_400, deadline: deadline, bytes: request.expectedBytes)
+            }
+        }
     }
 
     let seed: UInt64
     var random: SeededRandom
     var policy = SchedulerPolicy()
+    /// Those that have not ended, and those that have.
     var items: [Item] = []
+    var ended: [Item] = []
     var conditions = Conditions()
     /// Seconds since the beginning, on a clock that nobody sets.
     var monotonic = 0.0
@@ -100,18 +125,11 @@ struct MonthSimulation {
         let bytes = Int64(Double.random(in: 1e5...4e8, using: &random))
         if chance(0.8, &random) { request.expectedBytes = bytes }
         let usesNetwork = chance(0.9, &random)
-        let lane = ScheduleClass(
-            request.schedule, isDiscretionary: request.isDiscretionary, usesNetwork: usesNetwork
-        ).lane
         return Item(
             id: TransferID(rawValue: id), request: request,
             origin: Self.rates.keys.sorted { $0.rawValue < $1.rawValue }
                 .randomElement(using: &random)!,
-            usesNetwork: usesNetwork, begin: begin, deadline: deadline, bytes: bytes, lane: lane,
-            waiver: lane.hasPreferences
-                ? Waiver(
-                    begin: begin, after: 86_400, deadline: deadline, bytes: request.expectedBytes)
-                : nil)
+            usesNetwork: usesNetwork, begin: begin, deadline: deadline, bytes: bytes)
     }
 
     // MARK: - The world
@@ -147,7 +165,7 @@ struct MonthSimulation {
         case 0:
             skew += Double.random(in: -7200...7200, using: &random)
             jumps += 1
-            for index in items.indices { items[index].sawJump = true }
+            for item in items where item.begin < now + 7200 { item.sawJump = true }
         case 1, 2:
             crashes += 1
             for index in items.indices {
