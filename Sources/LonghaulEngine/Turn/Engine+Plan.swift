@@ -36,13 +36,7 @@ extension Engine {
         let surroundings = surroundings(now: now)
         let lanes = try openLanes(tx, surroundings, &outcome, now: now)
         if lanes.isEmpty { return outcome }
-        let found = try tx.readyHead(
-            ReadyLimits(
-                total: Limits.lookAhead, perGroup: policy.limits.running,
-                originsAfter: originsAfter, lanes: lanes))
-        // More origins wait than one look takes: the next one starts where this one ended.
-        originsAfter = found.resumeAfter ?? 0
-        let rows = found.rows
+        let rows = try heads(of: lanes, tx)
         var states: [OriginID: OriginState] = [:]
         for name in Set(rows.map(\.origin)) {
             if origins[name] == nil { origins[name] = try tx.origin(name) }
@@ -68,6 +62,28 @@ extension Engine {
         }
         outcome.coolDownEnds = plan.waiting.compactMap(\.reason.nextCheck).min()
         return outcome
+    }
+
+    /// Both kinds have their part of the look-ahead: many groups of one must not hide the other's
+    /// oldest.
+    private func heads(
+        of lanes: [ScheduleClass], _ tx: borrowing EngineTransaction
+    ) throws -> [ReadyRow] {
+        let kinds = [lanes.filter { !$0.isDiscretionary }, lanes.filter(\.isDiscretionary)]
+            .filter { !$0.isEmpty }
+        var rows: [ReadyRow] = []
+        var resumeAfter: Int64?
+        for kind in kinds {
+            let found = try tx.readyHead(
+                ReadyLimits(
+                    total: Limits.lookAhead / kinds.count, perGroup: policy.limits.running,
+                    originsAfter: originsAfter, lanes: kind))
+            rows += found.rows
+            resumeAfter = resumeAfter ?? found.resumeAfter
+        }
+        // More origins wait than one look takes: the next one starts where this one ended.
+        originsAfter = resumeAfter ?? 0
+        return rows
     }
 
     /// The lanes whose conditions hold: the head of the others is not looked at.
