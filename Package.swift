@@ -40,6 +40,8 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CLonghaul", dependencies: ["CLibcurl"]),
 
         module("LonghaulCore", []),
@@ -48,7 +50,7 @@ let package = Package(
         module(
             "LonghaulSystem",
             [
-                "LonghaulCore", "CLonghaul",
+                "LonghaulCore", "CLonghaul", "CSystemd",
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),

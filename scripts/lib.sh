@@ -19,4 +19,4 @@ install() {
 }
 
 # What Longhaul is built with.
-build_needs=(pkg-config libcurl4-openssl-dev libsqlite3-dev)
+build_needs=(pkg-config libcurl4-openssl-dev libsqlite3-dev libsystemd-dev)

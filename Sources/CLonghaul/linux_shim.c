@@ -97,6 +97,11 @@ void lh_ofd_unlock(int descriptor) {
 
 // MARK: Events
 
+int lh_duplicate(int descriptor) {
+    int answer = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    return answer < 0 ? -errno : answer;
+}
+
 int lh_eventfd(void) { return answer(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
 void lh_eventfd_raise(int descriptor) {

@@ -28,7 +28,7 @@ public final class EngineRun: Sendable {
             return try summary(
                 nil, stoppedBy: isStopped.load(ordering: .relaxed) ? .signal : .busy)
         }
-        let report = try loop.run(holding: lock)
+        let report = try loop.run(holding: lock, conditions: MachineConditions(queue))
         let reason = EngineSummary.StoppedBy(rawValue: report.stoppedBy.rawValue) ?? .signal
         return try summary(report, stoppedBy: reason)
     }

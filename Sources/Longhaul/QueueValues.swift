@@ -48,6 +48,12 @@ public struct TransferChange: Sendable {
     public var retries: Int??
     public var expectedBytes: Int64??
     public var isDiscretionary: Bool?
+    /// `.some(nil)` = at any time.
+    public var window: TimeWindow??
+    public var requires: ConditionNeeds?
+    /// `.some(nil)` = the default.
+    public var prefers: ConditionNeeds??
+    public var waiveAfter: Double?
     public var maxSize: Int64??
     public var mirrors: [String]?
     public var metadata: String??

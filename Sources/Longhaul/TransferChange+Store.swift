@@ -14,6 +14,9 @@ extension TransferChange {
         }
         change.priority = priority
         change.isDiscretionary = isDiscretionary
+        change.window = window
+        change.requires = requires
+        change.prefers = prefers
         change.earliestBegin = earliestBegin
         change.deadline = deadline
         change.expectedBytes = expectedBytes
@@ -27,7 +30,7 @@ extension TransferChange {
     private var changesOptions: Bool {
         !headers.isEmpty || user != nil || limitRate != nil || connections != nil
             || checksum != nil || stallTimeout != nil || retries != nil || maxSize != nil
-            || mirrors != nil || metadata != nil
+            || mirrors != nil || metadata != nil || waiveAfter != nil
     }
 
     private func apply(to options: inout TransferOptions) {
@@ -39,6 +42,7 @@ extension TransferChange {
         if let connections { options.connections = connections }
         if let checksum { options.checksum = checksum }
         if let stallTimeout { options.stallTimeout = stallTimeout }
+        if let waiveAfter { options.waiveAfter = waiveAfter }
         if let retries { options.retries = retries }
         if let maxSize { options.maxSize = maxSize }
         if let mirrors { options.mirrors = mirrors }

@@ -7,23 +7,34 @@ extension TransferQueue {
     /// With live numbers where an engine is moving it, in this process or another.
     public func transfer(_ id: TransferID) throws(LonghaulError) -> Transfer? {
         guard let transfer = try store.transfer(id, now: now) else { return nil }
-        return LiveView(self).complete(transfer)
+        return try LiveView(self).complete(transfer)
     }
 
     /// Newest first.
     public func transfers(_ filter: TransferFilter) throws(LonghaulError) -> [Transfer] {
         let found = try store.list(filter.inStore, now: now)
-        let view = LiveView(self)
+        let view = try LiveView(self)
         return found.map { view.complete($0) }
     }
 
     /// Every transfer that the filter lets through, in pages, in bounded memory.
     public func forEachTransfer(_ filter: TransferFilter, _ body: (Transfer) throws -> Void) throws
     {
-        let view = LiveView(self)
+        let view = try LiveView(self)
         try store.forEachTransfer(
             states: filter.states ?? Set(TransferState.allCases), session: filter.session, now: now
         ) { try body(view.complete($0)) }
+    }
+
+    /// What is to be expected of a transfer; moments in its text are written by `shown`.
+    public func forecast(
+        of transfer: Transfer, shown: (Timestamp) -> String
+    ) throws(LonghaulError) -> Forecast {
+        var rate: Double?
+        if let url = try? URLParts(transfer.url) {
+            rate = try store.origin(url.origin).bytesPerSecond
+        }
+        return Forecast(transfer, rate: rate, now: now, shown: shown)
     }
 
     /// The last requests that went out for a transfer, oldest first.
@@ -82,65 +93,5 @@ extension TransferFilter {
         LonghaulStore.TransferFilter(
             states: states ?? (includeAll ? Set(TransferState.allCases) : nil), session: session,
             limit: limit ?? .max)
-    }
-}
-
-/// Completes what the store knows with what only lives elsewhere: the progress board, and whether
-/// an engine runs at all.
-struct LiveView {
-    private let board: [FetchID: BoardReader.Live]
-    private let hasEngine: Bool
-    private let store: Store
-    private let now: Timestamp
-
-    init(_ queue: TransferQueue) {
-        hasEngine = queue.isEngineRunning
-        board = hasEngine ? BoardReader.live(in: queue.directory) : [:]
-        store = queue.store
-        now = queue.now
-    }
-
-    func complete(_ transfer: Transfer) -> Transfer {
-        var transfer = transfer
-        if let held = transfer.held, let live = board[held.fetch], !transfer.state.hasEnded {
-            var have = held.durable
-            for (generation, range) in live.written where generation == held.generation {
-                have.insert(range)
-            }
-            transfer.bytesDone = have.count
-            transfer.bytesFetched = max(transfer.bytesFetched, live.received)
-            if transfer.state == .running { transfer.bytesPerSecond = live.bytesPerSecond }
-        }
-        if transfer.state == .running, !hasEngine {
-            // Its engine died: it waits for the next one, which finds its bytes.
-            transfer.state = .waiting
-        }
-        if transfer.state == .waiting, transfer.waitingFor.isEmpty {
-            transfer.waitingFor = [turn(transfer)]
-        }
-        return transfer
-    }
-
-    /// Nothing holds it but its turn.
-    private func turn(_ transfer: Transfer) -> WaitReason {
-        guard hasEngine else {
-            return WaitReason(.engine, required: "running", current: "none runs", since: nil)
-        }
-        if let url = try? URLParts(transfer.url), let memory = try? store.origin(url.origin),
-            case .cooling(let until) = memory.health(at: now)
-        {
-            return WaitReason(
-                .originCooldown, required: nil, current: memory.origin, since: nil,
-                nextCheck: until)
-        }
-        let running = board.count
-        if running >= Limits.runningTransfers {
-            return WaitReason(
-                .concurrency, required: "fewer than \(Limits.runningTransfers) running",
-                current: String(running))
-        }
-        return WaitReason(
-            .originLimit, required: "at most \(Limits.connectionsPerOrigin) per origin",
-            current: String(running))
     }
 }

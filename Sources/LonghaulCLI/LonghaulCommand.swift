@@ -19,19 +19,24 @@ struct LonghaulCommand: ParsableCommand {
             ENVIRONMENT
               LONGHAUL_HOME          state directory (default ~/.local/state/longhaul)
               LONGHAUL_AUTOSTART=0   do not start a background engine
+              LONGHAUL_CONDITIONS    what holds, whatever the machine says (`conditions --help`)
               NO_COLOR               no colours
             """,
         version: "longhaul 0.1.0",
         groupedSubcommands: [
             .init(name: "Transfer", subcommands: [Get.self, Enqueue.self]),
-            .init(name: "Look", subcommands: [List.self, Show.self, Status.self, Wait.self]),
+            .init(
+                name: "Look",
+                subcommands: [List.self, Show.self, Why.self, Status.self, Wait.self]),
             .init(
                 name: "Change",
                 subcommands: [
                     Pause.self, Resume.self, Cancel.self, Retry.self, SetCommand.self, Remove.self,
                     Clean.self,
                 ]),
-            .init(name: "Engine", subcommands: [Run.self, Daemon.self, Doctor.self]),
+            .init(
+                name: "Engine",
+                subcommands: [Run.self, Daemon.self, ConditionsCommand.self, Doctor.self]),
         ])
 
     /// Every way out of the process has a documented status, and with `--json` every error is an

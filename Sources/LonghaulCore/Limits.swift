@@ -11,6 +11,11 @@ package enum Limits {
     package static let lookAhead = 256
     /// After waiting this long for nothing but its turn, a transfer counts one priority higher.
     package static let starvationSeconds: Double = 30 * 60
+    /// Places that discretionary transfers leave free, so that who asks for something now need not
+    /// wait for them.
+    package static let reservedTransfers = 2
+    /// After the network has changed, nothing starts for so long.
+    package static let networkSettleSeconds: Double = 5
 
     // Durability.
     /// A checkpoint is due after so many bytes…

@@ -23,7 +23,8 @@ import Testing
                 "expectedBytes":null,"bytesTotal":null,"bytesDone":0,"bytesFetched":0,\
                 "bytesPerSecond":null,"createdAt":"2026-03-01T11:59:00.000Z","startedAt":null,\
                 "finishedAt":null,"attempts":0,"restarts":0,"sharedWith":[],"waitingFor":[],\
-                "error":null,"checksum":null,"meta":null}
+                "error":null,"checksum":null,"meta":null,"window":null,"require":[],"prefer":[],\
+                "preferencesWaived":false,"preferencesCheckedAt":null,"stallTimeout":60}
                 """)
     }
 
@@ -32,6 +33,11 @@ import Testing
         transfer.host = "com.example.h"
         transfer.priority = .high
         transfer.isDiscretionary = true
+        transfer.schedule.window = TimeWindow(parsing: "22:00-06:00")
+        transfer.schedule.requires = ConditionNeeds(power: true, battery: 50)
+        transfer.arePreferencesWaived = true
+        transfer.waiverCheck = Sample.now + 2
+        transfer.stallTimeout = 90.5
         transfer.earliestBegin = Sample.now
         transfer.deadline = Sample.now + 0.5
         transfer.expectedBytes = 11
@@ -61,7 +67,10 @@ import Testing
                 "since":"2026-03-01T12:00:00.000Z","nextCheck":"2026-03-01T12:00:00.000Z"}],\
                 "error":{"code":"serverError","message":"busy","httpStatus":503,"curlCode":22,\
                 "retryable":true,"bytesKept":5},"checksum":"md5:00ff",\
-                "meta":{"b":1,"a":12345678901234567890123}}
+                "meta":{"b":1,"a":12345678901234567890123},"window":"22:00-06:00",\
+                "require":["power","battery=50"],"prefer":["power","unmetered","idle"],\
+                "preferencesWaived":true,"preferencesCheckedAt":"2026-03-01T12:00:02.000Z",\
+                "stallTimeout":90.5}
                 """)
     }
 

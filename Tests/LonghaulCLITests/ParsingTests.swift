@@ -32,6 +32,8 @@ import Testing
             "12h", "--stall-timeout", "90s", "--expect", "10M", "--discretionary", "--priority",
             "high", "--checksum", "md5:D41D8CD98F00B204E9800998ECF8427E", "--if-exists", "rename",
             "--limit-rate", "10MB", "--connections", "4", "--max-size", "2G", "--retries", "3",
+            "--window", "22:00-06:00", "--require", "power,idle", "--require", "battery=50",
+            "--prefer", "none", "--waive-after", "2h",
             "--mirror", "http://m1/f", "--mirror", "ftp://m2/f", "--meta", "{ \"a\" : [1] }")
         var wanted = TransferRequest(
             url: "http://h/f", destination: .directory("/work/sub", remoteName: true))
@@ -39,6 +41,10 @@ import Testing
         wanted.priority = .high
         wanted.isDiscretionary = true
         wanted.earliestBegin = Sample.now + 9000
+        wanted.schedule.window = TimeWindow(parsing: "22:00-06:00")
+        wanted.schedule.requires = ConditionNeeds(power: true, idle: true, battery: 50)
+        wanted.schedule.prefers = ConditionNeeds()
+        wanted.options.waiveAfter = 7200
         wanted.deadline = .after(seconds: 43_200)
         wanted.expectedBytes = 10 << 20
         wanted.options.remoteName = true
@@ -106,7 +112,7 @@ import Testing
         ["--priority", "urgent"], ["--checksum", "sha256:00"], ["--checksum", "crc32:00000000"],
         ["--meta", "{a:1}"], ["--mirror", "file:///etc/passwd"], ["--mirror", "m/f"],
         ["--if-exists", "ask"], ["-o", "a", "-d", "b"], ["-o", "a", "--remote-name"], ["-o", ""],
-        ["--key", "/k"], ["--session", ""], ["--window", "01:00-02:00"], ["--no-such-option"],
+        ["--key", "/k"], ["--session", ""], ["--window", "01:00"], ["--no-such-option"],
         ["-o", "a", "http://h/second"],
     ])
     func whatIsNotUnderstoodIsRefused(_ arguments: [String]) {

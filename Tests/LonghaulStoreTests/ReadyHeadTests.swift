@@ -30,7 +30,7 @@ import Testing
         #expect(head.resumeAfter == nil)
         #expect(head.rows.count == 11)
         let groups = Dictionary(grouping: head.rows) {
-            "\($0.origin) \($0.sessionID) \($0.priority) \($0.isDiscretionary)"
+            "\($0.origin) \($0.sessionID) \($0.priority) \($0.lane.isDiscretionary)"
         }
         #expect(groups.count == 5)
         #expect(groups.values.map(\.count).sorted() == [1, 1, 2, 3, 4])
@@ -39,7 +39,7 @@ import Testing
         #expect(
             Set(
                 head.rows.prefix(5).map {
-                    "\($0.origin) \($0.sessionID) \($0.priority) \($0.isDiscretionary)"
+                    "\($0.origin) \($0.sessionID) \($0.priority) \($0.lane.isDiscretionary)"
                 }
             ).count == 5)
     }
@@ -96,7 +96,8 @@ import Testing
         try enqueue(scratch, 1, origin: "b", session: "one") { $0.isDiscretionary = true }
         for (only, expected) in [(true, ["b"]), (false, ["a"])] {
             let head = try scratch.turn(epoch) {
-                try $0.readyHead(ReadyLimits(onlyDiscretionary: only))
+                let lanes = try $0.readyLanes().filter { $0.isDiscretionary == only }
+                return try $0.readyHead(ReadyLimits(lanes: lanes))
             }
             #expect(head.rows.map(\.origin) == expected)
         }

@@ -8,7 +8,7 @@ import Testing
         "LonghaulCore": [],
         "LonghaulStore": ["LonghaulCore", "GRDB", "GRDBSQLite", "Foundation", "Glibc", "Musl"],
         "LonghaulSystem": [
-            "LonghaulCore", "CLonghaul", "Crypto", "Glibc", "Musl", "Synchronization",
+            "LonghaulCore", "CLonghaul", "CSystemd", "Crypto", "Glibc", "Musl", "Synchronization",
             "SystemPackage",
         ],
         "LonghaulTransport": [

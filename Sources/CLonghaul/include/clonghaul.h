@@ -2,4 +2,5 @@
 #define CLONGHAUL_H
 #include "curl_shim.h"
 #include "linux_shim.h"
+#include "netlink_shim.h"
 #endif

@@ -29,6 +29,9 @@ int lh_ofd_try_lock(int descriptor);
 int lh_ofd_is_locked(int descriptor);
 void lh_ofd_unlock(int descriptor);
 
+// fcntl(2) with F_DUPFD_CLOEXEC.
+int lh_duplicate(int descriptor);
+
 int lh_eventfd(void);
 // Adds one to the eventfd; never blocks. Safe in a signal handler.
 void lh_eventfd_raise(int descriptor);

@@ -41,6 +41,32 @@ extension JSONText {
         }
         field("checksum", transfer.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
         field("meta", json: transfer.metadata)
+        scheduleFields(transfer)
+    }
+
+    /// What it waits for by its own will, and its timers.
+    private mutating func scheduleFields(_ transfer: Transfer) {
+        let prefers = transfer.schedule.preferences(isDiscretionary: transfer.isDiscretionary)
+        field("window", transfer.schedule.window?.description)
+        field("require", array: transfer.schedule.requires.names) { $0.value($1) }
+        field("prefer", array: prefers.names) { $0.value($1) }
+        field("preferencesWaived", transfer.arePreferencesWaived)
+        field("preferencesCheckedAt", transfer.waiverCheck)
+        field("stallTimeout", seconds: transfer.stallTimeout)
+    }
+
+    /// Why a transfer is not running, and what is to be expected.
+    package mutating func why(_ transfer: Transfer, _ forecast: Forecast) {
+        object {
+            $0.field("id", transfer.id.rawValue)
+            $0.field("state", transfer.state.rawValue)
+            $0.field("waitingFor", array: transfer.waitingFor) { $0.waitReason($1) }
+            $0.field("forecast") {
+                $0.field("startsAt", forecast.startsAt)
+                $0.field("endsAt", forecast.endsAt)
+                $0.field("text", forecast.text)
+            }
+        }
     }
 
     package mutating func waitReason(_ wait: WaitReason) {

@@ -28,6 +28,22 @@ struct SetCommand: ConsoleCommand {
     @Option(help: ArgumentHelp("Not before this time; now or none = at once.", valueName: "time"))
     var earliest: String?
 
+    @Option(help: ArgumentHelp("Only at this time of day, or none.", valueName: "hh:mm-hh:mm"))
+    var window: String?
+
+    @Option(
+        name: .customLong("require"),
+        help: ArgumentHelp("Only with power, idle and so on, or none.", valueName: "what"))
+    var requires: [String] = []
+
+    @Option(
+        name: .customLong("prefer"),
+        help: ArgumentHelp("The same, but waived in time; or none, or default.", valueName: "what"))
+    var prefers: [String] = []
+
+    @Option(help: ArgumentHelp("How long preferences may hold it.", valueName: "duration"))
+    var waiveAfter: String?
+
     @Option(help: ArgumentHelp("Give up then: a time or a duration.", valueName: "time"))
     var deadline: String?
 
@@ -102,6 +118,7 @@ struct SetCommand: ConsoleCommand {
         if let deadline {
             change.deadline = try OptionText.deadline(deadline, "--deadline", context)
         }
+        try applySchedule(to: &change)
         change.headers = try OptionText.headers(headers)
         if let user { change.user = user == "none" ? .some(nil) : user }
         if mirrors == ["none"] {
@@ -114,6 +131,22 @@ struct SetCommand: ConsoleCommand {
         change.isDiscretionary = discretionary
         try applyLimits(to: &change)
         return change
+    }
+
+    private func applySchedule(to change: inout TransferChange) throws(LonghaulError) {
+        if let window {
+            change.window =
+                window == "none" ? .some(nil) : try OptionText.window(window, "--window")
+        }
+        if !requires.isEmpty { change.requires = try OptionText.needs(requires, "--require") }
+        if prefers == ["default"] {
+            change.prefers = .some(nil)
+        } else if !prefers.isEmpty {
+            change.prefers = try OptionText.needs(prefers, "--prefer")
+        }
+        if let waiveAfter {
+            change.waiveAfter = try OptionText.duration(waiveAfter, "--waive-after")
+        }
     }
 
     private func applyLimits(to change: inout TransferChange) throws(LonghaulError) {

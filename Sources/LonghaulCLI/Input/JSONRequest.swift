@@ -70,6 +70,13 @@ struct JSONRequest {
                 try scanner.string(), key, context)
         case "deadline":
             fields.request.deadline = try OptionText.deadline(try scanner.string(), key, context)
+        case "window":
+            fields.request.schedule.window = try OptionText.window(try scanner.string(), key)
+        case "require": fields.request.schedule.requires = try needs(key, &scanner)
+        case "prefer": fields.request.schedule.prefers = try needs(key, &scanner)
+        case "waiveAfter":
+            fields.request.options.waiveAfter = try OptionText.duration(
+                scanner.isString() ? try scanner.string() : "\(try scanner.integer())s", key)
         case "expectedBytes": fields.request.expectedBytes = try size(key, &scanner)
         default:
             if try readAsking(key, &scanner, into: &fields.request.options) { return }
@@ -129,6 +136,14 @@ struct JSONRequest {
         default: return false
         }
         return true
+    }
+
+    /// An array of names, or a list with commas.
+    private func needs(_ key: String, _ scanner: inout JSONScanner) throws -> ConditionNeeds {
+        if scanner.isString() { return try OptionText.needs([try scanner.string()], key) }
+        var names: [String] = []
+        try scanner.array { names.append(try $0.string()) }
+        return try OptionText.needs(names, key)
     }
 
     /// A number of bytes, or a size as it is typed.

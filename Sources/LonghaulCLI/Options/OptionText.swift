@@ -43,6 +43,24 @@ enum OptionText {
         return .at(try moment(text, name, context))
     }
 
+    static func window(_ text: String, _ name: String) throws(LonghaulError) -> TimeWindow {
+        guard let window = TimeWindow(parsing: text) else {
+            throw bad(text, name, "a window is 01:00-06:00 or 22:00-06:00, in local time")
+        }
+        return window
+    }
+
+    /// Several texts are one list.
+    static func needs(_ texts: [String], _ name: String) throws(LonghaulError) -> ConditionNeeds {
+        let text = texts.joined(separator: ",")
+        guard let needs = ConditionNeeds(parsing: text) else {
+            throw bad(
+                text, name,
+                "it is a list of power, unmetered, idle, network and battery=50, or none")
+        }
+        return needs
+    }
+
     static func url(_ text: String, _ name: String? = nil) throws(LonghaulError) -> String {
         do {
             return try URLParts(text).url

@@ -134,7 +134,33 @@ struct ScheduleOptions: ParsableArguments {
             valueName: "time"))
     var deadline: String?
 
-    @Flag(help: "Let the engine pick a good moment.")
+    @Option(
+        help: ArgumentHelp(
+            "Only at this time of day, as 01:00-06:00 or 22:00-06:00.", valueName: "hh:mm-hh:mm"))
+    var window: String?
+
+    @Option(
+        name: .customLong("require"),
+        help: ArgumentHelp(
+            "Only with power, unmetered, idle, network, battery=50 (a list).", valueName: "what"))
+    var requires: [String] = []
+
+    @Option(
+        name: .customLong("prefer"),
+        help: ArgumentHelp(
+            "The same, but waived when the deadline comes near or after --waive-after.",
+            valueName: "what"))
+    var prefers: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How long preferences may keep it waiting (default: 24h).", valueName: "duration"))
+    var waiveAfter: String?
+
+    @Flag(
+        help:
+            "Let the engine pick the moment: prefers power, an unmetered network, idleness."
+    )
     var discretionary = false
 
     @Option(help: "high, normal (default) or low.")
@@ -148,6 +174,16 @@ struct ScheduleOptions: ParsableArguments {
         }
         if let deadline {
             request.deadline = try OptionText.deadline(deadline, "--deadline", context)
+        }
+        if let window { request.schedule.window = try OptionText.window(window, "--window") }
+        if !requires.isEmpty {
+            request.schedule.requires = try OptionText.needs(requires, "--require")
+        }
+        if !prefers.isEmpty {
+            request.schedule.prefers = try OptionText.needs(prefers, "--prefer")
+        }
+        if let waiveAfter {
+            request.options.waiveAfter = try OptionText.duration(waiveAfter, "--waive-after")
         }
         request.isDiscretionary = discretionary
         if let priority { request.priority = try OptionText.priority(priority, "--priority") }

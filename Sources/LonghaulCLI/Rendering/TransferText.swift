@@ -54,7 +54,9 @@ struct TransferText {
             "Priority", transfer.priority.name + (transfer.isDiscretionary ? ", discretionary" : "")
         )
         add("Not before", moment(transfer.earliestBegin))
+        for (label, value) in schedule(transfer) { add(label, value) }
         add("Deadline", moment(transfer.deadline))
+        add("Stall timeout", Units.duration(transfer.stallTimeout))
         add("Progress", progress(transfer))
         add("Fetched", "\(Units.size(transfer.bytesFetched)) on the wire")
         add("Expected", transfer.expectedBytes.map(Units.size))
@@ -73,6 +75,25 @@ struct TransferText {
         add("Checksum", transfer.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
         add("Meta", transfer.metadata.map(TerminalText.shown))
         return facts
+    }
+
+    private func schedule(_ transfer: Transfer) -> [(String, String?)] {
+        let prefers = transfer.schedule.preferences(isDiscretionary: transfer.isDiscretionary)
+        var wishes: String?
+        if !prefers.isEmpty {
+            wishes = prefers.names.joined(separator: ", ")
+            if transfer.arePreferencesWaived {
+                wishes? += " (waived)"
+            } else if let check = transfer.waiverCheck, let last = transfer.waivesBy {
+                wishes? += ", looked at \(time.distance(check)), waived \(time.distance(last))"
+            }
+        }
+        let needs = transfer.schedule.requires
+        return [
+            ("Window", transfer.schedule.window?.description),
+            ("Requires", needs.isEmpty ? nil : needs.names.joined(separator: ", ")),
+            ("Prefers", wishes),
+        ]
     }
 
     private func progress(_ transfer: Transfer) -> String {

@@ -10,24 +10,59 @@ package struct SchedulerPolicy: Sendable {
     package struct Plan: Hashable, Sendable {
         /// In the order in which they start.
         package var starts: [TransferID] = []
+        /// The one of them that starts because it has waited longest, out of the order.
+        package var overdue: TransferID?
+        /// Running ones that lost what they need; their bytes are kept.
+        package var stops: [Waiting] = []
         /// Every candidate that does not start, in the order of its turn.
         package var waiting: [Waiting] = []
+        /// When the clock alone changes the plan: a window, a network that settles, a cool-down.
+        package var nextWake: Timestamp?
     }
 
     package struct Waiting: Hashable, Sendable {
         package var id: TransferID
-        package var reason: WaitReason
+        /// All that holds it; never empty.
+        package var reasons: [WaitReason]
+
+        package var reason: WaitReason { reasons[0] }
     }
 
     /// - Parameters:
-    ///   - head: Transfers that wait for nothing but their turn.
+    ///   - head: Transfers that time makes ready.
     ///   - origins: What is known of their origins; one that is missing is well and speaks
     ///     HTTP/1.1.
+    ///   - box: The time that the engine has, when it is bounded.
     package func plan(
-        head: [Candidate], running: [Running], origins: [OriginID: OriginState], now: Timestamp
+        head: [Candidate], running: [Running], origins: [OriginID: OriginState],
+        in surroundings: Surroundings = Surroundings(), box: TimeBox? = nil, now: Timestamp
     ) -> Plan {
-        var turn = SchedulerTurn(limits: limits, running: running, origins: origins, now: now)
-        for (_, group) in grouped(head, now: now) { turn.take(group) }
+        var gates = GateTable(surroundings: surroundings, now: now)
+        let stops = running.compactMap { transfer in
+            let gate = gates.gate(of: transfer.lane, isRunning: true)
+            return gate.isOpen ? nil : Waiting(id: transfer.id, reasons: gate.reasons)
+        }
+        let stopped = Set(stops.map(\.id))
+        var turn = SchedulerTurn(
+            limits: limits, running: running.filter { !stopped.contains($0.id) },
+            origins: origins, box: box, now: now)
+        turn.plan.stops = stops
+        var open: [Candidate] = []
+        for candidate in head {
+            let gate = gates.gate(of: candidate.lane)
+            if gate.isOpen {
+                open.append(candidate)
+            } else {
+                turn.hold(candidate, gate.reasons)
+            }
+        }
+        turn.takeOverdue(&open)
+        // What fits into the box goes first; the rest is cut at its end.
+        let fits = { (candidate: Candidate) in candidate.fits(box) }
+        for (_, group) in grouped(open.filter(fits), now: now) { turn.take(group) }
+        for (_, group) in grouped(open.filter { !fits($0) }, now: now) { turn.take(group) }
+        let wakes = [gates.changesAt, turn.plan.waiting.compactMap(\.reason.nextCheck).min()]
+        turn.plan.nextWake = wakes.compactMap { $0 }.filter { $0 > now }.min()
         return turn.plan
     }
 
@@ -48,14 +83,57 @@ package struct SchedulerPolicy: Sendable {
     }
 }
 
+/// The gates of one plan, each made once.
+private struct GateTable {
+    let surroundings: Surroundings
+    let now: Timestamp
+    private var known: [Key: Gate] = [:]
+    private(set) var changesAt: Timestamp?
+
+    private struct Key: Hashable {
+        var lane: ScheduleClass
+        var isRunning: Bool
+    }
+
+    init(surroundings: Surroundings, now: Timestamp) {
+        self.surroundings = surroundings
+        self.now = now
+    }
+
+    mutating func gate(of lane: ScheduleClass, isRunning: Bool = false) -> Gate {
+        let key = Key(lane: lane, isRunning: isRunning)
+        if let gate = known[key] { return gate }
+        let gate = lane.gate(in: surroundings, now: now, isRunning: isRunning)
+        if let at = gate.changesAt { changesAt = min(changesAt ?? at, at) }
+        known[key] = gate
+        return gate
+    }
+}
+
 package struct SchedulerLimits: Hashable, Sendable {
     package var running = Limits.runningTransfers
     /// Connections to one origin over HTTP/1.1, FTP and SFTP.
     package var perOrigin = Limits.connectionsPerOrigin
     /// Streams to one origin over HTTP/2.
     package var perHTTP2Origin = Limits.streamsPerOrigin
+    /// Places that discretionary transfers leave to the others.
+    package var reserved = Limits.reservedTransfers
 
     package init() {}
+
+    /// With few places there is none to spare.
+    var runningDiscretionary: Int { max(running - reserved, (running + 1) / 2) }
+}
+
+/// The time that an engine was given.
+package struct TimeBox: Hashable, Sendable {
+    package var length: Double
+    package var left: Double
+
+    package init(length: Double, left: Double) {
+        self.length = length
+        self.left = left
+    }
 }
 
 /// Names an origin: `scheme://host:port`, see ``URLParts/origin``.
@@ -67,14 +145,15 @@ package struct OriginID: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// A transfer that waits for its turn.
+/// A transfer that time makes ready.
 package struct Candidate: Hashable, Sendable {
     package var id: TransferID
     package var session: String
     package var origin: OriginID
     package var priority: Priority
-    package var isDiscretionary: Bool
-    /// Since when it waits for nothing but its turn.
+    /// What it has to wait for besides its turn.
+    package var lane: ScheduleClass
+    /// Since when it may begin as far as time goes.
     package var waitingSince: Timestamp
     package var deadline: Timestamp?
     /// What it may take, by its size and the origin's throughput; `nil` = unknown.
@@ -82,14 +161,14 @@ package struct Candidate: Hashable, Sendable {
 
     package init(
         id: TransferID, session: String, origin: OriginID, priority: Priority = .normal,
-        isDiscretionary: Bool = false, waitingSince: Timestamp, deadline: Timestamp? = nil,
+        lane: ScheduleClass = .plain, waitingSince: Timestamp, deadline: Timestamp? = nil,
         expectedSeconds: Double? = nil
     ) {
         self.id = id
         self.session = session
         self.origin = origin
         self.priority = priority
-        self.isDiscretionary = isDiscretionary
+        self.lane = lane
         self.waitingSince = waitingSince
         self.deadline = deadline
         self.expectedSeconds = expectedSeconds
@@ -99,6 +178,25 @@ package struct Candidate: Hashable, Sendable {
     func slack(now: Timestamp) -> Double {
         guard let deadline else { return .infinity }
         return (deadline - now) - (expectedSeconds ?? 0)
+    }
+
+    /// The engine may pick the moment, and it is now or never.
+    func isUrgent(now: Timestamp) -> Bool {
+        guard lane.isDiscretionary, let deadline else { return false }
+        let span = deadline - waitingSince
+        let needs = Waiver.seconds(
+            bytes: expectedSeconds.map { Int64($0 * 1000) }, rate: 1000, span: span)
+        return deadline - now <= needs
+    }
+
+    func isAged(now: Timestamp) -> Bool {
+        now - waitingSince > Limits.starvationSeconds
+    }
+
+    /// What nobody knows the size of fits: a wrong guess costs nothing but quality.
+    func fits(_ box: TimeBox?) -> Bool {
+        guard let box, let expectedSeconds else { return true }
+        return expectedSeconds <= box.left
     }
 
     func isBefore(_ other: Candidate, now: Timestamp) -> Bool {
@@ -115,12 +213,20 @@ package struct Running: Hashable, Sendable {
     package var session: String
     package var origin: OriginID
     package var connections: Int
+    package var lane: ScheduleClass
+    /// When it was started for having waited longest, out of the order.
+    package var overdueSince: Timestamp?
 
-    package init(id: TransferID, session: String, origin: OriginID, connections: Int = 1) {
+    package init(
+        id: TransferID, session: String, origin: OriginID, connections: Int = 1,
+        lane: ScheduleClass = .plain, overdueSince: Timestamp? = nil
+    ) {
         self.id = id
         self.session = session
         self.origin = origin
         self.connections = connections
+        self.lane = lane
+        self.overdueSince = overdueSince
     }
 }
 
@@ -138,19 +244,18 @@ package struct OriginState: Hashable, Sendable {
     }
 }
 
-/// Non-discretionary before discretionary, then priority; what has waited long counts one higher.
+/// Six levels, best first: high, normal and low of those that are not discretionary, then of those
+/// that are. What has waited long counts one level higher, and discretionary work that must begin
+/// now to be in time counts as if it were not.
 struct Rank: Hashable, Comparable {
-    let isDiscretionary: Bool
     let level: Int
 
     init(_ candidate: Candidate, now: Timestamp) {
-        isDiscretionary = candidate.isDiscretionary
-        let aged = now - candidate.waitingSince > Limits.starvationSeconds
-        level = candidate.priority.rawValue - (aged ? 1 : 0)
+        let yields = candidate.lane.isDiscretionary && !candidate.isUrgent(now: now)
+        level =
+            candidate.priority.rawValue + (yields ? Priority.allCases.count : 0)
+            - (candidate.isAged(now: now) ? 1 : 0)
     }
 
-    static func < (left: Rank, right: Rank) -> Bool {
-        if left.isDiscretionary != right.isDiscretionary { return !left.isDiscretionary }
-        return left.level < right.level
-    }
+    static func < (left: Rank, right: Rank) -> Bool { left.level < right.level }
 }

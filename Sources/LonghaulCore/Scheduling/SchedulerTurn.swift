@@ -2,23 +2,53 @@
 struct SchedulerTurn {
     private let limits: SchedulerLimits
     private let origins: [OriginID: OriginState]
+    private let box: TimeBox?
+    private let now: Timestamp
+    private let hasOverdue: Bool
     private var runningCount: Int
+    private var discretionaryCount: Int
     /// Looked up by key only, never walked: a dictionary's order is chance.
     private var connections: [OriginID: Int] = [:]
     private var transfersOfSession: [String: Int] = [:]
-    private(set) var plan = SchedulerPolicy.Plan()
+    var plan = SchedulerPolicy.Plan()
 
     init(
         limits: SchedulerLimits, running: [Running], origins: [OriginID: OriginState],
-        now: Timestamp
+        box: TimeBox?, now: Timestamp
     ) {
         self.limits = limits
         self.origins = origins
+        self.box = box
+        self.now = now
         runningCount = running.count
+        discretionaryCount = running.count { $0.lane.isDiscretionary }
+        hasOverdue = running.contains { transfer in
+            transfer.overdueSince.map { now - $0 <= Limits.starvationSeconds } ?? false
+        }
         for transfer in running {
             connections[transfer.origin, default: 0] += transfer.connections
             transfersOfSession[transfer.session, default: 0] += 1
         }
+    }
+
+    mutating func hold(_ candidate: Candidate, _ reasons: [WaitReason]) {
+        plan.waiting.append(SchedulerPolicy.Waiting(id: candidate.id, reasons: reasons))
+    }
+
+    /// One place goes by age alone, every half hour anew, so that no stream of better ones starves
+    /// anybody: to the one that has waited longest and can start. It leaves the others.
+    mutating func takeOverdue(_ candidates: inout [Candidate]) {
+        if hasOverdue { return }
+        let aged = candidates.indices.filter { candidates[$0].isAged(now: now) }.sorted {
+            let (left, right) = (candidates[$0], candidates[$1])
+            return left.waitingSince != right.waitingSince
+                ? left.waitingSince < right.waitingSince : left.id < right.id
+        }
+        guard let index = aged.first(where: { blockage(of: candidates[$0], byAge: true) == nil })
+        else { return }
+        let candidate = candidates.remove(at: index)
+        start(candidate)
+        plan.overdue = candidate.id
     }
 
     /// Candidates of one rank, in order. The session with the fewest running goes next; among
@@ -62,16 +92,45 @@ struct SchedulerTurn {
 
     private mutating func consider(_ candidate: Candidate) {
         if let reason = blockage(of: candidate) {
-            plan.waiting.append(SchedulerPolicy.Waiting(id: candidate.id, reason: reason))
+            hold(candidate, [reason])
             return
         }
+        start(candidate)
+    }
+
+    private mutating func start(_ candidate: Candidate) {
         plan.starts.append(candidate.id)
         runningCount += 1
+        if candidate.lane.isDiscretionary { discretionaryCount += 1 }
         connections[candidate.origin, default: 0] += 1
         transfersOfSession[candidate.session, default: 0] += 1
     }
 
-    private func blockage(of candidate: Candidate) -> WaitReason? {
+    private func blockage(of candidate: Candidate, byAge: Bool = false) -> WaitReason? {
+        if let reason = originBlockage(of: candidate) { return reason }
+        if runningCount >= limits.running {
+            return WaitReason(
+                .concurrency, required: "fewer than \(limits.running)",
+                current: "\(runningCount)", since: candidate.waitingSince)
+        }
+        let yields = candidate.lane.isDiscretionary && !byAge && !candidate.isUrgent(now: now)
+        if yields, discretionaryCount >= limits.runningDiscretionary {
+            return WaitReason(
+                .concurrency,
+                required: "fewer than \(limits.runningDiscretionary) discretionary",
+                current: "\(discretionaryCount)", since: candidate.waitingSince)
+        }
+        if let box, let seconds = candidate.expectedSeconds, seconds > box.left,
+            box.left < box.length / 2
+        {
+            return WaitReason(
+                .engine, required: "\(Int(min(seconds, 1e15))) s of the engine's time",
+                current: "\(Int(max(0, box.left))) s left", since: candidate.waitingSince)
+        }
+        return nil
+    }
+
+    private func originBlockage(of candidate: Candidate) -> WaitReason? {
         let origin = origins[candidate.origin] ?? OriginState()
         let open = connections[candidate.origin] ?? 0
         let allowed: Int
@@ -89,16 +148,9 @@ struct SchedulerTurn {
             allowed = 1
         case .well: allowed = origin.speaksHTTP2 ? limits.perHTTP2Origin : limits.perOrigin
         }
-        if open >= allowed {
-            return WaitReason(
-                .originLimit, required: "fewer than \(allowed)", current: "\(open)",
-                since: candidate.waitingSince)
-        }
-        if runningCount >= limits.running {
-            return WaitReason(
-                .concurrency, required: "fewer than \(limits.running)",
-                current: "\(runningCount)", since: candidate.waitingSince)
-        }
-        return nil
+        guard open >= allowed else { return nil }
+        return WaitReason(
+            .originLimit, required: "fewer than \(allowed)", current: "\(open)",
+            since: candidate.waitingSince)
     }
 }

@@ -13,6 +13,15 @@ public struct Transfer: Hashable, Sendable {
     public var host: String?
     public var priority: Priority
     public var isDiscretionary: Bool
+    public var schedule = TransferSchedule()
+    /// When it is next looked at whether its preferences still count; `nil` = it has none, or they
+    /// do not count any more (``arePreferencesWaived``).
+    public var waiverCheck: Timestamp?
+    /// When its preferences end at the latest.
+    public var waivesBy: Timestamp?
+    public var arePreferencesWaived = false
+    /// Seconds without a byte that end an attempt.
+    public var stallTimeout: Double = 60
     public var earliestBegin: Timestamp?
     public var deadline: Timestamp?
     public var expectedBytes: Int64?
@@ -32,6 +41,10 @@ public struct Transfer: Hashable, Sendable {
     public var error: LonghaulError?
     public var checksum: Checksum?
     public var metadata: String?
+    /// What holds it besides time and its turn, as the store has it.
+    package var lane = ScheduleClass.plain
+    /// Since when it may begin as far as time goes.
+    package var readySince: Timestamp?
     /// What the store knows of the bytes held, for those who also see the progress board.
     package var held: HeldBytes?
 

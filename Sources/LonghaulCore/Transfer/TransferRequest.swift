@@ -10,6 +10,8 @@ public struct TransferRequest: Hashable, Sendable {
     public var priority: Priority
     /// The engine picks the moment.
     public var isDiscretionary: Bool
+    /// Window, requirements and preferences.
+    public var schedule = TransferSchedule()
     /// Not before this moment; `nil` = at once.
     public var earliestBegin: Timestamp?
     /// When the whole transfer gives up. Default 7 days after it may begin (URLSession's

@@ -35,7 +35,9 @@ package final class EngineLoop: Sendable {
     }
 
     /// Runs on the calling thread until the orders are fulfilled. `lock` is held for all of it.
-    package func run(holding lock: EngineLock) throws(LonghaulError) -> EngineReport {
+    package func run(
+        holding lock: EngineLock, conditions: any ConditionsPort
+    ) throws(LonghaulError) -> EngineReport {
         let started = SystemClock.now()
         let epoch = try store.raiseEpoch(holder, now: started.wall)
         let mailbox = mailbox
@@ -54,7 +56,9 @@ package final class EngineLoop: Sendable {
         let wire = try Transport(configuration: transport) { facts in
             mailbox.put(facts.map { .input(.wire($0)) })
         }
+        conditions.listen { mailbox.put([.input(.conditions($0))]) }
         defer {
+            conditions.stop()
             wire.shutdown()
             workers.stop()
             listener?.stop()
@@ -62,9 +66,13 @@ package final class EngineLoop: Sendable {
         var random = SystemRandom()
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: WireAdapter(transport: wire),
-            scope: orders.scope, seed: random.next())
+            scope: orders.scope, time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
+            watching: ConditionNeeds(), seed: random.next())
+        if let seconds = orders.maxSeconds {
+            engine.limitTime(to: seconds, from: started.monotonic)
+        }
         try engine.recover(now: SystemClock.now())
-        let reason = try turns(of: engine, since: started)
+        let reason = try turns(of: engine, since: started, conditions)
         workers.drain()
         try store.releaseLease(epoch)
         withExtendedLifetime(lock) {}
@@ -104,11 +112,12 @@ package final class EngineLoop: Sendable {
     static let lookSeconds: Double = 60
 
     private func turns(
-        of engine: Engine, since started: Moment
+        of engine: Engine, since started: Moment, _ conditions: any ConditionsPort
     ) throws(LonghaulError) -> EngineReport.StoppedBy {
         var messages: [Message] = []
         var watch = OrderWatch(orders: orders, started: started.monotonic)
         var version = try store.dataVersion()
+        var watched = ConditionNeeds()
         while true {
             let now = SystemClock.now()
             var inputs: [EngineInput] = []
@@ -122,8 +131,15 @@ package final class EngineLoop: Sendable {
             if seen != version {
                 version = seen
                 inputs.append(.wake)
+                conditions.lookAgain()
             }
             let outcome = try engine.turn(inputs, now: now)
+            if outcome.interest != watched {
+                watched = outcome.interest
+                engine.watch(watched, conditions.watch(watched), now: SystemClock.now())
+                messages = []
+                continue
+            }
             let wait = try watch.look(engine, outcome, store: store, now: now)
             if let reason = watch.reason {
                 if !engine.isLeaving { engine.beginLeaving(now: now) }

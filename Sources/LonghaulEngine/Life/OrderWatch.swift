@@ -34,7 +34,7 @@ struct OrderWatch {
         if orders.until != nil, try haveEnded(engine, store, now: now) { reason = .drained }
         if orders.untilDrained, isDrained(outcome, now: now) { reason = .drained }
         if let seconds = orders.exitWhenIdle {
-            if outcome.isDrained, outcome.nextReady == nil {
+            if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions {
                 let since = idleSince ?? now.monotonic
                 idleSince = since
                 if now.monotonic >= since + seconds { reason = .drained }

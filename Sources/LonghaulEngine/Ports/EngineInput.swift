@@ -6,4 +6,6 @@ package enum EngineInput: Sendable {
     case fetch(FetchID, FetchEvent)
     /// Somebody changed the store, perhaps: look.
     case wake
+    /// What the machine is like now, whole.
+    case conditions(Conditions)
 }

@@ -12,7 +12,7 @@ extension Engine {
         let plans = needsPlan && !isLeaving && !scope.startsNothing
         var look = LookOutcome()
         var plan = PlanOutcome()
-        if pending.writes.isEmpty, !needsLook, !plans {
+        if pending.writes.isEmpty, !needsLook, !plans, !mustPublishConditions {
             unwritten = Unwritten()
             perform(pending)
             return false
@@ -22,9 +22,10 @@ extension Engine {
             try store.withEngineTransaction(epoch, durability) { tx in
                 for write in pending.writes { try apply(write, tx, now: now) }
                 if needsLook { look = try self.look(tx, now: now) }
+                if mustPublishConditions { try tx.publish(conditions) }
                 if plans { coolDownEnds = nil }
                 if plans { plan = try self.plan(tx, now: now) }
-                try noteDue(tx, plan)
+                try noteDue(tx, plan, plans: plans)
             }
         } catch {
             // The lease is gone: whatever we would write, another engine writes now.
@@ -39,6 +40,7 @@ extension Engine {
         commitFailures = 0
         commitRetryAt = nil
         unwritten = Unwritten()
+        mustPublishConditions = false
         if needsLook { looks += 1 }
         count(pending.writes)
         counters.failed += look.failed
@@ -46,6 +48,8 @@ extension Engine {
         if plans {
             needsPlan = false
             hasBacklog = plan.hasBacklog
+            gates.holdsBack = plan.holdsBack
+            if let interest = plan.interest { gates.interest = interest }
         }
         perform(pending)
         files.submit(look.deletions)
@@ -75,11 +79,15 @@ extension Engine {
     static let commitFailuresMax = 30
 
     private func noteDue(
-        _ tx: borrowing EngineTransaction, _ plan: PlanOutcome
+        _ tx: borrowing EngineTransaction, _ plan: PlanOutcome, plans: Bool
     ) throws {
+        if plans { gates.lanesChangeAt = plan.lanesChangeAt }
         if let ends = plan.coolDownEnds { coolDownEnds = ends }
-        nextReady = [try tx.nextDue(), coolDownEnds].compactMap { $0 }.min()
-        let due = [nextReady, try tx.nextDeadline()].compactMap { $0 }.min()
+        let opens = gates.lanesChangeAt
+        nextReady = [try tx.nextDue(), try tx.nextWaiver(), coolDownEnds, opens]
+            .compactMap { $0 }.min()
+        let due = [nextReady, try tx.nextDeadline(), gates.runningChangesAt]
+            .compactMap { $0 }.min()
         if due != nextDue { try tx.setNextWake(due) }
         nextDue = due
     }

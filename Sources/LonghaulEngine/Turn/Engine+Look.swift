@@ -37,7 +37,9 @@ extension Engine {
                 outcome.failed += 1
             }
         }
-        if promoted == Engine.attentionMax || expired.count == Engine.attentionMax {
+        let areMoreWaived = try waive(tx, now: now)
+        if areMoreWaived || promoted == Engine.attentionMax || expired.count == Engine.attentionMax
+        {
             outcome.isIncomplete = true
         }
         return outcome

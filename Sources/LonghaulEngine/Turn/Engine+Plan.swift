@@ -6,12 +6,18 @@ struct PlanOutcome {
     var hasBacklog = false
     /// The earliest end of a cool-down that somebody waits for.
     var coolDownEnds: Timestamp?
+    /// Some are held by conditions or windows.
+    var holdsBack = false
+    /// Of the lanes that were looked at; `nil` = none were, every place is taken.
+    var interest: ConditionNeeds?
+    var lanesChangeAt: Timestamp?
 }
 
 struct Claim {
     var work: TransferWork
     var state: FetchState
     var session: String
+    var isOverdue: Bool
 }
 
 extension ReadyRow {
@@ -27,40 +33,90 @@ extension Engine {
             outcome.hasBacklog = true
             return outcome
         }
-        let found = try tx.readyHead(
-            ReadyLimits(
-                total: Limits.lookAhead, perGroup: policy.limits.running,
-                originsAfter: originsAfter, onlyDiscretionary: scope.onlyDiscretionary))
-        // More origins wait than one look takes: the next one starts where this one ended.
-        originsAfter = found.resumeAfter ?? 0
-        let rows = found.rows
+        let surroundings = surroundings(now: now)
+        let lanes = try openLanes(tx, surroundings, &outcome, now: now)
+        if lanes.isEmpty { return outcome }
+        let rows = try heads(of: lanes, tx)
         var states: [OriginID: OriginState] = [:]
         for name in Set(rows.map(\.origin)) {
             if origins[name] == nil { origins[name] = try tx.origin(name) }
             states[OriginID(rawValue: name)] = origins[name].map { OriginState($0, now: now.wall) }
         }
         let head = rows.map { candidate($0) }
-        let plan = policy.plan(head: head, running: running, origins: states, now: now.wall)
+        let box = box.map { TimeBox(length: $0.seconds, left: $0.ends - now.monotonic) }
+        let plan = policy.plan(
+            head: head, running: running, origins: states, in: surroundings, box: box,
+            now: now.wall)
         for id in plan.starts {
             guard let (work, state) = try tx.claim(id, now: now.wall),
                 let row = rows.first(where: { $0.id == id })
             else { continue }
-            outcome.claims.append(Claim(work: work, state: state, session: row.sessionKey))
+            outcome.claims.append(
+                Claim(
+                    work: work, state: state, session: row.sessionKey,
+                    isOverdue: id == plan.overdue))
         }
-        outcome.hasBacklog = !plan.waiting.isEmpty
+        // What a place would not help is no backlog: a pause of its server, or too little time.
+        outcome.hasBacklog = plan.waiting.contains {
+            $0.reason.reason != .engine && $0.reason.nextCheck == nil
+        }
         outcome.coolDownEnds = plan.waiting.compactMap(\.reason.nextCheck).min()
         return outcome
     }
 
+    /// Both kinds have their part of the look-ahead: many groups of one must not hide the other's
+    /// oldest.
+    private func heads(
+        of lanes: [ScheduleClass], _ tx: borrowing EngineTransaction
+    ) throws -> [ReadyRow] {
+        let kinds = [lanes.filter { !$0.isDiscretionary }, lanes.filter(\.isDiscretionary)]
+            .filter { !$0.isEmpty }
+        var rows: [ReadyRow] = []
+        var resumeAfter: Int64?
+        for kind in kinds {
+            let found = try tx.readyHead(
+                ReadyLimits(
+                    total: Limits.lookAhead / kinds.count, perGroup: policy.limits.running,
+                    originsAfter: originsAfter, lanes: kind))
+            rows += found.rows
+            resumeAfter = resumeAfter ?? found.resumeAfter
+        }
+        // More origins wait than one look takes: the next one starts where this one ended.
+        originsAfter = resumeAfter ?? 0
+        return rows
+    }
+
+    /// The lanes whose conditions hold: the head of the others is not looked at.
+    private func openLanes(
+        _ tx: borrowing EngineTransaction, _ surroundings: Surroundings,
+        _ outcome: inout PlanOutcome, now: Moment
+    ) throws -> [ScheduleClass] {
+        var interest = active.values.reduce(ConditionNeeds()) { $0.union($1.lane.interest) }
+        defer { outcome.interest = interest }
+        return try tx.readyLanes().filter { lane in
+            guard (scope.onlyDiscretionary ?? lane.isDiscretionary) == lane.isDiscretionary
+            else { return false }
+            interest = interest.union(lane.interest)
+            // Preferences are content with unknown, not with what nobody has looked at yet.
+            guard lane.interest.isWithin(watching) else { return false }
+            let gate = lane.gate(in: surroundings, now: now.wall)
+            if let at = gate.changesAt {
+                outcome.lanesChangeAt = min(outcome.lanesChangeAt ?? at, at)
+            }
+            if !gate.isOpen { outcome.holdsBack = true }
+            return gate.isOpen
+        }
+    }
+
     private func candidate(_ row: ReadyRow) -> Candidate {
         var seconds: Double?
-        if let bytes = row.expectedBytes, let rate = origins[row.origin]?.bytesPerSecond, rate > 0 {
+        if let bytes = row.bytesLeft, let rate = origins[row.origin]?.bytesPerSecond, rate > 0 {
             seconds = Double(bytes) / rate
         }
         return Candidate(
             id: row.id, session: row.sessionKey, origin: OriginID(rawValue: row.origin),
-            priority: row.priority, isDiscretionary: row.isDiscretionary,
-            waitingSince: row.createdAt, deadline: row.deadline, expectedSeconds: seconds)
+            priority: row.priority, lane: row.lane,
+            waitingSince: row.waitingSince, deadline: row.deadline, expectedSeconds: seconds)
     }
 
     func install(_ claim: Claim, now: Moment) {
@@ -74,8 +130,9 @@ extension Engine {
         let step = machine.begin()
         active[claim.state.id] = ActiveFetch(
             machine: machine, origin: work.origin, session: claim.session,
-            isDiscretionary: work.request.isDiscretionary,
+            lane: work.lane, overdueSince: claim.isOverdue ? now.wall : nil,
             receivedBefore: claim.state.bytesFetched)
+        gates.noteRunning(work.lane.gate(in: surroundings(now: now), now: now.wall))
         unwritten.append(step, of: claim.state.id)
     }
 
@@ -90,7 +147,8 @@ extension ActiveFetch {
         case .preparing, .moving, .settling:
             Running(
                 id: machine.transfer, session: session, origin: OriginID(rawValue: origin),
-                connections: max(1, machine.segments.count))
+                connections: max(1, machine.segments.count), lane: lane,
+                overdueSince: overdueSince)
         }
     }
 }

@@ -8,8 +8,13 @@ package struct TurnOutcome: Sendable {
     package var isQuiet: Bool
     /// Nothing could start now, however many places were free.
     package var isDrained: Bool
-    /// When the next waiting transfer may start by the clock: back-off, earliest begin, cool-down.
+    /// When the next waiting transfer may start by the clock: back-off, earliest begin, cool-down,
+    /// window, the end of its preferences.
     package var nextReady: Timestamp?
+    /// Something waits for a condition that may come to hold at any time.
+    package var waitsForConditions: Bool
+    /// The conditions that decide about what runs and waits.
+    package var interest: ConditionNeeds
 }
 
 extension Engine {
@@ -18,6 +23,7 @@ extension Engine {
     package func turn(_ inputs: [EngineInput], now: Moment) throws(LonghaulError) -> TurnOutcome {
         for input in inputs { feed(input, now: now) }
         tickMachines(now: now)
+        watchGates(now: now)
         if let nextDue, nextDue <= now.wall { needsLook = true }
         // What wants changes feeds machines again, whose writes want committing: bounded, each
         // round needs a cause.
@@ -35,6 +41,7 @@ extension Engine {
     private func feed(_ input: EngineInput, now: Moment) {
         switch input {
         case .wake: needsLook = true
+        case .conditions(let new): take(new, now: now)
         case .fetch(let fetch, let event): handle(event, of: fetch, now: now)
         case .wire(.head(let key, let head, _)): handle(.head(key, head), of: key.fetch, now: now)
         case .wire(.progress(let key)): handle(.progress, of: key.fetch, now: now)
@@ -117,7 +124,8 @@ extension Engine {
         return TurnOutcome(
             wakeAt: wake, isQuiet: active.isEmpty && unwritten.isEmpty,
             isDrained: active.isEmpty && unwritten.isEmpty && !hasBacklog && !needsPlan,
-            nextReady: nextReady)
+            nextReady: nextReady, waitsForConditions: gates.holdsBack,
+            interest: gates.interest)
     }
 
     /// Body bytes that this engine has received.

@@ -14,6 +14,7 @@ package final class Engine {
     let wire: any WirePort
     let policy: SchedulerPolicy
     let scope: EngineScope
+    let time: LocalTime
     var random: SeededGenerator
 
     var active: [FetchID: ActiveFetch] = [:]
@@ -39,11 +40,20 @@ package final class Engine {
     var commitFailures = 0
     var originsAfter: Int64 = 0
     var looks = 0
+    var conditions = Conditions()
+    /// Which of them are looked at: what is not says nothing.
+    var watching: ConditionNeeds
+    /// `why` shows what this engine goes by.
+    var mustPublishConditions: Bool
+    var networkSettlesAt: Instant?
+    var gates = GateWatch()
+    /// The time that this engine was given, and when it is over.
+    var box: (seconds: Double, ends: Instant)?
 
     package init(
         store: Store, epoch: Epoch, files: any FilePort, wire: any WirePort,
         policy: SchedulerPolicy = SchedulerPolicy(), scope: EngineScope = EngineScope(),
-        seed: UInt64
+        time: LocalTime = .utc, watching: ConditionNeeds = .all, seed: UInt64
     ) {
         self.store = store
         self.epoch = epoch
@@ -51,7 +61,16 @@ package final class Engine {
         self.wire = wire
         self.policy = policy
         self.scope = scope
+        self.watching = watching
+        self.time = time
+        // Housekeeping looks at no conditions.
+        mustPublishConditions = !scope.startsNothing
         random = SeededGenerator(seed: seed)
+    }
+
+    /// Says how long there is: what fits goes first.
+    package func limitTime(to seconds: Double, from start: Instant) {
+        box = (seconds, start + seconds)
     }
 }
 
@@ -77,7 +96,9 @@ struct ActiveFetch {
     var machine: FetchMachine
     let origin: String
     let session: String
-    let isDiscretionary: Bool
+    let lane: ScheduleClass
+    /// When it was started for having waited longest.
+    let overdueSince: Timestamp?
     var targets: [SegmentKey: SegmentTarget] = [:]
     /// What the fetch had received before this engine took it.
     let receivedBefore: Int64

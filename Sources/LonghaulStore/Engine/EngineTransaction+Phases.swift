@@ -136,12 +136,16 @@ extension EngineTransaction {
             return false
         }
         let begin = max(now, work.request.earliestBegin ?? now)
+        let deadline = work.request.deadline.resolved(mayBegin: begin)
+        let schedule = StoredSchedule(
+            work.request, usesNetwork: work.lane.usesNetwork, begin: begin, deadline: deadline)
         try connection.run(
             """
             UPDATE transfer SET phase = 0, ended = 0, rearmed = rearm, readyAt = ?2, \
-            deadline = ?3, error = NULL, finishedAt = NULL WHERE id = ?1
-            """, id, begin > now ? begin.milliseconds : 0,
-            work.request.deadline.resolved(mayBegin: begin))
+            deadline = ?3, error = NULL, finishedAt = NULL, lane = ?4, \
+            waiveAt = ?5, waiveBy = ?6, readySince = ?7 WHERE id = ?1
+            """, id, begin > now ? begin.milliseconds : 0, deadline, schedule.lane.rawValue,
+            schedule.waiver?.checkAt, schedule.waiver?.by, begin)
         // Wanted otherwise since: a queued transfer is looked at only when it is in the inbox.
         if work.want != .run { try connection.callAttention(to: id) }
         return true

@@ -7,9 +7,9 @@ extension EngineTransaction {
     package func promoteDue(_ now: Timestamp, limit: Int) throws -> Int {
         try connection.run(
             """
-            UPDATE transfer SET readyAt = 0, waitReason = NULL WHERE id IN (SELECT id \
-            FROM transfer INDEXED BY transferDue WHERE phase = 0 AND readyAt > 0 AND readyAt <= ?1 \
-            ORDER BY readyAt LIMIT ?2)
+            UPDATE transfer SET readyAt = 0, readySince = readyAt, waitReason = NULL \
+            WHERE id IN (SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
+            AND readyAt > 0 AND readyAt <= ?1 ORDER BY readyAt LIMIT ?2)
             """, now, limit)
         return connection.changes
     }
@@ -22,6 +22,55 @@ extension EngineTransaction {
             ORDER BY readyAt LIMIT 1
             """
         ) { $0.timestamp(0) }
+    }
+
+    /// Waiting transfers whose preferences are to be looked at, the earliest first.
+    package func dueWaivers(_ now: Timestamp, limit: Int) throws -> [TransferID] {
+        try connection.all(
+            """
+            SELECT id FROM transfer INDEXED BY transferWaiver WHERE phase = 0 AND waiveAt > 0 \
+            AND waiveAt <= ?1 ORDER BY waiveAt LIMIT ?2
+            """, now, limit
+        ) { $0.transferID(0) }
+    }
+
+    /// When the next preferences are to be looked at.
+    package func nextWaiver() throws -> Timestamp? {
+        try connection.first(
+            """
+            SELECT waiveAt FROM transfer INDEXED BY transferWaiver WHERE phase = 0 \
+            AND waiveAt > 0 ORDER BY waiveAt LIMIT 1
+            """
+        ) { $0.timestamp(0) }
+    }
+
+    /// The preferences of a transfer do not count any more.
+    package func waivePreferences(of id: TransferID, in lane: ScheduleClass) throws {
+        try connection.run(
+            "UPDATE transfer SET lane = ?2, waiveAt = NULL, waiveBy = NULL WHERE id = ?1", id,
+            lane.waived.rawValue)
+    }
+
+    package func setWaiverCheck(of id: TransferID, at moment: Timestamp) throws {
+        try connection.run("UPDATE transfer SET waiveAt = ?2 WHERE id = ?1", id, moment)
+    }
+
+    /// The lanes that ready transfers are in, by a skip through the index: one look-up for each,
+    /// however many transfers there are.
+    package func readyLanes(limit: Int = 4096) throws -> [ScheduleClass] {
+        var lanes: [ScheduleClass] = []
+        var last: Int64 = -1
+        while lanes.count < limit,
+            let next = try connection.first(
+                """
+                SELECT lane FROM transfer INDEXED BY transferReady WHERE phase = 0 AND want = 0 \
+                AND readyAt = 0 AND lane > ?1 ORDER BY lane LIMIT 1
+                """, last, read: { $0.int64(0) })
+        {
+            lanes.append(ScheduleClass(rawValue: next))
+            last = next
+        }
+        return lanes
     }
 
     /// Live transfers whose deadline has passed, the earliest first; those that are being cancelled

@@ -7,43 +7,46 @@ package struct ReadyLimits: Hashable, Sendable {
     package var total: Int
     /// Rows of each group at least, while `total` allows.
     package var perGroup: Int
-    /// Groups: transfers of one kind (discretionary or not), priority, session and origin.
+    /// Groups: transfers of one lane, priority, session and origin.
     package var groups: Int
     /// Origins of a session are visited from the one after this on, around: matters only where they
     /// are too many for `groups`.
     package var originsAfter: Int64
 
-    /// Only discretionary transfers, or only the others; `nil` = all.
-    package var onlyDiscretionary: Bool?
+    /// Only transfers of these lanes, in this order; `nil` = all.
+    package var lanes: [ScheduleClass]?
 
     package init(
         total: Int = 256, perGroup: Int = 4, groups: Int = 1024, originsAfter: Int64 = 0,
-        onlyDiscretionary: Bool? = nil
+        lanes: [ScheduleClass]? = nil
     ) {
         self.total = total
         self.perGroup = perGroup
         self.groups = groups
         self.originsAfter = originsAfter
-        self.onlyDiscretionary = onlyDiscretionary
+        self.lanes = lanes
     }
 }
 
-/// One transfer that waits for nothing but its turn and its conditions.
+/// One transfer that time makes ready.
 package struct ReadyRow: Hashable, Sendable {
     package var id: TransferID
     package var originID: Int64
     package var origin: String
     package var sessionID: Int64
     package var priority: Priority
-    package var isDiscretionary: Bool
-    package var createdAt: Timestamp
-    package var expectedBytes: Int64?
+    package var lane: ScheduleClass
+    /// Since when it may begin as far as time goes.
+    package var waitingSince: Timestamp
+    /// Of what the server announced, else of what the user expects, less what is held; `nil` = not
+    /// known.
+    package var bytesLeft: Int64?
     package var deadline: Timestamp
 }
 
 package struct ReadyHead: Hashable, Sendable {
-    /// Groups in turn, each by age; groups in the order not discretionary first, then priority,
-    /// session, origin.
+    /// Groups in turn, each by age; groups in the order of the lanes (those that are not
+    /// discretionary first where none was given), then priority, session, origin.
     package var rows: [ReadyRow]
     /// Not every group was looked at: pass this as `originsAfter` the next time, so that each comes
     /// up. `nil` = all were.
@@ -51,8 +54,8 @@ package struct ReadyHead: Hashable, Sendable {
 }
 
 /// What groups transfers for fairness, without the origin.
-private struct Lane {
-    var discretionary: Bool
+private struct Queue {
+    var lane: ScheduleClass
     var priority: Priority
     var session: Int64
 }
@@ -68,69 +71,69 @@ extension EngineTransaction {
         _ limits: ReadyLimits = ReadyLimits(), excludingOrigins: Set<String> = [],
         excluding: Set<TransferID> = []
     ) throws -> ReadyHead {
-        let lanes = try lanes(limit: limits.groups, onlyDiscretionary: limits.onlyDiscretionary)
+        let queues = try queues(in: limits.lanes, limit: limits.groups)
         var head = ReadyHead(rows: [], resumeAfter: nil)
-        if lanes.isEmpty { return head }
-        let share = max(1, limits.groups / lanes.count)
-        var groups: [(lane: Lane, origin: Int64, name: String)] = []
-        for lane in lanes {
+        if queues.isEmpty { return head }
+        let share = max(1, limits.groups / queues.count)
+        var groups: [(queue: Queue, origin: Int64, name: String)] = []
+        for queue in queues {
             let (origins, isComplete) = try origins(
-                of: lane, after: limits.originsAfter, limit: share)
+                of: queue, after: limits.originsAfter, limit: share)
             if !isComplete, let last = origins.last { head.resumeAfter = last }
             for origin in origins {
                 let name = try connection.first(
                     "SELECT name FROM origin WHERE id = ?1", origin
                 ) { $0.text(0) }
                 guard let name, !excludingOrigins.contains(name) else { continue }
-                groups.append((lane, origin, name))
+                groups.append((queue, origin, name))
             }
         }
         if groups.isEmpty { return head }
         let depth = max(limits.perGroup, limits.total / groups.count)
         let heads = try groups.map {
-            try rows(of: $0.lane, $0.origin, $0.name, limit: depth, excluding: excluding)
+            try rows(of: $0.queue, $0.origin, $0.name, limit: depth, excluding: excluding)
         }
         head.rows = interleaved(heads, total: limits.total)
         return head
     }
 
-    /// The distinct kinds, priorities and sessions that have ready rows, in the order of the index.
+    /// The distinct priorities and sessions that have ready rows in these lanes.
     ///
     /// Column by column: SQLite would walk all equal rows for a comparison of row values.
-    private func lanes(limit: Int, onlyDiscretionary: Bool?) throws -> [Lane] {
-        var lanes: [Lane] = []
-        for discretionary in [false, true]
-        where (onlyDiscretionary ?? discretionary) == discretionary {
+    private func queues(in lanes: [ScheduleClass]?, limit: Int) throws -> [Queue] {
+        var queues: [Queue] = []
+        let all = try lanes ?? readyLanes(limit: limit)
+        for lane in all.filter({ !$0.isDiscretionary }) + all.filter(\.isDiscretionary) {
             for priority in Priority.allCases {
-                var lane = Lane(discretionary: discretionary, priority: priority, session: -1)
-                while lanes.count < limit, let session = try nextSession(lane) {
-                    lane.session = session
-                    lanes.append(lane)
+                var queue = Queue(lane: lane, priority: priority, session: -1)
+                while queues.count < limit, let session = try nextSession(queue) {
+                    queue.session = session
+                    queues.append(queue)
                 }
             }
         }
-        return lanes
+        return queues
     }
 
-    private func nextSession(_ lane: Lane) throws -> Int64? {
+    private func nextSession(_ queue: Queue) throws -> Int64? {
         try connection.first(
             """
             SELECT sessionID FROM transfer INDEXED BY transferReady \
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
-            AND discretionary = ?1 AND priority = ?2 AND sessionID > ?3 ORDER BY sessionID LIMIT 1
-            """, lane.discretionary, lane.priority.rawValue, lane.session
+            AND lane = ?1 AND priority = ?2 AND sessionID > ?3 ORDER BY sessionID LIMIT 1
+            """, queue.lane.rawValue, queue.priority.rawValue, queue.session
         ) { $0.int64(0) }
     }
 
-    /// Origins of a lane: those after the pivot, then those up to it.
+    /// Origins of a queue: those after the pivot, then those up to it.
     private func origins(
-        of lane: Lane, after pivot: Int64, limit: Int
+        of queue: Queue, after pivot: Int64, limit: Int
     ) throws -> (ids: [Int64], isComplete: Bool) {
         var found: [Int64] = []
         for range in [pivot...(Int64.max - 1), Int64(-1)...pivot] {
             var last = range.lowerBound
             // One more than asked tells whether there are more.
-            while found.count <= limit, let next = try nextOrigin(lane, after: last),
+            while found.count <= limit, let next = try nextOrigin(queue, after: last),
                 next <= range.upperBound
             {
                 found.append(next)
@@ -141,35 +144,42 @@ extension EngineTransaction {
         return (Array(found.prefix(limit)), false)
     }
 
-    private func nextOrigin(_ lane: Lane, after last: Int64) throws -> Int64? {
+    private func nextOrigin(_ queue: Queue, after last: Int64) throws -> Int64? {
         try connection.first(
             """
             SELECT originID FROM transfer INDEXED BY transferReady \
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
-            AND discretionary = ?1 AND priority = ?2 AND sessionID = ?3 AND originID > ?4 \
+            AND lane = ?1 AND priority = ?2 AND sessionID = ?3 AND originID > ?4 \
             ORDER BY originID LIMIT 1
-            """, lane.discretionary, lane.priority.rawValue, lane.session, last
+            """, queue.lane.rawValue, queue.priority.rawValue, queue.session, last
         ) { $0.int64(0) }
     }
 
     private func rows(
-        of lane: Lane, _ origin: Int64, _ name: String, limit: Int, excluding: Set<TransferID>
+        of queue: Queue, _ origin: Int64, _ name: String, limit: Int, excluding: Set<TransferID>
     ) throws -> [ReadyRow] {
         try connection.all(
             """
-            SELECT id, created, expectedBytes, deadline FROM transfer INDEXED BY transferReady \
-            WHERE phase = 0 AND want = 0 AND readyAt = 0 \
-            AND discretionary = ?1 AND priority = ?2 AND sessionID = ?3 AND originID = ?4 \
-            ORDER BY id LIMIT ?5
-            """, lane.discretionary, lane.priority.rawValue, lane.session, origin,
+            SELECT t.id, coalesce(t.readySince, t.created), t.expectedBytes, t.deadline, \
+            f.bytesTotal, f.durable FROM transfer t INDEXED BY transferReady \
+            LEFT JOIN fetch f ON f.id = t.fetchID \
+            WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0 \
+            AND t.lane = ?1 AND t.priority = ?2 AND t.sessionID = ?3 AND t.originID = ?4 \
+            ORDER BY t.id LIMIT ?5
+            """, queue.lane.rawValue, queue.priority.rawValue, queue.session, origin,
             limit + excluding.count
         ) { row in
             ReadyRow(
-                id: row.transferID(0), originID: origin, origin: name, sessionID: lane.session,
-                priority: lane.priority, isDiscretionary: lane.discretionary,
-                createdAt: row.timestamp(1),
-                expectedBytes: row.optionalInt64(2), deadline: row.timestamp(3))
+                id: row.transferID(0), originID: origin, origin: name, sessionID: queue.session,
+                priority: queue.priority, lane: queue.lane, waitingSince: row.timestamp(1),
+                bytesLeft: bytesLeft(row), deadline: row.timestamp(3))
         }.filter { !excluding.contains($0.id) }.prefix(limit).map { $0 }
+    }
+
+    private func bytesLeft(_ row: StoredRow) -> Int64? {
+        guard let total = row.optionalInt64(4) ?? row.optionalInt64(2) else { return nil }
+        let held = row.optionalText(5).flatMap { ByteRanges(stored: $0) }
+        return max(0, total - (held?.count ?? 0))
     }
 }
 

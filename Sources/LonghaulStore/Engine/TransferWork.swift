@@ -22,6 +22,12 @@ package struct TransferWork: Hashable, Sendable {
     package var finishedAt: Timestamp?
     /// The deadline as an instant.
     package var deadline: Timestamp
+    /// Where it queues.
+    package var lane: ScheduleClass
+    /// When its preferences are looked at; `nil` = it has none that count.
+    package var waiver: Waiver?
+    /// Since when it may begin as far as time goes.
+    package var waitingSince: Timestamp
     /// `nil` = ready now.
     package var readyAt: Timestamp?
     package var waitingFor: [WaitReason]
@@ -60,10 +66,11 @@ package struct TransferNumbers: Hashable, Sendable {
 enum WorkRecord {
     static let select = """
         SELECT t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, o.name, \
-        t.priority, t.discretionary, t.earliest, t.deadline, t.deadlineAt, t.deadlineAfter, \
+        t.priority, t.schedule, t.earliest, t.deadline, t.deadlineAt, t.deadlineAfter, \
         t.expectedBytes, t.options, t.created, t.startedAt, t.finishedAt, t.readyAt, t.waitReason, \
         t.fetchID, t.finalPath, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
-        t.restarts FROM transfer t JOIN session s ON s.id = t.sessionID \
+        t.restarts, t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created) \
+        FROM transfer t JOIN session s ON s.id = t.sessionID \
         JOIN origin o ON o.id = t.originID WHERE t.id = ?1
         """
 
@@ -77,7 +84,10 @@ enum WorkRecord {
             fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
             finalPath: row.optionalText(22), createdAt: row.timestamp(16),
             startedAt: row.optionalTimestamp(17), finishedAt: row.optionalTimestamp(18),
-            deadline: row.timestamp(11), readyAt: readyAt.milliseconds == 0 ? nil : readyAt,
+            deadline: row.timestamp(11), lane: ScheduleClass(rawValue: row.int64(29)),
+            waiver: row.isNull(30)
+                ? nil : Waiver(checkAt: row.timestamp(30), by: row.timestamp(31)),
+            waitingSince: row.timestamp(32), readyAt: readyAt.milliseconds == 0 ? nil : readyAt,
             waitingFor: row.optionalText(20).flatMap {
                 StoredJSON.decode([WaitReason].self, $0)
             } ?? [],
@@ -102,7 +112,9 @@ enum WorkRecord {
                 : .file(destination))
         request.session = row.text(6)
         request.priority = Priority(rawValue: row.int(8)) ?? .normal
-        request.isDiscretionary = row.bool(9)
+        let schedule = ScheduleClass(rawValue: row.int64(9))
+        request.isDiscretionary = schedule.isDiscretionary
+        request.schedule = schedule.schedule
         request.earliestBegin = row.optionalTimestamp(10)
         request.deadline =
             row.optionalTimestamp(12).map(Deadline.at)

@@ -5,10 +5,11 @@ internal import LonghaulCore
 enum TransferRecord {
     private static let columns = """
         t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, t.priority, \
-        t.discretionary, t.created, t.earliest, t.deadline, t.expectedBytes, t.startedAt, \
+        t.schedule, t.created, t.earliest, t.deadline, t.expectedBytes, t.startedAt, \
         t.finishedAt, t.error, t.waitReason, t.readyAt, t.options, t.finalPath, \
         t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
-        f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation
+        f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
+        t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created)
         """
 
     static let select = """
@@ -19,11 +20,21 @@ enum TransferRecord {
     static func read(_ row: StoredRow, now: Timestamp) throws -> Transfer {
         let phase = try row.phase(1)
         let state = shownState(phase: phase, want: try row.want(2), pending: row.bool(3))
+        let schedule = ScheduleClass(rawValue: row.int64(8))
         var transfer = Transfer(
             id: row.transferID(0), state: state, url: row.text(4),
             destination: row.optionalText(19) ?? row.text(5), session: row.text(6),
-            priority: Priority(rawValue: row.int(7)) ?? .normal, isDiscretionary: row.bool(8),
+            priority: Priority(rawValue: row.int(7)) ?? .normal,
+            isDiscretionary: schedule.isDiscretionary,
             createdAt: row.timestamp(9))
+        transfer.schedule = schedule.schedule
+        transfer.lane = ScheduleClass(rawValue: row.int64(32))
+        transfer.arePreferencesWaived = transfer.lane.rawValue != schedule.lane.rawValue
+        if !state.hasEnded {
+            transfer.waiverCheck = row.optionalTimestamp(33)
+            transfer.waivesBy = row.optionalTimestamp(34)
+        }
+        transfer.readySince = row.timestamp(35)
         transfer.earliestBegin = row.optionalTimestamp(10)
         transfer.deadline = row.timestamp(11)
         transfer.expectedBytes = row.optionalInt64(12)
@@ -38,6 +49,7 @@ enum TransferRecord {
         if state == .waiting { transfer.waitingFor = reasons(row, now: now) }
         if let text = row.optionalText(18), let options = TransferOptions(stored: text) {
             transfer.checksum = options.checksum
+            transfer.stallTimeout = options.stallTimeout
             transfer.metadata = options.metadata
         }
         readNumbers(row, into: &transfer)

@@ -29,7 +29,8 @@ extension Migration {
           ended INTEGER NOT NULL DEFAULT 0,
           want INTEGER NOT NULL DEFAULT 0 CHECK (want BETWEEN 0 AND 3),
           readyAt INTEGER NOT NULL CHECK (readyAt >= 0),
-          discretionary INTEGER NOT NULL CHECK (discretionary IN (0, 1)),
+          schedule INTEGER NOT NULL,
+          lane INTEGER NOT NULL,
           priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
           sessionID INTEGER NOT NULL,
           originID INTEGER NOT NULL,
@@ -45,6 +46,9 @@ extension Migration {
           url TEXT NOT NULL,
           destination TEXT NOT NULL,
           options TEXT,
+          waiveAt INTEGER,
+          waiveBy INTEGER,
+          readySince INTEGER,
           waitReason TEXT,
           fetchID INTEGER,
           startedAt INTEGER,
@@ -57,6 +61,7 @@ extension Migration {
           restarts INTEGER NOT NULL DEFAULT 0,
           error TEXT,
           CHECK ((deadlineAt IS NULL) <> (deadlineAfter IS NULL)),
+          CHECK ((waiveAt IS NULL) = (waiveBy IS NULL)),
           CHECK (rearmed <= rearm),
           CHECK (ended = (phase >= 3)),
           CHECK ((ended = 1) = (finishedAt IS NOT NULL)),
@@ -147,10 +152,11 @@ extension Migration {
         "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE ended = 0",
         "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE ended = 0",
         """
-        CREATE INDEX transferReady ON transfer (discretionary, priority, sessionID, originID)
+        CREATE INDEX transferReady ON transfer (lane, priority, sessionID, originID)
         WHERE phase = 0 AND want = 0 AND readyAt = 0
         """,
         "CREATE INDEX transferDue ON transfer (readyAt) WHERE phase = 0 AND readyAt > 0",
+        "CREATE INDEX transferWaiver ON transfer (waiveAt) WHERE phase = 0 AND waiveAt > 0",
         "CREATE INDEX transferDeadline ON transfer (deadline) WHERE ended = 0",
         "CREATE INDEX transferActive ON transfer (phase) WHERE phase IN (1, 2)",
         "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE ended = 1",

@@ -6,7 +6,7 @@ struct InsertBuffer {
     struct Row {
         var id: Int64
         var readyAt: Int64
-        var isDiscretionary: Bool
+        var schedule: StoredSchedule
         var priority: Int
         var session: Int64
         var origin: Int64
@@ -24,7 +24,7 @@ struct InsertBuffer {
 
     /// Rows of one statement.
     static let capacity = 100
-    private static let columns = 16
+    private static let columns = 19
 
     private var rows: [Row] = []
     private var keys: Set<Int64> = []
@@ -67,9 +67,9 @@ struct InsertBuffer {
     private static func text(rows: Int) -> String {
         let values = "(" + Array(repeating: "?", count: columns).joined(separator: ",") + ")"
         return """
-            INSERT INTO transfer (id, readyAt, discretionary, priority, sessionID, originID, \
+            INSERT INTO transfer (id, readyAt, schedule, priority, sessionID, originID, \
             destinationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
-            url, destination, options) VALUES \
+            url, destination, options, lane, waiveAt, waiveBy) VALUES \
             \(Array(repeating: values, count: rows).joined(separator: ","))
             """
     }
@@ -79,7 +79,7 @@ extension InsertBuffer.Row {
     fileprivate func bind(to statement: Prepared, from index: Int32) {
         statement.bind(index, id)
         statement.bind(index + 1, readyAt)
-        statement.bind(index + 2, isDiscretionary)
+        statement.bind(index + 2, schedule.asked.rawValue)
         statement.bind(index + 3, priority)
         statement.bind(index + 4, session)
         statement.bind(index + 5, origin)
@@ -93,5 +93,8 @@ extension InsertBuffer.Row {
         statement.bind(index + 13, url)
         statement.bind(index + 14, destination)
         statement.bind(index + 15, options)
+        statement.bind(index + 16, schedule.lane.rawValue)
+        statement.bind(index + 17, schedule.waiver?.checkAt)
+        statement.bind(index + 18, schedule.waiver?.by)
     }
 }

@@ -7,6 +7,11 @@ package struct TransferChange: Sendable {
     package var url: (url: String, origin: String)?
     package var priority: Priority?
     package var isDiscretionary: Bool?
+    /// `.some(nil)` = at any time.
+    package var window: TimeWindow??
+    package var requires: ConditionNeeds?
+    /// `.some(nil)` = the default.
+    package var prefers: ConditionNeeds??
     /// `.some(nil)` = at once.
     package var earliestBegin: Timestamp??
     /// A relative one counts from this change, or from the moment the transfer may begin.
@@ -28,15 +33,16 @@ extension Store {
     ) throws(LonghaulError) {
         try write(.durable) { connection in
             let found = try connection.first(WorkRecord.select, id, read: WorkRecord.read)
-            guard var work = found else { throw noSuchTransfer(id) }
+            guard let work = found else { throw noSuchTransfer(id) }
             guard work.phase != .completed else {
                 throw LonghaulError(
                     .conflict,
                     "transfer \(id) is completed and can no longer be changed. Enqueue another.",
                     transferID: id)
             }
-            change.apply(to: &work.request)
-            try connection.saveRequest(of: work, change, now: now)
+            var changed = work
+            change.apply(to: &changed.request)
+            try connection.saveRequest(of: changed, insteadOf: work, change, now: now)
             try connection.callAttention(to: id)
         }
     }
@@ -51,6 +57,9 @@ extension TransferChange {
         if let url { request.url = url.url }
         if let priority { request.priority = priority }
         if let isDiscretionary { request.isDiscretionary = isDiscretionary }
+        if let window { request.schedule.window = window }
+        if let requires { request.schedule.requires = requires }
+        if let prefers { request.schedule.prefers = prefers }
         if let earliestBegin { request.earliestBegin = earliestBegin }
         if let deadline { request.deadline = deadline }
         if let expectedBytes { request.expectedBytes = expectedBytes }
@@ -62,7 +71,7 @@ extension Connection {
     /// The instants that follow from the wants (`deadline`, and `readyAt` of a transfer that is
     /// queued) are rewritten with them, so that they hold with no engine running.
     fileprivate func saveRequest(
-        of work: TransferWork, _ change: TransferChange, now: Timestamp
+        of work: TransferWork, insteadOf old: TransferWork, _ change: TransferChange, now: Timestamp
     ) throws {
         let request = work.request
         let begin = max(now, request.earliestBegin ?? now)
@@ -70,20 +79,42 @@ extension Connection {
         if change.deadline != nil || change.earliestBegin != nil {
             deadline = request.deadline.resolved(mayBegin: begin)
         }
-        var origin = try id(ofOrigin: work.origin)
-        if let url = change.url { origin = try id(ofOrigin: url.origin) }
+        let origin = change.url?.origin ?? work.origin
+        let schedule = schedule(of: work, insteadOf: old, origin, begin, deadline)
         try run(
             """
-            UPDATE transfer SET url = ?2, originID = ?3, priority = ?4, discretionary = ?5, \
+            UPDATE transfer SET url = ?2, originID = ?3, priority = ?4, schedule = ?5, \
             earliest = ?6, deadline = ?7, deadlineAt = ?8, deadlineAfter = ?9, \
-            expectedBytes = ?10, options = ?11 WHERE id = ?1
-            """, work.id, request.url, origin, request.priority.rawValue,
-            request.isDiscretionary, request.earliestBegin, deadline, request.deadline.instant,
-            request.deadline.seconds, request.expectedBytes, request.options.stored)
+            expectedBytes = ?10, options = ?11, lane = ?12, waiveAt = ?13, waiveBy = ?14 \
+            WHERE id = ?1
+            """, work.id, request.url, try id(ofOrigin: origin), request.priority.rawValue,
+            schedule.asked.rawValue, request.earliestBegin, deadline, request.deadline.instant,
+            request.deadline.seconds, request.expectedBytes, request.options.stored,
+            schedule.lane.rawValue, schedule.waiver?.checkAt, schedule.waiver?.by)
         if change.earliestBegin != nil, work.phase == .queued {
             try run(
                 "UPDATE transfer SET readyAt = ?2, waitReason = NULL WHERE id = ?1", work.id,
                 begin > now ? begin.milliseconds : 0)
         }
+    }
+
+    /// Preferences that were waived stay so, unless what they hang on was changed.
+    private func schedule(
+        of work: TransferWork, insteadOf old: TransferWork, _ origin: String, _ begin: Timestamp,
+        _ deadline: Timestamp
+    ) -> StoredSchedule {
+        let (new, old) = (work.request, old.request)
+        var stored = StoredSchedule(
+            new, usesNetwork: !Loopback.isLoopback(origin: origin), begin: begin,
+            deadline: deadline)
+        let isSame =
+            new.schedule == old.schedule && new.isDiscretionary == old.isDiscretionary
+            && new.earliestBegin == old.earliestBegin && new.deadline == old.deadline
+            && new.options.waiveAfter == old.options.waiveAfter
+        if isSame {
+            if work.waiver == nil { stored.lane = stored.lane.waived }
+            stored.waiver = work.waiver
+        }
+        return stored
     }
 }

@@ -25,7 +25,7 @@ package final class TransferInserter {
     private var lastOptions = TransferOptions()
     private var lastRemoteName = false
     private var lastStoredOptions: String?
-    private var lastOrigin: (name: String, id: Int64) = ("", 0)
+    private var lastOrigin: (name: String, id: Int64, isLoopback: Bool) = ("", 0, false)
     private var lastSession: (name: String, id: Int64) = ("", 0)
 
     /// How many have been recorded in this transaction.
@@ -83,12 +83,16 @@ package final class TransferInserter {
     ) throws -> InsertBuffer.Row {
         let request = new.request
         let begin = max(now, request.earliestBegin ?? now)
+        let origin = try originID(new.origin)
+        let deadline = request.deadline.resolved(mayBegin: begin)
         return InsertBuffer.Row(
             id: nextID, readyAt: begin > now ? begin.milliseconds : 0,
-            isDiscretionary: request.isDiscretionary, priority: request.priority.rawValue,
-            session: try sessionID(request.session), origin: try originID(new.origin),
+            schedule: StoredSchedule(
+                request, usesNetwork: !lastOrigin.isLoopback, begin: begin, deadline: deadline),
+            priority: request.priority.rawValue,
+            session: try sessionID(request.session), origin: origin,
             destinationKey: key, created: now,
-            deadline: request.deadline.resolved(mayBegin: begin),
+            deadline: deadline,
             deadlineAt: request.deadline.instant, deadlineAfter: request.deadline.seconds,
             earliest: request.earliestBegin, expectedBytes: request.expectedBytes,
             url: request.url, destination: destination, options: storedOptions(request))
@@ -145,7 +149,7 @@ package final class TransferInserter {
         let id = try origins[name] ?? connection.id(ofOrigin: name)
         if origins.count >= Self.rememberedNames { origins.removeAll() }
         origins[name] = id
-        lastOrigin = (name, id)
+        lastOrigin = (name, id, Loopback.isLoopback(origin: name))
         return id
     }
 

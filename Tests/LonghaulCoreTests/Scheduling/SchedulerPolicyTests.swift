@@ -12,8 +12,10 @@ import Testing
     ) -> Candidate {
         Candidate(
             id: TransferID(rawValue: id), session: session, origin: OriginID(rawValue: origin),
-            priority: priority, isDiscretionary: discretionary, waitingSince: now + -waited,
-            deadline: deadline.map { now + $0 }, expectedSeconds: takes)
+            priority: priority,
+            lane: ScheduleClass(isDiscretionary: discretionary).waived,
+            waitingSince: now + -waited, deadline: deadline.map { now + $0 }, expectedSeconds: takes
+        )
     }
 
     private func running(
@@ -122,6 +124,7 @@ import Testing
         #expect(starts(plan(head, origins: origins, total: 1)) == [2])
     }
 
+    /// One of them takes the place that goes by age; it is not looked at here.
     @Test func whatHasWaitedLongCountsHigher() {
         let head = [
             candidate(1, priority: .normal, waited: 10),
@@ -129,8 +132,99 @@ import Testing
             candidate(3, priority: .low, waited: 1800),
             candidate(4, priority: .high, waited: 1),
             candidate(5, priority: .high, discretionary: true, waited: 5000),
+            candidate(6, priority: .normal, discretionary: true, waited: 100),
         ]
-        #expect(starts(plan(head)) == [4, 2, 1, 3, 5])
+        let held = [overdue(9, for: 60)]
+        #expect(starts(plan(head, running: held, perOrigin: 16)) == [4, 2, 1, 5, 3, 6])
+    }
+
+    private func overdue(_ id: Int64, for seconds: Double) -> Running {
+        Running(
+            id: TransferID(rawValue: id), session: "z", origin: OriginID(rawValue: "z"),
+            overdueSince: now + -seconds)
+    }
+
+    @Test func onePlaceGoesByAge() {
+        let head =
+            (1...20).map { candidate(Int64($0), priority: .high) }
+            + [
+                candidate(30, priority: .low, discretionary: true, waited: 9000),
+                candidate(31, priority: .low, discretionary: true, waited: 9001),
+            ]
+        let first = plan(head, total: 4, perOrigin: 16)
+        #expect(starts(first) == [31, 1, 2, 3])
+        #expect(first.overdue == TransferID(rawValue: 31))
+        // Taken, and again free half an hour later although its holder still runs.
+        #expect(starts(plan(head, running: [overdue(9, for: 60)], total: 4)) == [1, 2, 3])
+        #expect(starts(plan(head, running: [overdue(9, for: 1801)], total: 4)) == [31, 1, 2])
+    }
+
+    @Test func agePassesByWhatCannotStart() {
+        let head = [
+            candidate(1, origin: "down", waited: 9000), candidate(2, priority: .low, waited: 5000),
+            candidate(3, priority: .high),
+        ]
+        let origins = ["down": OriginState(health: .cooling(until: now + 9))]
+        #expect(starts(plan(head, origins: origins, total: 1)) == [2])
+    }
+
+    @Test func discretionaryWorkLeavesPlaces() {
+        let head = (1...20).map { candidate(Int64($0), discretionary: true) }
+        let result = plan(head, perOrigin: 40)
+        #expect(result.starts.count == 14)
+        #expect(result.waiting.first?.reason.required == "fewer than 14 discretionary")
+        #expect(plan(head, total: 1, perOrigin: 40).starts.count == 1)
+        #expect(plan(head, total: 2, perOrigin: 40).starts.count == 1)
+    }
+
+    @Test func nowOrNeverCountsAsForeground() {
+        let head = [
+            candidate(1, priority: .low),
+            candidate(2, discretionary: true, waited: 4000, deadline: 870, takes: 290),
+            candidate(3, discretionary: true, waited: 4000, deadline: 90_000, takes: 290),
+        ]
+        #expect(starts(plan(head, running: [overdue(9, for: 60)])) == [2, 1, 3])
+    }
+
+    @Test func aBoxTakesFirstWhatFits() {
+        let head = [
+            candidate(1, priority: .high, takes: 700), candidate(2, takes: 500), candidate(3),
+            candidate(4, takes: 601),
+        ]
+        func starts(left: Double, total: Int = 16) -> [Int64] {
+            var limits = SchedulerLimits()
+            limits.running = total
+            return SchedulerPolicy(limits: limits).plan(
+                head: head, running: [], origins: [:], box: TimeBox(length: 1000, left: left),
+                now: now
+            ).starts.map(\.rawValue)
+        }
+        #expect(starts(left: 1000) == [1, 2, 3, 4])
+        #expect(starts(left: 600) == [2, 3, 1, 4])
+        #expect(starts(left: 600, total: 2) == [2, 3])
+        // Too late in the box to begin what cannot be finished.
+        #expect(starts(left: 499) == [3])
+    }
+
+    @Test func aClosedLaneWaitsAndItsRunningOnesStop() {
+        var schedule = TransferSchedule()
+        schedule.requires = ConditionNeeds(power: true)
+        let lane = ScheduleClass(schedule).lane
+        var mine = candidate(1)
+        mine.lane = lane
+        var busy = running(9)
+        busy.lane = lane
+        var conditions = Conditions()
+        conditions.power = Reading(.battery, source: "test", since: now + -7)
+        let result = SchedulerPolicy().plan(
+            head: [mine, candidate(2)], running: [busy, running(8)], origins: [:],
+            in: Surroundings(conditions: conditions), now: now)
+        #expect(starts(result) == [2])
+        #expect(result.stops.map(\.id.rawValue) == [9])
+        #expect(
+            result.waiting.map(\.reasons) == [
+                [WaitReason(.power, required: "external", current: "battery", since: now + -7)]
+            ])
     }
 
     /// Whatever comes in: limits hold, everybody is told, and the order of the input does not

@@ -1,0 +1,299 @@
+#define _GNU_SOURCE
+#include "netlink_shim.h"
+
+#include <errno.h>
+#include <linux/if_addr.h>
+#include <linux/if_arp.h>
+#include <linux/if_link.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+// The kernel cuts dumps into pieces of at most 32 KiB (netlink_dump in af_netlink.c).
+enum { piece_bytes = 32768 };
+
+// A dump that the tables changed under is begun again, so many times at most.
+enum { attempts_max = 3 };
+
+static int netlink_socket(int protocol, unsigned groups, int flags) {
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | flags, protocol);
+    if (descriptor < 0)
+        return -errno;
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) < 0) {
+        int failure = errno;
+        close(descriptor);
+        return -failure;
+    }
+    return descriptor;
+}
+
+static ssize_t receive(int descriptor, void *buffer, size_t size) {
+    ssize_t got;
+    do {
+        got = recv(descriptor, buffer, size, 0);
+    } while (got < 0 && errno == EINTR);
+    return got < 0 ? -errno : got;
+}
+
+// MARK: changes
+
+int lh_route_watch(void) {
+    return netlink_socket(
+        NETLINK_ROUTE,
+        RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE
+            | RTMGRP_IPV6_ROUTE,
+        SOCK_NONBLOCK);
+}
+
+// Routes matter when they are default routes only: a router may change thousands of others.
+static int matters(const struct nlmsghdr *message) {
+    switch (message->nlmsg_type) {
+    case RTM_NEWROUTE:
+    case RTM_DELROUTE:
+        return message->nlmsg_len < NLMSG_LENGTH(sizeof(struct rtmsg))
+            || ((const struct rtmsg *)NLMSG_DATA(message))->rtm_dst_len == 0;
+    default:
+        return 1;
+    }
+}
+
+int lh_route_watch_take(int descriptor) {
+    static __thread char buffer[piece_bytes] __attribute__((aligned(NLMSG_ALIGNTO)));
+    int any = 0;
+    while (1) {
+        ssize_t got = receive(descriptor, buffer, sizeof buffer);
+        if (got == -EAGAIN)
+            return any;
+        // The kernel had more to say than fits: anything may have changed.
+        if (got == -ENOBUFS) {
+            any = 1;
+            continue;
+        }
+        if (got <= 0)
+            return got < 0 ? (int)got : any;
+        int length = (int)got;
+        for (struct nlmsghdr *message = (struct nlmsghdr *)buffer; NLMSG_OK(message, length);
+             message = NLMSG_NEXT(message, length))
+            any |= matters(message);
+    }
+}
+
+// MARK: state
+
+typedef struct tables {
+    lh_link *links;
+    size_t link_count, link_capacity;
+    lh_default_route *routes;
+    size_t route_count, route_capacity;
+} tables;
+
+static void take_link(tables *tables, const struct nlmsghdr *message) {
+    const struct ifinfomsg *info = NLMSG_DATA(message);
+    if (tables->link_count == tables->link_capacity)
+        return;
+    lh_link *link = &tables->links[tables->link_count++];
+    memset(link, 0, sizeof *link);
+    link->index = info->ifi_index;
+    link->is_up = (info->ifi_flags & IFF_UP) && (info->ifi_flags & IFF_RUNNING);
+    link->is_loopback = (info->ifi_flags & IFF_LOOPBACK) != 0;
+    link->is_point_to_point = info->ifi_type == ARPHRD_PPP;
+    int length = (int)IFLA_PAYLOAD(message);
+    for (struct rtattr *field = IFLA_RTA(info); RTA_OK(field, length);
+         field = RTA_NEXT(field, length)) {
+        if (field->rta_type == IFLA_IFNAME) {
+            strncpy(link->name, RTA_DATA(field), sizeof link->name - 1);
+        } else if (field->rta_type == IFLA_LINKINFO) {
+            int inner_length = (int)RTA_PAYLOAD(field);
+            for (struct rtattr *inner = RTA_DATA(field); RTA_OK(inner, inner_length);
+                 inner = RTA_NEXT(inner, inner_length))
+                if (inner->rta_type == IFLA_INFO_KIND
+                    && strncmp(RTA_DATA(inner), "bridge", RTA_PAYLOAD(inner)) == 0)
+                    link->is_bridge = 1;
+        }
+    }
+}
+
+static void take_address(tables *tables, const struct nlmsghdr *message) {
+    const struct ifaddrmsg *info = NLMSG_DATA(message);
+    uint32_t flags = info->ifa_flags;
+    int length = (int)IFA_PAYLOAD(message);
+    for (struct rtattr *field = IFA_RTA(info); RTA_OK(field, length);
+         field = RTA_NEXT(field, length))
+        if (field->rta_type == IFA_FLAGS)
+            memcpy(&flags, RTA_DATA(field), sizeof flags);
+    // Not yet, or not at all, ours (RFC 4862 §5.4).
+    if (info->ifa_scope >= RT_SCOPE_LINK || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)))
+        return;
+    for (size_t i = 0; i < tables->link_count; i++)
+        if (tables->links[i].index == (int)info->ifa_index)
+            tables->links[i].has_address = 1;
+}
+
+static void take_route(tables *tables, const struct nlmsghdr *message) {
+    const struct rtmsg *info = NLMSG_DATA(message);
+    if (info->rtm_dst_len != 0 || info->rtm_type != RTN_UNICAST
+        || info->rtm_table != RT_TABLE_MAIN || tables->route_count == tables->route_capacity)
+        return;
+    lh_default_route route = {0, 0};
+    int length = (int)RTM_PAYLOAD(message);
+    for (struct rtattr *field = RTM_RTA(info); RTA_OK(field, length);
+         field = RTA_NEXT(field, length)) {
+        if (field->rta_type == RTA_OIF)
+            memcpy(&route.link, RTA_DATA(field), sizeof route.link);
+        else if (field->rta_type == RTA_PRIORITY)
+            memcpy(&route.metric, RTA_DATA(field), sizeof route.metric);
+        else if (field->rta_type == RTA_MULTIPATH && RTA_PAYLOAD(field) >= sizeof(struct rtnexthop))
+            route.link = ((struct rtnexthop *)RTA_DATA(field))->rtnh_ifindex;
+    }
+    if (route.link != 0)
+        tables->routes[tables->route_count++] = route;
+}
+
+static void take(tables *tables, const struct nlmsghdr *message) {
+    switch (message->nlmsg_type) {
+    case RTM_NEWLINK:
+        if (message->nlmsg_len >= NLMSG_LENGTH(sizeof(struct ifinfomsg)))
+            take_link(tables, message);
+        break;
+    case RTM_NEWADDR:
+        if (message->nlmsg_len >= NLMSG_LENGTH(sizeof(struct ifaddrmsg)))
+            take_address(tables, message);
+        break;
+    case RTM_NEWROUTE:
+        if (message->nlmsg_len >= NLMSG_LENGTH(sizeof(struct rtmsg)))
+            take_route(tables, message);
+        break;
+    }
+}
+
+// -EINTR: the table changed meanwhile, and the answer may be incomplete.
+static int dump(int descriptor, const void *request, size_t size, tables *tables) {
+    static __thread char buffer[piece_bytes] __attribute__((aligned(NLMSG_ALIGNTO)));
+    if (send(descriptor, request, size, 0) < 0)
+        return -errno;
+    int interrupted = 0;
+    while (1) {
+        ssize_t got = receive(descriptor, buffer, sizeof buffer);
+        if (got <= 0)
+            return got < 0 ? (int)got : -EIO;
+        int length = (int)got;
+        for (struct nlmsghdr *message = (struct nlmsghdr *)buffer; NLMSG_OK(message, length);
+             message = NLMSG_NEXT(message, length)) {
+            if (message->nlmsg_flags & NLM_F_DUMP_INTR)
+                interrupted = 1;
+            if (message->nlmsg_type == NLMSG_DONE)
+                return interrupted ? -EINTR : 0;
+            if (message->nlmsg_type == NLMSG_ERROR) {
+                const struct nlmsgerr *failure = NLMSG_DATA(message);
+                return failure->error < 0 ? failure->error : -EIO;
+            }
+            take(tables, message);
+        }
+    }
+}
+
+static int read_all(int descriptor, tables *tables) {
+    struct {
+        struct nlmsghdr header;
+        struct ifinfomsg body;
+    } links = {
+        .header = {
+            .nlmsg_len = sizeof links, .nlmsg_type = RTM_GETLINK,
+            .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+        .body = {.ifi_family = AF_UNSPEC}};
+    struct {
+        struct nlmsghdr header;
+        struct ifaddrmsg body;
+    } addresses = {
+        .header = {
+            .nlmsg_len = sizeof addresses, .nlmsg_type = RTM_GETADDR,
+            .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+        .body = {.ifa_family = AF_UNSPEC}};
+    struct {
+        struct nlmsghdr header;
+        struct rtmsg body;
+    } routes = {
+        .header = {
+            .nlmsg_len = sizeof routes, .nlmsg_type = RTM_GETROUTE,
+            .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+        .body = {.rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST}};
+    tables->link_count = 0;
+    tables->route_count = 0;
+    int answer = dump(descriptor, &links, sizeof links, tables);
+    if (answer == 0)
+        answer = dump(descriptor, &addresses, sizeof addresses, tables);
+    const unsigned char families[] = {AF_INET, AF_INET6};
+    for (size_t i = 0; answer == 0 && i < sizeof families; i++) {
+        routes.body.rtm_family = families[i];
+        answer = dump(descriptor, &routes, sizeof routes, tables);
+        // A kernel without the family has no routes of it; one that has no table of it says so.
+        if (answer == -EOPNOTSUPP || answer == -EAFNOSUPPORT || answer == -ENOENT)
+            answer = 0;
+    }
+    return answer;
+}
+
+int lh_route_read(
+    lh_link *links, size_t *link_count, lh_default_route *routes, size_t *route_count) {
+    tables tables = {
+        .links = links, .link_capacity = *link_count,
+        .routes = routes, .route_capacity = *route_count};
+    int descriptor = netlink_socket(NETLINK_ROUTE, 0, 0);
+    if (descriptor < 0)
+        return descriptor;
+    // The kernel filters by table and type then (Linux 4.20); before, it sends all.
+    int one = 1;
+    setsockopt(descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, sizeof one);
+    struct timeval patience = {.tv_sec = 1};
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    int answer = -EINTR;
+    for (int attempt = 0; answer == -EINTR && attempt < attempts_max; attempt++)
+        answer = read_all(descriptor, &tables);
+    close(descriptor);
+    *link_count = tables.link_count;
+    *route_count = tables.route_count;
+    // Interrupted again and again: what was found is nearly right, and the next change is near.
+    return answer == -EINTR ? 0 : answer;
+}
+
+// MARK: devices
+
+int lh_uevent_watch(void) {
+    return netlink_socket(NETLINK_KOBJECT_UEVENT, 1, SOCK_NONBLOCK);
+}
+
+// The text of an event is a header and lines KEY=VALUE, each ended by a null.
+static int is_about(const char *text, size_t length, const char *subsystem) {
+    static const char key[] = "SUBSYSTEM=";
+    for (size_t at = 0; at < length;) {
+        size_t line = strnlen(text + at, length - at);
+        if (line > sizeof key - 1 && memcmp(text + at, key, sizeof key - 1) == 0
+            && line - (sizeof key - 1) == strlen(subsystem)
+            && memcmp(text + at + sizeof key - 1, subsystem, strlen(subsystem)) == 0)
+            return 1;
+        at += line + 1;
+    }
+    return 0;
+}
+
+int lh_uevent_watch_take(int descriptor, const char *subsystem) {
+    // An event has at most 2 KiB of lines (UEVENT_BUFFER_SIZE) and its header.
+    char buffer[8192];
+    int any = 0;
+    while (1) {
+        ssize_t got = receive(descriptor, buffer, sizeof buffer);
+        if (got == -EAGAIN)
+            return any;
+        if (got == -ENOBUFS) {
+            any = 1;
+            continue;
+        }
+        if (got <= 0)
+            return got < 0 ? (int)got : any;
+        any |= is_about(buffer, (size_t)got, subsystem);
+    }
+}

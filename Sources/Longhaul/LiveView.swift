@@ -1,0 +1,92 @@
+internal import LonghaulCore
+internal import LonghaulEngine
+internal import LonghaulStore
+internal import LonghaulSystem
+
+/// Completes what the store knows with what only lives elsewhere: the progress board, the
+/// machine's conditions, and whether any engine is there.
+struct LiveView {
+    private let board: [FetchID: BoardReader.Live]
+    private let hasEngine: Bool
+    private let store: Store
+    private let now: Timestamp
+    private let surroundings: Surroundings
+    private let running: RunningCounts
+
+    init(_ queue: TransferQueue) throws(LonghaulError) {
+        hasEngine = queue.isEngineRunning
+        board = hasEngine ? BoardReader.live(in: queue.directory) : [:]
+        store = queue.store
+        now = queue.now
+        // What an engine goes by; without one, what the next would.
+        var conditions = try hasEngine ? store.engineConditions() : nil
+        if conditions == nil { conditions = try queue.conditions(within: 0.5) }
+        surroundings = Surroundings(
+            conditions: conditions ?? Conditions(),
+            time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC))
+        running = hasEngine ? try store.runningCounts() : RunningCounts()
+    }
+
+    func complete(_ transfer: Transfer) -> Transfer {
+        var transfer = transfer
+        if let held = transfer.held, let live = board[held.fetch], !transfer.state.hasEnded {
+            var have = held.durable
+            for (generation, range) in live.written where generation == held.generation {
+                have.insert(range)
+            }
+            transfer.bytesDone = have.count
+            transfer.bytesFetched = max(transfer.bytesFetched, live.received)
+            if transfer.state == .running { transfer.bytesPerSecond = live.bytesPerSecond }
+        }
+        if transfer.state == .running, !hasEngine {
+            // Its engine died: it waits for the next one, which finds its bytes.
+            transfer.state = .waiting
+        }
+        if transfer.state == .waiting { transfer.waitingFor += reasons(transfer) }
+        return transfer
+    }
+
+    /// What holds it besides its back-off and its earliest moment, which the store knows.
+    private func reasons(_ transfer: Transfer) -> [WaitReason] {
+        var gate = transfer.lane.gate(in: surroundings, now: now)
+        for index in gate.reasons.indices where gate.reasons[index].isPreference {
+            gate.reasons[index].nextCheck = transfer.waiverCheck
+        }
+        var reasons = gate.reasons
+        if !hasEngine {
+            reasons.append(WaitReason(.engine, required: "running", current: "none runs"))
+        } else if reasons.isEmpty, transfer.waitingFor.isEmpty {
+            reasons.append(turn(transfer))
+        }
+        return reasons
+    }
+
+    /// Nothing holds it but its turn.
+    private func turn(_ transfer: Transfer) -> WaitReason {
+        let since = transfer.readySince
+        if let url = try? URLParts(transfer.url), let memory = try? store.origin(url.origin) {
+            if case .cooling(let until) = memory.health(at: now) {
+                return WaitReason(
+                    .originCooldown, required: "origin answers", current: "cooling down",
+                    since: since, nextCheck: until)
+            }
+            let open = running.ofOrigin[url.origin] ?? 0
+            let allowed =
+                memory.speaksHTTP2 ? Limits.streamsPerOrigin : Limits.connectionsPerOrigin
+            if open >= allowed {
+                return WaitReason(
+                    .originLimit, required: "fewer than \(allowed)", current: "\(open)",
+                    since: since)
+            }
+        }
+        let limit = Limits.runningTransfers - Limits.reservedTransfers
+        if transfer.isDiscretionary, running.discretionary >= limit {
+            return WaitReason(
+                .concurrency, required: "fewer than \(limit) discretionary",
+                current: "\(running.discretionary)", since: since)
+        }
+        return WaitReason(
+            .concurrency, required: "fewer than \(Limits.runningTransfers)",
+            current: "\(running.total)", since: since)
+    }
+}

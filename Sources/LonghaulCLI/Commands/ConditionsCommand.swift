@@ -1,0 +1,93 @@
+import ArgumentParser
+import Longhaul
+
+struct ConditionsCommand: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "conditions",
+        abstract: "Show what the machine is like now: power, battery, network, idle.",
+        discussion: """
+            Each condition with who says so and since when, as far as this is known. What is set \
+            stands before what the machine says, for every command on this queue, until it is \
+            cleared; LONGHAUL_CONDITIONS stands before both.
+
+              longhaul conditions
+              longhaul conditions --json | jq 'select(.condition == "network").value'
+              longhaul conditions --set power=external,idle=yes
+              longhaul conditions --clear
+
+              power=external|battery     battery=0…100
+              network=unmetered|metered|offline     idle=yes|no     each may be unknown
+
+            \(ExitStatus.help([.done, .usage, .storeUnavailable]))
+            """)
+
+    @Option(help: ArgumentHelp("Say what holds from now on.", valueName: "k=v,…"))
+    var set: String?
+
+    @Flag(help: "Forget all that was set.")
+    var clear = false
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        // Understood before anything is touched.
+        let wanted = try set.map { text throws(LonghaulError) in
+            try ConditionOverride(parsing: text)
+        }
+        let queue = try TransferQueue()
+        if clear { try queue.clearOverride() }
+        if let wanted { try queue.keepOverride(wanted) }
+        let conditions = try queue.conditions()
+        if console.isJSON {
+            for kind in ConditionKind.allCases {
+                try console.line { $0.condition(kind, of: conditions) }
+            }
+            return .done
+        }
+        let terminal = TerminalFacts.of(1)
+        for line in ConditionsTable.lines(conditions, time: .current(), terminal: terminal) {
+            try console.line(line)
+        }
+        return .done
+    }
+}
+
+/// The table that `conditions` prints.
+enum ConditionsTable {
+    static func lines(
+        _ conditions: Conditions, time: TimeText, terminal: TerminalFacts
+    ) -> [String] {
+        var layout = TableLayout(
+            columns: [
+                .init(title: "CONDITION"), .init(title: "VALUE"),
+                .init(title: "SOURCE", dropRank: 1), .init(title: "SINCE", dropRank: 2),
+            ],
+            width: terminal.columns, ellipsis: terminal.ellipsis)
+        let rows = ConditionKind.allCases.map { kind in
+            [kind.rawValue] + cells(kind, of: conditions, time)
+        }
+        var lines = layout.lines(rows, includingTitles: true)
+        lines[0] = terminal.styled(lines[0], .bold)
+        return lines
+    }
+
+    private static func cells(
+        _ kind: ConditionKind, of conditions: Conditions, _ time: TimeText
+    ) -> [String] {
+        switch kind {
+        case .power: cells(conditions.power, time) { $0.rawValue }
+        case .battery: cells(conditions.battery, time) { "\($0)%" }
+        case .network: cells(conditions.network, time) { $0.rawValue }
+        case .idle: cells(conditions.isIdle, time) { $0 ? "yes" : "no" }
+        }
+    }
+
+    private static func cells<Value>(
+        _ reading: Reading<Value>, _ time: TimeText, _ text: (Value) -> String
+    ) -> [String] {
+        [
+            reading.value.map(text) ?? "unknown", TerminalText.shown(reading.source),
+            reading.since.map { time.full($0) } ?? "",
+        ]
+    }
+}

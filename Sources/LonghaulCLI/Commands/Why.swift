@@ -1,0 +1,35 @@
+import ArgumentParser
+import Longhaul
+
+struct Why: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say why a transfer is not running, and when it will.",
+        discussion: """
+            Every condition that holds it: what is required, what is, since when, and when it is \
+            looked at again; and what is to be expected.
+
+              longhaul why 12
+              longhaul why 12 --json | jq -r '.waitingFor[].reason'
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The transfer's id.")
+    var id: TransferID
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        guard let transfer = try queue.transfer(id) else { throw LonghaulError.noSuch(id) }
+        if console.isJSON {
+            let forecast = try queue.forecast(of: transfer) { RFC3339.format($0) }
+            try console.line { $0.why(transfer, forecast) }
+            return .done
+        }
+        let time = TimeText.current()
+        let forecast = try queue.forecast(of: transfer) { time.short($0) }
+        for line in WhyText(time: time).lines(transfer, forecast) { try console.line(line) }
+        return .done
+    }
+}

@@ -1,0 +1,142 @@
+/// What is to be expected of a transfer, as far as it can be told.
+public struct Forecast: Hashable, Sendable {
+    /// When it starts, or may start at the latest; `nil` = nobody can tell.
+    public var startsAt: Timestamp?
+    /// When it ends, if it starts then and its origin is as fast as before.
+    public var endsAt: Timestamp?
+    /// The same in a sentence.
+    public var text: String
+
+    public init(startsAt: Timestamp? = nil, endsAt: Timestamp? = nil, text: String) {
+        self.startsAt = startsAt
+        self.endsAt = endsAt
+        self.text = text
+    }
+}
+
+extension Forecast {
+    /// - Parameters:
+    ///   - transfer: With its live numbers and all that it waits for.
+    ///   - rate: Measured of its origin, bytes per second.
+    ///   - shown: How a moment is written.
+    package init(
+        _ transfer: Transfer, rate: Double?, now: Timestamp, shown: (Timestamp) -> String
+    ) {
+        switch transfer.state {
+        case .completed, .failed, .cancelled:
+            self.init(text: "it is \(transfer.state.rawValue)")
+        case .paused:
+            self.init(text: "it waits for `longhaul resume \(transfer.id)`")
+        case .running:
+            let seconds = Forecast.seconds(transfer, rate: transfer.bytesPerSecond ?? rate)
+            let ends = seconds.map { now + $0 }
+            self.init(
+                startsAt: transfer.startedAt, endsAt: ends,
+                text: ends.map { "it is running, until about \(shown($0))" } ?? "it is running")
+        case .waiting:
+            self = Forecast.waiting(transfer, rate: rate, now: now, shown: shown)
+        }
+    }
+
+    private static func seconds(_ transfer: Transfer, rate: Double?) -> Double? {
+        guard let rate, rate > 0, let total = transfer.bytesTotal ?? transfer.expectedBytes
+        else { return nil }
+        return Double(max(0, total - transfer.bytesDone)) / rate
+    }
+
+    private static func waiting(
+        _ transfer: Transfer, rate: Double?, now: Timestamp, shown: (Timestamp) -> String
+    ) -> Forecast {
+        let holds = Holds(transfer.waitingFor)
+        let clock = max(now, holds.clock ?? now)
+        var sentence: String
+        var starts: Timestamp?
+        if let deadline = transfer.deadline, clock >= deadline {
+            return Forecast(
+                endsAt: deadline,
+                text: "it cannot start before its deadline and fails at \(shown(deadline))")
+        }
+        let wishes = list(holds.preferred)
+        if holds.required.isEmpty, holds.preferred.isEmpty {
+            starts = clock
+            sentence = holds.clock == nil ? "it starts" : "it may start at \(shown(clock))"
+            if holds.isItsTurn {
+                starts = nil
+                sentence = "it starts when it is its turn"
+            }
+        } else if holds.required.isEmpty {
+            let last = [transfer.waivesBy, transfer.waiverCheck].compactMap { $0 }.max()
+            starts = last.map { max($0, clock) }
+            sentence = "it starts when there is \(wishes)"
+            if let starts { sentence += ", or without at the latest at \(shown(starts))" }
+        } else {
+            sentence = "it starts when there is \(list(holds.required + holds.preferred))"
+            if let clock = holds.clock { sentence += ", not before \(shown(clock))" }
+        }
+        if holds.needsEngine {
+            starts = nil
+            sentence += holds.isAlone ? " when an engine runs" : ", if an engine runs then"
+            sentence += " (`longhaul run` or `longhaul daemon`)"
+        }
+        let ends = starts.flatMap { start in seconds(transfer, rate: rate).map { start + $0 } }
+        if let deadline = transfer.deadline { sentence += "; it gives up at \(shown(deadline))" }
+        return Forecast(startsAt: starts, endsAt: ends, text: sentence)
+    }
+
+    private static func list(_ words: [String]) -> String {
+        guard let last = words.last else { return "" }
+        if words.count == 1 { return last }
+        return words.dropLast().joined(separator: ", ") + " and " + last
+    }
+}
+
+/// What waits are about, sorted.
+private struct Holds {
+    /// When the last of those that only need time is over.
+    var clock: Timestamp?
+    var required: [String] = []
+    var preferred: [String] = []
+    var isItsTurn = false
+    var needsEngine = false
+
+    init(_ waits: [WaitReason]) {
+        for wait in waits {
+            if let word = Holds.word(wait) {
+                if wait.isPreference { preferred.append(word) } else { required.append(word) }
+                continue
+            }
+            switch wait.reason {
+            case .concurrency, .originLimit: isItsTurn = true
+            case .engine: needsEngine = true
+            case .earliestBegin, .window, .backoff, .originCooldown, .storage, .network, .power,
+                .battery, .unmetered, .idle, .input:
+                break
+            }
+            if let next = wait.nextCheck { clock = max(clock ?? next, next) }
+        }
+    }
+
+    var isAlone: Bool { required.isEmpty && preferred.isEmpty && clock == nil && !isItsTurn }
+
+    /// `nil` for what time or the engine alone settles.
+    private static func word(_ wait: WaitReason) -> String? {
+        switch wait.reason {
+        case .power: "external power"
+        case .battery: "a fuller battery"
+        case .network: wait.nextCheck == nil ? "a network" : nil
+        case .unmetered: "an unmetered network"
+        case .idle: "an idle machine"
+        case .input: "an answer from its host"
+        case .earliestBegin, .window, .backoff, .originCooldown, .storage, .concurrency,
+            .originLimit, .engine:
+            nil
+        }
+    }
+}
+
+extension WaitReason {
+    /// Of a condition that is not insisted on.
+    package var isPreference: Bool { required?.hasSuffix(WaitReason.preferredMark) ?? false }
+
+    static let preferredMark = " (preferred)"
+}

@@ -1,0 +1,34 @@
+package import LonghaulCore
+
+/// The machine's conditions, as the engine sees them.
+package protocol ConditionsPort: Sendable {
+    /// Called once, before all else. From then on every change is reported, always the whole, from
+    /// any thread, until ``stop()``.
+    func listen(_ report: @escaping @Sendable (Conditions) -> Void)
+
+    /// What is of interest from now on. Looks at it once and waits for that, for about a second at
+    /// the most. What cannot be found out is unknown, and so is what is of no interest.
+    func watch(_ interest: ConditionNeeds) -> Conditions
+
+    /// Somebody changed the store, perhaps what it overrides. What comes of it is reported.
+    func lookAgain()
+
+    func stop()
+}
+
+/// Conditions that are given and do not change: an override, or a machine that says nothing.
+package struct FixedConditions: ConditionsPort {
+    private let conditions: Conditions
+
+    package init(_ conditions: Conditions = Conditions()) {
+        self.conditions = conditions
+    }
+
+    package func listen(_ report: @escaping @Sendable (Conditions) -> Void) {}
+
+    package func watch(_ interest: ConditionNeeds) -> Conditions { conditions }
+
+    package func lookAgain() {}
+
+    package func stop() {}
+}

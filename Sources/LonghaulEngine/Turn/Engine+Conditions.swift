@@ -1,0 +1,126 @@
+package import LonghaulCore
+internal import LonghaulStore
+
+/// What the engine knows of the machine, and what follows from it for transfers that run or wait.
+extension Engine {
+    func surroundings(now: Moment) -> Surroundings {
+        var settles: Timestamp?
+        if let at = networkSettlesAt, at > now.monotonic {
+            settles = now.wall + (at - now.monotonic)
+        }
+        return Surroundings(conditions: conditions, time: time, networkSettlesAt: settles)
+    }
+
+    /// Somebody looks at these conditions from now on, and has seen this.
+    package func watch(_ interest: ConditionNeeds, _ found: Conditions, now: Moment) {
+        watching = interest
+        take(found, now: now)
+    }
+
+    /// A network that is there anew needs time: addresses, routes and name servers come one after
+    /// the other. The first look at it is no change.
+    func take(_ new: Conditions, now: Moment) {
+        let old = conditions.network.value
+        if let old, let network = new.network.value, network != old, network != .offline {
+            networkSettlesAt = now.monotonic + Limits.networkSettleSeconds
+        }
+        conditions = new
+        mustPublishConditions = true
+        gates.isStale = true
+        needsPlan = true
+    }
+
+    /// Whether the clock or the conditions may have changed what may run.
+    func watchGates(now: Moment) {
+        if let at = gates.lanesChangeAt, at <= now.wall {
+            gates.lanesChangeAt = nil
+            needsPlan = true
+        }
+        let isDue = gates.runningChangesAt.map { $0 <= now.wall } ?? false
+        // A clock that was set back may be before a window again.
+        let wentBack = gates.turnedAt.map { now.wall < $0 } ?? false
+        gates.turnedAt = now.wall
+        if wentBack { needsPlan = true }
+        guard gates.isStale || isDue || wentBack else { return }
+        lookAtRunning(now: now)
+    }
+
+    /// Takes off the wire what lost its conditions; what has all its bytes already is let finish.
+    private func lookAtRunning(now: Moment) {
+        gates.isStale = false
+        gates.runningChangesAt = nil
+        let around = surroundings(now: now)
+        for fetch in active.keys.sorted() {
+            guard let entry = active[fetch], entry.asRunning != nil else { continue }
+            let gate = entry.lane.gate(in: around, now: now.wall, isRunning: true)
+            if !gate.isOpen {
+                handle(.leave(.requeue), of: fetch, now: now)
+            } else {
+                gates.noteRunning(gate)
+            }
+        }
+    }
+
+    /// Whether the preferences of those that come up still count.
+    ///
+    /// Where some are waived, those that come up soon after are too: what has to run at a bad
+    /// moment runs together, instead of keeping the machine awake all day.
+    func waive(_ tx: borrowing EngineTransaction, now: Moment) throws -> Bool {
+        let due = try tx.dueWaivers(now.wall, limit: Engine.attentionMax)
+        var isAnyWaived = false
+        for id in due {
+            guard let work = try tx.work(id) else { continue }
+            switch try verdict(on: work, tx, at: now.wall) {
+            case .waive:
+                try tx.waivePreferences(of: id, in: work.lane)
+                isAnyWaived = true
+            case .look(let next): try tx.setWaiverCheck(of: id, at: next)
+            }
+        }
+        if isAnyWaived {
+            let soon = now.wall + Waiver.batchSeconds
+            for id in try tx.dueWaivers(soon, limit: Engine.attentionMax) {
+                guard let work = try tx.work(id),
+                    try verdict(on: work, tx, at: soon) == .waive
+                else { continue }
+                try tx.waivePreferences(of: id, in: work.lane)
+            }
+        }
+        return due.count == Engine.attentionMax
+    }
+
+    private func verdict(
+        on work: TransferWork, _ tx: borrowing EngineTransaction, at moment: Timestamp
+    ) throws -> Waiver.Verdict {
+        guard let waiver = work.waiver else { return .waive }
+        var bytes = work.request.expectedBytes
+        if let id = work.fetchID, let state = try tx.fetch(id) {
+            bytes = (state.bytesTotal ?? bytes).map { $0 - state.durable.count }
+        }
+        let rate = try origins[work.origin] ?? tx.origin(work.origin)
+        let needs = Waiver.seconds(
+            bytes: bytes, rate: rate.bytesPerSecond, span: work.deadline - work.waitingSince)
+        return Waiver.decide(
+            waiveBy: waiver.by, deadline: work.deadline, needs: needs, now: moment)
+    }
+}
+
+/// When the clock changes what may run.
+struct GateWatch {
+    /// Conditions have changed since what runs was last looked at.
+    var isStale = false
+    var turnedAt: Timestamp?
+    /// The end of a window that something runs in.
+    var runningChangesAt: Timestamp?
+    /// An edge of a window, or the end of the network's settling, that something waits for.
+    var lanesChangeAt: Timestamp?
+    /// Something is ready by time and not by its conditions.
+    var holdsBack = false
+    /// What decides about those that run or wait.
+    var interest = ConditionNeeds()
+
+    mutating func noteRunning(_ gate: Gate) {
+        guard let at = gate.changesAt else { return }
+        runningChangesAt = min(runningChangesAt ?? at, at)
+    }
+}

@@ -1,0 +1,33 @@
+package import LonghaulCore
+
+/// What an engine has in hand.
+package struct RunningCounts: Hashable, Sendable {
+    package var total = 0
+    package var discretionary = 0
+    /// By name of the origin.
+    package var ofOrigin: [String: Int] = [:]
+
+    package init() {}
+}
+
+extension Store {
+    /// Transfers that are running, as the store knows it.
+    package func runningCounts() throws(LonghaulError) -> RunningCounts {
+        let rows = try access {
+            try $0.all(
+                """
+                SELECT o.name, count(*), sum(t.lane / 2 % 2) FROM transfer t INDEXED BY transferActive \
+                JOIN origin o ON o.id = t.originID WHERE t.phase IN (1, 2) AND t.phase = 1 \
+                GROUP BY o.name
+                """
+            ) { ($0.text(0), $0.int(1), $0.int(2)) }
+        }
+        var counts = RunningCounts()
+        for (origin, count, discretionary) in rows {
+            counts.ofOrigin[origin] = count
+            counts.total += count
+            counts.discretionary += discretionary
+        }
+        return counts
+    }
+}

@@ -1,0 +1,71 @@
+internal import GRDB
+package import LonghaulCore
+
+/// The conditions that the engine goes by, as one text in `setting`: what another process shows of
+/// a waiting transfer is then what the engine decides by.
+enum ConditionsRecord {
+    static let key = "engineConditions"
+
+    private struct Entry: Codable {
+        var value: String?
+        var source: String
+        var since: Timestamp?
+
+        init<Value>(_ reading: Reading<Value>, _ text: (Value) -> String) {
+            value = reading.value.map(text)
+            source = reading.source
+            since = reading.since
+        }
+
+        func reading<Value>(_ parse: (String) -> Value?) -> Reading<Value> {
+            Reading(value.flatMap(parse), source: source, since: since)
+        }
+    }
+
+    private struct Whole: Codable {
+        var power: Entry
+        var battery: Entry
+        var network: Entry
+        var idle: Entry
+    }
+
+    static func text(_ conditions: Conditions) -> String {
+        StoredJSON.encode(
+            Whole(
+                power: Entry(conditions.power) { $0.rawValue },
+                battery: Entry(conditions.battery) { "\($0)" },
+                network: Entry(conditions.network) { $0.rawValue },
+                idle: Entry(conditions.isIdle) { $0 ? "yes" : "no" }))
+    }
+
+    static func read(_ text: String) -> Conditions? {
+        guard let whole = StoredJSON.decode(Whole.self, text) else { return nil }
+        var conditions = Conditions()
+        conditions.power = whole.power.reading(PowerSource.init(rawValue:))
+        conditions.battery = whole.battery.reading { Int($0) }
+        conditions.network = whole.network.reading(NetworkState.init(rawValue:))
+        conditions.isIdle = whole.idle.reading { $0 == "yes" }
+        return conditions
+    }
+}
+
+extension EngineTransaction {
+    /// Shows other processes what this engine goes by.
+    package func publish(_ conditions: Conditions) throws {
+        try connection.run(
+            "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2",
+            ConditionsRecord.key, ConditionsRecord.text(conditions))
+    }
+}
+
+extension Store {
+    /// What the last engine went by: true as long as it runs.
+    package func engineConditions() throws(LonghaulError) -> Conditions? {
+        let text = try access {
+            try $0.first("SELECT value FROM setting WHERE key = ?1", ConditionsRecord.key) {
+                $0.text(0)
+            }
+        }
+        return text.flatMap(ConditionsRecord.read)
+    }
+}

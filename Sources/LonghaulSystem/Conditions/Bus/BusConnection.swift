@@ -1,0 +1,136 @@
+internal import CSystemd
+internal import Glibc
+
+/// A connection to a message bus, used by one thread. Nothing here waits: calls are answered, and
+/// signals arrive, while ``process()`` runs.
+final class BusConnection {
+    typealias Handler = (BusMessage) -> Void
+
+    private let bus: OpaquePointer
+    private let address: String
+
+    /// Begins to connect; a bus that cannot be spoken to may show only in ``process()``.
+    init(address: String) throws(SystemFailure) {
+        var made: OpaquePointer?
+        try check(sd_bus_new(&made), "sd_bus_new", address)
+        guard let made else { throw SystemFailure(operation: "sd_bus_new", path: "", errno: EIO) }
+        bus = made
+        self.address = address
+        try check(sd_bus_set_address(bus, address), "sd_bus_set_address", address)
+        try check(sd_bus_set_bus_client(bus, 1), "sd_bus_set_bus_client", address)
+        try check(sd_bus_start(bus), "connect", address)
+    }
+
+    deinit {
+        // Calls that wait for an answer, and listeners, are let go of by it.
+        sd_bus_close_unref(bus)
+    }
+
+    var descriptor: Int32 { sd_bus_get_fd(bus) }
+
+    /// What to poll the descriptor for.
+    var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
+
+    /// Seconds until ``process()`` has something to do although nothing has come.
+    var patience: Double? {
+        var until: UInt64 = 0
+        guard sd_bus_get_timeout(bus, &until) > 0, until != .max else { return nil }
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        return max(0, Double(until) / 1e6 - Double(now.tv_sec) - Double(now.tv_nsec) / 1e9)
+    }
+
+    /// Sends, receives and calls handlers until nothing is left to be done now, or much has been
+    /// done.
+    ///
+    /// - Throws: when the connection is gone, or never came about.
+    func process() throws(SystemFailure) {
+        for _ in 0..<Self.messagesMax {
+            if try check(sd_bus_process(bus, nil), "process", address) == 0 { break }
+        }
+        guard sd_bus_is_open(bus) > 0 else {
+            throw SystemFailure(operation: "process", path: address, errno: ECONNRESET)
+        }
+    }
+
+    private static let messagesMax = 1_000
+
+    struct Call {
+        var destination: String
+        var path: String
+        var interface: String
+        var member: String
+        /// Whether the bus may start the service that is called.
+        var startsService = false
+        var texts: [String] = []
+        var seconds: Double = 10
+    }
+
+    /// `onReply` is called once, with an answer or an error; not when the connection ends before.
+    func call(_ call: Call, onReply: @escaping Handler) throws(SystemFailure) {
+        var message: OpaquePointer?
+        try check(
+            sd_bus_message_new_method_call(
+                bus, &message, call.destination, call.path, call.interface, call.member),
+            "sd_bus_message_new_method_call", call.member)
+        defer { sd_bus_message_unref(message) }
+        try check(
+            sd_bus_message_set_auto_start(message, call.startsService ? 1 : 0),
+            "sd_bus_message_set_auto_start", call.member)
+        for text in call.texts {
+            try check(
+                text.withCString {
+                    sd_bus_message_append_basic(message, CChar(UInt8(ascii: "s")), $0)
+                }, "sd_bus_message_append_basic", call.member)
+        }
+        var slot: OpaquePointer?
+        let box = Unmanaged.passRetained(Box(onReply))
+        let answer = sd_bus_call_async(
+            bus, &slot, message, Self.receive, box.toOpaque(), UInt64(call.seconds * 1e6))
+        try keep(slot, box, answer, "sd_bus_call_async", call.member)
+    }
+
+    /// `onSignal` is called for each message that matches the rule.
+    func listen(_ rule: String, onSignal: @escaping Handler) throws(SystemFailure) {
+        var slot: OpaquePointer?
+        let box = Unmanaged.passRetained(Box(onSignal))
+        // Without an install callback, a bus that refuses the rule would end the connection.
+        let answer = sd_bus_add_match_async(
+            bus, &slot, rule, Self.receive, { _, _, _ in 0 }, box.toOpaque())
+        try keep(slot, box, answer, "sd_bus_add_match_async", rule)
+    }
+
+    // MARK: -
+
+    private final class Box {
+        let handler: Handler
+
+        init(_ handler: @escaping Handler) {
+            self.handler = handler
+        }
+    }
+
+    private static let receive: sd_bus_message_handler_t = { message, data, _ in
+        guard let message, let data else { return 0 }
+        Unmanaged<Box>.fromOpaque(data).takeUnretainedValue().handler(BusMessage(message))
+        return 0
+    }
+
+    /// The slot lives as long as the connection, or until its call is answered, and takes the box
+    /// along.
+    private func keep(
+        _ slot: OpaquePointer?, _ box: Unmanaged<Box>, _ answer: Int32, _ operation: String,
+        _ subject: String
+    ) throws(SystemFailure) {
+        guard answer >= 0, let slot else {
+            box.release()
+            throw .answered(answer, operation, subject)
+        }
+        sd_bus_slot_set_destroy_callback(slot) { data in
+            if let data { Unmanaged<Box>.fromOpaque(data).release() }
+        }
+        sd_bus_slot_set_floating(slot, 1)
+        // Ours; the connection holds its own.
+        sd_bus_slot_unref(slot)
+    }
+}

@@ -1,0 +1,35 @@
+/// Where the conditions are read from; tests put their own places here.
+package struct ConditionSurroundings: Sendable {
+    /// Of the system bus, as D-Bus writes addresses; `nil` = there is none.
+    package var busAddress: String?
+    package var sysfs = "/sys"
+    package var proc = "/proc"
+    package var dev = "/dev"
+    /// The records of who is logged in (utmp(5)).
+    package var logins = "/run/utmp"
+    /// Whether the kernel's links, addresses and routes count.
+    package var readsNetwork = true
+
+    /// How long a network that has come must stay before it counts.
+    package var settleSeconds: Double = 5
+    /// Where nobody keeps track of users: how often to look while somebody waits for idleness, and
+    /// while the machine is idle and work may be going on that is to end when it is not.
+    package var idleSampleSeconds: (waiting: Double, idle: Double) = (30, 10)
+    /// How often the charge is read without UPower while somebody waits for it: few drivers tell of
+    /// every percent.
+    package var batterySampleSeconds: Double = 60
+    /// Until a bus that is not there is looked for again, for the first time and at most; four
+    /// times as long after each failure.
+    package var busRetrySeconds: (first: Double, most: Double) = (5, 300)
+
+    package init(busAddress: String?) {
+        self.busAddress = busAddress
+    }
+
+    /// This machine. The address is found as every D-Bus program finds it.
+    package static func machine(environment: [String: String]) -> ConditionSurroundings {
+        let address = environment["DBUS_SYSTEM_BUS_ADDRESS"].flatMap { $0.isEmpty ? nil : $0 }
+        return ConditionSurroundings(
+            busAddress: address ?? "unix:path=/run/dbus/system_bus_socket")
+    }
+}

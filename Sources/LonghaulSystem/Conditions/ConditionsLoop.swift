@@ -1,0 +1,228 @@
+internal import CLonghaul
+internal import Glibc
+internal import LonghaulCore
+
+/// The thread of a ``ConditionsWatch``: it owns the bus and the kernel's sockets, sleeps until one
+/// of them has something to say, and tells what the conditions have become.
+final class ConditionsLoop {
+    private let orders: ConditionOrders
+    private let surroundings: ConditionSurroundings
+    private var wants: ConditionOrders.Wants
+
+    // The services refer to the bus only while it is there: it goes first.
+    private let upower = UPower()
+    private let manager = NetworkService()
+    private let login = LoginService()
+    private var bus: BusConnection?
+    private var retry: BusRetry
+
+    private var power: SysfsPower?
+    private var batteryDue: Instant?
+    private var network: KernelNetwork?
+    private var idle: IdleSampler
+    /// As the machine says, without overrides; of what nobody asks for, as it was last.
+    private var seen = Conditions()
+
+    init(_ orders: ConditionOrders, _ surroundings: ConditionSurroundings) {
+        self.orders = orders
+        self.surroundings = surroundings
+        retry = BusRetry(surroundings.busRetrySeconds)
+        idle = IdleSampler(surroundings)
+        wants = orders.wants
+        login.onEvent = { [unowned self] event in
+            if wants.interest.contains(.machineEvents) { orders.tell(event) }
+        }
+    }
+
+    /// Returns when the orders are to stop.
+    func run() {
+        while let next = orders.take() {
+            let now = SystemClock.now()
+            wants = next
+            if next.looksAnew { lookAnew(now.monotonic) }
+            followBus(now.monotonic)
+            followKernel(now)
+            if let bus { manager.consult(bus, about: network?.deciding) }
+            publish(now)
+            // What was just said on the bus goes out before the thread sleeps.
+            sleep(SystemClock.now().monotonic)
+        }
+        leaveBus()
+    }
+
+    // MARK: - Bus
+
+    /// Which conditions a source must be found for.
+    private var needed: ConditionInterest {
+        wants.interest.subtracting(ConditionInterest(wants.overrides.kinds))
+    }
+
+    private func followBus(_ now: Instant) {
+        if needed.isEmpty { return leaveBus() }
+        login.delaysMachine = needed.contains(.machineEvents)
+        do throws(SystemFailure) {
+            guard let bus = try connected(now) else { return }
+            if !needed.isDisjoint(with: [.power, .battery]) { try upower.service.attach(to: bus) }
+            if needed.contains(.network) { try manager.service.attach(to: bus) }
+            if !needed.isDisjoint(with: [.idle, .machineEvents]) {
+                try login.service.attach(to: bus)
+            }
+            try bus.process()
+            login.adjust(bus)
+            if services.contains(where: \.isSettled) { retry.succeeded() }
+        } catch {
+            leaveBus()
+            retry.failed(now: now)
+        }
+    }
+
+    private func connected(_ now: Instant) throws(SystemFailure) -> BusConnection? {
+        if let bus { return bus }
+        guard let address = surroundings.busAddress else { return nil }
+        if let due = retry.due, now < due { return nil }
+        retry.trying()
+        let made = try BusConnection(address: address)
+        bus = made
+        return made
+    }
+
+    private func leaveBus() {
+        guard bus != nil else { return }
+        bus = nil
+        upower.service.detach()
+        manager.service.detach()
+        login.detach()
+    }
+
+    private var services: [BusService] { [upower.service, manager.service, login.service] }
+
+    /// Whether every source that is needed has said what it has to say.
+    private var isRead: Bool {
+        guard bus != nil else { return true }
+        if !needed.isDisjoint(with: [.power, .battery]), !upower.service.isSettled { return false }
+        if needed.contains(.network), !manager.service.isSettled { return false }
+        return needed.isDisjoint(with: [.idle, .machineEvents]) || login.service.isSettled
+    }
+
+    // MARK: - Kernel
+
+    private func followKernel(_ now: Moment) {
+        followPower(now.monotonic)
+        if needed.contains(.network), surroundings.readsNetwork {
+            if network == nil {
+                network = KernelNetwork(
+                    sysfs: surroundings.sysfs, settling: surroundings.settleSeconds,
+                    now: now.monotonic)
+            }
+            network?.advance(to: now.monotonic)
+        } else {
+            network = nil
+        }
+        // Not before it is known that logind does not tell: it may be the better part of a second.
+        if needed.contains(.idle), login.isIdle == nil, bus == nil || login.service.isSettled {
+            idle.sample(now)
+        } else {
+            idle.forget()
+        }
+    }
+
+    private func followPower(_ now: Instant) {
+        guard !needed.isDisjoint(with: [.power, .battery]) else {
+            power = nil
+            return
+        }
+        let power = power ?? SysfsPower(sysfs: surroundings.sysfs)
+        self.power = power
+        // UPower reads the charge itself, and tells.
+        guard needed.contains(.battery), power.hasBattery, upower.battery == nil else {
+            batteryDue = nil
+            return
+        }
+        if let due = batteryDue, now >= due { power.look() }
+        if batteryDue.map({ now >= $0 }) ?? true {
+            batteryDue = now + surroundings.batterySampleSeconds
+        }
+    }
+
+    private func lookAnew(_ now: Instant) {
+        power?.look()
+        network?.look(now: now)
+        idle.forget()
+        retry = BusRetry(surroundings.busRetrySeconds)
+    }
+
+    // MARK: - Readings
+
+    private func publish(_ now: Moment) {
+        let interest = wants.interest
+        if needed.contains(.power) {
+            seen.power.note(
+                upower.power, UPower.source, power?.facts?.power, SysfsPower.source, now)
+        }
+        if needed.contains(.battery) {
+            // That UPower knows of no battery is its answer.
+            if let battery = upower.battery {
+                seen.battery.note(battery, source: UPower.source, now: now.wall)
+            } else if let facts = power?.facts {
+                seen.battery.note(facts.battery, source: SysfsPower.source, now: now.wall)
+            } else {
+                seen.battery.note(nil, source: "none", now: now.wall)
+            }
+        }
+        if needed.contains(.network) {
+            seen.network.note(
+                manager.state, NetworkService.source, network?.state, KernelNetwork.source, now)
+        }
+        if needed.contains(.idle) {
+            seen.isIdle.note(
+                login.isIdle, LoginService.source, idle.isIdle, IdleSampler.source, now)
+        }
+        var shown = Conditions()
+        if interest.contains(.power) { shown.power = seen.power }
+        if interest.contains(.battery) { shown.battery = seen.battery }
+        if interest.contains(.network) { shown.network = seen.network }
+        if interest.contains(.idle) { shown.isIdle = seen.isIdle }
+        orders.tell(wants.overrides.apply(to: shown), wants, complete: isRead)
+    }
+
+    // MARK: - Sleep
+
+    private func sleep(_ now: Instant) {
+        var asked = [pollfd(fd: orders.descriptor, events: Int16(POLLIN), revents: 0)]
+        // A negative number is left out by poll(2).
+        asked.append(pollfd(fd: bus?.descriptor ?? -1, events: bus?.events ?? 0, revents: 0))
+        asked.append(pollfd(fd: power?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
+        asked.append(pollfd(fd: network?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
+        let answer = poll(&asked, nfds_t(asked.count), milliseconds(now))
+        if answer < 0 {
+            // Short of memory, poll may fail for a while (ENOMEM).
+            if Glibc.errno != EINTR { usleep(100_000) }
+            return
+        }
+        if asked[2].revents != 0 { power?.receive() }
+        if asked[3].revents != 0 { network?.receive(now: SystemClock.now().monotonic) }
+    }
+
+    /// Until something is due; rounded up, so that it is due then. -1 = nothing is.
+    private func milliseconds(_ now: Instant) -> Int32 {
+        let due = [
+            bus == nil && !needed.isEmpty ? retry.due : nil, batteryDue, network?.due, idle.due,
+        ].compactMap { $0 }.min().map { $0 - now }
+        guard let seconds = [due, bus?.patience].compactMap({ $0 }).min() else { return -1 }
+        return Int32(min(max(seconds, 0) * 1_000, 3_600_000).rounded(.up))
+    }
+}
+
+extension Reading {
+    /// The first of two sources that knows.
+    fileprivate mutating func note(
+        _ first: Value?, _ firstSource: String, _ second: Value?, _ secondSource: String,
+        _ now: Moment
+    ) {
+        if first != nil {
+            note(first, source: firstSource, now: now.wall)
+        } else {
+            note(second, source: second == nil ? "none" : secondSource, now: now.wall)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+internal import CLonghaul
+internal import Glibc
+internal import LonghaulCore
+
+/// The kernel's interfaces, addresses and default routes, with its word when they change.
+final class KernelNetwork {
+    static let source = "rtnetlink"
+
+    /// Settled; `nil` = the kernel does not answer (a sandbox may forbid it).
+    var state: NetworkState? { isReadable ? settling.state : nil }
+    /// The interface of the best default route.
+    private(set) var deciding: String?
+
+    private var settling: SettlingNetwork
+    private var isReadable = false
+    private let sysfs: String
+    private let changes: Descriptor?
+    /// Changes come in bursts; one look serves all of a burst.
+    private var lookAt: Instant?
+    private var looked: Instant?
+
+    /// - Parameter sysfs: where it is said what an interface is.
+    init(sysfs: String, settling seconds: Double, now: Instant) {
+        self.sysfs = sysfs
+        settling = SettlingNetwork(settling: seconds)
+        let socket = lh_route_watch()
+        changes = socket < 0 ? nil : Descriptor(owning: socket)
+        look(now: now)
+    }
+
+    var descriptor: Int32? { changes?.number }
+
+    /// When ``advance(to:)`` has something to do.
+    var due: Instant? {
+        [lookAt, settling.due].compactMap { $0 }.min()
+    }
+
+    /// The descriptor is readable.
+    func receive(now: Instant) {
+        guard let changes, lh_route_watch_take(changes.number) != 0, lookAt == nil else { return }
+        lookAt = max(now, looked.map { $0 + Self.pauseSeconds } ?? now)
+    }
+
+    func advance(to now: Instant) {
+        if let lookAt, now >= lookAt { look(now: now) }
+        settling.advance(to: now)
+    }
+
+    func look(now: Instant) {
+        lookAt = nil
+        looked = now
+        guard let (links, routes) = read() else {
+            isReadable = false
+            return
+        }
+        isReadable = true
+        deciding = NetworkFacts.deciding(links, routes)
+        settling.note(NetworkFacts.state(links, routes), now: now)
+    }
+
+    // MARK: -
+
+    private static let pauseSeconds = 0.1
+    private static let linksMax = 1_024
+    private static let routesMax = 64
+
+    private func read() -> ([NetworkLink], [DefaultRoute])? {
+        var links = [lh_link](repeating: lh_link(), count: Self.linksMax)
+        var routes = [lh_default_route](repeating: lh_default_route(), count: Self.routesMax)
+        var linkCount = links.count
+        var routeCount = routes.count
+        guard lh_route_read(&links, &linkCount, &routes, &routeCount) == 0 else { return nil }
+        return (
+            links.prefix(linkCount).map(describe),
+            routes.prefix(routeCount).map { DefaultRoute(link: Int($0.link), metric: $0.metric) }
+        )
+    }
+
+    private func describe(_ found: lh_link) -> NetworkLink {
+        var name = found.name
+        let text = withUnsafeBytes(of: &name) {
+            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        var link = NetworkLink(index: Int(found.index), name: text)
+        link.isLoopback = found.is_loopback != 0
+        link.isUp = found.is_up != 0
+        link.isBridge = found.is_bridge != 0
+        link.hasAddress = found.has_address != 0
+        link.isPointToPoint = found.is_point_to_point != 0
+        // Only what may decide is looked up: a host of containers has hundreds of the others.
+        if link.isUp, !link.isLoopback, isFileName(text) {
+            link.deviceType = deviceType(text)
+            link.driver = driver(text)
+        }
+        return link
+    }
+
+    private func deviceType(_ name: String) -> String {
+        guard let text = try? smallFile("\(sysfs)/class/net/\(name)/uevent") else { return "" }
+        let line = text.split(separator: "\n").first { $0.hasPrefix("DEVTYPE=") }
+        return line.map { String($0.dropFirst("DEVTYPE=".count)) } ?? ""
+    }
+
+    private func driver(_ name: String) -> String {
+        var target = [UInt8](repeating: 0, count: 256)
+        let length = readlink("\(sysfs)/class/net/\(name)/device/driver", &target, target.count)
+        guard length > 0 else { return "" }
+        let path = String(decoding: target.prefix(length), as: UTF8.self)
+        return path.split(separator: "/").last.map(String.init) ?? ""
+    }
+}

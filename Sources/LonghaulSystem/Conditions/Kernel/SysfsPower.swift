@@ -1,0 +1,90 @@
+internal import CLonghaul
+internal import Glibc
+internal import LonghaulCore
+
+/// The power supplies in sysfs, with the kernel's word when one of them changes.
+final class SysfsPower {
+    static let source = "sysfs"
+
+    /// `nil` = sysfs is not there.
+    private(set) var facts: PowerFacts?
+    private(set) var hasBattery = false
+
+    private let directory: String
+    private let events: Descriptor?
+
+    /// - Parameter sysfs: where sysfs is mounted.
+    init(sysfs: String) {
+        directory = sysfs + "/class/power_supply"
+        let socket = lh_uevent_watch()
+        // Without it (a sandbox may forbid it) changes are seen when somebody looks.
+        events = socket < 0 ? nil : Descriptor(owning: socket)
+        look()
+    }
+
+    var descriptor: Int32? { events?.number }
+
+    /// The descriptor is readable.
+    func receive() {
+        // Whoever sends there is the kernel or root, and it is but a hint to look.
+        if let events, lh_uevent_watch_take(events.number, "power_supply") != 0 { look() }
+    }
+
+    func look() {
+        guard let names = directoryNames(directory) else {
+            // A machine without sysfs says nothing; one without supplies has the directory.
+            facts = nil
+            hasBattery = false
+            return
+        }
+        let supplies = names.compactMap { Self.supply("\(directory)/\($0)") }
+        facts = PowerFacts(supplies)
+        hasBattery = supplies.contains { $0.kind == .battery }
+    }
+
+    // MARK: -
+
+    /// `nil` for what does not feed this machine.
+    private static func supply(_ path: String) -> PowerSupply? {
+        func value(_ name: String) -> String? {
+            (try? smallFile("\(path)/\(name)")).map { $0.filter { $0 != "\n" } }
+        }
+        func number(_ name: String) -> Int64? { value(name).flatMap { Int64($0) } }
+
+        // `Device` is that of a mouse or a headset.
+        if value("scope") == "Device" { return nil }
+        switch value("type") {
+        case "Battery":
+            if value("present") == "0" { return nil }
+            var battery = PowerSupply(.battery)
+            battery.status = value("status").flatMap { PowerSupply.Status(rawValue: $0) }
+            battery.capacity = number("capacity").map { Int(clamping: $0) }
+            battery.size = number("energy_full") ?? number("charge_full")
+            return battery
+        case "UPS":
+            var supply = PowerSupply(.ups)
+            supply.status = value("status").flatMap { PowerSupply.Status(rawValue: $0) }
+            return supply
+        case nil: return nil
+        case .some:
+            var outside = PowerSupply(.external)
+            // 1 = fixed, 2 = programmable; 0 = nothing plugged in.
+            outside.isOnline = number("online").map { $0 > 0 } ?? false
+            return outside
+        }
+    }
+}
+
+/// The names in a directory, but for `.` and `..`; `nil` when it cannot be read.
+func directoryNames(_ path: String) -> [String]? {
+    guard let stream = opendir(path) else { return nil }
+    defer { closedir(stream) }
+    var found: [String] = []
+    while let entry = readdir(stream) {
+        let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        if name != ".", name != ".." { found.append(name) }
+    }
+    return found
+}

@@ -1,0 +1,60 @@
+internal import CLonghaul
+internal import Glibc
+internal import LonghaulCore
+
+/// The terminals that people may sit at: those somebody is logged in at, and all pseudo-terminals
+/// (not everything that opens one writes utmp).
+struct Terminals {
+    let dev: String
+    let logins: String
+
+    /// When something was last typed at any of them: the kernel notes it as the access time of the
+    /// terminal, to eight seconds. `nil` = there is no terminal.
+    ///
+    /// A graphical login counts as input now: what is typed there, no file tells.
+    func lastInput() -> Timestamp? {
+        var paths = Set(
+            (directoryNames("\(dev)/pts") ?? []).lazy.filter { $0 != "ptmx" }
+                .map { "\(dev)/pts/\($0)" })
+        for line in loggedIn() {
+            if line.hasPrefix(":") { return .distantFuture }
+            paths.insert("\(dev)/\(line)")
+        }
+        return paths.compactMap(Self.accessTime).max()
+    }
+
+    private static func accessTime(_ path: String) -> Timestamp? {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { return nil }
+        let time = facts.st_atim
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// The lines of utmp's user processes. The file is read as it is: the C library's functions for
+    /// it share one position among all threads.
+    private func loggedIn() -> [String] {
+        let opened = lh_openat(AT_FDCWD, logins, O_RDONLY | O_CLOEXEC, 0)
+        guard opened >= 0 else { return [] }
+        let file = Descriptor(owning: opened)
+        var found: [String] = []
+        var record = utmp()
+        let size = MemoryLayout<utmp>.size
+        for _ in 0..<Self.recordsMax {
+            let got = withUnsafeMutableBytes(of: &record) { bytes in
+                uninterrupted { read(file.number, bytes.baseAddress, size) }
+            }
+            guard got == size else { break }
+            guard record.ut_type == Self.userProcess else { continue }
+            let line = withUnsafeBytes(of: &record.ut_line) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            let isPath = line.split(separator: "/").contains { $0 == ".." }
+            if !line.isEmpty, !isPath { found.append(line) }
+        }
+        return found
+    }
+
+    private static let recordsMax = 10_000
+    /// USER_PROCESS in utmp(5).
+    private static let userProcess: Int16 = 7
+}

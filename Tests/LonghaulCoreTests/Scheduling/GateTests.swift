@@ -1,0 +1,177 @@
+import LonghaulCore
+import Testing
+
+@Suite struct GateTests {
+    private let now = Timestamp(milliseconds: 1_790_000_000_000)
+
+    private func conditions(_ text: String) throws -> Conditions {
+        try #require(Conditions(overriding: text, source: "test", since: now + -60))
+    }
+
+    /// `network` stands for what every URL needs that is not on this machine.
+    private func held(
+        require: String = "none", prefer: String? = nil, discretionary: Bool = false,
+        usesNetwork: Bool = true, by text: String
+    ) throws -> [WaitReason.Reason] {
+        var schedule = TransferSchedule()
+        schedule.requires = try #require(ConditionNeeds(parsing: require))
+        if let prefer {
+            let wishes: ConditionNeeds = try #require(ConditionNeeds(parsing: prefer))
+            schedule.prefers = wishes
+        }
+        let lane = ScheduleClass(
+            schedule, isDiscretionary: discretionary, usesNetwork: usesNetwork
+        ).lane
+        let surroundings = Surroundings(conditions: try conditions(text))
+        return lane.gate(in: surroundings, now: now).reasons.map(\.reason)
+    }
+
+    struct Row: Sendable {
+        var asked: String
+        var conditions: String
+        /// What is missing when it is required, and when it is preferred.
+        var required: [WaitReason.Reason]
+        var preferred: [WaitReason.Reason]
+
+        init(
+            _ asked: String, _ conditions: String, _ required: WaitReason.Reason...,
+            preferred: WaitReason.Reason...
+        ) {
+            self.asked = asked
+            self.conditions = conditions
+            self.required = required
+            self.preferred = preferred
+        }
+    }
+
+    static let rows: [Row] = [
+        Row("power", "power=external"),
+        Row("power", "power=battery", .power, preferred: .power),
+        Row("power", "", .power),
+        Row("unmetered", "network=unmetered"),
+        Row("unmetered", "network=metered", .unmetered, preferred: .unmetered),
+        Row("unmetered", "network=unknown", .unmetered),
+        Row("unmetered", "network=offline", .unmetered, .network, preferred: .network),
+        Row("network", "network=metered"),
+        Row("network", "network=offline", .network, preferred: .network),
+        Row("network", "", .network),
+        Row("idle", "idle=yes"),
+        Row("idle", "idle=no", .idle, preferred: .idle),
+        Row("idle", "", .idle),
+        Row("battery=50", "battery=50"),
+        Row("battery=50", "battery=49", .battery, preferred: .battery),
+        Row("battery=50", "battery=10,power=external"),
+        Row("battery=50", "", .battery),
+        Row("power,idle", "power=battery,idle=no", .power, .idle, preferred: .power, .idle),
+    ]
+
+    @Test(arguments: rows) func needs(row: Row) throws {
+        #expect(try held(require: row.asked, by: row.conditions) == row.required)
+        #expect(try held(prefer: row.asked, by: row.conditions) == row.preferred)
+    }
+
+    @Test func aNetworkIsNeededUnlessTheURLIsOfThisMachine() throws {
+        #expect(try held(by: "network=offline") == [.network])
+        #expect(try held(by: "").isEmpty)
+        #expect(try held(usesNetwork: false, by: "network=offline").isEmpty)
+        // Asked for by name it holds for any URL.
+        #expect(
+            try held(require: "network", usesNetwork: false, by: "network=offline") == [.network])
+    }
+
+    @Test func discretionaryPrefersAGoodMoment() throws {
+        let bad = "power=battery,network=metered,idle=no"
+        #expect(try held(discretionary: true, by: bad) == [.power, .unmetered, .idle])
+        #expect(try held(discretionary: true, by: "").isEmpty)
+        #expect(try held(prefer: "none", discretionary: true, by: bad).isEmpty)
+        #expect(try held(prefer: "idle", discretionary: true, by: bad) == [.idle])
+    }
+
+    @Test func requiredAndPreferredIsSaidOnce() throws {
+        #expect(try held(require: "power", prefer: "power", by: "power=battery") == [.power])
+    }
+
+    @Test func aNetworkSettlesBeforeAnythingStarts() throws {
+        let surroundings = Surroundings(
+            conditions: try conditions("network=unmetered"), networkSettlesAt: now + 3)
+        let gate = ScheduleClass.plain.gate(in: surroundings, now: now)
+        #expect(gate.reasons.map(\.reason) == [.network])
+        #expect(gate.reasons.first?.nextCheck == now + 3)
+        #expect(gate.changesAt == now + 3)
+        #expect(ScheduleClass.plain.gate(in: surroundings, now: now, isRunning: true).isOpen)
+        #expect(ScheduleClass.plain.gate(in: surroundings, now: now + 3).isOpen)
+        #expect(ScheduleClass(usesNetwork: false).gate(in: surroundings, now: now).isOpen)
+    }
+
+    @Test func aWindowSaysWhenItOpensAndCloses() throws {
+        var schedule = TransferSchedule()
+        schedule.window = TimeWindow(parsing: "13:00-14:00")
+        let lane = ScheduleClass(schedule).lane
+        let noon = try #require(RFC3339.parse("2026-03-01T12:00:00Z"))
+        let gate = lane.gate(in: Surroundings(), now: noon)
+        #expect(
+            gate.reasons == [
+                WaitReason(
+                    .window, required: "13:00-14:00", current: "12:00",
+                    since: RFC3339.parse("2026-02-28T14:00:00Z"), nextCheck: noon + 3600)
+            ])
+        let open = lane.gate(in: Surroundings(), now: noon + 3600)
+        #expect(open.isOpen && open.changesAt == noon + 7200)
+    }
+
+    /// A class is a number, and nothing of it is lost.
+    @Test(arguments: 0..<20) func classesRoundTrip(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        func needs() -> ConditionNeeds {
+            ConditionNeeds(
+                power: .random(using: &random), unmetered: .random(using: &random),
+                idle: .random(using: &random), network: .random(using: &random),
+                battery: Bool.random(using: &random) ? Int.random(in: 1...100, using: &random) : nil
+            )
+        }
+        var schedule = TransferSchedule()
+        schedule.requires = needs()
+        if Bool.random(using: &random) { schedule.prefers = needs() }
+        if Bool.random(using: &random) {
+            schedule.window = TimeWindow(
+                start: Int.random(in: 0..<720, using: &random),
+                end: Int.random(in: 720..<1440, using: &random))
+        }
+        let packed = ScheduleClass(
+            schedule, isDiscretionary: .random(using: &random), usesNetwork: .random(using: &random)
+        )
+        let read = ScheduleClass(rawValue: packed.rawValue)
+        #expect(read.schedule == schedule)
+        #expect(read.lane.waived.hasPreferences == false)
+        #expect(read.lane.window == schedule.window)
+        #expect(
+            read.lane.hasPreferences
+                == !schedule.preferences(isDiscretionary: packed.isDiscretionary).isEmpty)
+        #expect(ScheduleClass.plain.rawValue == 1 && ScheduleClass.plain.lane == .plain)
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:80", true), ("http://127.255.0.3:8080", true), ("http://[::1]:80", true),
+        ("ftp://localhost:21", true), ("http://a.localhost:80", true),
+        ("http://localhost.example:80", false), ("http://128.0.0.1:80", false),
+        ("http://127.0.0.1.example:80", false), ("http://[::2]:80", false),
+        ("https://example.com:443", false), ("http://127.0.0:80", false),
+    ])
+    func loopback(origin: String, isLoopback: Bool) {
+        #expect(Loopback.isLoopback(origin: origin) == isLoopback)
+    }
+
+    @Test(arguments: [
+        "power", "power=mains", "battery=101", "battery=-1", "network=yes", "idle=maybe",
+        "light=on",
+        "power=external battery=3",
+    ])
+    func conditionsThatAreNotUnderstood(text: String) {
+        #expect(Conditions(overriding: text, source: "test", since: now) == nil)
+    }
+
+    @Test(arguments: ["powers", "power,,idle", "battery", "battery=0", "battery=101", "Power"])
+    func needsThatAreNotUnderstood(text: String) {
+        #expect(ConditionNeeds(parsing: text) == nil)
+    }
+}

@@ -1,0 +1,199 @@
+import LonghaulCore
+
+/// A month of a machine: power, network and users come and go, the clock is set and changes to
+/// summer time, the engine crashes and is away. Transfers of all kinds are asked for. The policy
+/// alone decides; what it sees is kept as an engine keeps it, and what a crash would take is lost.
+struct MonthSimulation {
+    /// A class, because copies of requests are what such a simulation would mostly do.
+    final class Item {
+        let id: TransferID
+        let request: TransferRequest
+        let origin: OriginID
+        let usesNetwork: Bool
+        let begin: Timestamp
+        let deadline: Timestamp
+        let bytes: Int64
+        var done: Double = 0
+        var lane: ScheduleClass
+        var waiver: Waiver?
+        var isRunning = false
+        var overdueSince: Timestamp?
+        var end: End?
+        /// Monotonic seconds in which nothing but preferences held it, from when it was last
+        /// moment.
+        var chances = 0.0
+        var sawJump = false
+        /// Monotonic; since when nothing holds it but its turn.
+        var openSince: Double?
+
+        enum End { case completed, expired }
+
+        init(
+            id: TransferID, request: TransferRequest, origin: OriginID, usesNetwork: Bool,
+            begin: Timestamp, deadline: Timestamp, bytes: Int64
+        ) {
+            self.id = id
+            self.request = request
+            self.origin = origin
+            self.usesNetwork = usesNetwork
+            self.begin = begin
+            self.deadline = deadline
+            self.bytes = bytes
+            lane =
+                ScheduleClass(
+                    request.schedule, isDiscretionary: request.isDiscretionary,
+                    usesNetwork: usesNetwork
+                ).lane
+            if lane.hasPreferences {
+                waiver = Waiver(
+                    begin: begin, after: 86_400, deadline: deadline, bytes: request.expectedBytes)
+            }
+        }
+    }
+
+    let seed: UInt64
+    var random: SeededRandom
+    var policy = SchedulerPolicy()
+    /// Those that have not ended, and those that have.
+    var items: [Item] = []
+    var ended: [Item] = []
+    var conditions = Conditions()
+    /// Seconds since the beginning, on a clock that nobody sets.
+    var monotonic = 0.0
+    /// What the wall clock is wrong by.
+    var skew = 0.0
+    var settlesAt: Double?
+    /// The engine is away until then.
+    var awayUntil: Double?
+    var measured: Set<OriginID> = []
+    var complaints: [String] = []
+    var stops = 0
+    var jumps = 0
+    var crashes = 0
+    var waived = 0
+    var checkedDeadlines = 0
+    var longestTurn = 0.0
+
+    static let start = Timestamp(milliseconds: 1_773_100_800_000)  // 2026-03-10T00:00:00Z
+    static let length = 30 * 86_400.0
+    static let rates: [OriginID: Double] = [
+        OriginID(rawValue: "http://a:80"): 4e6, OriginID(rawValue: "http://b:80"): 1e6,
+        OriginID(rawValue: "http://c:80"): 3e5,
+    ]
+
+    /// Central Europe: an hour forward on 29 March at 01:00 UTC.
+    let time = LocalTime { $0.milliseconds >= 1_774_746_000_000 ? 7200 : 3600 }
+
+    init(seed: UInt64) {
+        self.seed = seed
+        random = SeededRandom(seed: seed)
+        changeConditions()
+        for id in 1...240 { items.append(item(Int64(id))) }
+    }
+
+    var now: Timestamp { MonthSimulation.start + (monotonic + skew) }
+
+    func chance(_ part: Double, _ random: inout SeededRandom) -> Bool {
+        Double.random(in: 0..<1, using: &random) < part
+    }
+
+    private mutating func item(_ id: Int64) -> Item {
+        var request = TransferRequest(url: "http://x/", destination: .file("/f"))
+        request.session = ["s", "t", "u"].randomElement(using: &random)!
+        request.priority = Priority.allCases.randomElement(using: &random)!
+        request.isDiscretionary = Bool.random(using: &random)
+        request.schedule.requires = ConditionNeeds(
+            power: chance(0.2, &random), unmetered: chance(0.2, &random),
+            idle: chance(0.1, &random), battery: chance(0.1, &random) ? 40 : nil)
+        if chance(0.2, &random) {
+            request.schedule.prefers = ConditionNeeds(
+                power: Bool.random(using: &random), idle: Bool.random(using: &random))
+        }
+        if chance(0.3, &random) {
+            request.schedule.window = TimeWindow(
+                parsing: ["01:00-06:00", "22:00-06:30", "12:00-13:00", "08:00-20:00"]
+                    .randomElement(using: &random)!)
+        }
+        // Bursts and loners.
+        let burst = Double(Int.random(in: 0..<12, using: &random)) * 2.4 * 86_400
+        let begin =
+            Self.start
+            + (chance(0.5, &random)
+                ? burst : Double.random(in: 0..<Self.length, using: &random))
+        let life = [7200, 21_600, 86_400, 3 * 86_400, 7 * 86_400].randomElement(using: &random)!
+        let deadline = begin + Double(life)
+        let bytes = Int64(Double.random(in: 1e5...4e8, using: &random))
+        if chance(0.8, &random) { request.expectedBytes = bytes }
+        let usesNetwork = chance(0.9, &random)
+        return Item(
+            id: TransferID(rawValue: id), request: request,
+            origin: Self.rates.keys.sorted { $0.rawValue < $1.rawValue }
+                .randomElement(using: &random)!,
+            usesNetwork: usesNetwork, begin: begin, deadline: deadline, bytes: bytes)
+    }
+
+    // MARK: - The world
+
+    private mutating func changeConditions() {
+        let old = conditions
+        func reading<Value>(_ value: Value?) -> Reading<Value> {
+            Reading(value, source: "test", since: now)
+        }
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0, 1:
+            conditions.power = reading(
+                chance(0.1, &random) ? nil : chance(0.6, &random) ? .external : .battery)
+            conditions.battery = reading(
+                chance(0.1, &random) ? nil : Int.random(in: 5...100, using: &random))
+        case 2, 3:
+            conditions.network = reading(
+                chance(0.1, &random)
+                    ? nil
+                    : [.unmetered, .unmetered, .metered, .offline].randomElement(using: &random)!)
+        default:
+            conditions.isIdle = reading(chance(0.1, &random) ? nil : Bool.random(using: &random))
+        }
+        let network = conditions.network.value
+        if let before = old.network.value, let network, network != before, network != .offline {
+            settlesAt = monotonic + Limits.networkSettleSeconds
+        }
+    }
+
+    /// One thing happens to the machine.
+    mutating func disturb() {
+        switch Int.random(in: 0..<200, using: &random) {
+        case 0:
+            skew += Double.random(in: -7200...7200, using: &random)
+            jumps += 1
+            for item in items where item.begin < now + 7200 { item.sawJump = true }
+        case 1, 2:
+            crashes += 1
+            for index in items.indices {
+                items[index].isRunning = false
+                items[index].overdueSince = nil
+            }
+            settlesAt = nil
+            awayUntil = monotonic + Double.random(in: 1...5400, using: &random)
+        default: changeConditions()
+        }
+    }
+
+    /// Time passes, and bytes with it.
+    mutating func pass(_ seconds: Double) {
+        for index in items.indices where items[index].end == nil {
+            let item = items[index]
+            if item.isRunning { items[index].done += seconds * (Self.rates[item.origin] ?? 0) }
+            if awayUntil == nil, mayRun(item, ignoringPreferences: true), isLastMoment(item) {
+                items[index].chances += seconds
+            }
+        }
+        monotonic += seconds
+        if let until = awayUntil, monotonic >= until { awayUntil = nil }
+    }
+
+    /// Whether its preferences do not count any more, by a rule of thumb that is not the policy's.
+    private func isLastMoment(_ item: Item) -> Bool {
+        let seconds = Double(item.bytes) / (Self.rates[item.origin] ?? 1)
+        return now >= item.begin && item.deadline - now < seconds * 1.5 + 200
+    }
+}

@@ -1,0 +1,51 @@
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+@Suite struct KeptOverrideTests {
+    private let scratch: ScratchStore
+    private var store: Store { scratch.store }
+
+    init() throws {
+        scratch = try ScratchStore()
+    }
+
+    private func keep(_ text: String, at seconds: Double = 0) throws {
+        try store.keep(ConditionOverride(parsing: text), now: .start + seconds)
+    }
+
+    @Test func keepsWhatIsSaidUntilItIsCleared() throws {
+        #expect(try store.keptOverride() == KeptOverride())
+        try keep("power=battery,battery=40,idle=unknown")
+        try keep("battery=41,network=offline", at: 5)
+        let kept = try store.keptOverride()
+        #expect(
+            kept.override.description == "power=battery,battery=41,network=offline,idle=unknown")
+        #expect(
+            kept.since == [
+                .power: .start, .battery: .start + 5, .network: .start + 5, .idle: .start,
+            ])
+        try store.clearOverride()
+        #expect(try store.keptOverride() == KeptOverride())
+    }
+
+    @Test func rowsThatMakeNoSenseSayNothing() throws {
+        try keep("idle=yes")
+        for (key, value) in [
+            ("condition.power", "mains 1"), ("condition.battery", "40"), ("condition.", "1 1"),
+            ("condition.network", ""), ("other", "power=battery"),
+        ] {
+            try store.access { try $0.run("INSERT INTO setting VALUES (?1, ?2)", key, value) }
+        }
+        #expect(try store.keptOverride().override.description == "idle=yes")
+    }
+
+    @Test func otherProcessesSeeIt() throws {
+        let other = try Store.open(directory: scratch.directory)
+        let version = try other.dataVersion()
+        try keep("power=battery")
+        #expect(try other.dataVersion() != version)
+        #expect(try other.keptOverride().override.power == .some(.battery))
+    }
+}

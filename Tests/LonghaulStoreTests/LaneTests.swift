@@ -1,0 +1,224 @@
+import Foundation
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+@Suite struct LaneTests {
+    private func work(_ scratch: ScratchStore, _ epoch: Epoch, _ id: TransferID) throws
+        -> TransferWork
+    {
+        let work = try scratch.turn(epoch) { try $0.work(id) }
+        return try #require(work)
+    }
+
+    @Test func aScheduleIsReadBackAsItWasAsked() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        var schedule = TransferSchedule()
+        schedule.window = TimeWindow(parsing: "22:00-06:00")
+        schedule.requires = ConditionNeeds(power: true, battery: 30)
+        let id = try scratch.add("/d/a") {
+            $0.schedule = schedule
+            $0.isDiscretionary = true
+            $0.options.waiveAfter = 3600
+        }
+        let work = try work(scratch, epoch, id)
+        #expect(work.request.schedule == schedule && work.request.isDiscretionary)
+        #expect(work.lane.hasPreferences && work.lane.usesNetwork)
+        #expect(work.waiver == Waiver(checkAt: .start + 3600, by: .start + 3600))
+        let shown = try #require(try scratch.store.transfer(id, now: .start))
+        #expect(shown.schedule == schedule && shown.waiverCheck == .start + 3600)
+        let plain = try scratch.add("/d/b", origin: "http://127.0.0.1:80")
+        #expect(try self.work(scratch, epoch, plain).lane.usesNetwork == false)
+    }
+
+    @Test func lanesOfReadyTransfersAreFound() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try scratch.add("/d/1")
+        try scratch.add("/d/2")
+        let discretionary = try scratch.add("/d/3") { $0.isDiscretionary = true }
+        try scratch.add("/d/4") {
+            $0.schedule.requires = ConditionNeeds(idle: true)
+            $0.earliestBegin = .start + 60
+        }
+        let lanes = try scratch.turn(epoch) { try $0.readyLanes() }
+        #expect(lanes.map(\.isDiscretionary) == [false, true])
+        let head = try scratch.turn(epoch) {
+            try $0.readyHead(ReadyLimits(lanes: [lanes[1]]))
+        }
+        #expect(head.rows.map(\.id) == [discretionary])
+        try scratch.turn(epoch) { _ = try $0.promoteDue(.start + 60, limit: 10) }
+        #expect(try scratch.turn(epoch) { try $0.readyLanes().count } == 3)
+    }
+
+    @Test func waivedOnesQueueWithoutTheirPreferences() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/a") { $0.isDiscretionary = true }
+        let asked = try work(scratch, epoch, id).lane
+        #expect(try scratch.turn(epoch) { try $0.nextWaiver() } == .start + 86_400)
+        #expect(try scratch.turn(epoch) { try $0.dueWaivers(.start, limit: 9) }.isEmpty)
+        #expect(try scratch.turn(epoch) { try $0.dueWaivers(.start + 86_400, limit: 9) } == [id])
+        try scratch.turn(epoch) { try $0.waivePreferences(of: id, in: asked) }
+        #expect(try scratch.turn(epoch) { try $0.readyLanes() } == [asked.waived])
+        #expect(try scratch.turn(epoch) { try $0.nextWaiver() } == nil)
+        #expect(try scratch.store.transfer(id, now: .start)?.arePreferencesWaived == true)
+        // Another priority leaves them waived; another deadline, and a retry, do not.
+        var change = TransferChange()
+        change.priority = .high
+        try scratch.store.change(id, change, now: .start)
+        #expect(try work(scratch, epoch, id).lane == asked.waived)
+        change.deadline = .after(seconds: 3 * 86_400)
+        try scratch.store.change(id, change, now: .start)
+        #expect(try work(scratch, epoch, id).lane == asked)
+        try scratch.turn(epoch) { tx in
+            try tx.waivePreferences(of: id, in: asked)
+            try tx.fail(
+                id, error: LonghaulError(.timedOut, "late"), numbers: TransferNumbers(),
+                now: .start + 9)
+        }
+        _ = try scratch.store.change(.ids([id]), to: .retry)
+        try scratch.turn(epoch) { _ = try $0.rearm(id, now: .start + 10) }
+        let again = try work(scratch, epoch, id)
+        #expect(again.lane == asked && again.waitingSince == .start + 10)
+        #expect(again.waiver?.by == .start + 10 + 86_400)
+    }
+
+    @Test func aChangedScheduleMovesIt() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/a") { $0.schedule.requires = ConditionNeeds(power: true) }
+        var change = TransferChange()
+        change.requires = ConditionNeeds()
+        change.window = .some(TimeWindow(parsing: "01:00-02:00"))
+        try scratch.store.change(id, change, now: .start)
+        let lane = try #require(try scratch.turn(epoch) { try $0.readyLanes() }.first)
+        #expect(lane.window?.description == "01:00-02:00" && lane.interest.power == false)
+        change.window = .some(nil)
+        try scratch.store.change(id, change, now: .start)
+        #expect(try scratch.turn(epoch) { try $0.readyLanes() } == [.plain])
+    }
+
+    @Test func theAgeThatCountsIsThatOfItsReadiness() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try scratch.add("/d/a") { $0.earliestBegin = .start + 100 }
+        try scratch.turn(epoch) { _ = try $0.promoteDue(.start + 200, limit: 9) }
+        let head = try scratch.turn(epoch) { try $0.readyHead() }
+        #expect(head.rows.map(\.waitingSince) == [.start + 100])
+    }
+
+    @Test func conditionsAreShownToOthers() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        #expect(try scratch.store.engineConditions() == nil)
+        var conditions = Conditions()
+        conditions.power = Reading(.battery, source: "upower", since: .start)
+        conditions.battery = Reading(41, source: "upower", since: .start + 1)
+        conditions.network = Reading(.metered, source: "networkmanager", since: .start)
+        conditions.isIdle = Reading(nil, source: "logind", since: nil)
+        try scratch.turn(epoch) { try $0.publish(conditions) }
+        try scratch.turn(epoch) { try $0.publish(conditions) }
+        #expect(try scratch.store.engineConditions() == conditions)
+    }
+
+    // MARK: - A long queue
+
+    private static let rows =
+        ProcessInfo.processInfo.environment["LONGHAUL_STORE_ROWS"].flatMap { Int($0) } ?? 100_000
+
+    /// Straight into the table: how the rows came there does not matter here.
+    private func fill(_ scratch: ScratchStore, _ lanes: [ScheduleClass]) throws {
+        try scratch.add("/d/first", session: "s") {
+            $0.schedule.requires = ConditionNeeds(idle: true)
+        }
+        let list = lanes.map { "(\($0.rawValue))" }.joined(separator: ",")
+        try scratch.store.write(.relaxed) { connection in
+            try connection.run("CREATE TEMP TABLE lanes (lane INTEGER)")
+            try connection.run("INSERT INTO lanes VALUES \(list)")
+            try connection.run(
+                """
+                INSERT INTO transfer (id, readyAt, schedule, lane, waiveAt, waiveBy, priority, \
+                sessionID, originID, destinationKey, created, deadline, deadlineAfter, url, \
+                destination) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n \
+                WHERE i < ?1) SELECT 100 + i, 0, 1, (SELECT lane FROM lanes \
+                WHERE rowid = 1 + i % \(lanes.count)), 9000000000000 + i, 9000000000000 + i, \
+                i % 3, 1, 1, i, 1, 9000000000000, 1.0, 'https://a.example/' || i, '/d/' || i FROM n
+                """, Int64(Self.rows))
+        }
+    }
+
+    /// What is held back costs a look-up for each lane, however many transfers are in it.
+    @Test func aPlanDoesNotGrowWithTheQueue() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        var lanes: [ScheduleClass] = []
+        for hour in 0..<12 {
+            for needs in 0..<8 {
+                var schedule = TransferSchedule()
+                schedule.window = TimeWindow(start: hour * 60, end: hour * 60 + 90)
+                schedule.requires = ConditionNeeds(
+                    power: needs & 1 != 0, unmetered: needs & 2 != 0, idle: needs & 4 != 0)
+                lanes.append(ScheduleClass(schedule, isDiscretionary: hour % 2 == 0).lane)
+            }
+        }
+        try fill(scratch, lanes)
+        // Half past five: lanes that open at four and at five.
+        let now = Timestamp.start + 5.2 * 3600
+        let clock = ContinuousClock()
+        var open: [ScheduleClass] = []
+        var best = Duration.seconds(1000)
+        var rows: [ReadyRow] = []
+        for _ in 0..<5 {
+            let time = try clock.measure {
+                rows = try scratch.turn(epoch) { tx in
+                    open = try tx.readyLanes().filter { lane in
+                        lane.gate(in: Surroundings(), now: now).isOpen
+                    }
+                    _ = try tx.nextWaiver()
+                    _ = try tx.nextDue()
+                    _ = try tx.nextDeadline()
+                    return try tx.readyHead(ReadyLimits(lanes: open)).rows
+                }
+            }
+            best = min(best, time)
+        }
+        #expect(open.count == 2 && rows.count == 256)
+        #expect(Set(rows.map(\.lane)) == Set(open))
+        print("a plan over \(Self.rows) waiting transfers in \(lanes.count) lanes: \(best)")
+        #expect(best < .milliseconds(250))
+    }
+
+    /// `INDEXED BY` refuses an index that does not serve; a walk over all of it would be served
+    /// too.
+    @Test func whatThePlanAsksIsLookedUp() throws {
+        let scratch = try ScratchStore()
+        for (sql, index) in [
+            (
+                "SELECT lane FROM transfer INDEXED BY transferReady WHERE phase = 0 AND want = 0"
+                    + " AND readyAt = 0 AND lane > 5 ORDER BY lane LIMIT 1", "transferReady"
+            ),
+            (
+                "SELECT id FROM transfer INDEXED BY transferReady WHERE phase = 0 AND want = 0"
+                    + " AND readyAt = 0 AND lane = 1 AND priority = 1 AND sessionID = 1"
+                    + " AND originID = 1 ORDER BY id LIMIT 4", "transferReady"
+            ),
+            (
+                "SELECT id FROM transfer INDEXED BY transferWaiver WHERE phase = 0 AND waiveAt > 0"
+                    + " AND waiveAt <= 5 ORDER BY waiveAt LIMIT 9", "transferWaiver"
+            ),
+            (
+                "SELECT waiveAt FROM transfer INDEXED BY transferWaiver WHERE phase = 0"
+                    + " AND waiveAt > 0 ORDER BY waiveAt LIMIT 1", "transferWaiver"
+            ),
+        ] {
+            let plan = try scratch.store.access {
+                try $0.all("EXPLAIN QUERY PLAN \(sql)") { $0.text(3) }
+            }
+            #expect(plan.count == 1 && plan[0].hasPrefix("SEARCH transfer USING"), "\(plan)")
+            #expect(plan[0].contains(index), "\(plan)")
+        }
+    }
+}

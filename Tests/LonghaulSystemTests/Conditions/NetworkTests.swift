@@ -1,0 +1,180 @@
+import Glibc
+import LonghaulCore
+import Testing
+
+@testable import LonghaulSystem
+
+/// A network namespace around one synchronous test: the threads and programs that it starts live in
+/// it too.
+final class OwnNetwork {
+    private let before: Int32
+
+    init() throws {
+        before = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
+        try #require(before >= 0)
+        try #require(Self.unshare?(Self.newNetwork) == 0)
+    }
+
+    deinit {
+        _ = Self.setns?(before, Self.newNetwork)
+        close(before)
+    }
+
+    func ip(_ arguments: String...) throws {
+        let answer = try ChildProcess(Self.program, arguments).reap()
+        try #require(answer == 0, "ip \(arguments)")
+    }
+
+    /// Says what the kernel says when a power supply has changed.
+    func announcePowerSupply() throws {
+        let program = """
+            import socket
+            s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 15)
+            s.sendto(b'change@/devices/x\\0ACTION=change\\0SUBSYSTEM=power_supply\\0', (0, 1))
+            """
+        try #require(try ChildProcess("/usr/bin/python3", ["-c", program]).reap() == 0)
+    }
+
+    private static let program =
+        access("/usr/sbin/ip", X_OK) == 0 ? "/usr/sbin/ip" : "/usr/bin/ip"
+
+    /// GNU extensions, which the Glibc module leaves out.
+    private static let unshare: (@convention(c) (Int32) -> Int32)? = named("unshare")
+    private static let setns: (@convention(c) (Int32, Int32) -> Int32)? = named("setns")
+    /// CLONE_NEWNET
+    private static let newNetwork: Int32 = 0x4000_0000
+
+    private static func named<Function>(_ name: String) -> Function? {
+        dlsym(nil, name).map { unsafeBitCast($0, to: Function.self) }
+    }
+
+    static let isPossible: Bool = {
+        guard isRoot, access(program, X_OK) == 0 else { return false }
+        return (try? OwnNetwork()) != nil
+    }()
+}
+
+@Suite(.enabled(if: OwnNetwork.isPossible, "skipped: needs root, ip and network namespaces"))
+struct KernelNetworkTests {
+    private let network: OwnNetwork
+    private var surroundings = ConditionSurroundings.empty()
+
+    init() throws {
+        network = try OwnNetwork()
+        surroundings.readsNetwork = true
+        surroundings.settleSeconds = 0.3
+    }
+
+    /// A cable with both ends here, the far one unused.
+    private func cable(_ name: String) throws {
+        try network.ip("link", "add", name, "type", "veth", "peer", "name", "far-\(name)")
+        try network.ip("link", "set", "far-\(name)", "up")
+    }
+
+    private func link(_ name: String, _ address: String) throws {
+        try cable(name)
+        try network.ip("address", "add", address, "dev", name)
+        try network.ip("link", "set", name, "up")
+    }
+
+    @Test func noticesGoingOfflineAndComingBack() throws {
+        let watched = try Watched(surroundings, .network)
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try link("eth0", "192.0.2.5/24")
+        let came = SystemClock.now().wall
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        // Not before it has settled; the clocks are read a moment apart.
+        #expect(try #require(watched.watch.current.network.since) - came > 0.2)
+        try network.ip("link", "set", "eth0", "down")
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try network.ip("link", "set", "eth0", "up")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        // The cable is pulled at its far end: no carrier.
+        try network.ip("link", "set", "far-eth0", "down")
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try network.ip("link", "set", "far-eth0", "up")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        // One that goes again before it has settled never counted.
+        try network.ip("link", "set", "eth0", "down")
+        watched.becomes(\.network, .offline, "rtnetlink")
+        let told = watched.changes.count
+        try network.ip("link", "set", "eth0", "up")
+        try network.ip("link", "set", "eth0", "down")
+        usleep(500_000)
+        #expect(watched.changes.count == told)
+    }
+
+    @Test func theBestDefaultRouteTells() throws {
+        try link("wwan0", "192.0.2.5/24")
+        let watched = try Watched(surroundings, .network)
+        watched.becomes(\.network, .metered, "rtnetlink")
+        try network.ip("route", "add", "default", "dev", "wwan0", "metric", "700")
+        try link("lan0", "198.51.100.5/24")
+        try network.ip("route", "add", "default", "dev", "lan0", "metric", "100")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        try network.ip("link", "set", "lan0", "down")
+        watched.becomes(\.network, .metered, "rtnetlink")
+    }
+
+    @Test func readsIPv6Too() throws {
+        let watched = try Watched(surroundings, .network)
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try cable("eth0")
+        try network.ip("link", "set", "eth0", "up")
+        try network.ip("address", "add", "2001:db8::5/64", "dev", "eth0", "nodad")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        // The address of the link alone reaches nobody.
+        try network.ip("address", "delete", "2001:db8::5/64", "dev", "eth0")
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try network.ip("-6", "route", "add", "default", "via", "fe80::1", "dev", "eth0")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+    }
+
+    @Test func anotherNetworksRoutesDoNotWakeIt() throws {
+        try link("eth0", "192.0.2.5/24")
+        let watched = try Watched(surroundings, .network)
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        for number in 1...50 {
+            try network.ip("route", "add", "203.0.113.\(number)/32", "dev", "eth0")
+        }
+        #expect(watched.changes.count == 1)
+    }
+
+    /// As with ifupdown on Debian: on line, and NetworkManager has nothing to do with it.
+    @Test(.enabled(if: MockBus.isPossible, "skipped: needs dbus-daemon and python3-dbusmock"))
+    func anInterfaceThatIsNotManagedIsTheKernelsToTell() throws {
+        try link("eth0", "192.0.2.5/24")
+        try network.ip("route", "add", "default", "dev", "eth0")
+        let bus = try MockBus()
+        let service = try bus.service(.networkManager)
+        try bus.tell(.networkManager, "AddEthernetDevice('device', 'eth0', 100)")
+        let path = "/org/freedesktop/NetworkManager/Devices/device"
+        let device = "org.freedesktop.NetworkManager.Device"
+        try bus.set(.networkManager, "Managed", "True", interface: device, path: path)
+        var surroundings = surroundings
+        surroundings.busAddress = bus.address
+        let watched = try Watched(surroundings, .network)
+        watched.becomes(\.network, .unmetered, "networkmanager")
+        try bus.tell(.networkManager, "SetGlobalConnectionState(dbus.UInt32(20))")
+        watched.becomes(\.network, .offline, "networkmanager")
+        try bus.tell(.networkManager, "SetGlobalConnectionState(dbus.UInt32(70))")
+        watched.becomes(\.network, .unmetered, "networkmanager")
+        try bus.set(.networkManager, "Managed", "False", interface: device, path: path)
+        try bus.tell(.networkManager, "SetGlobalConnectionState(dbus.UInt32(20))")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        try network.ip("link", "set", "eth0", "down")
+        watched.becomes(\.network, .offline, "networkmanager")
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func isToldWhenAPowerSupplyChanges() throws {
+        let scratch = try Scratch()
+        let supplies = try PowerFixture(scratch).mains(online: 1).battery(40, "Charging")
+        let watched = try Watched(.empty(in: scratch), [.power, .battery])
+        watched.becomes(\.power, .external, "sysfs")
+        try supplies.mains(online: 0).battery(39, "Discharging")
+        try network.announcePowerSupply()
+        watched.becomes(\.power, .battery, "sysfs")
+        watched.becomes(\.battery, 39, "sysfs")
+    }
+}
