@@ -110,6 +110,25 @@ import Testing
         #expect(head.rows.map(\.waitingSince) == [.start + 100])
     }
 
+    @Test func backOffsOfAWrongClockEnd() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let day = 86_400.0
+        let asked = try scratch.add("/d/a") { $0.earliestBegin = .start + 10 * day }
+        let late = try scratch.add("/d/b")
+        let soon = try scratch.add("/d/c")
+        let both = try scratch.add("/d/d") { $0.earliestBegin = .start + 5 * day }
+        try scratch.turn(epoch) { tx in
+            for (id, days) in [(late, 9.0), (soon, 0.5), (both, 9)] {
+                try tx.setQueued(
+                    id, readyAt: .start + days * day, waitingFor: [WaitReason(.backoff)])
+            }
+            try tx.endBackOffs(beyond: .start + day, now: .start)
+        }
+        let moments = try [asked, late, soon, both].map { try work(scratch, epoch, $0).readyAt }
+        #expect(moments == [.start + 10 * day, .start, .start + 0.5 * day, .start + 5 * day])
+    }
+
     @Test func conditionsAreShownToOthers() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()

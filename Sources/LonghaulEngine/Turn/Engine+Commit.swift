@@ -41,7 +41,10 @@ extension Engine {
         commitRetryAt = nil
         unwritten = Unwritten()
         mustPublishConditions = false
-        if needsLook { looks += 1 }
+        if needsLook {
+            looks += 1
+            gates.clockWentBack = false
+        }
         count(pending.writes)
         counters.failed += look.failed
         needsLook = look.isIncomplete

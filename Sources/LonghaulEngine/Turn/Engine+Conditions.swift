@@ -38,9 +38,12 @@ extension Engine {
         }
         let isDue = gates.runningChangesAt.map { $0 <= now.wall } ?? false
         // A clock that was set back may be before a window again.
-        let wentBack = gates.turnedAt.map { now.wall < $0 } ?? false
+        let wentBack = gates.turnedAt.map { now.wall + 1 < $0 } ?? false
         gates.turnedAt = now.wall
-        if wentBack { needsPlan = true }
+        if wentBack {
+            needsLook = true
+            gates.clockWentBack = true
+        }
         guard gates.isStale || isDue || wentBack else { return }
         lookAtRunning(now: now)
     }
@@ -110,6 +113,8 @@ struct GateWatch {
     /// Conditions have changed since what runs was last looked at.
     var isStale = false
     var turnedAt: Timestamp?
+    /// Since the last look at the store.
+    var clockWentBack = false
     /// The end of a window that something runs in.
     var runningChangesAt: Timestamp?
     /// An edge of a window, or the end of the network's settling, that something waits for.

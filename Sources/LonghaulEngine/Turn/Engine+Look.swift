@@ -22,6 +22,11 @@ extension Engine {
             guard let work = try tx.work(id) else { continue }
             try react(to: work, tx, now: now, &outcome)
         }
+        if gates.clockWentBack {
+            // Counted from a time that is not yet: longer than any back-off can have been meant.
+            try tx.endBackOffs(
+                beyond: now.wall + Limits.retryAfterMaximumSeconds, now: now.wall)
+        }
         let promoted = try tx.promoteDue(now.wall, limit: Engine.attentionMax)
         let expired = try tx.expired(now.wall, limit: Engine.attentionMax)
         for id in expired {

@@ -14,6 +14,16 @@ extension EngineTransaction {
         return connection.changes
     }
 
+    /// Ends back-offs that would last beyond a moment. Earliest begins stay: they were asked for.
+    package func endBackOffs(beyond moment: Timestamp, now: Timestamp) throws {
+        try connection.run(
+            """
+            UPDATE transfer SET readyAt = max(coalesce(earliest, 0), ?2) \
+            WHERE id IN (SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
+            AND readyAt > 0 AND readyAt > ?1 AND waitReason IS NOT NULL)
+            """, moment, now)
+    }
+
     /// When the next transfer becomes ready by time; `nil` = none waits for time.
     package func nextDue() throws -> Timestamp? {
         try connection.first(
