@@ -1,0 +1,122 @@
+extension YieldControl {
+    /// Keeps the queueing delay near the target, and looks out for others.
+    mutating func stayOpen(seconds: Double, _ now: Instant) {
+        let delay = queueing(now) ?? 0
+        capacity.note(rate, at: openTime)
+        if isContended(delay, now) {
+            giveWay(now)
+            return
+        }
+        if openTime >= nextMeasure, delay > noticeable, now >= settledAt {
+            measureBase(delay, now)
+            return
+        }
+        for index in lines.indices {
+            lines[index] = steered(lines[index], common: delay, seconds: seconds, now)
+        }
+    }
+
+    /// Less than the line gives, although packets queue or are lost, for longer than a hiccup.
+    private mutating func isContended(_ delay: Double, _ now: Instant) -> Bool {
+        let trip = base + delay
+        let isLossy = lastLoss.map { now - $0 < max(0.2, 2 * trip) } ?? false
+        let best = capacity.value ?? 0
+        let inFlight = lines.reduce(0) { $0 + $1.inFlight }
+        guard now >= settledAt, now - since > max(0.1, 4 * trip), rate < Self.freeShare * best,
+            delay > noticeable || isLossy,
+            // Senders that have nothing to send do not make a busy line.
+            inFlight > 0.25 * min(window, Self.firstWindow * 4 * lines[0].segment)
+        else {
+            suspectSince = nil
+            return false
+        }
+        guard let suspectSince else {
+            suspectSince = now
+            return false
+        }
+        return now - suspectSince >= (delay > Self.target ? 0.05 : 0.1)
+    }
+
+    private func steered(
+        _ line: YieldLine, common: Double, seconds: Double, _ now: Instant
+    ) -> YieldLine {
+        var line = line
+        let floor = Self.floor * line.segment
+        // A queue that only this connection meets counts where it is far too long.
+        let own = line.queueing ?? common
+        let delay = own > 2 * Self.target ? own : min(own, common)
+        let pace = max(line.roundTrip ?? 0, 0.02)
+        if delay > Self.target {
+            // Once in a round trip: the effect shows no earlier.
+            guard now >= line.nextCut else { return line }
+            line.nextCut = now + pace
+            line.window = max(floor, line.window * max(0.5, 1.5 - delay / Self.target / 2))
+            return line
+        }
+        let gain = 1 + 0.5 * (1 - delay / Self.target) * min(1, seconds / pace)
+        // A window that is not used must not grow: it would be let loose at once later.
+        let useful = max(floor, 2 * line.inFlight + 20 * line.segment)
+        line.window = min(max(line.window * gain, floor), useful, Self.windowMax)
+        return line
+    }
+
+    // MARK: - The path's own delay
+
+    private mutating func measureBase(_ delay: Double, _ now: Instant) {
+        let trip = base + delay
+        let measuring = Measuring(
+            until: now + max(0.06, 3 * trip), delayBefore: delay,
+            windows: Dictionary(uniqueKeysWithValues: lines.map { ($0.connection, $0.window) }))
+        for index in lines.indices { lines[index].window = Self.floor * lines[index].segment }
+        enter(.measuring(measuring), now)
+    }
+
+    /// With our windows closed our queue drains. What stays is somebody else's.
+    mutating func measure(_ measuring: Measuring, _ now: Instant) {
+        guard now >= measuring.until else { return }
+        nextMeasure = openTime + Self.measureEvery
+        let delay = queueing(now) ?? 0
+        if delay > max(2 * noticeable, 0.7 * measuring.delayBefore), share < 0.5 {
+            giveWay(now)
+            return
+        }
+        for index in lines.indices {
+            if let window = measuring.windows[lines[index].connection] {
+                lines[index].window = window
+            }
+        }
+        settledAt = now + max(0.25, 4 * (base + delay))
+        enter(.open, now)
+    }
+
+    // MARK: - Giving way
+
+    mutating func giveWay(_ now: Instant) {
+        failedProbes += 1
+        let pause = min(Self.probeMax, 0.4 * Double(1 << min(failedProbes, 4)))
+        for index in lines.indices { lines[index].window = lines[index].segment }
+        enter(.yielded(nextProbe: now + pause, earliest: now + pause / 2), now)
+    }
+
+    // MARK: - Without round trips
+
+    /// A share of the best rate seen; at times all of it for a second, to see it anew.
+    mutating func share(_ fullUntil: Instant, _ next: Instant, _ now: Instant) {
+        for index in lines.indices { lines[index].window = Self.windowMax }
+        if now < fullUntil {
+            blindRate = max(blindRate, rate)
+        } else if now >= next {
+            // Round trips may be had by now.
+            if lines.contains(where: { $0.roundTrip != nil && $0.isFresh(now) }) {
+                for index in lines.indices {
+                    lines[index].window = Self.firstWindow * lines[index].segment
+                }
+                blindSince = nil
+                enter(.open, now)
+                return
+            }
+            blindRate = 0
+            stage = .sharing(fullUntil: now + 1, next: now + Self.measureEvery)
+        }
+    }
+}
