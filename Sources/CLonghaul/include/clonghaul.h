@@ -2,4 +2,5 @@
 #define CLONGHAUL_H
 #include "curl_shim.h"
 #include "linux_shim.h"
+#include "yield_shim.h"
 #endif
