@@ -156,7 +156,10 @@ void lh_socket_gate(lh_socket *socket, int on) {
     if (on) {
         length = sizeof socket->saved_buffer;
         getsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &socket->saved_buffer, &length);
-        value = 2048;
+        // Room for a few packets: with less, the window would open by so little after each read that
+        // the kernel keeps it to itself (RFC 9293 §3.8.6.2.2), and the sender's probes, ever rarer,
+        // would have to find it.
+        value = 8192;
         setsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &value, sizeof value);
         return;
     }

@@ -32,6 +32,8 @@ public struct Transfer: Hashable, Sendable {
     public var error: LonghaulError?
     public var checksum: Checksum?
     public var metadata: String?
+    /// How its connections stand to other traffic on the line; `nil` unless it runs and yields.
+    public var yielding: YieldReport?
     /// What the store knows of the bytes held, for those who also see the progress board.
     package var held: HeldBytes?
 

@@ -2,7 +2,8 @@ extension YieldControl {
     /// Keeps the queueing delay near the target, and looks out for others.
     mutating func stayOpen(seconds: Double, _ now: Instant) {
         let delay = queueing(now) ?? 0
-        capacity.note(rate, at: openTime)
+        steadyRate += (rate - steadyRate) * min(1, seconds / 0.25)
+        capacity.note(steadyRate, at: openTime)
         if isContended(delay, now) {
             giveWay(now)
             return

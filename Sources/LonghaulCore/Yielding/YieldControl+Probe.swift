@@ -104,6 +104,7 @@ extension YieldControl {
 
     private mutating func takeLine(_ rate: Double, _ now: Instant) {
         failedProbes = 0
+        steadyRate = rate
         let each = rate * max(base, 0.005) / Double(lines.count)
         for index in lines.indices {
             lines[index].window = max(

@@ -72,6 +72,8 @@ package struct YieldControl: Hashable, Sendable {
     var lines: [YieldLine] = []
     /// The line's rate: the best of the last ten seconds in which it was ours.
     var capacity = RecentExtreme(least: false, seconds: 10, parts: 10)
+    /// The rate, more slowly: a burst is not what the line can carry.
+    var steadyRate = 0.0
     /// Seconds in which the line was ours.
     var openTime = 0.0
     var settledAt = Instant(nanoseconds: 0)

@@ -40,30 +40,3 @@ package struct YieldOrder: Hashable, Sendable {
         self.isGated = isGated
     }
 }
-
-/// Where the yielding connections stand, for people to see.
-package struct YieldReport: Hashable, Sendable {
-    /// The numbers are stored where other processes read them.
-    package enum State: UInt8, Sendable, CaseIterable {
-        /// The line is ours as far as can be seen.
-        case open = 1
-        /// Somebody else uses the line; only a trickle is taken.
-        case yielded = 2
-        /// Trying whether the line is free again.
-        case probing = 3
-        /// Holding back for a moment, to see the path's delay without a queue.
-        case measuring = 4
-        /// No round trips are to be had: a share of the rate is taken.
-        case sharing = 5
-    }
-
-    package var state: State
-    /// Seconds that bytes wait in queues on the way; `nil` = not known.
-    package var queueingDelay: Double?
-    /// Bytes that all senders together may have under way.
-    package var window: Int
-    /// Bytes per second of all of them.
-    package var rate: Double
-    /// That rate against the best of late, 0 … 1.
-    package var share: Double
-}
