@@ -5,11 +5,18 @@ extension YieldControl {
         steadyRate += (rate - steadyRate) * min(1, seconds / 0.25)
         capacity.note(steadyRate, at: openTime)
         if isContended(delay, now) {
-            giveWay(now)
-            return
+            guard isUnproven else {
+                giveWay(now)
+                return
+            }
+            if delay > 0.6 * Self.target || now - since > 3 {
+                measure(delay, asksWhose: true, now)
+                return
+            }
         }
+        if rate > Self.freeShare * (capacity.value ?? 0), now >= settledAt { isUnproven = false }
         if openTime >= nextMeasure, delay > noticeable, now >= settledAt {
-            measureBase(delay, now)
+            measure(delay, asksWhose: false, now)
             return
         }
         for index in lines.indices {
@@ -35,7 +42,7 @@ extension YieldControl {
             suspectSince = now
             return false
         }
-        return now - suspectSince >= (delay > Self.target ? 0.05 : 0.1)
+        return now - suspectSince >= max(delay > Self.target ? 0.05 : 0.1, min(0.4, trip))
     }
 
     private func steered(
@@ -56,28 +63,51 @@ extension YieldControl {
         }
         let gain = 1 + 0.5 * (1 - delay / Self.target) * min(1, seconds / pace)
         // A window that is not used must not grow: it would be let loose at once later.
-        let useful = max(floor, 2 * line.inFlight + 20 * line.segment)
+        let useful =
+            line.roundTrip == nil
+            ? Self.windowMax : max(floor, 2 * line.inFlight + 20 * line.segment)
         line.window = min(max(line.window * gain, floor), useful, Self.windowMax)
         return line
     }
 
     // MARK: - The path's own delay
 
-    private mutating func measureBase(_ delay: Double, _ now: Instant) {
+    private mutating func measure(_ delay: Double, asksWhose: Bool, _ now: Instant) {
         let trip = base + delay
         let measuring = Measuring(
-            until: now + max(0.06, 3 * trip), delayBefore: delay,
+            until: now + (asksWhose ? max(0.15, 5 * trip) : max(0.06, 3 * trip)),
+            delayBefore: delay, asksWhose: asksWhose,
             windows: Dictionary(uniqueKeysWithValues: lines.map { ($0.connection, $0.window) }))
-        for index in lines.indices { lines[index].window = Self.floor * lines[index].segment }
+        for index in lines.indices {
+            let floor = Self.floor * lines[index].segment
+            let drained =
+                min(lines[index].window, lines[index].inFlight)
+                * (base + 0.3 * delay) / trip
+            lines[index].window = asksWhose ? max(floor, drained) : floor
+        }
         enter(.measuring(measuring), now)
     }
 
     /// With our windows closed our queue drains. What stays is somebody else's.
     mutating func measure(_ measuring: Measuring, _ now: Instant) {
         guard now >= measuring.until else { return }
-        nextMeasure = openTime + Self.measureEvery
         let delay = queueing(now) ?? 0
-        if delay > max(2 * noticeable, 0.7 * measuring.delayBefore), share < 0.5 {
+        if measuring.asksWhose {
+            // Alone, less under way is less queue at the same rate; beside others, theirs stays.
+            guard delay < 0.45 * measuring.delayBefore else {
+                giveWay(now)
+                return
+            }
+            steadyRate = rate
+            capacity.restart(rate, at: openTime)
+            isUnproven = false
+            failedProbes = 0
+        } else {
+            nextMeasure = openTime + Self.measureEvery
+        }
+        if !measuring.asksWhose, delay > max(2 * noticeable, 0.7 * measuring.delayBefore),
+            share < 0.5
+        {
             giveWay(now)
             return
         }

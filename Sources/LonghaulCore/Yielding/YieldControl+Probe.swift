@@ -40,7 +40,7 @@ extension YieldControl {
         let measured = max(1, (Double(line.bytes) - mark.value) / (now - mark.at))
         let all = measured + rate - line.rate
         if all >= Self.freeShare * (capacity.value ?? 0) {
-            takeLine(all, now)
+            takeLine(all, isProven: true, now)
             return
         }
         if let before = probe.before {
@@ -58,7 +58,7 @@ extension YieldControl {
         probe.doublings += 1
         // Sixteen packets in a round trip and no queue: whoever is there leaves room.
         if probe.doublings > 3 {
-            takeLine(all, now)
+            takeLine(all, isProven: false, now)
             return
         }
         lines[index].window *= 2
@@ -99,11 +99,12 @@ extension YieldControl {
         }
         lines[index].window = probe.windowBefore
         capacity.restart(measured, at: openTime)
-        takeLine(measured, now)
+        takeLine(measured, isProven: true, now)
     }
 
-    private mutating func takeLine(_ rate: Double, _ now: Instant) {
-        failedProbes = 0
+    private mutating func takeLine(_ rate: Double, isProven: Bool, _ now: Instant) {
+        isUnproven = !isProven
+        if isProven { failedProbes = 0 }
         steadyRate = rate
         let each = rate * max(base, 0.005) / Double(lines.count)
         for index in lines.indices {

@@ -14,7 +14,7 @@ package struct YieldControl: Hashable, Sendable {
     // MARK: Constants
 
     /// Seconds of queueing that our own packets may cause.
-    static let target = 0.025
+    static let target = 0.022
     /// Below this part of the line's rate, with a queue, somebody else is on it.
     static let freeShare = 0.8
     /// What the window of a connection begins with, in packets (RFC 6928).
@@ -44,6 +44,8 @@ package struct YieldControl: Hashable, Sendable {
     struct Measuring: Hashable, Sendable {
         var until: Instant
         var delayBefore: Double
+        /// Only so much less that a queue of our own shrinks: whose is it?
+        var asksWhose: Bool
         var windows: [UInt64: Double]
     }
 
@@ -74,7 +76,9 @@ package struct YieldControl: Hashable, Sendable {
     var capacity = RecentExtreme(least: false, seconds: 10, parts: 10)
     /// The rate, more slowly: a burst is not what the line can carry.
     var steadyRate = 0.0
-    /// Seconds in which the line was ours.
+    /// It was taken because no queue showed, not because it gave what it had given before.
+    var isUnproven = false
+    /// Seconds in which the line was ours; a third of the others.
     var openTime = 0.0
     var settledAt = Instant(nanoseconds: 0)
     var suspectSince: Instant?
@@ -130,12 +134,14 @@ package struct YieldControl: Hashable, Sendable {
     }
 
     /// Delay that is more than the clock's grain (1 ms with most kernels' timestamps) and jitter.
-    var noticeable: Double { 0.002 + min(0.008, base / 10) }
+    var noticeable: Double { 0.0012 + min(0.008, base / 10) }
 
     private mutating func take(_ samples: [YieldSample], seconds: Double, now: Instant) {
         let known = lines
         var hasChanged = known.count != samples.count
-        if case .open = stage { openTime += seconds }
+        // Time with a foreign queue counts less for the path's delay, but it counts: a route that
+        // has become longer looks like a queue that never ends.
+        if case .open = stage { openTime += seconds } else { openTime += seconds / 3 }
         lines = samples.enumerated().map { index, sample in
             var found: YieldLine?
             if index < known.count, known[index].connection == sample.connection {
@@ -181,7 +187,7 @@ package struct YieldControl: Hashable, Sendable {
         blindSince = blindSince ?? now
         blindRate = max(blindRate, rate)
         if let blindSince, now - blindSince > 1 {
-            enter(.sharing(fullUntil: now, next: now + Self.measureEvery), now)
+            enter(.sharing(fullUntil: now + 1, next: now + Self.measureEvery), now)
         }
     }
 

@@ -23,4 +23,14 @@ public struct YieldReport: Hashable, Sendable {
     public var rate: Double
     /// That rate against the best of late, 0 … 1.
     public var share: Double
+
+    public init(
+        state: State, queueingDelay: Double?, window: Int, rate: Double, share: Double
+    ) {
+        self.state = state
+        self.queueingDelay = queueingDelay
+        self.window = window
+        self.rate = rate
+        self.share = share
+    }
 }
