@@ -172,7 +172,7 @@ def client(kind, seconds):
 # MARK: what stands in the way
 
 
-def longhaul(rig, binary, count, tls_off=True):
+def longhaul(rig, binary, count):
     home = os.path.join(rig.work, "home")
     into = os.path.join(rig.work, "into")
     for path in (home, into):
@@ -242,6 +242,26 @@ def show(name, row):
         f" {number(row['back'], '6.1f')} s {row['later']:8.1f} ms", flush=True)
 
 
+def check(rig, binary):
+    """Whether a download gives way and comes back at all, with bounds that a busy machine keeps."""
+    alone = rig.measure("download", 3)["rate"]
+    background = longhaul(rig, binary, 1)
+    try:
+        if wait_rate(rig, 0.6 * alone, 30) is None:
+            return "it does not take a free line"
+        other = subprocess.Popen(
+            rig.inside([sys.executable, HERE, "--client", "download", "15"]),
+            stdout=subprocess.PIPE, text=True)
+        series = json.loads(other.communicate()[0])["series"]
+        if first_above(series, 0.8 * alone, 20) is None:
+            return "it does not give way to another download"
+        if wait_rate(rig, 0.6 * alone, 30) is None:
+            return "it does not come back to a free line"
+    finally:
+        stop(background)
+    return None
+
+
 def judge(row):
     """The marks; a list of those that were missed."""
     missed = []
@@ -265,6 +285,8 @@ def main(argv):
     parser.add_argument("--queue", default="300k", help="bytes that the FIFO holds")
     parser.add_argument("--senders", default="bbr,cubic")
     parser.add_argument("--only-longhaul", action="store_true")
+    parser.add_argument(
+        "--check", action="store_true", help="measure nothing: does it give way and come back?")
     parser.add_argument("--json", help="write the figures to this file")
     parser.add_argument("--client", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
@@ -282,6 +304,10 @@ def main(argv):
     figures, failed = {}, False
     rig = Rig(options.rate, options.queue)
     try:
+        if options.check:
+            complaint = check(rig, binary)
+            print(f"yield: {complaint or 'gives way and comes back'}")
+            return 1 if complaint else 0
         for sender in options.senders.split(","):
             rig.control(sender)
             alone = rig.measure("download", 5)

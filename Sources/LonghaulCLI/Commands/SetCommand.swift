@@ -51,7 +51,7 @@ struct SetCommand: ConsoleCommand {
         name: .customLong("yield"),
         help: ArgumentHelp(
             "Take only what other traffic leaves of the line; none = if discretionary.",
-            valueName: "on|off"))
+            valueName: "on|off|none"))
     var yields: String?
 
     @Option(help: ArgumentHelp("Connections for one file, or auto.", valueName: "n"))
