@@ -36,7 +36,10 @@ struct LiveView {
             }
             transfer.bytesDone = have.count
             transfer.bytesFetched = max(transfer.bytesFetched, live.received)
-            if transfer.state == .running { transfer.bytesPerSecond = live.bytesPerSecond }
+            if transfer.state == .running {
+                transfer.bytesPerSecond = live.bytesPerSecond
+                transfer.yielding = live.yielding
+            }
         }
         if transfer.state == .running, !hasEngine {
             // Its engine died: it waits for the next one, which finds its bytes.

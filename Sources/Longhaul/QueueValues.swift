@@ -42,6 +42,9 @@ public struct TransferChange: Sendable {
     public var headers: [HeaderFields.Field] = []
     public var user: String??
     public var limitRate: Int64??
+    /// Whether it takes only what other traffic leaves of the line; `.some(nil)` = if
+    /// discretionary.
+    public var yields: Bool??
     public var connections: ConnectionCount?
     public var checksum: Checksum??
     public var stallTimeout: Double?

@@ -28,7 +28,8 @@ extension TransferChange {
     }
 
     private var changesOptions: Bool {
-        !headers.isEmpty || user != nil || limitRate != nil || connections != nil
+        !headers.isEmpty || user != nil || limitRate != nil || yields != nil
+            || connections != nil
             || checksum != nil || stallTimeout != nil || retries != nil || maxSize != nil
             || mirrors != nil || metadata != nil || waiveAfter != nil
     }
@@ -39,6 +40,7 @@ extension TransferChange {
         }
         if let user { options.user = user }
         if let limitRate { options.limitRate = limitRate }
+        if let yields { options.yields = yields }
         if let connections { options.connections = connections }
         if let checksum { options.checksum = checksum }
         if let stallTimeout { options.stallTimeout = stallTimeout }

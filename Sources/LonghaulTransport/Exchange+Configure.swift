@@ -6,6 +6,7 @@ extension Exchange {
     /// into this one.
     func configure(_ request: SegmentRequest) -> WireFailure? {
         curl_easy_reset(easy)
+        lh_pool_use(pools.pool(for: request), easy)
         errorText[0] = 0
         lh_flow_attach(flow, easy)
         set(CURLOPT_ERRORBUFFER, pointer: errorText)

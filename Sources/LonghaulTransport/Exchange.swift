@@ -13,6 +13,7 @@ final class Exchange {
     let errorText: UnsafeMutablePointer<CChar>
     let configuration: TransportConfiguration
     let facts: FactBatch
+    let pools: ConnectionPools
 
     /// Set from ``begin(_:waiting:now:)`` to ``clear()``.
     var request: SegmentRequest?
@@ -28,17 +29,22 @@ final class Exchange {
     var stopAt: Int64?
     var begunAt: Int64 = 0
     var isStalled = false
+    /// Bytes per second that the request itself may take; `nil` = unlimited.
+    var ownRate: Int64? { didSet { if ownRate != oldValue { applyRate() } } }
+    /// The same, as the line allows it.
+    var yieldRate: Int64? { didSet { if yieldRate != oldValue { applyRate() } } }
     /// The request's fields, in libcurl's form; must live as long as the handle uses them.
     var fieldList: UnsafeMutablePointer<curl_slist>?
 
     init?(
         configuration: TransportConfiguration, facts: FactBatch,
-        turn: UnsafeMutablePointer<lh_turn>
+        pools: ConnectionPools, turn: UnsafeMutablePointer<lh_turn>
     ) {
         guard let easy = curl_easy_init() else { return nil }
         self.easy = easy
         self.configuration = configuration
         self.facts = facts
+        self.pools = pools
         self.turn = turn
         flow = .allocate(capacity: 1)
         flow.initialize(to: lh_flow())
@@ -65,6 +71,8 @@ final class Exchange {
         self.line = line
         url = request.url
         begunAt = turn.pointee.now
+        ownRate = request.limitRate
+        yieldRate = nil
         prepareFlow(for: request)
         return configure(request)
     }
@@ -84,6 +92,7 @@ final class Exchange {
     /// Lets go of everything of the request; secrets do not stay in the handle.
     func clear() {
         curl_easy_reset(easy)
+        lh_pool_use(nil, easy)
         curl_slist_free_all(fieldList)
         fieldList = nil
         request = nil
@@ -94,6 +103,12 @@ final class Exchange {
         stopAt = nil
         hops = 0
         isStalled = false
+    }
+
+    /// The stricter one of both limits, from the next piece of the body on.
+    private func applyRate() {
+        let rate = [ownRate, yieldRate].compactMap(\.self).min() ?? 0
+        lh_bucket_set(&flow.pointee.bucket, rate, turn.pointee.now)
     }
 
     private func prepareFlow(for request: SegmentRequest) {
@@ -109,7 +124,7 @@ final class Exchange {
         flow.pointee.notice_every = request.noticeEvery
         flow.pointee.notice_at = request.noticeEvery
         flow.pointee.touched = turn.pointee.now
-        lh_bucket_set(&flow.pointee.bucket, request.limitRate ?? 0, turn.pointee.now)
+        applyRate()
         guard let cell = UnsafeMutablePointer<UInt64>(bitPattern: request.target.cell) else {
             return
         }

@@ -7,7 +7,7 @@ extension TransportLoop {
     /// A change of rate takes effect with the next piece of the body.
     func setRate(_ key: SegmentKey, _ rate: Int64?) {
         guard let exchange = byKey[key] else { return }
-        lh_bucket_set(&exchange.flow.pointee.bucket, rate ?? 0, turn.pointee.now)
+        exchange.ownRate = rate
     }
 
     /// Fills the buckets and lets those go on whose tokens suffice for a portion worth waking up
@@ -70,6 +70,9 @@ extension TransportLoop {
         if nextStallCheck != .max, !active.isEmpty { wait = nextStallCheck - turn.pointee.now }
         for exchange in active where exchange.isRatePaused {
             wait = min(wait, rateWait(exchange))
+        }
+        if let look = lineKeeper.wakeUp(turn.pointee.now) {
+            wait = min(wait, look - turn.pointee.now)
         }
         guard wait != .max else { return .max }
         return Int32(clamping: (max(0, wait) + 999_999) / 1_000_000)

@@ -7,7 +7,9 @@ extension TransportLoop {
         while let (waiting, line) = queue.next() {
             guard
                 let exchange = spare.popLast()
-                    ?? Exchange(configuration: configuration, facts: batch, turn: turn)
+                    ?? Exchange(
+                        configuration: configuration, facts: batch, pools: lineKeeper.pools,
+                        turn: turn)
             else {
                 queue.release(waiting.request, line)
                 report(waiting.request, .noMemory)
@@ -15,6 +17,7 @@ extension TransportLoop {
             }
             exchange.slot = active.count
             active.append(exchange)
+            if waiting.request.yields { lineKeeper.activeRequests += 1 }
             let previous = byKey.updateValue(exchange, forKey: waiting.request.key)
             precondition(previous == nil, "Two requests with one key")
             if let failure = exchange.begin(waiting, line: line) {
@@ -75,6 +78,7 @@ extension TransportLoop {
         takeNotice(of: exchange)
         batch.facts.append(.ended(request.key, exchange.end(failure, now: turn.pointee.now)))
         byKey[request.key] = nil
+        if request.yields { lineKeeper.activeRequests -= 1 }
         let last = active.removeLast()
         if last !== exchange {
             active[exchange.slot] = last

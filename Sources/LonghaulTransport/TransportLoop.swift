@@ -14,6 +14,7 @@ final class TransportLoop {
     let deliver: @Sendable ([WireFact]) -> Void
     let turn: UnsafeMutablePointer<lh_turn>
     let batch = FactBatch()
+    let lineKeeper = LineKeeper(pools: ConnectionPools())
     var queue: OriginQueue
     var active: [Exchange] = []
     var byKey: [SegmentKey: Exchange] = [:]
@@ -52,6 +53,7 @@ final class TransportLoop {
             perform()
             takeNotices()
             endStalled()
+            lineKeeper.look(at: active, now: turn.pointee.now)
             admit()
             if !batch.facts.isEmpty {
                 deliver(batch.facts)
@@ -66,6 +68,7 @@ final class TransportLoop {
         inbox.close()
         spare = []
         curl_multi_cleanup(multi)
+        lineKeeper.pools.close()
         turn.deallocate()
     }
 

@@ -39,12 +39,13 @@ struct MixedTests {
             var connection = ConnectionSettings()
             connection.ownConnection = Int.random(in: 0..<5, using: &random) == 0
             connection.stallTimeout = 0.5
-            let request = wire.request(
+            var request = wire.request(
                 server.url(path), part, end: 200_000, noticeEvery: 10_000,
                 limitRate: Bool.random(using: &random) ? 2_000_000 : nil, connection: connection
             ) { head in
                 holds && head.status == 200 ? .hold : Wire.takeSuccess(head)
             }
+            request.yields = Bool.random(using: &random)
             requests.append((request, part))
         }
         for start in stride(from: 0, to: requests.count, by: 30) {

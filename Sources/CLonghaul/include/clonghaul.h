@@ -3,4 +3,5 @@
 #include "curl_shim.h"
 #include "linux_shim.h"
 #include "netlink_shim.h"
+#include "yield_shim.h"
 #endif

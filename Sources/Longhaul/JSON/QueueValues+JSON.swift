@@ -7,9 +7,21 @@ extension JSONText {
     ) {
         object {
             $0.transferFields(transfer)
+            if let yielding = transfer.yielding {
+                $0.field("yielding") { $0.yieldReport(yielding) }
+            }
             $0.field("attemptRecords", array: attempts) { $0.attempt($1) }
             $0.field("events", array: events) { $0.event($1) }
         }
+    }
+
+    /// Present only while it runs and yields.
+    private mutating func yieldReport(_ yielding: YieldReport) {
+        field("state", "\(yielding.state)")
+        field(
+            "queueingDelayMs", yielding.queueingDelay.map { Int64(($0 * 1000).rounded()) })
+        field("window", yielding.window)
+        field("sharePercent", Int((yielding.share * 100).rounded()))
     }
 
     package mutating func attempt(_ attempt: AttemptRecord) {

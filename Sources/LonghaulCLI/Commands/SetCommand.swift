@@ -63,6 +63,13 @@ struct SetCommand: ConsoleCommand {
     @Option(help: ArgumentHelp("Bytes per second at most, or none.", valueName: "size"))
     var limitRate: String?
 
+    @Option(
+        name: .customLong("yield"),
+        help: ArgumentHelp(
+            "Take only what other traffic leaves of the line; none = if discretionary.",
+            valueName: "on|off|none"))
+    var yields: String?
+
     @Option(help: ArgumentHelp("Connections for one file, or auto.", valueName: "n"))
     var connections: String?
 
@@ -153,6 +160,10 @@ struct SetCommand: ConsoleCommand {
         if let limitRate {
             change.limitRate =
                 limitRate == "none" ? .some(nil) : try OptionText.rate(limitRate, "--limit-rate")
+        }
+        if let yields {
+            change.yields =
+                yields == "none" ? .some(nil) : try OptionText.onOff(yields, "--yield")
         }
         if let connections {
             change.connections = try OptionText.connections(connections, "--connections")

@@ -122,6 +122,7 @@ struct JSONRequest {
                 scanner.isString()
                 ? try OptionText.rate(try scanner.string(), key)
                 : try OptionText.rate(String(try scanner.integer()), key)
+        case "yield": options.yields = try scanner.bool()
         case "connections":
             let text = scanner.isString() ? try scanner.string() : String(try scanner.integer())
             options.connections = try OptionText.connections(text, key)

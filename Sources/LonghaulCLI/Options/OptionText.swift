@@ -119,6 +119,14 @@ enum OptionText {
         return checksum
     }
 
+    static func onOff(_ text: String, _ name: String) throws(LonghaulError) -> Bool {
+        switch text {
+        case "on": return true
+        case "off": return false
+        default: throw bad(text, name, "it is on or off")
+        }
+    }
+
     static func connections(
         _ text: String, _ name: String
     ) throws(LonghaulError) -> ConnectionCount {

@@ -194,6 +194,13 @@ struct MovingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Bytes per second at most: 500K, 10M.", valueName: "size"))
     var limitRate: String?
 
+    @Option(
+        name: .customLong("yield"),
+        help: ArgumentHelp(
+            "Take only what other traffic leaves of the line (default: if discretionary).",
+            valueName: "on|off"))
+    var yields: String?
+
     @Option(help: ArgumentHelp("Connections for one file, or auto (default).", valueName: "n"))
     var connections: String?
 
@@ -221,6 +228,7 @@ struct MovingOptions: ParsableArguments {
         if let limitRate {
             request.options.limitRate = try OptionText.rate(limitRate, "--limit-rate")
         }
+        if let yields { request.options.yields = try OptionText.onOff(yields, "--yield") }
         if let connections {
             request.options.connections = try OptionText.connections(connections, "--connections")
         }

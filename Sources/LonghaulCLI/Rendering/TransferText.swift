@@ -58,6 +58,7 @@ struct TransferText {
         add("Deadline", moment(transfer.deadline))
         add("Stall timeout", Units.duration(transfer.stallTimeout))
         add("Progress", progress(transfer))
+        add("Line", transfer.yielding.map(line))
         add("Fetched", "\(Units.size(transfer.bytesFetched)) on the wire")
         add("Expected", transfer.expectedBytes.map(Units.size))
         add("Enqueued", moment(transfer.createdAt))
@@ -108,6 +109,16 @@ struct TransferText {
         return parts.joined(separator: ", ")
     }
 
+    private func line(_ yielding: YieldReport) -> String {
+        var parts = [yielding.state.words]
+        if let delay = yielding.queueingDelay {
+            parts.append("\(Int((delay * 1000).rounded())) ms queued")
+        }
+        parts.append("window " + Units.size(Int64(yielding.window)))
+        parts.append("\(Int((yielding.share * 100).rounded())) % of its best rate")
+        return parts.joined(separator: ", ")
+    }
+
     private func line(_ attempt: AttemptRecord) -> String {
         var parts = ["  " + time.full(attempt.startedAt), TerminalText.shown(attempt.outcome)]
         if let status = attempt.httpStatus { parts.append("HTTP \(status)") }
@@ -127,5 +138,17 @@ struct TransferText {
 
     private func shown(_ text: String) -> String {
         TerminalText.shown(Redaction.text(text))
+    }
+}
+
+extension YieldReport.State {
+    fileprivate var words: String {
+        switch self {
+        case .open: "taken, as nobody else wants it"
+        case .yielded: "left to others"
+        case .probing: "being tried"
+        case .measuring: "held back to measure its delay"
+        case .sharing: "shared, its delay being unknown"
+        }
     }
 }

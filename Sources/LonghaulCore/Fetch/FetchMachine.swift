@@ -110,9 +110,11 @@ package struct FetchMachine: Sendable {
     package var totals: TransferTotals { TransferTotals(state, bytesDone: have.count) }
 
     package func part(needs: Int64?) -> PartOrder {
-        PartOrder(
+        var order = PartOrder(
             destination: destination, transfer: transfer, expected: state.partIdentity,
             path: state.partPath, publication: publication ?? finalDestination, needs: needs)
+        order.isBackground = request.isDiscretionary
+        return order
     }
 
     /// The first step: open the part file.

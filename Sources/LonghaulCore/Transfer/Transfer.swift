@@ -45,6 +45,8 @@ public struct Transfer: Hashable, Sendable {
     package var lane = ScheduleClass.plain
     /// Since when it may begin as far as time goes.
     package var readySince: Timestamp?
+    /// How its connections stand to other traffic on the line; `nil` unless it runs and yields.
+    public var yielding: YieldReport?
     /// What the store knows of the bytes held, for those who also see the progress board.
     package var held: HeldBytes?
 

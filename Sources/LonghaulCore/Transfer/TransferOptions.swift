@@ -36,6 +36,9 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// The caller's own JSON, kept and shown as it is.
     public var metadata: String?
 
+    /// Take only what other traffic leaves of the line; `nil` = if discretionary.
+    public var yields: Bool?
+
     public init() {}
 }
 

@@ -25,4 +25,7 @@ package enum ProgressCell {
     package static let kind = 6
     /// Bytes per second, as the engine last measured them (fetch cells only).
     package static let rate = 7
+    /// ``YieldReport/packed`` of the connections that the segment is moved over; 0 = none (segment
+    /// cells only).
+    package static let yielding = 7
 }

@@ -21,6 +21,10 @@ package struct SegmentRequest: Sendable {
     package var noticeEvery: Int64
     /// Bytes per second for this request; `nil` = unlimited.
     package var limitRate: Int64?
+    /// Nobody waits for it: marked as such on its way (RFC 8622), on connections apart.
+    package var isBackground = false
+    /// Takes only what others leave of the line (``YieldControl``), on connections apart.
+    package var yields = false
 
     package init(
         key: SegmentKey, url: String, headers: HeaderFields, offset: Int64 = 0,

@@ -23,7 +23,10 @@ extension DiskFiles {
             }
             let (file, created) = try openPart(name, in: handle, expected: order.expected)
             let cell = board.takeFetch(fetch, received: fetched)
-            open.withLock { $0[fetch] = Open(part: file, fetchCell: cell) }
+            open.withLock {
+                $0[fetch] = Open(
+                    part: file, fetchCell: cell, isBackground: order.isBackground)
+            }
             report(fetch, .prepared(file.identity, path: file.path, created: created))
         } catch {
             report(fetch, .prepareFailed(LocalFault(error)))
@@ -88,6 +91,14 @@ extension DiskFiles {
         _ fetch: FetchID, _ token: Int64, _ digests: [Checksum.Algorithm], through: Int64
     ) {
         guard let part = part(fetch) else { return }
+        let isBackground = open.withLock { $0[fetch]?.isBackground ?? false }
+        if isBackground { DiskPriority.setIdle(true) }
+        defer {
+            if isBackground {
+                part.dropCached()
+                DiskPriority.setIdle(false)
+            }
+        }
         do throws(SystemFailure) {
             try part.sync()
             report(fetch, .synced(token: token))

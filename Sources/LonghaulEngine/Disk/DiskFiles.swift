@@ -9,6 +9,7 @@ package final class DiskFiles: FilePort {
     struct Open {
         var part: PartFile
         var fetchCell: UInt
+        var isBackground = false
         var segmentCells: [UInt] = []
         var digests: [FileDigest] = []
     }

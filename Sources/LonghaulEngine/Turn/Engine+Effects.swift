@@ -47,11 +47,14 @@ extension Engine {
         var headers = options.headers
         for field in ask.ask.headers.fields { headers[field.name] = field.value }
         let isHTTP = ask.url.lowercased().hasPrefix("http")
-        return SegmentRequest(
+        var request = SegmentRequest(
             key: ask.key, url: ask.url, headers: isHTTP ? headers : HeaderFields(),
             offset: isHTTP ? 0 : ask.ask.start, connection: settings(ask, options), target: target,
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
             limitRate: rate(of: machine), judge: { ask.verdict($0) })
+        request.isBackground = machine.request.isDiscretionary
+        request.yields = options.yields ?? machine.request.isDiscretionary
+        return request
     }
 
     /// A limit holds for the transfer, whatever the number of its connections.

@@ -154,6 +154,12 @@ extension PartFile {
         _ = lh_start_writeback(descriptor, offset, count)
     }
 
+    /// Lets go of what the page cache holds of the file, as far as it is on the disk: nobody will
+    /// read it soon, and others need the memory. A hint; no byte is lost by it.
+    package func dropCached() {
+        _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+    }
+
     /// Up to `count` bytes at `offset`; fewer only where the file ends.
     package func read(at offset: Int64, count: Int) throws(SystemFailure) -> [UInt8] {
         var failure: SystemFailure?

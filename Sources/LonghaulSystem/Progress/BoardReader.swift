@@ -11,6 +11,7 @@ package struct BoardReader: Sendable {
         package var written: [(generation: Int64, range: Range<Int64>)] = []
         package var received: Int64 = 0
         package var bytesPerSecond: Double = 0
+        package var yielding: YieldReport?
 
         package static func == (left: Live, right: Live) -> Bool {
             left.received == right.received && left.bytesPerSecond == right.bytesPerSecond
@@ -46,6 +47,11 @@ package struct BoardReader: Sendable {
             guard id.rawValue > 0 else { continue }
             switch UInt64(bitPattern: word(ProgressCell.kind)) {
             case BoardLayout.segment:
+                if let report = YieldReport(
+                    packed: UInt64(bitPattern: word(ProgressCell.yielding)))
+                {
+                    found[id, default: Live()].yielding = report
+                }
                 let start = word(ProgressCell.start)
                 let end = word(ProgressCell.written)
                 guard start >= 0, end > start else { continue }

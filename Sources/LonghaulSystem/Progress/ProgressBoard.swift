@@ -152,6 +152,7 @@ package final class ProgressBoard: Sendable {
             store(start, cell, ProgressCell.written)
             store(0, cell, ProgressCell.received)
             store(Int64(fetchCell), cell, ProgressCell.fetchCell)
+            store(0, cell, ProgressCell.yielding)
         }
     }
 

@@ -1,0 +1,172 @@
+#define _GNU_SOURCE
+#include "yield_shim.h"
+
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef SO_BUF_LOCK
+#define SO_BUF_LOCK 72
+#endif
+
+// Lower Effort: DSCP 1, above the two ECN bits (RFC 8622).
+static const int lower_effort = 1 << 2;
+
+// MARK: sockets
+
+static uint64_t cookie_of(int fd) {
+    uint64_t cookie = 0;
+    socklen_t length = sizeof cookie;
+    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
+}
+
+static int is_loopback(const struct curl_sockaddr *address) {
+    if (address->family == AF_INET && address->addrlen >= sizeof(struct sockaddr_in)) {
+        struct sockaddr_in in;
+        memcpy(&in, &address->addr, sizeof in);
+        return ntohl(in.sin_addr.s_addr) >> 24 == 127;
+    }
+    if (address->family == AF_INET6 && address->addrlen >= sizeof(struct sockaddr_in6)) {
+        struct sockaddr_in6 in;
+        memcpy(&in, &address->addr, sizeof in);
+        return IN6_IS_ADDR_LOOPBACK(&in.sin6_addr);
+    }
+    return 0;
+}
+
+static void forget(lh_pool *pool, int fd) {
+    for (size_t i = 0; i < pool->count; i++)
+        if (pool->sockets[i].fd == fd)
+            pool->sockets[i--] = pool->sockets[--pool->count];
+}
+
+// What cannot be remembered still transfers; it only does not yield.
+static void remember(lh_pool *pool, int fd, const struct curl_sockaddr *address) {
+    forget(pool, fd);
+    if (pool->count == pool->capacity) {
+        size_t capacity = pool->capacity ? pool->capacity * 2 : 16;
+        lh_socket *grown = realloc(pool->sockets, capacity * sizeof *grown);
+        if (!grown)
+            return;
+        pool->sockets = grown;
+        pool->capacity = capacity;
+    }
+    pool->sockets[pool->count++] =
+        (lh_socket){.fd = fd, .cookie = cookie_of(fd), .is_loopback = is_loopback(address)};
+}
+
+static curl_socket_t open_socket(void *opaque, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)purpose;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (fd < 0)
+        return CURL_SOCKET_BAD;
+    if (address->family == AF_INET)
+        setsockopt(fd, IPPROTO_IP, IP_TOS, &lower_effort, sizeof lower_effort);
+    else if (address->family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &lower_effort, sizeof lower_effort);
+    remember(opaque, fd, address);
+    return fd;
+}
+
+static int close_socket(void *opaque, curl_socket_t fd) {
+    forget(opaque, fd);
+    return close(fd);
+}
+
+// MARK: pool
+
+lh_pool *lh_pool_new(void) {
+    lh_pool *pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return NULL;
+    pool->share = curl_share_init();
+    if (!pool->share
+        || curl_share_setopt(pool->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT) != CURLSHE_OK) {
+        lh_pool_free(pool);
+        return NULL;
+    }
+    return pool;
+}
+
+void lh_pool_free(lh_pool *pool) {
+    if (!pool)
+        return;
+    // Calls close_socket for what is still open.
+    if (pool->share)
+        curl_share_cleanup(pool->share);
+    free(pool->sockets);
+    free(pool);
+}
+
+void lh_pool_use(lh_pool *pool, CURL *easy) {
+    curl_easy_setopt(easy, CURLOPT_SHARE, pool ? pool->share : NULL);
+    if (!pool)
+        return;
+    // libcurl keeps these two with the connection, and calls them for as long as it lives.
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, pool);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, pool);
+}
+
+// MARK: TCP
+
+int lh_socket_sample(const lh_socket *socket, lh_tcp_sample *sample) {
+    if (cookie_of(socket->fd) != socket->cookie)
+        return -EBADF;
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    memset(&info, 0, sizeof info);
+    if (getsockopt(socket->fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
+        return -errno;
+    enum { established = 1, close_wait = 8 };
+    if (info.tcpi_state != established && info.tcpi_state != close_wait)
+        return -ENOTCONN;
+    sample->round_trip = info.tcpi_rcv_rtt;
+    sample->out_of_order = info.tcpi_rcv_ooopack;  // 0 before Linux 5.4
+    sample->segment = info.tcpi_rcv_mss;
+    sample->received = info.tcpi_bytes_received;
+    return 0;
+}
+
+// The kernel raises the clamp again whenever it enlarges the buffer (tcp_rcv_space_adjust), so that
+// it is set again even where it has not changed.
+int lh_socket_clamp(lh_socket *socket, int window) {
+    if (setsockopt(socket->fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window) != 0)
+        return -errno;
+    socket->window = window;
+    return 0;
+}
+
+// A smallest window alone lets one or two packets in per round trip, which is much where round
+// trips are short and the other sender is modest (BBR). The smallest buffer closes the window until
+// the program has read. Setting a buffer turns its tuning off for good, but for SO_BUF_LOCK (Linux
+// 5.14); on an older kernel there is no gate.
+void lh_socket_gate(lh_socket *socket, int on) {
+    int value = 0;
+    socklen_t length = sizeof value;
+    if (on == socket->is_gated
+        || getsockopt(socket->fd, SOL_SOCKET, SO_BUF_LOCK, &value, &length) != 0)
+        return;
+    socket->is_gated = on;
+    if (on) {
+        length = sizeof socket->saved_buffer;
+        getsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &socket->saved_buffer, &length);
+        // Room for a few packets: with less, the window would open by so little after each read that
+        // the kernel keeps it to itself (RFC 9293 §3.8.6.2.2), and the sender's probes, ever rarer,
+        // would have to find it.
+        value = 8192;
+        setsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &value, sizeof value);
+        return;
+    }
+    // The kernel doubles what it is told, and bounds it by net.core.rmem_max; from there it grows
+    // by itself.
+    value = socket->saved_buffer / 2;
+    setsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &value, sizeof value);
+    value = 0;
+    setsockopt(socket->fd, SOL_SOCKET, SO_BUF_LOCK, &value, sizeof value);
+}
