@@ -32,7 +32,7 @@ extension SimDisk {
         case .publish(let batch): publish(batch, &random)
         case .close(let fetch, let deleting):
             guard let entry = open.removeValue(forKey: fetch) else { return }
-            cells[entry.cell] = nil
+            cells = cells.filter { $0.value.fetch != fetch }
             if deleting { names[path(of: entry.inode)] = nil }
         case .delete(let path, let identity):
             if let identity, names[path] == identity.inode { names[path] = nil }

@@ -1,10 +1,11 @@
 // Runs a command and meddles with one of its system calls that change something.
 //
-//   failpoint [--at N --do kill|after|ERRNO] [--log FILE] -- COMMAND...
+//   failpoint [--at N --call NAME --do kill|after|ERRNO] [--log FILE] -- COMMAND...
 //
 // The calls of the command, of all its threads and children, are numbered from 1 in the order in
-// which they happen. At number N the whole tree is killed before the call (kill) or right after it
-// (after), or the call is not made and fails with the error number. The log has a line per call:
+// which they happen. At number N, or at the first NAME after it (threads do not always take turns in
+// the same way), the whole tree is killed before the call (kill) or right after it (after), or the
+// call is not made and fails with the error number. The log has a line per call:
 // its number, name and what it works on. A seccomp filter stops the command at these calls only, so
 // that everything else runs at full speed.
 //
@@ -112,13 +113,14 @@ static void subject(pid_t pid, const struct user_regs_struct *regs, char *out, s
 
 int main(int count, char **words) {
     long at = 0;
-    const char *action = "";
+    const char *action = "", *wanted = "";
     FILE *log = NULL;
     int next = 1;
     for (; next < count && strcmp(words[next], "--") != 0; next += 2) {
         if (next + 1 >= count) return 64;
         if (strcmp(words[next], "--at") == 0) at = atol(words[next + 1]);
         else if (strcmp(words[next], "--do") == 0) action = words[next + 1];
+        else if (strcmp(words[next], "--call") == 0) wanted = words[next + 1];
         else if (strcmp(words[next], "--log") == 0) log = fopen(words[next + 1], "we");
         else return 64;
     }
@@ -155,22 +157,28 @@ int main(int count, char **words) {
             struct user_regs_struct regs;
             if (ptrace(PTRACE_GETREGS, pid, 0, &regs) < 0) continue;
             seen++;
+            char text[512];
+            subject(pid, &regs, text, sizeof text);
             if (log) {
-                char text[512];
-                subject(pid, &regs, text, sizeof text);
                 fprintf(log, "%d %s %s\n", seen, name_of(regs.orig_rax), text);
                 fflush(log);
             }
-            if (seen == at && strcmp(action, "kill") == 0) {
+            int deadly = strcmp(action, "kill") == 0 || strcmp(action, "after") == 0;
+            // Threads wake each other through these; the kernel does not let them fail.
+            int inner = strstr(text, "anon_inode") || strcmp(text, "local socket") == 0;
+            int now = at > 0 && seen >= at && (deadly || !inner)
+                && (!*wanted || strcmp(wanted, name_of(regs.orig_rax)) == 0);
+            if (now) at = 0;
+            if (now && strcmp(action, "kill") == 0) {
                 kill(first, SIGKILL);
                 continue;
             }
-            if (seen == at && strcmp(action, "after") == 0) {
+            if (now && deadly) {
                 doomed = pid;
                 ptrace(PTRACE_SYSCALL, pid, 0, 0);
                 continue;
             }
-            if (seen == at) {
+            if (now) {
                 regs.orig_rax = -1;
                 regs.rax = -atol(action);
                 ptrace(PTRACE_SETREGS, pid, 0, &regs);

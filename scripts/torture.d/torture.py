@@ -220,9 +220,9 @@ def count_calls(scenario, options, port, sums):
     return calls
 
 
-def torment(scenario, options, port, sums, command, number, action):
+def torment(scenario, options, port, sums, command, number, action, call):
     """-> None, or what went wrong."""
-    label = f"{command}-{number}-{action}"
+    label = f"{command}-{number}-{call}-{action}"
     case = Case(scenario, options, port, sums, label)
     do = action if action in ("kill", "after") else str(getattr(errno, action))
     printed = 0
@@ -230,7 +230,7 @@ def torment(scenario, options, port, sums, command, number, action):
         for index, arguments in enumerate(scenario.commands(case)):
             before = []
             if index == command:
-                before = [options.failpoint, "--at", str(number), "--do", do, "--"]
+                before = [options.failpoint, "--at", str(number), "--call", call, "--do", do, "--"]
             status, output = case.run(arguments, before)
             if index == 0:
                 printed = len(output.split())
@@ -274,7 +274,7 @@ def main():
     parser.add_argument("--work", help=argparse.SUPPRESS)
     parser.add_argument("--scenario", action="append", choices=[s.name for s in SCENARIOS],
                         help="only this one (repeatable)")
-    parser.add_argument("--only", metavar="SCENARIO-COMMAND-CALL-ACTION", action="append",
+    parser.add_argument("--only", metavar="SCENARIO-COMMAND-NUMBER-CALL-ACTION", action="append",
                         help="only this case, as it was printed (repeatable)")
     parser.add_argument("--sample", type=int, metavar="N", help="only N cases, chosen by --seed")
     parser.add_argument("--seed", type=int, default=0)
@@ -302,8 +302,8 @@ def main():
             by_name = {scenario.name: scenario for scenario in SCENARIOS}
             cases = []
             for text in options.only:
-                name, command, number, action = text.rsplit("-", 3)
-                cases.append((by_name[name], int(command), int(number), action, ""))
+                name, command, number, call, action = text.rsplit("-", 4)
+                cases.append((by_name[name], int(command), int(number), action, call))
         else:
             cases = plan(options, port, sums)
         if options.sample and options.sample < len(cases):
@@ -311,13 +311,16 @@ def main():
 
         def work(case):
             scenario, command, number, action, what = case
-            return case, torment(scenario, options, port, sums[scenario.name], command, number, action)
+            call = what.split()[0]
+            return case, torment(
+                scenario, options, port, sums[scenario.name], command, number, action, call)
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for (scenario, command, number, action, what), problem in pool.map(work, cases):
                 if problem:
                     failed += 1
-                    print(f"FAILED {scenario.name}-{command}-{number}-{action} ({what}): {problem}",
+                    label = f"{scenario.name}-{command}-{number}-{what.split()[0]}-{action}"
+                    print(f"FAILED {label} ({what}): {problem}",
                           flush=True)
     finally:
         server.kill()

@@ -2,7 +2,7 @@
 extension FetchMachine {
     mutating func sync(_ step: inout FetchStep) {
         precondition(syncing == nil, "one sync at a time")
-        syncing = PendingSync(token: nextToken, covers: have)
+        syncing = PendingSync(token: nextToken, covers: have, retired: retired.count)
         step.effects.append(
             .sync(
                 token: nextToken, digests: digests.map(\.algorithm), through: have.prefix))
@@ -40,6 +40,7 @@ extension FetchMachine {
         lastCheckpoint = context.now.monotonic
         state.durable = state.durable.union(pending.covers)
         step.writes.append(.save(state))
+        release(first: pending.retired, &step)
         if stage == .settling {
             quiet(context, &step)
         } else if stage == .moving, segments.isEmpty, isWhole {
@@ -47,6 +48,13 @@ extension FetchMachine {
         } else {
             progressed(context, &step)
         }
+    }
+
+    /// After the commit that this step asks for.
+    mutating func release(first count: Int, _ step: inout FetchStep) {
+        guard count > 0 else { return }
+        step.effects.append(.release(Array(retired.prefix(count))))
+        retired.removeFirst(count)
     }
 
     /// The kernel may have dropped the pages that it could not write, and answers 0 to the next

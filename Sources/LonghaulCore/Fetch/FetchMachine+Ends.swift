@@ -5,6 +5,7 @@ extension FetchMachine {
     ) {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments.remove(at: index)
+        retired.append(key)
         if segment.isWriting, held?.key != key, end.writtenThrough > segment.start {
             have.insert(segment.start..<end.writtenThrough)
             gained += end.writtenThrough - segment.start

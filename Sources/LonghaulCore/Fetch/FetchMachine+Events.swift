@@ -84,6 +84,7 @@ extension FetchMachine {
         state.durable = ByteRanges()
         have = ByteRanges()
         syncing = nil
+        release(first: retired.count, &step)
         state.validator = nil
         state.bytesTotal = nil
         rangesProven = false

@@ -42,6 +42,9 @@ package struct FetchMachine: Sendable {
     /// Bytes in the part file: durable, or written in this boot.
     package internal(set) var have: ByteRanges
     package internal(set) var segments: [ActiveSegment] = []
+    /// Requests that have ended and whose bytes no checkpoint covers yet. Their cells stay on the
+    /// board: a successor in this boot learns from nothing else what they wrote.
+    var retired: [SegmentKey] = []
     package internal(set) var leaving: Leaving?
     /// What the sync that is under way will have made durable.
     package internal(set) var syncing: PendingSync?
@@ -171,6 +174,8 @@ package struct ActiveSegment: Hashable, Sendable {
 package struct PendingSync: Hashable, Sendable {
     package var token: Int64
     package var covers: ByteRanges
+    /// So many of the retired requests, the first ones, are covered by it.
+    package var retired: Int
 }
 
 /// See ``HeadVerdict/hold``.

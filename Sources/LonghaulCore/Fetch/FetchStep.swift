@@ -88,6 +88,8 @@ package enum FetchEffect: Sendable {
     /// Let the request end at this offset instead of its range's end.
     case shrink(SegmentKey, end: Int64)
     case stop([SegmentKey])
+    /// What these requests wrote is recorded: the board need not tell it any more.
+    case release([SegmentKey])
     case reserve(bytes: Int64)
     /// Empty the part file and give its cells this generation.
     case truncate(generation: Int64)

@@ -12,6 +12,7 @@ extension Engine {
             case .proceed(let key, let plan): wire.proceed(key, plan)
             case .shrink(let key, let end): wire.shrink(key, end: end)
             case .stop(let keys): wire.stop(keys)
+            case .release(let keys): release(keys, of: fetch)
             case .prepare(let part):
                 let fetched = active[fetch]?.machine.state.bytesFetched ?? 0
                 orders.append(.prepare(fetch, part, fetched: fetched))
@@ -33,6 +34,14 @@ extension Engine {
         if !orders.isEmpty { files.submit(orders) }
         if !requests.isEmpty { wire.start(requests) }
         gatherFinishing()
+    }
+
+    private func release(_ keys: [SegmentKey], of fetch: FetchID) {
+        for key in keys {
+            if let target = active[fetch]?.targets.removeValue(forKey: key) {
+                files.release(target)
+            }
+        }
     }
 
     private func request(_ ask: SegmentAsk, of fetch: FetchID) -> SegmentRequest? {

@@ -45,11 +45,7 @@ extension Engine {
         case .fetch(let fetch, let event): handle(event, of: fetch, now: now)
         case .wire(.head(let key, let head, _)): handle(.head(key, head), of: key.fetch, now: now)
         case .wire(.progress(let key)): handle(.progress, of: key.fetch, now: now)
-        case .wire(.ended(let key, let end)):
-            handle(.ended(key, end), of: key.fetch, now: now)
-            if let target = active[key.fetch]?.targets.removeValue(forKey: key) {
-                files.release(target)
-            }
+        case .wire(.ended(let key, let end)): handle(.ended(key, end), of: key.fetch, now: now)
         }
     }
 
@@ -70,7 +66,8 @@ extension Engine {
 
     private func leave(_ fetch: FetchID) {
         guard let entry = active.removeValue(forKey: fetch) else { return }
-        for target in entry.targets.values { files.release(target) }
+        // Its cells are freed when the file is closed, after the commit: until then they are what a
+        // successor would go by.
         counters.bytesOfGone += max(0, entry.machine.state.bytesFetched - entry.receivedBefore)
         needsPlan = true
     }

@@ -301,6 +301,22 @@ import Testing
         #expect(script.machine.state.source == (waits ? 0 : 1))
     }
 
+    /// Killed before the checkpoint is committed, a successor in this boot has only the board to
+    /// tell it what an ended request wrote.
+    @Test func theBoardRemembersUntilTheCheckpointIsCommitted() {
+        var script = Script()
+        script.answer(head(200, "Content-Length: 10485760", strong))
+        script.event(.reserved)
+        script.ended(.stalled, through: 9 * Self.mib, received: 9 * Self.mib)
+        let releases = { (effects: [FetchEffect]) in
+            effects.contains { if case .release = $0 { true } else { false } }
+        }
+        #expect(!releases(script.effects))
+        script.event(.synced(token: 1))
+        #expect(releases(script.effects), "with the effects, which follow the commit")
+        #expect(script.machine.state.durable == ByteRanges(0..<9 * Self.mib))
+    }
+
     private func resumed(_ state: FetchState) -> FetchMachine {
         FetchMachine(
             transfer: TransferID(rawValue: 1),
