@@ -41,13 +41,13 @@ struct LonghaulCommand: ParsableCommand {
 
     /// Every way out of the process has a documented status, and with `--json` every error is an
     /// object.
-    static func main() async {
+    static func main() {
         Signals.ignoreBrokenPipes()
         let status: ExitStatus
         do {
             var command = try parseAsRoot()
             if let command = command as? any ConsoleCommand {
-                status = await command.runOnStandardStreams()
+                status = command.runOnStandardStreams()
             } else {
                 try command.run()
                 status = .done

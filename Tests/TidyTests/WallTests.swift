@@ -20,8 +20,8 @@ import Testing
         ],
         "Longhaul": [
             "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
-            "LonghaulEngine", "Foundation", "FoundationNetworking", "Logging", "ServiceLifecycle",
-            "Synchronization", "UnixSignals",
+            "LonghaulEngine", "Foundation", "FoundationNetworking", "Logging",
+            "Synchronization",
         ],
         // It proves that the public API suffices.
         "LonghaulCLI": ["Longhaul", "ArgumentParser", "Glibc", "Musl", "Synchronization"],

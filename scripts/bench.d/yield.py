@@ -178,7 +178,9 @@ def longhaul(rig, binary, count):
     for path in (home, into):
         shutil.rmtree(path, ignore_errors=True)
         os.makedirs(path, mode=0o700)
-    environment = dict(os.environ, LONGHAUL_HOME=home)
+    # A good moment, so that discretionary transfers run; the caller may say otherwise.
+    environment = {"LONGHAUL_CONDITIONS": "power=external,network=unmetered,idle=yes",
+                   **os.environ, "LONGHAUL_HOME": home}
     for index in range(count):
         subprocess.run(
             [binary, "enqueue", "--discretionary", "--no-start", "--connections", "1",

@@ -8,7 +8,7 @@ protocol ConsoleCommand: ParsableCommand {
     /// Whether nothing but results and errors is to be shown.
     var isQuiet: Bool { get }
 
-    func perform(on console: Console) async throws -> ExitStatus
+    func perform(on console: Console) throws -> ExitStatus
 }
 
 struct OutputOptions: ParsableArguments {
@@ -17,16 +17,16 @@ struct OutputOptions: ParsableArguments {
 }
 
 extension ConsoleCommand {
-    func runOnStandardStreams() async -> ExitStatus {
-        await run(on: Console.standard(isJSON: output.json, isQuiet: isQuiet))
+    func runOnStandardStreams() -> ExitStatus {
+        run(on: Console.standard(isJSON: output.json, isQuiet: isQuiet))
     }
 
     var isQuiet: Bool { false }
 
     /// Errors become what the console shows of them and a status.
-    func run(on console: Console) async -> ExitStatus {
+    func run(on console: Console) -> ExitStatus {
         do {
-            let status = try await perform(on: console)
+            let status = try perform(on: console)
             try console.flush()
             return status
         } catch {

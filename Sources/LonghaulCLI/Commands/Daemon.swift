@@ -23,7 +23,7 @@ struct Daemon: ConsoleCommand {
 
     @OptionGroup var output: OutputOptions
 
-    func perform(on console: Console) async throws -> ExitStatus {
+    func perform(on console: Console) throws -> ExitStatus {
         var options = EngineOptions(mode: background ? .background : .daemon)
         if let exitWhenIdle {
             options.exitWhenIdle = try OptionText.duration(exitWhenIdle, "--exit-when-idle")
@@ -34,7 +34,7 @@ struct Daemon: ConsoleCommand {
         if options.waitsForLease, queue.isEngineRunning {
             console.say("longhaul: another engine runs; standing by")
         }
-        let summary = try await EngineRun(queue: queue, options: options).runUntilSignalled()
+        let summary = try EngineRun(queue: queue, options: options).runUntilSignalled()
         return try report(summary, on: console)
     }
 

@@ -30,14 +30,11 @@ struct Run: ConsoleCommand {
 
     @OptionGroup var output: OutputOptions
 
-    func perform(on console: Console) async throws -> ExitStatus {
+    func perform(on console: Console) throws -> ExitStatus {
         let options = try engineOptions()
         let queue = try TransferQueue()
         let engine = EngineRun(queue: queue, options: options)
-        let summary = try await engine.runUntilSignalled {
-            Signals.note(Signals.interrupt)
-            engine.stop()
-        }
+        let summary = try engine.runUntilSignalled { Signals.note($0) }
         if console.isJSON {
             try console.line { $0.summary(summary) }
         } else {

@@ -1,0 +1,27 @@
+internal import LonghaulCore
+internal import LonghaulSystem
+
+extension EngineRun {
+    /// Runs on the calling thread; SIGINT, SIGTERM and SIGHUP checkpoint everything and make it
+    /// return with `.signal`. The process has one such run at a time.
+    ///
+    /// No task is awaited in here: Swift's shared threads wake up once a second for as long as they
+    /// live, and an engine with nothing to do is to sleep.
+    ///
+    /// - Parameter onSignal: told the number first, on a thread of its own.
+    public func runUntilSignalled(
+        onSignal: @escaping @Sendable (Int32) -> Void = { _ in }
+    ) throws(LonghaulError) -> EngineSummary {
+        let trap: SignalTrap
+        do {
+            trap = try SignalTrap { [self] signal in
+                onSignal(signal)
+                stop()
+            }
+        } catch {
+            throw error.longhaulError()
+        }
+        defer { trap.stop() }
+        return try run()
+    }
+}
