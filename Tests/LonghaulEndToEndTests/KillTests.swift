@@ -34,7 +34,8 @@ struct KillTests {
         let nginx = try await NginxServer.start(root: root.path)
         let home = try LonghaulHome()
         let url = kind.isTLS ? nginx.https("big.bin") : nginx.http("big.bin")
-        let limit = "\(mebibytes * 2 / 3)M"
+        // Slow enough for all the kills to fall into the download.
+        let limit = "\(mebibytes * 3 / rounds)M"
         let enqueued = try await home.run(
             "enqueue", url, "-o", home.file("big.bin"), "--connections",
             String(kind.connections), "--cacert", nginx.authority.certificate, "--limit-rate",

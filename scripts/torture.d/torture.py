@@ -260,7 +260,7 @@ def plan(options, port, sums):
                 if bodies % 5:
                     continue
             for action in ACTIONS:
-                if makes_sense(name, subject, action):
+                if action not in options.without and makes_sense(name, subject, action):
                     cases.append((scenario, command, number, action, f"{name} {subject}"))
         print(f"{scenario.name}: {len(calls)} calls: " + ", ".join(
             f"{count} {name}" for name, count in sorted(kinds.items(), key=lambda kind: -kind[1])))
@@ -278,6 +278,8 @@ def main():
                         help="only this case, as it was printed (repeatable)")
     parser.add_argument("--sample", type=int, metavar="N", help="only N cases, chosen by --seed")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--without", action="append", choices=ACTIONS, default=[],
+                        help="leave this one out (repeatable)")
     parser.add_argument("--every", action="store_true",
                         help="every pwrite64 too, not one in five of them")
     parser.add_argument("--jobs", type=int, default=2)

@@ -97,7 +97,7 @@ package final class RequestLog: Sendable {
 
     /// Waits until this many body bytes have been handed to the kernel (for `file`, if given).
     package func waitForBytes(
-        _ count: Int, for file: String? = nil, within limit: Duration = .seconds(10)
+        _ count: Int, for file: String? = nil, within limit: Duration = .seconds(30)
     ) async throws {
         try await eventually(
             within: limit, "\(count) body bytes, got \(self.bodyBytesSent(for: file))"
