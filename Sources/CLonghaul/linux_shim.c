@@ -59,10 +59,6 @@ int lh_preallocate(int descriptor, int64_t length) {
 
 int lh_syncfs(int descriptor) { return answer(syncfs(descriptor)); }
 
-int lh_start_writeback(int descriptor, int64_t offset, int64_t length) {
-    return answer(sync_file_range(descriptor, offset, length, SYNC_FILE_RANGE_WRITE));
-}
-
 void lh_disk_priority(int idle) {
     enum { process = 1, class_shift = 13, class_none = 0, class_idle = 3 };
     syscall(SYS_ioprio_set, process, 0, (idle ? class_idle : class_none) << class_shift);

@@ -58,6 +58,10 @@ struct Admission {
     private var checked: [String: Bool] = [:]
     private var lastDirectory = ""
     private var lastURL: URLParts?
+    /// The directory that the batch fills, and how many destinations in it were asked about.
+    private var filling: (directory: String, asked: Int, names: DirectoryNames?) = ("", 0, nil)
+    /// From this many on its names are looked through at once.
+    private static let askedOneByOne = 256
     /// Directories remembered; a batch that goes to more asks again.
     private static let rememberedMax = 1024
 
@@ -123,7 +127,7 @@ struct Admission {
     /// Whether the destination exists; refuses one that could not be written. A directory is
     /// examined once.
     private mutating func look(at destination: String) throws(LonghaulError) -> Bool {
-        guard let (directory, _) = PathParts.split(destination) else {
+        guard let (directory, name) = PathParts.split(destination) else {
             throw LonghaulError(.invalidRequest, "\(destination) names no file")
         }
         let mayHoldFiles: Bool
@@ -139,7 +143,7 @@ struct Admission {
             if checked.count >= Admission.rememberedMax { checked.removeAll() }
             checked[directory] = mayHoldFiles
         }
-        guard mayHoldFiles else { return false }
+        guard mayHoldFiles, mayExist(name, in: directory) else { return false }
         switch FileInspection.entry(at: destination) {
         case .missing: return false
         case .present: return true
@@ -150,6 +154,17 @@ struct Admission {
             }
             return true
         }
+    }
+
+    /// Spares a large batch a system call for each destination. What comes into being meanwhile is
+    /// seen when the file is published, as it would be after a look at each.
+    private mutating func mayExist(_ name: String, in directory: String) -> Bool {
+        if filling.directory != directory { filling = (directory, 0, nil) }
+        filling.asked += 1
+        if filling.asked == Admission.askedOneByOne {
+            filling.names = DirectoryNames(of: directory)
+        }
+        return filling.names?.contains(name) ?? true
     }
 
     static func exists(_ path: String) -> Bool {

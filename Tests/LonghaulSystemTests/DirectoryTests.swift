@@ -151,17 +151,11 @@ import Testing
         #expect(DiskSpace.obstacle(toWritingIn: locked + "/x")?.code == .permission)
     }
 
-    @Test func knowsFileSystems() throws {
-        #expect(FilesystemKind.kind(magic: 0x6969) == .network("NFS"))
-        #expect(FilesystemKind.kind(magic: 0xFF53_4D42) == .network("CIFS"))
-        #expect(FilesystemKind.kind(magic: 0xEF53) == .local)
-        #expect(try FilesystemKind.of("/proc") == .local)
-        #expect(throws: SystemFailure.self) { try FilesystemKind.of("/nonexistent") }
-    }
-
-    @Test(.enabled(if: SmallDisk.isPossible, "needs the right to mount"))
-    func knowsMemory() throws {
-        let disk = try SmallDisk(bytes: 65_536)
-        #expect(try FilesystemKind.of(disk.path) == .memory)
+    @Test func looksThroughADirectory() throws {
+        try scratch.write("x", to: "ä b")
+        let names = try #require(DirectoryNames(of: scratch.path))
+        #expect(names.contains("ä b"))
+        #expect(!names.contains("x"))
+        #expect(DirectoryNames(of: scratch.path("nowhere")) == nil)
     }
 }

@@ -194,7 +194,6 @@ import Testing
     @Test func syncsAndHints() throws {
         let part = try PartFile.create(name, in: directory)
         try put("data", part.descriptor)
-        part.startWriteback(from: 0, count: 4)
         try part.sync()
         try part.sync()
         #expect(try scratch.read(name) == "data")

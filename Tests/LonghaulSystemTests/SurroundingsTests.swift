@@ -40,43 +40,6 @@ import Testing
             #expect(error?.code == .storeUnavailable)
         }
     }
-
-    @Test func isCreatedForItsOwnerAlone() throws {
-        let handle = try StateDirectory.prepare(scratch.path("state/longhaul/"))
-        #expect(try scratch.mode("state/longhaul") == 0o700)
-        #expect(handle.isCurrent)
-        _ = try StateDirectory.prepare(scratch.path("state/longhaul"))
-    }
-
-    @Test(
-        arguments: [(0o700, true), (0o755, true), (0o775, false), (0o702, false)]
-            as [(mode_t, Bool)])
-    func isRefusedWhereOthersCanWrite(mode: mode_t, isTaken: Bool) throws {
-        let path = try scratch.subdirectory("state")
-        chmod(path, mode)
-        if isTaken {
-            _ = try StateDirectory.prepare(path)
-            #expect(try scratch.mode("state") == mode)
-        } else {
-            let error = #expect(throws: LonghaulError.self) { try StateDirectory.prepare(path) }
-            #expect(error?.code == .storeUnavailable)
-            #expect(error?.message.contains("chmod go-w '\(path)'") == true)
-        }
-    }
-
-    @Test(.enabled(if: isRoot, "only root can give a directory away"))
-    func isRefusedWhenItBelongsToAnother() throws {
-        let path = try scratch.subdirectory("state")
-        try #require(chown(path, 12_345, 12_345) == 0)
-        let error = #expect(throws: LonghaulError.self) { try StateDirectory.prepare(path) }
-        #expect(error?.code == .storeUnavailable)
-    }
-
-    @Test func isRefusedWhenItIsAFile() throws {
-        let path = try scratch.write("", to: "state")
-        let error = #expect(throws: LonghaulError.self) { try StateDirectory.prepare(path) }
-        #expect(error?.code == .storeUnavailable)
-    }
 }
 
 @Suite struct SurroundingsTests {

@@ -116,7 +116,7 @@ class Bench:
 
     def limited(self):
         """20 MiB/s for each connection."""
-        self.nginx.serve("limited.bin", 256 << 20)
+        self.nginx.serve("limited.bin", 128 << 20)
         url = self.nginx.url("limited/limited.bin")
         longhaul = [self.options.longhaul, "get", "-q", "-o", "limited.bin", url]
         peers = {
@@ -129,4 +129,4 @@ class Bench:
         results = rounds(
             {name: self.contest(words, ["limited.bin"]) for name, words in peers.items()},
             min(self.options.rounds, 3))
-        table("256 MiB from a server that gives each connection 20 MiB/s", results)
+        table("128 MiB from a server that gives each connection 20 MiB/s", results)

@@ -18,8 +18,6 @@ int lh_rename_noreplace(int from_dir, const char *from, int to_dir, const char *
 // fallocate(2) with FALLOC_FL_KEEP_SIZE, retried when interrupted.
 int lh_preallocate(int descriptor, int64_t length);
 int lh_syncfs(int descriptor);
-// sync_file_range(2) with SYNC_FILE_RANGE_WRITE: starts writing, waits for nothing.
-int lh_start_writeback(int descriptor, int64_t offset, int64_t length);
 // ioprio_set(2) of the calling thread: class idle, or back to none (which follows its nice value).
 void lh_disk_priority(int idle);
 // f_type of statfs(2), the file system's magic number.

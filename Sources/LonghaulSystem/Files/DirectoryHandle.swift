@@ -53,11 +53,9 @@ package final class DirectoryHandle: Sendable {
 
 extension DirectoryHandle {
     /// Opens the directory, after creating it and those above it where they are missing (0777 less
-    /// the umask; `mode` is that of the last one). After a power loss a directory that was created
-    /// here is still there: each is synced into its parent.
-    package static func creating(
-        _ path: String, mode: UInt32 = 0o777
-    ) throws(SystemFailure) -> DirectoryHandle {
+    /// the umask). After a power loss a directory that was created here is still there: each is
+    /// synced into its parent.
+    package static func creating(_ path: String) throws(SystemFailure) -> DirectoryHandle {
         do {
             return try DirectoryHandle(opening: path)
         } catch {
@@ -67,7 +65,7 @@ extension DirectoryHandle {
                 throw error
             }
             let above = try creating(parent)
-            if mkdirat(above.descriptor, name, mode) < 0 {
+            if mkdirat(above.descriptor, name, 0o777) < 0 {
                 // Another process may have made it meanwhile; what is there is opened below, if it
                 // can be.
                 if Glibc.errno != EEXIST { throw .last("mkdir", path) }

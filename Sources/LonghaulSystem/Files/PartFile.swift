@@ -146,14 +146,6 @@ extension PartFile {
         if uninterrupted({ fdatasync(descriptor) }) < 0 { throw .last("fdatasync", path) }
     }
 
-    /// Lets the kernel start writing a range to disk, so that the next sync finds less to do and
-    /// the page cache is not flooded. A hint: nothing is durable by it, and a refusal means
-    /// nothing.
-    package func startWriteback(from offset: Int64, count: Int64) {
-        guard count > 0 else { return }
-        _ = lh_start_writeback(descriptor, offset, count)
-    }
-
     /// Lets go of what the page cache holds of the file, as far as it is on the disk: nobody will
     /// read it soon, and others need the memory. A hint; no byte is lost by it.
     package func dropCached() {

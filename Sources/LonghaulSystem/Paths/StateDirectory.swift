@@ -26,29 +26,6 @@ package enum StateDirectory {
             "There is no home directory for the state directory. \(advice)")
     }
 
-    /// Creates the directory where it is missing (0700) and checks that nobody else can put files
-    /// into it: who can write the store can make the engine run a command.
-    package static func prepare(_ path: String) throws(LonghaulError) -> DirectoryHandle {
-        let handle: DirectoryHandle
-        let facts: stat
-        do {
-            handle = try DirectoryHandle.creating(path, mode: 0o700)
-            facts = try stat.of(descriptor: handle.descriptor, path: path)
-        } catch {
-            throw refusal(
-                "The state directory \(path) cannot be used: \(error.reason). \(advice)")
-        }
-        guard facts.st_uid == geteuid() else {
-            throw refusal(
-                "The state directory \(path) belongs to another user. \(advice)")
-        }
-        guard facts.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-            throw refusal(
-                "Other users can write to the state directory \(path). Run: chmod go-w '\(path)'")
-        }
-        return handle
-    }
-
     // MARK: -
 
     private static let advice = "Set LONGHAUL_HOME to a directory of your own."
