@@ -90,9 +90,6 @@ let package = Package(
         tests(
             "LonghaulTransportTests", ["LonghaulCore", "LonghaulTransport", "LonghaulTestSupport"]),
         tests(
-            "LonghaulEngineTests",
-            ["LonghaulCore", "LonghaulStore", "LonghaulEngine", "LonghaulTestSupport"]),
-        tests(
             "LonghaulSimulationTests",
             [
                 "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
