@@ -13,7 +13,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,12 +61,6 @@ int lh_syncfs(int descriptor) { return answer(syncfs(descriptor)); }
 void lh_disk_priority(int idle) {
     enum { process = 1, class_shift = 13, class_none = 0, class_idle = 3 };
     syscall(SYS_ioprio_set, process, 0, (idle ? class_idle : class_none) << class_shift);
-}
-
-int64_t lh_filesystem_magic(const char *path) {
-    struct statfs facts;
-    if (statfs(path, &facts) < 0) return -(int64_t)errno;
-    return (int64_t)(uint32_t)facts.f_type;
 }
 
 // MARK: Locks

@@ -23,8 +23,10 @@ import Testing
     }
 
     private func tell(_ world: SimWorld, _ text: String) throws {
-        let conditions = try #require(
-            Conditions(overriding: text, source: "test", since: world.now.wall))
+        var conditions = Conditions()
+        try ConditionOverride(parsing: text).apply(to: &conditions, source: "test") { _ in
+            world.now.wall
+        }
         world.inputs.append(.conditions(conditions))
     }
 

@@ -20,8 +20,6 @@ int lh_preallocate(int descriptor, int64_t length);
 int lh_syncfs(int descriptor);
 // ioprio_set(2) of the calling thread: class idle, or back to none (which follows its nice value).
 void lh_disk_priority(int idle);
-// f_type of statfs(2), the file system's magic number.
-int64_t lh_filesystem_magic(const char *path);
 
 // Open file description locks over the whole file. Taking answers 0 or -EAGAIN when another holds
 // it; probing answers 1 when an exclusive lock could not be had, else 0, and takes nothing.

@@ -5,7 +5,12 @@ import Testing
     private let now = Timestamp(milliseconds: 1_790_000_000_000)
 
     private func conditions(_ text: String) throws -> Conditions {
-        try #require(Conditions(overriding: text, source: "test", since: now + -60))
+        var conditions = Conditions()
+        guard !text.isEmpty else { return conditions }
+        try ConditionOverride(parsing: text).apply(to: &conditions, source: "test") { _ in
+            now + -60
+        }
+        return conditions
     }
 
     /// `network` stands for what every URL needs that is not on this machine.
@@ -167,7 +172,7 @@ import Testing
         "power=external battery=3",
     ])
     func conditionsThatAreNotUnderstood(text: String) {
-        #expect(Conditions(overriding: text, source: "test", since: now) == nil)
+        #expect(throws: LonghaulError.self) { try ConditionOverride(parsing: text) }
     }
 
     @Test(arguments: ["powers", "power,,idle", "battery", "battery=0", "battery=101", "Power"])
