@@ -69,7 +69,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
         return SegmentTarget(descriptor: Int32(entry.inode), cell: nextCell)
     }
 
-    func release(_ target: SegmentTarget) { cells[target.cell] = nil }
+    func release(_ target: SegmentTarget, of fetch: FetchID) { cells[target.cell] = nil }
     func written(_ target: SegmentTarget) -> Int64 { cells[target.cell]?.written ?? 0 }
     func received(_ target: SegmentTarget) -> Int64 { cells[target.cell]?.received ?? 0 }
     func fetched(_ fetch: FetchID) -> Int64 {

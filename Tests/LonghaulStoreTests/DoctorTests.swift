@@ -77,7 +77,11 @@ import Testing
         defer { Scratch.remove(directory) }
         let store = try Store.open(directory: directory)
         try store.access { connection in
-            try connection.run("INSERT INTO attempt VALUES (NULL, 99, 1, 0, '{}')")
+            try connection.run(
+                """
+                INSERT INTO attempt (transferID, serial, startedAt, endedAt, url, bytes, outcome) \
+                VALUES (99, 1, 0, 0, 'http://h/', 0, 'completed')
+                """)
             try connection.run("UPDATE transfer SET fetchID = 77 WHERE id = 1")
             try connection.run("UPDATE tally SET n = n + 1 WHERE phase = 0")
         }

@@ -22,6 +22,7 @@ package enum HTTPDate {
     /// - Parameter now: Tells the century of RFC 850's two-digit years: one that would lie more
     ///   than 50 years ahead is in the past.
     package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
+        if let time = preferred(text) { return time }
         let words = text.split(separator: " ", omittingEmptySubsequences: true)
         guard let first = words.first else { return nil }
         let civil: CivilTime? =
@@ -33,6 +34,42 @@ package enum HTTPDate {
             }
         guard let civil, civil.isValid else { return nil }
         return civil.timestamp
+    }
+
+    /// The form that every answer has, read in place; whatever is not exactly it is left to the
+    /// others.
+    private static func preferred(_ text: String) -> Timestamp? {
+        var text = text
+        return text.withUTF8 { bytes -> Timestamp? in
+            guard bytes.count == 29, matches(bytes, 3, ", "), matches(bytes, 25, " GMT"),
+                bytes[7] == 0x20, bytes[11] == 0x20, bytes[16] == 0x20, bytes[19] == 0x3A,
+                bytes[22] == 0x3A, days.contains(where: { matches(bytes, 0, $0) }),
+                let month = months.firstIndex(where: { matches(bytes, 8, $0) }),
+                let day = number(bytes[5..<7]), let year = number(bytes[12..<16]),
+                let hour = number(bytes[17..<19]), let minute = number(bytes[20..<22]),
+                let second = number(bytes[23..<25])
+            else { return nil }
+            var civil = CivilTime(year: year, month: month + 1, day: day)
+            civil.hour = hour
+            civil.minute = minute
+            civil.second = second
+            return civil.isValid ? civil.timestamp : nil
+        }
+    }
+
+    private static func matches(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ offset: Int, _ text: String
+    ) -> Bool {
+        zip(bytes[offset...], text.utf8).allSatisfy { $0 == $1 }
+    }
+
+    private static func number(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        var value = 0
+        for digit in digits {
+            guard (0x30...0x39).contains(digit) else { return nil }
+            value = value * 10 + Int(digit - 0x30)
+        }
+        return value
     }
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`

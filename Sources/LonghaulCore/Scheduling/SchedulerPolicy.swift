@@ -121,6 +121,10 @@ package struct SchedulerLimits: Hashable, Sendable {
 
     package init() {}
 
+    package func connections(to origin: OriginState) -> Int {
+        origin.speaksHTTP2 ? perHTTP2Origin : perOrigin
+    }
+
     /// With few places there is none to spare.
     var runningDiscretionary: Int { max(running - reserved, (running + 1) / 2) }
 }
@@ -233,14 +237,20 @@ package struct Running: Hashable, Sendable {
 package struct OriginState: Hashable, Sendable {
     package var speaksHTTP2: Bool
     package var health: OriginMemory.Health
+    /// Transfers that may be made ready beyond the origin's connections, because those end so fast
+    /// that the wire would wait for the next: see ``StartPace``.
+    package var ahead: Int
 
-    package init(speaksHTTP2: Bool = false, health: OriginMemory.Health = .well) {
+    package init(
+        speaksHTTP2: Bool = false, health: OriginMemory.Health = .well, ahead: Int = 0
+    ) {
         self.speaksHTTP2 = speaksHTTP2
         self.health = health
+        self.ahead = ahead
     }
 
-    package init(_ memory: OriginMemory, now: Timestamp) {
-        self.init(speaksHTTP2: memory.speaksHTTP2, health: memory.health(at: now))
+    package init(_ memory: OriginMemory, ahead: Int = 0, now: Timestamp) {
+        self.init(speaksHTTP2: memory.speaksHTTP2, health: memory.health(at: now), ahead: ahead)
     }
 }
 

@@ -5,10 +5,12 @@ struct SchedulerTurn {
     private let box: TimeBox?
     private let now: Timestamp
     private let hasOverdue: Bool
-    private var runningCount: Int
+    /// Those made ready ahead are not counted: they move no bytes yet.
+    private var runningCount = 0
     private var discretionaryCount: Int
     /// Looked up by key only, never walked: a dictionary's order is chance.
     private var connections: [OriginID: Int] = [:]
+    private var transfersOfOrigin: [OriginID: Int] = [:]
     private var transfersOfSession: [String: Int] = [:]
     var plan = SchedulerPolicy.Plan()
 
@@ -20,7 +22,6 @@ struct SchedulerTurn {
         self.origins = origins
         self.box = box
         self.now = now
-        runningCount = running.count
         discretionaryCount = running.count { $0.lane.isDiscretionary }
         hasOverdue = running.contains { transfer in
             transfer.overdueSince.map { now - $0 <= Limits.starvationSeconds } ?? false
@@ -28,6 +29,7 @@ struct SchedulerTurn {
         for transfer in running {
             connections[transfer.origin, default: 0] += transfer.connections
             transfersOfSession[transfer.session, default: 0] += 1
+            takePlace(at: transfer.origin)
         }
     }
 
@@ -100,15 +102,28 @@ struct SchedulerTurn {
 
     private mutating func start(_ candidate: Candidate) {
         plan.starts.append(candidate.id)
-        runningCount += 1
+        takePlace(at: candidate.origin)
         if candidate.lane.isDiscretionary { discretionaryCount += 1 }
         connections[candidate.origin, default: 0] += 1
         transfersOfSession[candidate.session, default: 0] += 1
     }
 
+    private mutating func takePlace(at origin: OriginID) {
+        let open = transfersOfOrigin[origin] ?? 0
+        transfersOfOrigin[origin] = open + 1
+        let state = origins[origin] ?? OriginState()
+        if state.ahead == 0 || open < limits.connections(to: state) { runningCount += 1 }
+    }
+
+    /// All the connections to its origin are in use, and it may be made ready meanwhile.
+    private func goesAhead(_ candidate: Candidate) -> Bool {
+        guard let origin = origins[candidate.origin], origin.ahead > 0 else { return false }
+        return (transfersOfOrigin[candidate.origin] ?? 0) >= limits.connections(to: origin)
+    }
+
     private func blockage(of candidate: Candidate, byAge: Bool = false) -> WaitReason? {
         if let reason = originBlockage(of: candidate) { return reason }
-        if runningCount >= limits.running {
+        if runningCount >= limits.running, !goesAhead(candidate) {
             return WaitReason(
                 .concurrency, required: "fewer than \(limits.running)",
                 current: "\(runningCount)", since: candidate.waitingSince)
@@ -146,7 +161,7 @@ struct SchedulerTurn {
                     current: "one transfer tries first", since: candidate.waitingSince)
             }
             allowed = 1
-        case .well: allowed = origin.speaksHTTP2 ? limits.perHTTP2Origin : limits.perOrigin
+        case .well: allowed = limits.connections(to: origin) + origin.ahead
         }
         guard open >= allowed else { return nil }
         return WaitReason(

@@ -35,31 +35,30 @@ package final class DiskFiles: FilePort {
     }
 
     package func submit(_ orders: [FileOrder]) {
-        for order in orders {
-            switch order {
-            case .prepare(let fetch, let part, let fetched):
-                job(fetch) { $0.prepare(fetch, part, fetched: fetched) }
-            case .reserve(let fetch, let bytes): job(fetch) { $0.reserve(fetch, bytes) }
-            case .truncate(let fetch, let generation):
-                job(fetch) { $0.truncate(fetch, generation) }
-            case .sync(let fetch, let token, let digests, let through):
-                job(fetch) { $0.sync(fetch, token, digests, through: through) }
-            case .verify(let fetch, let wanted, let length, let destination):
-                job(fetch) { $0.verify(fetch, wanted, length: length, destination: destination) }
-            case .secure(let fetches):
-                workers.submit(key: Self.finishingLane) { self.secure(fetches) }
-            case .publish(let orders):
-                workers.submit(key: Self.finishingLane) { self.publish(orders) }
-            case .close(let fetch, let deletingPart):
-                job(fetch) { $0.close(fetch, deletingPart: deletingPart) }
-            case .delete(let path, let identity):
-                workers.submit(key: Self.finishingLane) { self.delete(path, identity) }
-            }
-        }
+        workers.submit(orders.map(job))
     }
 
-    private func job(_ fetch: FetchID, _ body: @escaping @Sendable (DiskFiles) -> Void) {
-        workers.submit(key: fetch.rawValue) { body(self) }
+    private func job(_ order: FileOrder) -> (key: Int64, job: FileWorkers.Job) {
+        switch order {
+        case .prepare(let fetch, let part, let fetched):
+            (fetch.rawValue, { self.prepare(fetch, part, fetched: fetched) })
+        case .reserve(let fetch, let bytes): (fetch.rawValue, { self.reserve(fetch, bytes) })
+        case .truncate(let fetch, let generation):
+            (fetch.rawValue, { self.truncate(fetch, generation) })
+        case .sync(let fetch, let token, let digests, let through):
+            (fetch.rawValue, { self.sync(fetch, token, digests, through: through) })
+        case .verify(let fetch, let wanted, let length, let destination):
+            (
+                fetch.rawValue,
+                { self.verify(fetch, wanted, length: length, destination: destination) }
+            )
+        case .secure(let fetches): (Self.finishingLane, { self.secure(fetches) })
+        case .publish(let orders): (Self.finishingLane, { self.publish(orders) })
+        case .close(let fetch, let deletingPart):
+            (fetch.rawValue, { self.close(fetch, deletingPart: deletingPart) })
+        case .delete(let path, let identity):
+            (Self.finishingLane, { self.delete(path, identity) })
+        }
     }
 
     /// The open part of a fetch, or nothing when it was closed meanwhile.
@@ -79,12 +78,8 @@ package final class DiskFiles: FilePort {
         }
     }
 
-    package func release(_ target: SegmentTarget) {
-        open.withLock { open in
-            for fetch in open.keys where open[fetch]?.segmentCells.contains(target.cell) == true {
-                open[fetch]?.segmentCells.removeAll { $0 == target.cell }
-            }
-        }
+    package func release(_ target: SegmentTarget, of fetch: FetchID) {
+        open.withLock { $0[fetch]?.segmentCells.removeAll { $0 == target.cell } }
         board.free(target.cell)
     }
 

@@ -149,6 +149,10 @@ package final class EngineLoop: Sendable {
                 continue
             }
             messages = mailbox.take(within: min(wait ?? .infinity, EngineLoop.lookSeconds))
+            if outcome.gatherSeconds > 0 {
+                Pause.seconds(outcome.gatherSeconds)
+                messages += mailbox.take(within: 0)
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ package protocol FilePort: Sendable {
     func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget?
 
     /// Gives the cell back once the request has ended.
-    func release(_ target: SegmentTarget)
+    func release(_ target: SegmentTarget, of fetch: FetchID)
 
     func written(_ target: SegmentTarget) -> Int64
     func received(_ target: SegmentTarget) -> Int64

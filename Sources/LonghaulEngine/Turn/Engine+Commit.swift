@@ -9,7 +9,7 @@ extension Engine {
         let pending = unwritten
         // What clients changed may let something start: look and plan in one transaction.
         if needsLook { needsPlan = true }
-        let plans = needsPlan && !isLeaving && !scope.startsNothing
+        let plans = mustPlan(now: now) && !scope.startsNothing
         var look = LookOutcome()
         var plan = PlanOutcome()
         if pending.writes.isEmpty, !needsLook, !plans, !mustPublishConditions {
@@ -50,6 +50,7 @@ extension Engine {
         needsLook = look.isIncomplete
         if plans {
             needsPlan = false
+            roomAt = []
             hasBacklog = plan.hasBacklog
             gates.holdsBack = plan.holdsBack
             if let interest = plan.interest { gates.interest = interest }
@@ -158,7 +159,7 @@ extension Engine {
                 }
             case .originWorked(let name, let rate, let http2):
                 step.writes[index] = remember(name) { $0.worked(at: rate, http2: http2) }
-                needsPlan = true
+                roomAt.insert(name)
             case .save, .queued, .finishing, .completed, .failed, .cancelled, .restarted, .attempt,
                 .dropFetch, .saveOrigin:
                 break
@@ -172,6 +173,7 @@ extension Engine {
     private func forgetOrigins() {
         let inUse = Set(active.values.map(\.origin))
         origins = origins.filter { inUse.contains($0.key) }
+        paces = paces.filter { inUse.contains($0.key) }
     }
 
     private func remember(_ name: String, _ change: (inout OriginMemory) -> Void) -> StoreWrite {

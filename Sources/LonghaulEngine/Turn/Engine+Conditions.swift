@@ -54,7 +54,7 @@ extension Engine {
         gates.runningChangesAt = nil
         let around = surroundings(now: now)
         for fetch in active.keys.sorted() {
-            guard let entry = active[fetch], entry.asRunning != nil else { continue }
+            guard let entry = active[fetch], entry.holdsPlace else { continue }
             let gate = entry.lane.gate(in: around, now: now.wall, isRunning: true)
             if !gate.isOpen {
                 handle(.leave(.requeue), of: fetch, now: now)

@@ -39,7 +39,7 @@ extension Engine {
     private func release(_ keys: [SegmentKey], of fetch: FetchID) {
         for key in keys {
             if let target = active[fetch]?.targets.removeValue(forKey: key) {
-                files.release(target)
+                files.release(target, of: fetch)
             }
         }
     }

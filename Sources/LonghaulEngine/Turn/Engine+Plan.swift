@@ -26,10 +26,36 @@ extension ReadyRow {
 
 /// Choosing what starts: an indexed head of the queue, never the queue.
 extension Engine {
+    /// While transfers are made ready ahead, the next plan waits until half of those have gone out:
+    /// then it starts many at once. What changes the queue or the conditions is planned at once.
+    func mustPlan(now: Moment) -> Bool {
+        if isLeaving { return false }
+        if needsPlan { return true }
+        return roomAt.contains { origin in
+            let ahead = paces[origin]?.ahead(at: now.monotonic) ?? 0
+            if ahead == 0 { return true }
+            let connections = policy.limits.connections(
+                to: OriginState(origins[origin] ?? OriginMemory(origin: origin), now: now.wall))
+            return (held[origin]?.places ?? 0) - connections <= ahead / 2
+        }
+    }
+
+    /// So many requests wait in the transport that it does without the engine for a moment.
+    func isWellAhead(now: Moment) -> Bool {
+        paces.contains { origin, pace in
+            pace.ahead(at: now.monotonic) >= Engine.gatherAhead
+                && (held[origin]?.places ?? 0) >= Engine.gatherAhead
+        }
+    }
+
+    static let gatherAhead = 32
+    static let gatherSeconds = 0.001
+
     func plan(_ tx: borrowing EngineTransaction, now: Moment) throws -> PlanOutcome {
         var outcome = PlanOutcome()
         let running = active.keys.sorted().compactMap { active[$0]?.asRunning }
-        guard running.count < policy.limits.running else {
+        let isAnyAhead = paces.values.contains { $0.ahead(at: now.monotonic) > 0 }
+        guard running.count < policy.limits.running || isAnyAhead else {
             outcome.hasBacklog = true
             return outcome
         }
@@ -40,7 +66,10 @@ extension Engine {
         var states: [OriginID: OriginState] = [:]
         for name in Set(rows.map(\.origin)) {
             if origins[name] == nil { origins[name] = try tx.origin(name) }
-            states[OriginID(rawValue: name)] = origins[name].map { OriginState($0, now: now.wall) }
+            let ahead = paces[name]?.ahead(at: now.monotonic) ?? 0
+            states[OriginID(rawValue: name)] = origins[name].map {
+                OriginState($0, ahead: ahead, now: now.wall)
+            }
         }
         let head = rows.map { candidate($0) }
         let box = box.map { TimeBox(length: $0.seconds, left: $0.ends - now.monotonic) }
@@ -128,27 +157,15 @@ extension Engine {
         // Serials of one fetch never repeat in this process, whatever becomes of this stay.
         nextSerial += Engine.serialsPerStay
         let step = machine.begin()
-        active[claim.state.id] = ActiveFetch(
+        let entry = ActiveFetch(
             machine: machine, origin: work.origin, session: claim.session,
             lane: work.lane, overdueSince: claim.isOverdue ? now.wall : nil,
             receivedBefore: claim.state.bytesFetched)
+        active[claim.state.id] = entry
+        recount(entry)
         gates.noteRunning(work.lane.gate(in: surroundings(now: now), now: now.wall))
         unwritten.append(step, of: claim.state.id)
     }
 
     static let serialsPerStay: Int64 = 1 << 20
-}
-
-extension ActiveFetch {
-    /// How the scheduler counts it; what only waits for the disk holds no place.
-    var asRunning: Running? {
-        switch machine.stage {
-        case .verifying, .securing, .publishing, .left: nil
-        case .preparing, .moving, .settling:
-            Running(
-                id: machine.transfer, session: session, origin: OriginID(rawValue: origin),
-                connections: max(1, machine.segments.count), lane: lane,
-                overdueSince: overdueSince)
-        }
-    }
 }

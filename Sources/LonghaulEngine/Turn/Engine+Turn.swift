@@ -15,6 +15,8 @@ package struct TurnOutcome: Sendable {
     package var waitsForConditions: Bool
     /// The conditions that decide about what runs and waits.
     package var interest: ConditionNeeds
+    /// The wire has enough to do: let events gather for so many seconds before the next turn.
+    package var gatherSeconds: Double
 }
 
 extension Engine {
@@ -29,7 +31,7 @@ extension Engine {
         // round needs a cause.
         for _ in 0..<Engine.roundsMax {
             gatherFinishing()
-            let mustCommit = !unwritten.isEmpty || needsLook || (needsPlan && !isLeaving)
+            let mustCommit = !unwritten.isEmpty || needsLook || mustPlan(now: now)
             guard mustCommit, commitRetryAt.map({ $0 <= now.monotonic }) ?? true else { break }
             guard try commit(now: now) else { break }
         }
@@ -51,15 +53,20 @@ extension Engine {
 
     /// Feeds one machine; what it wants written and done waits for the turn's commit.
     func handle(_ event: FetchEvent, of fetch: FetchID, now: Moment) {
-        guard var entry = active[fetch] else { return }
+        guard let entry = active[fetch] else { return }
         settleLane(event, fetch)
-        note(&entry, now: now)
-        let held = entry.asRunning != nil
+        note(entry, now: now)
+        let heldPlace = entry.holdsPlace
         var step = entry.machine.handle(event, in: context(entry, now: now))
         foldOrigins(&step, now: now)
         // Its place on the wire is free.
-        if held, entry.asRunning == nil { needsPlan = true }
-        active[fetch] = entry
+        if heldPlace, !entry.holdsPlace {
+            roomAt.insert(entry.origin)
+            if entry.machine.isWhole {
+                paces[entry.origin, default: StartPace()].noteEnd(at: now.monotonic)
+            }
+        }
+        recount(entry)
         unwritten.append(step, of: fetch)
         if entry.machine.stage == .left { leave(fetch) }
     }
@@ -69,11 +76,11 @@ extension Engine {
         // Its cells are freed when the file is closed, after the commit: until then they are what a
         // successor would go by.
         counters.bytesOfGone += max(0, entry.machine.state.bytesFetched - entry.receivedBefore)
-        needsPlan = true
+        roomAt.insert(entry.origin)
     }
 
     /// What stands on the board, before the machine decides anything.
-    private func note(_ entry: inout ActiveFetch, now: Moment) {
+    private func note(_ entry: ActiveFetch, now: Moment) {
         for (key, target) in entry.targets {
             entry.machine.note(
                 key, written: files.written(target), received: files.received(target))
@@ -94,9 +101,7 @@ extension Engine {
 
     /// The origin's budget less what its other fetches use.
     private func connectionsAllowed(for entry: ActiveFetch) -> Int {
-        let others = active.values.lazy
-            .filter { $0.origin == entry.origin && $0.machine.state.id != entry.machine.state.id }
-            .reduce(0) { $0 + max(1, $1.machine.segments.count) }
+        let others = (held[entry.origin]?.connections ?? 0) - entry.counted.connections
         return max(1, policy.limits.perOrigin - others)
     }
 
@@ -120,9 +125,11 @@ extension Engine {
         if let commitRetryAt { wake = min(wake ?? commitRetryAt, commitRetryAt) }
         return TurnOutcome(
             wakeAt: wake, isQuiet: active.isEmpty && unwritten.isEmpty,
-            isDrained: active.isEmpty && unwritten.isEmpty && !hasBacklog && !needsPlan,
+            isDrained: active.isEmpty && unwritten.isEmpty && !hasBacklog && !needsPlan
+                && roomAt.isEmpty,
             nextReady: nextReady, waitsForConditions: gates.holdsBack,
-            interest: gates.interest)
+            interest: gates.interest,
+            gatherSeconds: isWellAhead(now: now) ? Engine.gatherSeconds : 0)
     }
 
     /// Body bytes that this engine has received.

@@ -18,12 +18,19 @@ package final class Engine {
     var random: SeededGenerator
 
     var active: [FetchID: ActiveFetch] = [:]
+    /// What `active` holds at each origin, counted as it changes.
+    var held: [String: HeldAtOrigin] = [:]
     var origins: [String: OriginMemory] = [:]
+    /// Of origins whose transfers have ended lately.
+    var paces: [String: StartPace] = [:]
     var unwritten = Unwritten()
     /// Waiting for the batch before them to leave the disk.
     var finishing = FinishingLane()
     var needsLook = true
+    /// Something changed who may start: plan at once.
     var needsPlan = true
+    /// Origins with a place that became free since the last plan.
+    var roomAt: Set<String> = []
     /// No new starts: everything is on its way out.
     var isLeaving = false
     var counters = EngineCounters()
@@ -91,20 +98,6 @@ package struct EngineCounters: Hashable, Sendable {
     package var bytesOfGone: Int64 = 0
 }
 
-/// A fetch in memory.
-struct ActiveFetch {
-    var machine: FetchMachine
-    let origin: String
-    let session: String
-    let lane: ScheduleClass
-    /// When it was started for having waited longest.
-    let overdueSince: Timestamp?
-    var targets: [SegmentKey: SegmentTarget] = [:]
-    /// What the fetch had received before this engine took it.
-    let receivedBefore: Int64
-    var rate = RateMeter()
-}
-
 /// What is still to be committed, and what follows once it is.
 struct Unwritten {
     var writes: [StoreWrite] = []
@@ -127,25 +120,4 @@ struct FinishingLane {
     var securing: Set<FetchID> = []
     var toPublish: [(FetchID, PublicationOrder)] = []
     var publishing: Set<FetchID> = []
-}
-
-/// Smoothed throughput of one fetch.
-struct RateMeter {
-    private(set) var bytesPerSecond: Double = 0
-    private var last: (at: Instant, bytes: Int64)?
-
-    mutating func sample(_ bytes: Int64, at now: Instant) {
-        guard let last else {
-            self.last = (now, bytes)
-            return
-        }
-        let seconds = now - last.at
-        guard seconds >= 0.2 else { return }
-        let current = Double(bytes - last.bytes) / seconds
-        let weight = min(1, seconds / 2)
-        bytesPerSecond =
-            bytesPerSecond == 0
-            ? current : bytesPerSecond * (1 - weight) + current * weight
-        self.last = (now, bytes)
-    }
 }

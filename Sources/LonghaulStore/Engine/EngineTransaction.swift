@@ -89,9 +89,13 @@ extension EngineTransaction {
     package func record(_ attempt: AttemptRecord, of id: TransferID) throws {
         try connection.run(
             """
-            INSERT INTO attempt (transferID, serial, startedAt, outcome) VALUES (?1, ?2, ?3, ?4) \
-            ON CONFLICT (transferID, serial) DO UPDATE SET startedAt = ?3, outcome = ?4
-            """, id, attempt.serial, attempt.outcome.startedAt, StoredJSON.encode(attempt.outcome))
+            INSERT INTO attempt (transferID, serial, startedAt, endedAt, url, bytes, httpStatus, \
+            httpVersion, outcome, message) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+            ON CONFLICT (transferID, serial) DO UPDATE SET startedAt = ?3, endedAt = ?4, \
+            url = ?5, bytes = ?6, httpStatus = ?7, httpVersion = ?8, outcome = ?9, message = ?10
+            """, id, attempt.serial, attempt.outcome.startedAt, attempt.outcome.endedAt,
+            attempt.outcome.url, attempt.outcome.bytes, attempt.outcome.httpStatus,
+            attempt.outcome.httpVersion, attempt.outcome.outcome, attempt.outcome.message)
         if attempt.serial > AttemptRecord.kept {
             try connection.run(
                 "DELETE FROM attempt WHERE transferID = ?1 AND serial <= ?2", id,

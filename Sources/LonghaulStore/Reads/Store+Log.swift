@@ -41,13 +41,19 @@ extension Store {
         try access {
             try $0.all(
                 """
-                SELECT serial, outcome FROM attempt WHERE transferID = ?1 ORDER BY serial
+                SELECT serial, startedAt, endedAt, url, bytes, httpStatus, httpVersion, outcome, \
+                message FROM attempt WHERE transferID = ?1 ORDER BY serial
                 """, id
             ) { row in
-                StoredJSON.decode(AttemptOutcome.self, row.text(1)).map {
-                    AttemptRecord(serial: row.int64(0), outcome: $0)
-                }
-            }.compactMap { $0 }
+                AttemptRecord(
+                    serial: row.int64(0),
+                    outcome: AttemptOutcome(
+                        number: row.int(0), startedAt: row.timestamp(1), endedAt: row.timestamp(2),
+                        url: row.text(3), bytes: row.int64(4),
+                        httpStatus: row.optionalInt64(5).map { Int($0) },
+                        httpVersion: row.optionalInt64(6).map { Int($0) }, outcome: row.text(7),
+                        message: row.optionalText(8)))
+            }
         }
     }
 }

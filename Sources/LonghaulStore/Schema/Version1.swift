@@ -109,7 +109,13 @@ extension Migration {
           transferID INTEGER NOT NULL,
           serial INTEGER NOT NULL,
           startedAt INTEGER NOT NULL,
+          endedAt INTEGER NOT NULL,
+          url TEXT NOT NULL,
+          bytes INTEGER NOT NULL,
+          httpStatus INTEGER,
+          httpVersion INTEGER,
           outcome TEXT NOT NULL,
+          message TEXT,
           UNIQUE (transferID, serial)
         ) STRICT
         """,

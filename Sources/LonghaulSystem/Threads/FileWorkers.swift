@@ -12,7 +12,7 @@ package final class FileWorkers: Sendable {
     /// Jobs waiting; who submits more waits for room.
     package static let pendingMax = 4_096
 
-    private typealias Job = @Sendable () -> Void
+    package typealias Job = @Sendable () -> Void
 
     private struct State {
         /// The jobs of each key that has any, waiting or running.
@@ -23,9 +23,46 @@ package final class FileWorkers: Sendable {
         var pending = 0
         var running = 0
         var isStopping = false
+        /// Threads that wait for a job, some of them perhaps woken already.
+        var resting = 0
+
+        mutating func append(_ job: @escaping Job, key: Int64) -> Bool {
+            pending += 1
+            let isListed = lanes[key] != nil
+            lanes[key, default: Fifo()].append(job)
+            if !isListed { ready.append(key) }
+            return !isListed
+        }
+
+        mutating func next() -> (key: Int64, job: Job)? {
+            guard let key = ready.popFirst() else { return nil }
+            pending -= 1
+            running += 1
+            guard let job = lanes[key]?.popFirst() else {
+                preconditionFailure("a lane that is ready has a job")
+            }
+            return (key, job)
+        }
+
+        mutating func finished(_ key: Int64) {
+            running -= 1
+            if lanes[key]?.isEmpty == false {
+                ready.append(key)
+            } else {
+                lanes[key] = nil
+            }
+        }
     }
 
-    private let state = Monitor(State())
+    /// What threads wait for: a job; room for one; the end of them all.
+    private enum Wait {
+        static let job = 0
+        static let room = 1
+        static let end = 2
+        static let count = 3
+    }
+
+    private let state = Monitor(State(), conditions: Wait.count)
     private let threads: Mutex<[SystemThread]>
 
     package init(threads count: Int = threadsDefault) throws(SystemFailure) {
@@ -42,63 +79,77 @@ package final class FileWorkers: Sendable {
     ///
     /// Waits while ``pendingMax`` jobs wait; a job itself may submit without waiting. Not after
     /// ``stop()``.
-    package func submit(key: Int64, _ job: @escaping @Sendable () -> Void) {
+    package func submit(key: Int64, _ job: @escaping Job) {
+        submit([(key, job)])
+    }
+
+    /// ``submit(key:_:)`` for several, in this order.
+    package func submit(_ jobs: [(key: Int64, job: Job)]) {
         let isWorker = threads.withLock { $0.contains { $0.isCurrent } }
-        state.waitAndChange { state -> Void? in
+        state.wait(on: Wait.room) { state, bell -> Void? in
             precondition(!state.isStopping, "no job is submitted after stop()")
             // A worker that waited for room could wait for itself.
             if state.pending >= Self.pendingMax, !isWorker { return nil }
-            state.pending += 1
-            let isListed = state.lanes[key] != nil
-            state.lanes[key, default: Fifo()].append(job)
-            if !isListed { state.ready.append(key) }
+            var toWake = state.resting
+            for (key, job) in jobs where state.append(job, key: key) && toWake > 0 {
+                bell.wakeOne(on: Wait.job)
+                toWake -= 1
+            }
             return ()
         }
     }
 
     /// Returns when every job submitted before has run. Never from a job.
     package func drain() {
-        state.wait { $0.pending == 0 && $0.running == 0 ? () : nil }
+        state.wait(on: Wait.end) { state, _ in
+            state.pending == 0 && state.running == 0 ? () : nil
+        }
     }
 
     /// Drains, then ends the threads. The second time, it returns at once.
     package func stop() {
-        state.change { $0.isStopping = true }
+        Self.close(state)
         for thread in threads.withLock({ $0 }) { thread.join() }
     }
 
-    package var pendingCount: Int { state.change { $0.pending + $0.running } }
+    package var pendingCount: Int { state.change { state, _ in state.pending + state.running } }
 
     deinit {
-        state.change { $0.isStopping = true }
+        Self.close(state)
     }
 
     // MARK: -
 
+    private static func close(_ state: Monitor<State>) {
+        state.change { state, bell in
+            state.isStopping = true
+            bell.wakeAll(on: Wait.job)
+        }
+    }
+
     private static func work(_ state: Monitor<State>) {
+        var finished: Int64?
         while true {
-            let taken = state.waitAndChange { state -> (key: Int64, job: Job)?? in
-                if let key = state.ready.popFirst() {
-                    state.pending -= 1
-                    state.running += 1
-                    guard let job = state.lanes[key]?.popFirst() else {
-                        preconditionFailure("a lane that is ready has a job")
-                    }
-                    return .some((key, job))
+            var isResting = false
+            let taken = state.wait(on: Wait.job) { state, bell -> (key: Int64, job: Job)?? in
+                if let key = finished { state.finished(key) }
+                finished = nil
+                if isResting { state.resting -= 1 }
+                isResting = false
+                if let next = state.next() {
+                    if state.pending == pendingMax - 1 { bell.wakeAll(on: Wait.room) }
+                    return .some(next)
                 }
-                // A lane whose job runs elsewhere may still have more: that worker lists it again.
-                return state.isStopping ? .some(nil) : nil
+                if state.pending == 0, state.running == 0 { bell.wakeAll(on: Wait.end) }
+                // A lane whose job runs elsewhere may still have more: that thread goes on with it.
+                if state.isStopping { return .some(nil) }
+                state.resting += 1
+                isResting = true
+                return nil
             }
             guard let taken else { return }
             taken.job()
-            state.change { state in
-                state.running -= 1
-                if state.lanes[taken.key]?.isEmpty == false {
-                    state.ready.append(taken.key)
-                } else {
-                    state.lanes[taken.key] = nil
-                }
-            }
+            finished = taken.key
         }
     }
 }

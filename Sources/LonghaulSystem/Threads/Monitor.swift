@@ -1,54 +1,53 @@
 internal import Glibc
 
 /// State under a lock, with waiting for it to change: what `Mutex` has no word for.
+///
+/// Each kind of wait has a condition of its own, and who changes the state rings for those whom it
+/// concerns: a thread that is woken for nothing costs two changes of context.
 final class Monitor<State>: @unchecked Sendable {
     // `state` is only touched by who holds the lock.
     private var state: State
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
-    private let changed: UnsafeMutablePointer<pthread_cond_t>
+    private let bell: Bell
+    private let conditionCount: Int
 
-    init(_ state: sending State) {
+    struct Bell {
+        fileprivate let conditions: UnsafeMutablePointer<pthread_cond_t>
+
+        func wakeOne(on condition: Int) { pthread_cond_signal(conditions + condition) }
+        func wakeAll(on condition: Int) { pthread_cond_broadcast(conditions + condition) }
+    }
+
+    init(_ state: sending State, conditions count: Int) {
         self.state = state
+        conditionCount = count
         lock = .allocate(capacity: 1)
-        changed = .allocate(capacity: 1)
+        bell = Bell(conditions: .allocate(capacity: count))
         pthread_mutex_init(lock, nil)
-        pthread_cond_init(changed, nil)
+        for condition in 0..<count { pthread_cond_init(bell.conditions + condition, nil) }
     }
 
     deinit {
-        pthread_cond_destroy(changed)
+        for condition in 0..<conditionCount { pthread_cond_destroy(bell.conditions + condition) }
         pthread_mutex_destroy(lock)
-        changed.deallocate()
+        bell.conditions.deallocate()
         lock.deallocate()
     }
 
-    /// Whoever waits looks at the state again afterwards.
-    func change<Result>(_ body: (inout State) -> Result) -> Result {
+    func change<Result>(_ body: (inout State, Bell) -> Result) -> Result {
         pthread_mutex_lock(lock)
-        defer {
-            pthread_cond_broadcast(changed)
-            pthread_mutex_unlock(lock)
-        }
-        return body(&state)
+        defer { pthread_mutex_unlock(lock) }
+        return body(&state, bell)
     }
 
     /// Waits as long as `body` answers `nil`, without a bound: what it waits for must be sure to
-    /// come.
-    func wait<Result>(_ body: (inout State) -> Result?) -> Result {
+    /// come, and ring for it.
+    func wait<Result>(on condition: Int, _ body: (inout State, Bell) -> Result?) -> Result {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         while true {
-            if let result = body(&state) { return result }
-            pthread_cond_wait(changed, lock)
-        }
-    }
-
-    /// ``wait(_:)`` for a body that changes what others wait for.
-    func waitAndChange<Result>(_ body: (inout State) -> Result?) -> Result {
-        wait { state in
-            guard let result = body(&state) else { return nil }
-            pthread_cond_broadcast(changed)
-            return result
+            if let result = body(&state, bell) { return result }
+            pthread_cond_wait(bell.conditions + condition, lock)
         }
     }
 }

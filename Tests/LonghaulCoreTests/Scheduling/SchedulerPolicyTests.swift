@@ -86,6 +86,21 @@ import Testing
         #expect(Set(waits(result).values) == [.originLimit])
     }
 
+    /// What is ready ahead takes no place from others, and no more than was allowed for.
+    @Test func fastTransfersAreMadeReadyAhead() {
+        let head = (1...20).map { candidate(Int64($0)) } + [candidate(50, origin: "slow")]
+        let fast = ["o": OriginState(ahead: 8)]
+        #expect(starts(plan(head, origins: fast)) == (1...14).map { Int64($0) } + [50])
+        let busy = (100..<114).map { running(Int64($0)) }
+        let full = plan(head, running: busy, origins: fast, total: 6)
+        #expect(full.starts.isEmpty)
+        #expect(waits(full)[50] == .concurrency)
+        #expect(waits(plan(head, running: busy, origins: fast, total: 7))[50] == nil)
+        // Over HTTP/2 the streams of one connection are enough.
+        let streams = ["o": OriginState(speaksHTTP2: true, ahead: 8)]
+        #expect(plan(head, origins: streams).starts.count == 16)
+    }
+
     @Test func aCoolingOriginBlocksOnlyItsOwn() {
         let until = now + 30
         let head = [candidate(1), candidate(2, origin: "other")]

@@ -1,0 +1,88 @@
+internal import LonghaulCore
+
+/// A fetch in memory. A reference, as its machine is large and is fed in place; it never leaves the
+/// engine's thread.
+final class ActiveFetch {
+    var machine: FetchMachine
+    let origin: String
+    let session: String
+    let lane: ScheduleClass
+    /// When it was started for having waited longest.
+    let overdueSince: Timestamp?
+    var targets: [SegmentKey: SegmentTarget] = [:]
+    /// What the fetch had received before this engine took it.
+    let receivedBefore: Int64
+    var rate = RateMeter()
+    /// Its part of ``Engine/held``.
+    var counted = HeldAtOrigin()
+
+    init(
+        machine: FetchMachine, origin: String, session: String, lane: ScheduleClass,
+        overdueSince: Timestamp?, receivedBefore: Int64
+    ) {
+        self.machine = machine
+        self.origin = origin
+        self.session = session
+        self.lane = lane
+        self.overdueSince = overdueSince
+        self.receivedBefore = receivedBefore
+    }
+
+    /// What only waits for the disk holds no place.
+    var holdsPlace: Bool {
+        switch machine.stage {
+        case .verifying, .securing, .publishing, .left: false
+        case .preparing, .moving, .settling: true
+        }
+    }
+
+    /// How the scheduler counts it.
+    var asRunning: Running? {
+        guard holdsPlace else { return nil }
+        return Running(
+            id: machine.transfer, session: session, origin: OriginID(rawValue: origin),
+            connections: max(1, machine.segments.count), lane: lane, overdueSince: overdueSince)
+    }
+}
+
+struct HeldAtOrigin: Hashable {
+    var connections = 0
+    /// Transfers that count against the scheduler's limits.
+    var places = 0
+}
+
+extension Engine {
+    func recount(_ entry: ActiveFetch) {
+        let hasLeft = entry.machine.stage == .left
+        let now = HeldAtOrigin(
+            connections: hasLeft ? 0 : max(1, entry.machine.segments.count),
+            places: entry.holdsPlace ? 1 : 0)
+        if now == entry.counted { return }
+        var sum = held[entry.origin] ?? HeldAtOrigin()
+        sum.connections += now.connections - entry.counted.connections
+        sum.places += now.places - entry.counted.places
+        held[entry.origin] = sum == HeldAtOrigin() ? nil : sum
+        entry.counted = now
+    }
+}
+
+/// Smoothed throughput of one fetch.
+struct RateMeter {
+    private(set) var bytesPerSecond: Double = 0
+    private var last: (at: Instant, bytes: Int64)?
+
+    mutating func sample(_ bytes: Int64, at now: Instant) {
+        guard let last else {
+            self.last = (now, bytes)
+            return
+        }
+        let seconds = now - last.at
+        guard seconds >= 0.2 else { return }
+        let current = Double(bytes - last.bytes) / seconds
+        let weight = min(1, seconds / 2)
+        bytesPerSecond =
+            bytesPerSecond == 0
+            ? current : bytesPerSecond * (1 - weight) + current * weight
+        self.last = (now, bytes)
+    }
+}
