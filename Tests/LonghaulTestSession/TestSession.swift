@@ -1,0 +1,43 @@
+import Foundation
+import Longhaul
+
+/// A program with a session, for tests that need a second process, or one to kill:
+///
+///     LonghaulTestSession STORE data URL awaits the data, says its size, acknowledges nothing
+///     LonghaulTestSession STORE stay is the engine when no other is, until it is killed
+///     LonghaulTestSession STORE exit URL FILE asks for a file and ends at once, as the engine
+///
+/// What has happened is one line on standard output each.
+@main struct TestSession {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count > 2 else { exit(64) }
+        var configuration = BackgroundSession.Configuration()
+        configuration.store = arguments[1]
+        let session = try await BackgroundSession(
+            identifier: "com.example.test", configuration: configuration)
+        say("open")
+        switch (arguments[2], arguments.count) {
+        case ("data", 4):
+            let (data, response) = try await session.data(for: request(arguments[3]))
+            say("data \(data.count) \(response.statusCode ?? 0)")
+        case ("stay", 3):
+            while true { try await Task.sleep(for: .seconds(60)) }
+        case ("exit", 5):
+            let task = try await session.download(
+                request(arguments[3]), to: URL(fileURLWithPath: arguments[4]))
+            for try await progress in task.progress where progress.bytesDone > 0 { break }
+            say("moving \(task.id)")
+        default: exit(64)
+        }
+    }
+
+    static func request(_ text: String) -> TransferRequest {
+        guard let url = URL(string: text) else { exit(64) }
+        return TransferRequest(url: url)
+    }
+
+    static func say(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+}
