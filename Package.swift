@@ -84,6 +84,9 @@ let package = Package(
         .executableTarget(
             name: "LonghaulTestServer", dependencies: ["LonghaulTestSupport"],
             path: "Tests/LonghaulTestServer", swiftSettings: settings),
+        .executableTarget(
+            name: "LonghaulTestSession", dependencies: ["Longhaul"],
+            path: "Tests/LonghaulTestSession", swiftSettings: settings),
         tests("LonghaulCoreTests", ["LonghaulCore"]),
         tests("LonghaulStoreTests", ["LonghaulCore", "LonghaulStore", "LonghaulTestSupport"]),
         tests("LonghaulSystemTests", ["LonghaulCore", "LonghaulSystem", "LonghaulTestSupport"]),
@@ -95,6 +98,7 @@ let package = Package(
                 "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
                 "LonghaulEngine", "LonghaulTestSupport",
             ]),
+        tests("LonghaulTests", ["Longhaul", "LonghaulSystem", "LonghaulTestSupport"]),
         tests("LonghaulCLITests", ["LonghaulCLI", "LonghaulTestSupport"]),
         tests(
             "LonghaulEndToEndTests", ["LonghaulCore", "LonghaulCLI", "LonghaulTestSupport"]),

@@ -28,6 +28,18 @@ struct LiveView {
     }
 
     func complete(_ transfer: Transfer) -> Transfer {
+        var transfer = LiveView.withLiveNumbers(transfer, from: board)
+        if transfer.state == .running, !hasEngine {
+            // Its engine died: it waits for the next one, which finds its bytes.
+            transfer.state = .waiting
+        }
+        if transfer.state == .waiting { transfer.waitingFor += reasons(transfer) }
+        return transfer
+    }
+
+    static func withLiveNumbers(
+        _ transfer: Transfer, from board: [FetchID: BoardReader.Live]
+    ) -> Transfer {
         var transfer = transfer
         if let held = transfer.held, let live = board[held.fetch], !transfer.state.hasEnded {
             var have = held.durable
@@ -41,11 +53,6 @@ struct LiveView {
                 transfer.yielding = live.yielding
             }
         }
-        if transfer.state == .running, !hasEngine {
-            // Its engine died: it waits for the next one, which finds its bytes.
-            transfer.state = .waiting
-        }
-        if transfer.state == .waiting { transfer.waitingFor += reasons(transfer) }
         return transfer
     }
 

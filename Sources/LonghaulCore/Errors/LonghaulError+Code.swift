@@ -31,6 +31,7 @@ extension LonghaulError {
         public static let noSuchTransfer = Code(rawValue: "noSuchTransfer")
         public static let conflict = Code(rawValue: "conflict")
         public static let storeUnavailable = Code(rawValue: "storeUnavailable")
+        public static let sessionInvalidated = Code(rawValue: "sessionInvalidated")
         public static let `internal` = Code(rawValue: "internal")
     }
 }

@@ -71,6 +71,7 @@ extension FetchMachine {
             state.bytesTotal =
                 state.bytesTotal ?? Validator(head, start: segment.ask.start).length
             state.effectiveURL = head.effectiveURL
+            keep(head)
         case .skip(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             state.effectiveURL = head.effectiveURL
@@ -83,6 +84,12 @@ extension FetchMachine {
             // ended.
             break
         }
+    }
+
+    /// The first answer of a representation says what it is; those that bring the rest add nothing.
+    private mutating func keep(_ head: ResponseHead) {
+        guard request.options.keepsResponse, state.response == nil else { return }
+        state.response = TransferResponse(head, length: state.bytesTotal)
     }
 
     /// A good answer ends an origin's cool-down for all who wait, long before this transfer has
@@ -106,6 +113,8 @@ extension FetchMachine {
         _ step: inout FetchStep
     ) {
         fromZero = nil
+        state.response = nil
+        keep(head)
         state.validator = validator
         state.bytesTotal = validator.length
         state.askedURL = request.url

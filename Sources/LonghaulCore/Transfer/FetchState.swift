@@ -34,6 +34,8 @@ package struct FetchState: Hashable, Sendable {
     package var proposedName: String?
     /// The server sent a content coding although identity was asked for; kept as it came, and said.
     package var contentCoding: String?
+    /// What the server said of the representation, where somebody wants to know.
+    package var response: TransferResponse?
 
     package init(id: FetchID) {
         self.id = id

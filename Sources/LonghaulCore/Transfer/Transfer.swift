@@ -41,6 +41,9 @@ public struct Transfer: Hashable, Sendable {
     public var error: LonghaulError?
     public var checksum: Checksum?
     public var metadata: String?
+    /// What the server said of the file, where the request keeps it
+    /// (``TransferOptions/keepsResponse``).
+    public var response: TransferResponse?
     /// What holds it besides time and its turn, as the store has it.
     package var lane = ScheduleClass.plain
     /// Since when it may begin as far as time goes.

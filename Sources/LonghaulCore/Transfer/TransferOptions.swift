@@ -33,6 +33,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var remoteName: Bool = false
     /// A full disk fails the transfer instead of letting it wait for space: somebody is watching.
     public var failOnFullDisk: Bool = false
+    /// What the server said of the file is kept with the transfer (``Transfer/response``).
+    public var keepsResponse: Bool = false
     /// The caller's own JSON, kept and shown as it is.
     public var metadata: String?
 

@@ -9,7 +9,7 @@ public struct TransferRequest: Hashable, Sendable {
     public var session: String
     public var priority: Priority
     /// The engine picks the moment.
-    public var isDiscretionary: Bool
+    public var isDiscretionary: Bool { didSet { saysDiscretionary = Mark(isSet: true) } }
     /// Window, requirements and preferences.
     public var schedule = TransferSchedule()
     /// Not before this moment; `nil` = at once.
@@ -32,6 +32,18 @@ public struct TransferRequest: Hashable, Sendable {
     }
 
     public static let defaultSession = "default"
+
+    /// Whether ``isDiscretionary`` was said, or only has its default: a session's own default gives
+    /// way to what was said.
+    package private(set) var saysDiscretionary = Mark(isSet: false)
+
+    /// No part of what is asked for: two requests that differ by it alone are equal.
+    package struct Mark: Hashable, Sendable {
+        package let isSet: Bool
+
+        package static func == (left: Mark, right: Mark) -> Bool { true }
+        package func hash(into hasher: inout Hasher) {}
+    }
 }
 
 /// Where a download's file goes. Paths are absolute when they reach the store.

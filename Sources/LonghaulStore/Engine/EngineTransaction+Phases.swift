@@ -82,6 +82,7 @@ extension EngineTransaction {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = NULL, \
+            response = (SELECT f.response FROM fetch f WHERE f.id = transfer.fetchID), \
             waitReason = NULL, finalPath = nullif(?8, destination), fetchID = NULL, \
             bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, restarts = ?7 \
             WHERE id = ?1 AND ended = 0

@@ -5,7 +5,7 @@ enum FetchRecord {
     static let columns = """
         id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, \
         bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, \
-        proposedName, contentCoding, askedURL
+        proposedName, contentCoding, askedURL, response
         """
 
     static let select = "SELECT \(columns) FROM fetch WHERE id = ?"
@@ -15,12 +15,13 @@ enum FetchRecord {
         durable = ?6, validator = ?7, bytesTotal = ?8, bytesFetched = ?9, attempts = ?10, \
         restarts = ?11, fruitlessAttempts = ?12, emptyAnswers = ?13, source = ?14, \
         effectiveURL = ?15, proposedName = ?16, contentCoding = ?17, \
-        askedURL = ?18 WHERE id = ?1
+        askedURL = ?18, response = ?19 WHERE id = ?1
         """
 
     static let insert = """
         INSERT INTO fetch (\(columns)) \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
+        ?18, ?19)
         """
 
     /// The id is bound apart: it is NULL for a row that is yet to get one.
@@ -42,6 +43,7 @@ enum FetchRecord {
         statement.bind(16, state.proposedName)
         statement.bind(17, state.contentCoding)
         statement.bind(18, state.askedURL)
+        statement.bind(19, state.response.map { StoredJSON.encode($0) })
     }
 
     /// What cannot be understood counts as not known: bytes whose ranges or validator are lost are
@@ -67,6 +69,9 @@ enum FetchRecord {
         state.proposedName = row.optionalText(15)
         state.contentCoding = row.optionalText(16)
         state.askedURL = row.optionalText(17)
+        state.response = row.optionalText(18).flatMap {
+            StoredJSON.decode(TransferResponse.self, $0)
+        }
         return state
     }
 }

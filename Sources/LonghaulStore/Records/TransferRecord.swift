@@ -9,7 +9,8 @@ enum TransferRecord {
         t.finishedAt, t.error, t.waitReason, t.readyAt, t.options, t.finalPath, \
         t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
         f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
-        t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created)
+        t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
+        coalesce(t.response, f.response)
         """
 
     static let select = """
@@ -51,6 +52,9 @@ enum TransferRecord {
             transfer.checksum = options.checksum
             transfer.stallTimeout = options.stallTimeout
             transfer.metadata = options.metadata
+        }
+        transfer.response = row.optionalText(36).flatMap {
+            StoredJSON.decode(TransferResponse.self, $0)
         }
         readNumbers(row, into: &transfer)
         return transfer

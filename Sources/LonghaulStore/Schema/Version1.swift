@@ -60,6 +60,7 @@ extension Migration {
           attempts INTEGER NOT NULL DEFAULT 0,
           restarts INTEGER NOT NULL DEFAULT 0,
           error TEXT,
+          response TEXT,
           CHECK ((deadlineAt IS NULL) <> (deadlineAfter IS NULL)),
           CHECK ((waiveAt IS NULL) = (waiveBy IS NULL)),
           CHECK (rearmed <= rearm),
@@ -89,6 +90,7 @@ extension Migration {
           proposedName TEXT,
           contentCoding TEXT,
           askedURL TEXT,
+          response TEXT,
           CHECK ((partDevice IS NULL) = (partInode IS NULL))
         ) STRICT
         """,

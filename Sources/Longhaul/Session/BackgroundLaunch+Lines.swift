@@ -1,0 +1,75 @@
+internal import Foundation
+internal import LonghaulCore
+
+/// A line as ``JSONText`` writes events and transfers, read again as far as a host needs it.
+private struct Line: Decodable {
+    var type: String
+    var seq: Int64?
+    var at: String?
+    var session: String?
+    var transfer: LineTransfer?
+}
+
+private struct LineTransfer: Decodable {
+    var id: Int64
+    var state: TransferState?
+    var url: String?
+    var destination: String?
+    var session: String?
+    var bytesTotal: Int64?
+    var bytesDone: Int64?
+    var bytesFetched: Int64?
+    var attempts: Int?
+    var restarts: Int?
+    var createdAt: String?
+    var finishedAt: String?
+    var error: LineError?
+
+    var transfer: Transfer {
+        var result = Transfer(
+            id: TransferID(rawValue: id), state: state ?? .waiting, url: url ?? "",
+            destination: destination ?? "", session: session ?? "", priority: .normal,
+            isDiscretionary: false,
+            createdAt: createdAt.flatMap(RFC3339.parse) ?? Timestamp(milliseconds: 0))
+        result.bytesTotal = bytesTotal
+        result.bytesDone = bytesDone ?? 0
+        result.bytesFetched = bytesFetched ?? 0
+        result.attempts = attempts ?? 0
+        result.restarts = restarts ?? 0
+        result.finishedAt = finishedAt.flatMap(RFC3339.parse)
+        result.error = error.map { error in
+            LonghaulError(
+                LonghaulError.Code(rawValue: error.code), error.message ?? error.code,
+                transferID: result.id, httpStatus: error.httpStatus,
+                retryable: error.retryable ?? false, bytesKept: error.bytesKept ?? 0)
+        }
+        return result
+    }
+}
+
+private struct LineError: Decodable {
+    var code: String
+    var message: String?
+    var httpStatus: Int?
+    var retryable: Bool?
+    var bytesKept: Int64?
+}
+
+extension BackgroundLaunch.Item {
+    init?(_ text: Data) {
+        guard let line = try? JSONDecoder().decode(Line.self, from: text) else { return nil }
+        type = line.type
+        transfer = line.transfer?.transfer
+        json = text
+        guard let seq = line.seq else { return }
+        let detail = try? JSONSerialization.jsonObject(with: text) as? [String: Any]
+        let detailText = detail?["detail"].flatMap {
+            try? JSONSerialization.data(withJSONObject: $0, options: [.fragmentsAllowed])
+        }
+        event = SessionEvent(
+            sequence: seq, kind: SessionEvent.Kind(rawValue: line.type),
+            date: line.at.flatMap(RFC3339.parse).map(Date.init) ?? Date(timeIntervalSince1970: 0),
+            session: line.session ?? "", transfer: transfer,
+            detail: detailText.map { String(decoding: $0, as: UTF8.self) })
+    }
+}

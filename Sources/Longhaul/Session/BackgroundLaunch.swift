@@ -1,0 +1,77 @@
+public import Foundation
+public import LonghaulCore
+internal import LonghaulSystem
+internal import Synchronization
+
+/// Why this process was started, if Longhaul started it as a host, and what it was handed.
+///
+/// A host need not look at it: a ``BackgroundSession`` of the name that it was started for has the
+/// same events. An exit with status 0 acknowledges all that was handed over; any other leaves what
+/// was not acknowledged for the next launch.
+public struct BackgroundLaunch: Sendable {
+    /// Others may be added.
+    public struct Reason: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        public static let sessionEvents = Reason(rawValue: "session-events")
+        public static let task = Reason(rawValue: "task")
+        public static let wake = Reason(rawValue: "wake")
+        public static let inputNeeded = Reason(rawValue: "input-needed")
+    }
+
+    /// As `longhaul host show` prints it.
+    public var id: String
+    public var reason: Reason
+    /// The session that it is about, for ``Reason/sessionEvents`` and ``Reason/inputNeeded``.
+    public var session: String?
+    /// The task that it is about, for ``Reason/task``.
+    public var task: String?
+    /// When the process is asked to end (SIGTERM); five seconds later it is killed.
+    public var deadline: Date?
+    /// The state directory of the queue that it was started for:
+    /// ``BackgroundSession/Configuration/store``.
+    public var store: String?
+    /// What was handed over on standard input, in order.
+    public var items: [Item]
+
+    /// One line of standard input.
+    public struct Item: Sendable {
+        /// `transferCompleted` and so on for an event; `task`, `wake`, `input`.
+        public var type: String
+        /// The event, where it is one.
+        public var event: SessionEvent?
+        /// The transfer that it is about.
+        public var transfer: Transfer?
+        /// As it came.
+        public var json: Data
+    }
+
+    /// The events among ``items``.
+    public var events: [SessionEvent] { items.compactMap(\.event) }
+
+    /// The launch of this process; `nil` when it was started otherwise. The first look reads
+    /// standard input to its end and blocks until it was given.
+    public static let current: BackgroundLaunch? = {
+        let environment = Environment.all()
+        guard environment["LONGHAUL_LAUNCH_ID"] != nil else { return nil }
+        let input = (try? FileHandle.standardInput.readToEnd()) ?? nil
+        return BackgroundLaunch(environment: environment, input: input ?? Data())
+    }()
+
+    /// - Parameter input: JSON Lines. A line that is none is left out: a later version may say
+    ///   more.
+    init?(environment: [String: String], input: Data) {
+        guard let id = environment["LONGHAUL_LAUNCH_ID"], !id.isEmpty else { return nil }
+        self.id = id
+        reason = Reason(rawValue: environment["LONGHAUL_LAUNCH_REASON"] ?? "")
+        session = environment["LONGHAUL_SESSION"]
+        task = environment["LONGHAUL_TASK"]
+        store = environment["LONGHAUL_HOME"]
+        deadline = environment["LONGHAUL_DEADLINE"].flatMap(RFC3339.parse).map(Date.init)
+        items = input.split(separator: UInt8(ascii: "\n")).compactMap { Item(Data($0)) }
+    }
+}

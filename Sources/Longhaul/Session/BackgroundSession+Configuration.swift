@@ -1,0 +1,58 @@
+internal import LonghaulCore
+
+extension BackgroundSession {
+    /// What holds for all transfers of a session unless a request says otherwise. The names are
+    /// those of `URLSessionConfiguration`.
+    public struct Configuration: Hashable, Sendable {
+        /// The engine picks the moment: power, an unmetered network and an idle machine are
+        /// preferred. Default: no.
+        public var isDiscretionary = false
+        /// The session's host is started when events wait and no process of it is attached.
+        /// Default: yes; without a ``host`` nothing is started.
+        public var sessionSendsLaunchEvents = true
+        /// So many seconds without a byte end an attempt, never the transfer. Default: 60.
+        public var timeoutIntervalForRequest: Double = 60
+        /// So many seconds after it may begin, a transfer that has not ended fails. Default: 7
+        /// days.
+        public var timeoutIntervalForResource: Double = Deadline.defaultSeconds
+        /// `false` = only where the network is known to be unmetered. Default: yes.
+        public var allowsExpensiveNetworkAccess = true
+        /// The program that is started with the events of the session. `nil` leaves the session
+        /// with the host that it has.
+        public var host: Host?
+        /// Whether this process moves bytes itself. Default: ``Engine/automatic``.
+        public var engine: Engine = .automatic
+        /// The state directory. `nil` = as for the command: `$LONGHAUL_HOME`, else
+        /// `$XDG_STATE_HOME/longhaul`, else `~/.local/state/longhaul`.
+        public var store: String?
+
+        public init() {}
+    }
+
+    /// Who moves the bytes of a store is one process at a time: the engine.
+    public enum Engine: Hashable, Sendable {
+        /// This process is the engine whenever no other process is: it takes over within a second
+        /// when the other ends, however that ends, and makes room when its last session is
+        /// invalidated or the process ends.
+        case automatic
+        /// This process never is: a daemon, `longhaul run` or another program has to be.
+        case external
+        /// This process has to be the engine from the start: the session is refused (`conflict`)
+        /// while another process is.
+        case inProcess
+    }
+}
+
+/// A program that owns sessions: it is started with their events when it is not running.
+public struct Host: Hashable, Sendable {
+    /// Names the host in one store; by custom the name of its program or bundle, as in
+    /// `com.example.photos`.
+    public var identifier: String
+    /// The absolute path of the program, and its arguments. No shell has a part in it.
+    public var command: [String]
+
+    public init(identifier: String, command: [String]) {
+        self.identifier = identifier
+        self.command = command
+    }
+}

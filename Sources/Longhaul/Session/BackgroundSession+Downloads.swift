@@ -1,0 +1,88 @@
+public import Foundation
+public import LonghaulCore
+internal import LonghaulSystem
+
+extension BackgroundSession {
+    /// Asks for a file. When this returns, the request survives a power cut; the transfer goes on
+    /// whatever becomes of this process.
+    ///
+    /// - Parameters:
+    ///   - request: what it does not say is as the session's configuration has it.
+    ///   - file: where the file is to appear, whole, in one step. No existing file is replaced
+    ///     unless the request's options say so.
+    public func download(
+        _ request: TransferRequest, to file: URL
+    ) async throws(LonghaulError) -> DownloadTask {
+        guard file.isFileURL else {
+            throw LonghaulError(.invalidRequest, "\(file) is no file's URL")
+        }
+        return try await enqueue(request, to: file.path(percentEncoded: false))
+    }
+
+    /// Several at once, all or none, in one durable step: a thousand cost little more than one.
+    public func download(
+        _ requests: [(request: TransferRequest, file: URL)]
+    ) async throws(LonghaulError) -> [DownloadTask] {
+        var prepared: [TransferRequest] = []
+        for (request, file) in requests {
+            guard file.isFileURL else {
+                throw LonghaulError(.invalidRequest, "\(file) is no file's URL")
+            }
+            prepared.append(try completed(request, file.path(percentEncoded: false)))
+        }
+        return try await enqueue(prepared).map { DownloadTask($0, self) }
+    }
+
+    func enqueue(
+        _ request: TransferRequest, to path: String
+    ) async throws(LonghaulError) -> DownloadTask {
+        let ids = try await enqueue([try completed(request, path)])
+        guard let id = ids.first else { preconditionFailure("one request, one outcome") }
+        return DownloadTask(id, self)
+    }
+
+    /// In their order. Throws when one is refused, and then none is recorded.
+    private func enqueue(_ requests: [TransferRequest]) async throws(LonghaulError) -> [TransferID]
+    {
+        try checkOpen()
+        return try await desk.change { queue throws(LonghaulError) in
+            var ids: [TransferID] = []
+            for outcome in try queue.enqueue(requests) {
+                switch outcome {
+                case .recorded(let id, _): ids.append(id)
+                case .refused(let error): throw error
+                case .skipped(let path):
+                    throw LonghaulError(
+                        .destinationExists, "\(path) exists, and the request says to skip it then")
+                }
+            }
+            return ids
+        }
+    }
+
+    /// With what the session says of all its transfers.
+    func completed(
+        _ request: TransferRequest, _ path: String
+    ) throws(LonghaulError) -> TransferRequest {
+        var request = request
+        request.destination = .file(path)
+        request.session = identifier
+        request.options.keepsResponse = true
+        if configuration.isDiscretionary, !request.saysDiscretionary.isSet {
+            request.isDiscretionary = true
+        }
+        if !configuration.allowsExpensiveNetworkAccess {
+            request.schedule.requires.unmetered = true
+        }
+        if request.options.stallTimeout == TransferOptions().stallTimeout {
+            request.options.stallTimeout = configuration.timeoutIntervalForRequest
+        }
+        if request.deadline == .after(seconds: Deadline.defaultSeconds) {
+            request.deadline = .after(seconds: configuration.timeoutIntervalForResource)
+        }
+        if let checksum = request.options.checksum, Checksum(parsing: "\(checksum)") == nil {
+            throw LonghaulError(.invalidRequest, "\(checksum) is no digest of its kind")
+        }
+        return request
+    }
+}

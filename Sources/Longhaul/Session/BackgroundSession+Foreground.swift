@@ -1,0 +1,102 @@
+public import Foundation
+public import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+
+/// Transfers that somebody waits for. They are the session's own from the start, so nothing has to
+/// be handed over when nobody waits any more.
+extension BackgroundSession {
+    /// The content of a URL, in memory.
+    ///
+    /// When the Swift task is cancelled, or the process dies, the transfer is *promoted*: it goes
+    /// on in the background, without another request while this process is the engine, and from the
+    /// bytes that are there else. It is then among ``tasks``, its event among ``events``, and its
+    /// file stays until somebody takes it. A transfer that has ended by the time of the
+    /// cancellation is returned.
+    ///
+    /// An answer other than success throws. Bodies that memory should not hold are better asked for
+    /// with ``download(for:)``; `request.options.maxSize` bounds them.
+    public func data(
+        for request: TransferRequest
+    ) async throws -> (Data, TransferResponse) {
+        let file = try await fetch(request)
+        let (id, path) = (file.id, file.path)
+        let data = try await desk.perform { books throws(LonghaulError) in
+            try books.queue.takeContent(of: id, at: path)
+        }
+        presence.release(id)
+        return (data, file.response)
+    }
+
+    /// The content of a URL, in a file that is the caller's to move or delete. Promoted like
+    /// ``data(for:)``.
+    public func download(
+        for request: TransferRequest
+    ) async throws -> (URL, TransferResponse) {
+        let file = try await fetch(request)
+        let id = file.id
+        try await desk.change { queue throws(LonghaulError) in
+            try queue.store.acknowledgeEvents(of: id, now: queue.now)
+        }
+        presence.release(id)
+        return (URL(fileURLWithPath: file.path, isDirectory: false), file.response)
+    }
+
+    private struct FetchedFile: Sendable {
+        var id: TransferID
+        var path: String
+        var response: TransferResponse
+    }
+
+    /// When this returns the events do not tell of it; whoever called says that it was consumed.
+    private func fetch(_ request: TransferRequest) async throws -> FetchedFile {
+        try Task.checkCancellation()
+        let id = try await begin(request)
+        do {
+            let file = try DownloadedFile(try await desk.end(of: id))
+            return FetchedFile(
+                id: id, path: file.url.path(percentEncoded: false), response: file.response)
+        } catch is CancellationError {
+            guard let ended = try await promote(id) else { throw CancellationError() }
+            let file = try DownloadedFile(ended)
+            return FetchedFile(
+                id: id, path: file.url.path(percentEncoded: false), response: file.response)
+        } catch let error as LonghaulError {
+            // It was told to who waited; the log need not tell it again.
+            try? await desk.change { queue throws(LonghaulError) in
+                try queue.store.acknowledgeEvents(of: id, now: queue.now)
+            }
+            presence.release(id)
+            throw error
+        }
+    }
+
+    private func begin(_ request: TransferRequest) async throws(LonghaulError) -> TransferID {
+        try checkOpen()
+        let name = TransferQueue.freshName()
+        var request = try completed(
+            request, PathParts.join(PathParts.join(desk.directory, "foreground"), name))
+        request.isDiscretionary = false
+        let (foreground, presence) = (request, presence)
+        return try await desk.change { queue throws(LonghaulError) in
+            guard case .recorded(let id, _) = try queue.enqueue([foreground]).first else {
+                throw LonghaulError(.internal, "a request was neither recorded nor refused")
+            }
+            presence.hold(id)
+            return id
+        }
+    }
+
+    /// Nobody waits for it any more. From now on the events tell of it; if it has ended before, it
+    /// is returned instead, because an event of its may have been passed over.
+    private func promote(_ id: TransferID) async throws(LonghaulError) -> Transfer? {
+        let presence = presence
+        // Not in the cancelled task's own time: what is asked of the desk is not cancelled.
+        return try await desk.perform { books throws(LonghaulError) in
+            let transfer = try books.queue.store.transfer(id, now: books.queue.now)
+            if let transfer, transfer.state.hasEnded { return transfer }
+            presence.release(id)
+            return nil
+        }
+    }
+}

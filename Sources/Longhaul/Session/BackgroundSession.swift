@@ -1,0 +1,174 @@
+internal import Foundation
+public import LonghaulCore
+internal import LonghaulStore
+internal import Synchronization
+
+/// A named group of transfers that outlives the process: what is asked of it is carried out by the
+/// engine, in this process or another, across crashes, reboots and network changes.
+///
+/// A session is re-created with its identifier after a restart and finds its tasks and its events.
+/// Any number of sessions may be open at once, in one process or in several, on one store; two of
+/// the same identifier are the same session.
+///
+/// Letting go of the last reference leaves the session without waiting; ``invalidate(cancelling:)``
+/// waits until nothing of it is left in this process. Every asynchronous method may be cancelled,
+/// which ends the wait and, unless its comment says otherwise, nothing else.
+public final class BackgroundSession: Sendable {
+    /// By custom in reverse domain notation. Commands take it after `--session`.
+    public let identifier: String
+    public let configuration: Configuration
+    let presence: StorePresence
+    private let life = Mutex(Life.open)
+
+    private enum Life {
+        case open, invalidated
+    }
+
+    var desk: StoreDesk { presence.desk }
+
+    /// Opens the session, and makes it if there is none of that name.
+    ///
+    /// - Throws: `storeUnavailable`; `invalidRequest` for a name that is none; `conflict` when the
+    ///   session belongs to another host, or when ``Engine/inProcess`` was asked for and another
+    ///   process is the engine.
+    public init(
+        identifier: String, configuration: Configuration = Configuration()
+    ) async throws(LonghaulError) {
+        try BackgroundSession.check(identifier, configuration)
+        self.identifier = identifier
+        self.configuration = configuration
+        presence = try await Blocking.run { () throws(LonghaulError) in
+            try StorePresence.enter(configuration.store)
+        }
+        do throws(LonghaulError) {
+            try await takeSeat()
+        } catch {
+            life.withLock { $0 = .invalidated }
+            await presence.leave()
+            throw error
+        }
+    }
+
+    deinit {
+        guard life.withLock({ $0 }) == .open else { return }
+        switch configuration.engine {
+        case .automatic, .inProcess: presence.giveUpEngine()
+        case .external: break
+        }
+        presence.abandon()
+    }
+
+    private static func check(
+        _ identifier: String, _ configuration: Configuration
+    ) throws(LonghaulError) {
+        if identifier.isEmpty || identifier.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            throw LonghaulError(
+                .invalidRequest,
+                "a session's identifier has at least one character, none of them"
+                    + " a control character")
+        }
+        let intervals = [
+            configuration.timeoutIntervalForRequest, configuration.timeoutIntervalForResource,
+        ]
+        if !intervals.allSatisfy({ $0 > 0 && $0.isFinite }) {
+            throw LonghaulError(.invalidRequest, "a timeout is more than 0 seconds")
+        }
+    }
+
+    // MARK: - The engine
+
+    /// How long an engine that is about to leave is waited for.
+    private static let seatSeconds: Double = 2
+
+    private func takeSeat() async throws(LonghaulError) {
+        switch configuration.engine {
+        case .external: return
+        case .automatic: try presence.takeEngine()
+        case .inProcess:
+            try presence.takeEngine()
+            guard await isEngineHere(within: BackgroundSession.seatSeconds) else {
+                let failure = presence.engineFailure
+                await presence.dropEngine()
+                throw failure
+                    ?? LonghaulError(.conflict, "another process is the engine of this queue")
+            }
+        }
+    }
+
+    private func isEngineHere(within seconds: Double) async -> Bool {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while true {
+            let edition = desk.edition
+            let pid = try? await desk.perform { books throws(LonghaulError) in
+                try books.queue.status().engine?.pid
+            }
+            if pid == ProcessInfo.processInfo.processIdentifier { return true }
+            let left = (end - .now) / .seconds(1)
+            if left <= 0 { return false }
+            guard (try? await desk.changed(since: edition, within: min(left, 0.1))) != nil
+            else { return false }
+        }
+    }
+
+    // MARK: - Tasks
+
+    /// What the session has: what has not ended, and what has ended without its event having been
+    /// acknowledged. In the order in which they were asked for.
+    public var tasks: [DownloadTask] {
+        get async throws(LonghaulError) {
+            let session = identifier
+            let ids = try await desk.perform { books throws(LonghaulError) in
+                try books.queue.store.openTransfers(ofSession: session)
+            }
+            return ids.map { DownloadTask($0, self) }
+        }
+    }
+
+    /// One of its tasks, ended or not; `nil` when it has none of that id.
+    public func task(_ id: TransferID) async throws(LonghaulError) -> DownloadTask? {
+        let session = identifier
+        let found = try await desk.perform { books throws(LonghaulError) in
+            try books.queue.store.transfer(id, now: books.queue.now)?.session == session
+        }
+        return found ? DownloadTask(id, self) : nil
+    }
+
+    // MARK: - The end
+
+    /// Leaves the session. When this returns, no thread and no descriptor of it is left, and if
+    /// this process was the engine and has no other session there, another may be. What was waited
+    /// for throws `sessionInvalidated`, as does every later call.
+    ///
+    /// - Parameter cancelling: also ends all its transfers. Otherwise they go on: with the next
+    ///   engine, here or elsewhere.
+    public func invalidate(cancelling: Bool = false) async throws(LonghaulError) {
+        let wasOpen = life.withLock { life in
+            defer { life = .invalidated }
+            return life == .open
+        }
+        guard wasOpen else { return }
+        var failure: LonghaulError?
+        if cancelling {
+            let session = identifier
+            do throws(LonghaulError) {
+                try await desk.change { queue throws(LonghaulError) in
+                    _ = try queue.cancel(.session(session))
+                    if !queue.isEngineRunning { try queue.settle() }
+                }
+            } catch {
+                failure = error
+            }
+        }
+        switch configuration.engine {
+        case .automatic, .inProcess: await presence.dropEngine()
+        case .external: break
+        }
+        await presence.leave()
+        if let failure { throw failure }
+    }
+
+    /// Throws once the session was left.
+    func checkOpen() throws(LonghaulError) {
+        if life.withLock({ $0 }) == .invalidated { throw StoreDesk.closed }
+    }
+}

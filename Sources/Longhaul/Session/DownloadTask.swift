@@ -1,0 +1,166 @@
+public import Foundation
+public import LonghaulCore
+
+/// A download of a session. It is the store's, not this value's: letting go of the value, or the
+/// process ending, changes nothing about it.
+public struct DownloadTask: Sendable, Identifiable {
+    /// As the command prints and takes it.
+    public let id: TransferID
+    let session: BackgroundSession
+
+    init(_ id: TransferID, _ session: BackgroundSession) {
+        self.id = id
+        self.session = session
+    }
+
+    /// How it goes, from now to its end.
+    public var progress: ProgressUpdates {
+        ProgressUpdates(desk: session.desk, id: id)
+    }
+
+    /// The file, as soon as it is there, whole and durable.
+    ///
+    /// Throws the transfer's `LonghaulError` when it has failed or was cancelled, by whomever.
+    /// Cancelling the Swift task ends the wait (`CancellationError`), not the transfer.
+    public var value: DownloadedFile {
+        get async throws {
+            let ended = try await session.desk.end(of: id)
+            return try DownloadedFile(ended)
+        }
+    }
+
+    /// What the store knows of it, and how far it is.
+    public var transfer: Transfer {
+        get async throws(LonghaulError) {
+            let id = id
+            let transfer = try await session.desk.perform { books throws(LonghaulError) in
+                try books.transfer(id)
+            }
+            guard let transfer else { throw LonghaulError.noTransfer(id) }
+            return transfer
+        }
+    }
+
+    /// Why it is not running, and what is to be expected: what `longhaul why` tells.
+    public var explanation: TransferExplanation {
+        get async throws(LonghaulError) {
+            let (id, directory) = (id, session.desk.directory)
+            return try await Blocking.run { () throws(LonghaulError) in
+                let queue = try TransferQueue(directory: directory)
+                guard let transfer = try queue.transfer(id) else { throw .noTransfer(id) }
+                let forecast = try queue.forecast(of: transfer) { RFC3339.format($0) }
+                return TransferExplanation(
+                    state: transfer.state, waitingFor: transfer.waitingFor, forecast: forecast)
+            }
+        }
+    }
+
+    // MARK: - Wants
+
+    /// Stops it with its bytes kept, until ``resume()``. Durable when this returns.
+    public func pause() async throws(LonghaulError) {
+        try await change { queue, id throws(LonghaulError) in try queue.pause(.ids([id])) }
+    }
+
+    /// Lets it go on; one that has failed is tried again from the bytes that are kept.
+    public func resume() async throws(LonghaulError) {
+        try await change { queue, id throws(LonghaulError) in try queue.resume(.ids([id])) }
+    }
+
+    /// Ends it; its event follows. The bytes go with it, unless they are kept for ``retry()``.
+    public func cancel(keepingBytes: Bool = false) async throws(LonghaulError) {
+        try await change { queue, id throws(LonghaulError) in
+            try queue.cancel(.ids([id]), keepingBytes: keepingBytes)
+        }
+    }
+
+    /// Takes up again what has failed or was cancelled, from the bytes that are kept.
+    public func retry() async throws(LonghaulError) {
+        try await change { queue, id throws(LonghaulError) in try queue.retry(.ids([id])) }
+    }
+
+    /// Asks another URL for the rest: the bytes are kept if the new server proves that it has the
+    /// same file. One that has failed then waits for ``resume()``.
+    public func replaceURL(_ url: URL) async throws(LonghaulError) {
+        let id = id
+        try await session.desk.change { queue throws(LonghaulError) in
+            var change = TransferChange()
+            change.url = url.absoluteString
+            try queue.change(id, change)
+        }
+    }
+
+    private func change(
+        _ body:
+            @escaping @Sendable (TransferQueue, TransferID) throws(LonghaulError) ->
+            [ChangeOutcome]
+    ) async throws(LonghaulError) {
+        let id = id
+        let refusal = try await session.desk.change { queue throws(LonghaulError) in
+            let outcome = try body(queue, id).first
+            // Nobody else would draw the conclusions.
+            if !queue.isEngineRunning { try queue.settle() }
+            return outcome?.error
+        }
+        if let refusal { throw refusal }
+    }
+}
+
+/// Why a transfer is not running, and what is to be expected of it.
+public struct TransferExplanation: Sendable {
+    public var state: TransferState
+    /// Each condition that holds it; empty while it runs and when it has ended.
+    public var waitingFor: [WaitReason]
+    public var forecast: Forecast
+}
+
+/// A file that was downloaded.
+public struct DownloadedFile: Sendable {
+    /// Where it is; another name than asked only where that was allowed.
+    public var url: URL
+    public var response: TransferResponse
+    public var metrics: TransferMetrics
+
+    init(_ ended: Transfer) throws(LonghaulError) {
+        switch ended.state {
+        case .completed: break
+        case .failed:
+            throw ended.error
+                ?? LonghaulError(
+                    .internal, "the transfer failed", transferID: ended.id,
+                    bytesKept: ended.bytesDone)
+        case .waiting, .running, .paused, .cancelled:
+            throw LonghaulError(
+                .cancelled, "transfer \(ended.id) was cancelled", transferID: ended.id,
+                bytesKept: ended.bytesDone)
+        }
+        url = URL(fileURLWithPath: ended.destination, isDirectory: false)
+        response = ended.response ?? TransferResponse(url: ended.url)
+        metrics = TransferMetrics(ended)
+    }
+}
+
+/// What a transfer took.
+public struct TransferMetrics: Hashable, Sendable {
+    /// The size of the file.
+    public var bytes: Int64
+    /// Body bytes that came over the wire, repetitions included.
+    public var bytesFetched: Int64
+    /// Requests that went out.
+    public var attempts: Int
+    /// Times that bytes were given up because the server's file had changed.
+    public var restarts: Int
+    public var createdAt: Date
+    public var startedAt: Date?
+    public var finishedAt: Date?
+
+    init(_ transfer: Transfer) {
+        bytes = transfer.bytesDone
+        bytesFetched = transfer.bytesFetched
+        attempts = transfer.attempts
+        restarts = transfer.restarts
+        createdAt = Date(transfer.createdAt)
+        startedAt = transfer.startedAt.map(Date.init)
+        finishedAt = transfer.finishedAt.map(Date.init)
+    }
+}

@@ -1,0 +1,17 @@
+internal import LonghaulCore
+internal import LonghaulSystem
+
+/// Calls that may block for long, on a thread of their own: Swift's shared threads are few and
+/// belong to everybody.
+enum Blocking {
+    static func run<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(LonghaulError) -> Value
+    ) async throws(LonghaulError) -> Value {
+        let result: Result<Value, LonghaulError> = await withCheckedContinuation { continuation in
+            DetachedThread.start(name: "longhaul-call") {
+                continuation.resume(returning: Result(catching: body))
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,62 @@
+internal import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+
+/// Finds out which of the transfers that are waited for have ended. It reads the event log and not
+/// the transfers: one new event among a thousand that are waited for costs one look.
+struct EndWatch {
+    /// The last event that was read; `nil` = nobody waits, and the log is not followed.
+    private var log: Int64?
+    private var edition: UInt64 = 0
+    /// Looked at one by one whatever the log says.
+    private var unseen: Set<TransferID> = []
+
+    private static let page = 256
+
+    mutating func rest() {
+        log = nil
+        unseen.removeAll()
+    }
+
+    /// A store that cannot be read now is looked at again with the next change.
+    mutating func look(
+        in queue: TransferQueue, for waited: Set<TransferID>, fresh: Set<TransferID>,
+        edition: UInt64
+    ) -> [(TransferID, Result<Transfer, any Error>)] {
+        unseen.formUnion(fresh)
+        guard !unseen.isEmpty || edition != self.edition else { return [] }
+        var found: [(TransferID, Result<Transfer, any Error>)] = []
+        do throws(LonghaulError) {
+            let now = SystemClock.now().wall
+            // Before the transfers are looked at: what ends after that is in the log.
+            var read: Int64
+            if let log { read = log } else { read = try queue.store.lastEventSequence() }
+            var candidates = unseen.intersection(waited)
+            while log != nil {
+                let ends = try queue.store.ends(after: read, limit: EndWatch.page)
+                guard let last = ends.last else { break }
+                candidates.formUnion(waited.intersection(ends.ids))
+                read = last
+            }
+            for id in candidates {
+                guard let transfer = try queue.store.transfer(id, now: now) else {
+                    found.append((id, .failure(LonghaulError.noTransfer(id))))
+                    continue
+                }
+                if transfer.state.hasEnded { found.append((id, .success(transfer))) }
+            }
+            log = read
+            unseen.removeAll()
+            self.edition = edition
+        } catch {
+            return []
+        }
+        return found
+    }
+}
+
+extension LonghaulError {
+    static func noTransfer(_ id: TransferID) -> LonghaulError {
+        LonghaulError(.noSuchTransfer, "there is no transfer \(id)", transferID: id)
+    }
+}

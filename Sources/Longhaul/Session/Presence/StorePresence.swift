@@ -1,0 +1,129 @@
+internal import LonghaulCore
+internal import LonghaulSystem
+internal import LonghaulTransport
+internal import Synchronization
+
+/// What this process has of one store, shared by all its sessions there: a desk, and while one of
+/// them wants it, readiness to be the engine.
+final class StorePresence: Sendable {
+    let desk: StoreDesk
+    private let state = Mutex(State())
+
+    private struct State {
+        var users = 1
+        var engineUsers = 0
+        var engine: EngineStay?
+        /// Foreground transfers that somebody in this process awaits.
+        var awaited: Set<TransferID> = []
+    }
+
+    private static let open = Mutex<[String: StorePresence]>([:])
+    /// How long an engine may take to save everything when the process ends.
+    private static let exitSeconds: Double = 3
+
+    private init(_ desk: StoreDesk) {
+        self.desk = desk
+    }
+
+    /// The presence of this process at the store, made if there is none. Blocks.
+    static func enter(_ directory: String?) throws(LonghaulError) -> StorePresence {
+        let directory = try TransferQueue.resolve(directory)
+        if let there = retained(directory, else: nil) { return there }
+        let made = StorePresence(try StoreDesk.open(directory))
+        guard let there = retained(directory, else: made) else { return made }
+        made.desk.abandon()
+        return there
+    }
+
+    private static func retained(
+        _ directory: String, else made: StorePresence?
+    ) -> StorePresence? {
+        open.withLock { open in
+            if let there = open[directory] {
+                there.state.withLock { $0.users += 1 }
+                return there
+            }
+            open[directory] = made
+            return nil
+        }
+    }
+
+    /// A session ends. The last one takes everything with it; when this returns, threads and
+    /// descriptors are gone and the engine's place is free.
+    func leave() async {
+        if release() { await desk.close() }
+    }
+
+    /// ``leave()`` for who cannot wait.
+    func abandon() {
+        if release() { desk.abandon() }
+    }
+
+    /// Whether nobody uses it any more.
+    private func release() -> Bool {
+        StorePresence.open.withLock { open in
+            let users = state.withLock { state in
+                state.users -= 1
+                return state.users
+            }
+            if users == 0, open[desk.directory] === self { open[desk.directory] = nil }
+            return users == 0
+        }
+    }
+
+    // MARK: - The engine
+
+    /// From now on this process is the engine whenever no other is.
+    func takeEngine() throws(LonghaulError) {
+        // The order matters when the process ends: what was registered last is done first, and the
+        // engine must be gone before the TLS library takes its tables down.
+        try Transport.prepare()
+        ExitWork.set(0) { StorePresence.leaveAtExit() }
+        state.withLock { state in
+            state.engineUsers += 1
+            guard state.engine == nil else { return }
+            let stay = EngineStay(desk.directory)
+            stay.start()
+            state.engine = stay
+        }
+    }
+
+    /// One user of the engine less; after the last, another process can be the engine when this
+    /// returns.
+    func dropEngine() async {
+        await releaseEngine()?.leave()
+    }
+
+    /// ``dropEngine()`` for who cannot wait.
+    func giveUpEngine() {
+        releaseEngine()?.stop()
+    }
+
+    private func releaseEngine() -> EngineStay? {
+        state.withLock { state -> EngineStay? in
+            state.engineUsers -= 1
+            guard state.engineUsers == 0 else { return nil }
+            defer { state.engine = nil }
+            return state.engine
+        }
+    }
+
+    /// Why this process could not be the engine when it last tried.
+    var engineFailure: LonghaulError? { state.withLock { $0.engine }?.failure }
+
+    private static func leaveAtExit() {
+        let stays = open.withLock { open in
+            open.values.compactMap { presence in presence.state.withLock { $0.engine } }
+        }
+        for stay in stays { stay.stop() }
+        for stay in stays { stay.leave(within: exitSeconds) }
+    }
+
+    // MARK: - Foreground transfers
+
+    func hold(_ id: TransferID) { state.withLock { _ = $0.awaited.insert(id) } }
+
+    func release(_ id: TransferID) { state.withLock { _ = $0.awaited.remove(id) } }
+
+    func isAwaited(_ id: TransferID) -> Bool { state.withLock { $0.awaited.contains(id) } }
+}

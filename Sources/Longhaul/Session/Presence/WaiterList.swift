@@ -1,0 +1,54 @@
+internal import LonghaulCore
+
+/// Tasks that are suspended until something has come true, each of which may be cancelled at any
+/// time, before it was suspended included.
+struct WaiterList<Wait: Sendable, Value>: Sendable {
+    typealias Continuation = CheckedContinuation<Value, any Error>
+
+    private var next = 0
+    /// Tokens whose task is about to be suspended and was not cancelled.
+    private var announced: Set<Int> = []
+    private var entries: [Int: (wait: Wait, continuation: Continuation)] = [:]
+
+    /// What is waited for.
+    var waits: some Sequence<Wait> { entries.values.lazy.map(\.wait) }
+
+    mutating func announce() -> Int {
+        next += 1
+        announced.insert(next)
+        return next
+    }
+
+    /// `false`: the task was cancelled meanwhile.
+    mutating func add(_ token: Int, _ wait: Wait, _ continuation: Continuation) -> Bool {
+        guard announced.remove(token) != nil else { return false }
+        entries[token] = (wait, continuation)
+        return true
+    }
+
+    /// Whom to tell; `nil` when its task is not suspended (yet, or any more).
+    mutating func cancel(_ token: Int) -> Continuation? {
+        announced.remove(token)
+        return entries.removeValue(forKey: token)?.continuation
+    }
+
+    mutating func take(_ isOver: (Wait) -> Bool) -> [Continuation] {
+        let tokens = entries.filter { isOver($0.value.wait) }.keys
+        return tokens.compactMap { entries.removeValue(forKey: $0)?.continuation }
+    }
+
+    mutating func takeAll() -> [Continuation] {
+        take { _ in true }
+    }
+}
+
+/// Waits for a change of the store.
+struct ChangeWait: Sendable {
+    /// What the caller has seen.
+    let since: UInt64
+    let until: Instant?
+
+    func isOver(at edition: UInt64, _ now: Instant) -> Bool {
+        edition > since || until.map { $0 <= now } ?? false
+    }
+}

@@ -1,0 +1,46 @@
+public import Foundation
+public import LonghaulCore
+
+/// Something that happened in a session: recorded when it happened, delivered at least once, and
+/// delivered again after a restart until it is acknowledged.
+public struct SessionEvent: Sendable {
+    /// What kinds there are; others may be added.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The file is there, whole and durable.
+        public static let transferCompleted = Kind(rawValue: "transferCompleted")
+        /// It gave up; ``LonghaulCore/Transfer/error`` says why.
+        public static let transferFailed = Kind(rawValue: "transferFailed")
+        public static let transferCancelled = Kind(rawValue: "transferCancelled")
+        /// The server's file had changed: it begins anew. No end.
+        public static let transferRestarted = Kind(rawValue: "transferRestarted")
+        /// It waits for a new URL, credentials or a word. No end.
+        public static let transferNeedsInput = Kind(rawValue: "transferNeedsInput")
+        /// All transfers of the session have ended.
+        public static let sessionFinished = Kind(rawValue: "sessionFinished")
+    }
+
+    /// One more than an earlier event's at least: the order in which things happened.
+    public var sequence: Int64
+    public var kind: Kind
+    public var date: Date
+    public var session: String
+    /// As it is when the event is delivered; `nil` when the event is about the session, and when
+    /// the transfer was removed since.
+    public var transfer: Transfer?
+    /// More about it, as JSON.
+    public var detail: String?
+}
+
+extension SessionEvent {
+    /// The file of a completed transfer.
+    public var file: URL? {
+        guard let transfer, transfer.state == .completed else { return nil }
+        return URL(fileURLWithPath: transfer.destination, isDirectory: false)
+    }
+}

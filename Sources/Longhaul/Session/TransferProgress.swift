@@ -1,0 +1,84 @@
+public import LonghaulCore
+
+/// How far a transfer is, at one moment.
+public struct TransferProgress: Hashable, Sendable {
+    /// Bytes that are there and count towards the file. Goes down only when the server changed the
+    /// file and it has to start anew.
+    public var bytesDone: Int64
+    /// `nil` while the size is unknown.
+    public var bytesTotal: Int64?
+    /// `nil` while it is not moving.
+    public var bytesPerSecond: Double?
+    public var state: TransferState
+
+    init(_ transfer: Transfer) {
+        bytesDone = transfer.bytesDone
+        bytesTotal = transfer.bytesTotal
+        bytesPerSecond = transfer.bytesPerSecond
+        state = transfer.state
+    }
+
+    /// From 0 to 1; `nil` while the size is unknown.
+    public var fractionCompleted: Double? {
+        guard let bytesTotal else { return nil }
+        return bytesTotal == 0 ? 1 : min(1, Double(bytesDone) / Double(bytesTotal))
+    }
+}
+
+/// The progress of one transfer: its state at once, then each change, at most ten in a second. Ends
+/// after the state in which the transfer ended, whether it was completed or not.
+///
+/// Costs nothing while the transfer waits; while it runs, one look at shared memory for each value.
+/// Any number may be iterated. A cancelled task makes it throw `CancellationError`.
+public struct ProgressUpdates: AsyncSequence, Sendable {
+    public typealias Element = TransferProgress
+
+    let desk: StoreDesk
+    let id: TransferID
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(desk: desk, id: id)
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let desk: StoreDesk
+        let id: TransferID
+        private var last: TransferProgress?
+        private var lastGiven: ContinuousClock.Instant?
+        private var hasEnded = false
+
+        private static let lookSeconds = 0.1
+
+        init(desk: StoreDesk, id: TransferID) {
+            self.desk = desk
+            self.id = id
+        }
+
+        public mutating func next() async throws -> TransferProgress? {
+            if hasEnded { return nil }
+            let id = id
+            // Values that follow each other at once are not worth a look each.
+            if let lastGiven {
+                try await Task.sleep(until: lastGiven + .seconds(Iterator.lookSeconds))
+            }
+            while true {
+                try Task.checkCancellation()
+                let edition = desk.edition
+                let transfer = try await desk.perform { books throws(LonghaulError) in
+                    try books.transfer(id)
+                }
+                guard let transfer else { throw LonghaulError.noTransfer(id) }
+                hasEnded = transfer.state.hasEnded
+                let progress = TransferProgress(transfer)
+                if progress != last {
+                    last = progress
+                    lastGiven = .now
+                    return progress
+                }
+                let isMoving = progress.state == .running
+                try await desk.changed(
+                    since: edition, within: isMoving ? Iterator.lookSeconds : nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+public import Foundation
+public import LonghaulCore
+
+extension TransferRequest {
+    /// A request for a URL, to be given to a ``BackgroundSession``, which has its destination.
+    public init(url: URL) {
+        self.init(url: url.absoluteString, destination: .file(""))
+    }
+
+    /// Header fields to be sent, by name in any case.
+    public var headers: HeaderFields {
+        get { options.headers }
+        set { options.headers = newValue }
+    }
+
+    /// Not before this moment; `nil` = at once.
+    public var earliestBeginDate: Date? {
+        get { earliestBegin.map(Date.init) }
+        set { earliestBegin = newValue.map(Timestamp.init) }
+    }
+
+    /// What the size is believed to be. A wrong guess costs nothing but quality.
+    public var countOfBytesClientExpectsToReceive: Int64? {
+        get { expectedBytes }
+        set { expectedBytes = newValue }
+    }
+
+    /// The digest that the whole file must have; a file that has another fails with
+    /// `checksumMismatch`, and is kept beside the destination as `NAME.longhaul-bad`.
+    public var checksum: Checksum? {
+        get { options.checksum }
+        set { options.checksum = newValue }
+    }
+
+    /// The caller's own JSON, kept with the transfer and shown with it.
+    public var metadata: String? {
+        get { options.metadata }
+        set { options.metadata = newValue }
+    }
+}
+
+extension Checksum {
+    /// Hexadecimal digits in any case; a wrong number of them is refused when the request is made.
+    public static func sha256(_ hex: String) -> Checksum {
+        Checksum(algorithm: .sha256, hex: hex.lowercased())
+    }
+
+    public static func sha512(_ hex: String) -> Checksum {
+        Checksum(algorithm: .sha512, hex: hex.lowercased())
+    }
+
+    public static func sha1(_ hex: String) -> Checksum {
+        Checksum(algorithm: .sha1, hex: hex.lowercased())
+    }
+
+    public static func md5(_ hex: String) -> Checksum {
+        Checksum(algorithm: .md5, hex: hex.lowercased())
+    }
+}
+
+extension Date {
+    /// To the millisecond.
+    public init(_ timestamp: Timestamp) {
+        self.init(timeIntervalSince1970: Double(timestamp.milliseconds) / 1000)
+    }
+}
+
+extension Timestamp {
+    /// To the millisecond; what lies beyond the year 9999 becomes its end.
+    public init(_ date: Date) {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        let last = Double(Timestamp.distantFuture.milliseconds)
+        self.init(milliseconds: Int64(min(max(milliseconds, 0), last)))
+    }
+}

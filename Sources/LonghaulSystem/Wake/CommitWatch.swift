@@ -1,0 +1,108 @@
+internal import CLonghaul
+internal import Glibc
+
+/// Lets a thread sleep until somebody writes to a file, in whatever process, or calls.
+///
+/// The kernel tells of the write and not of what it means: SQLite writes to its log first and lets
+/// others see the commit a moment later (after a sync of the disk, it may be). So after a write the
+/// waiter looks several times, see ``WriteSettling``.
+package final class CommitWatch: Sendable {
+    package struct Woken: Sendable {
+        package var isWritten: Bool
+        package var isCalled: Bool
+    }
+
+    private let prefix: [UInt8]
+    private let calling: Descriptor
+    /// `nil` when this user has no inotify instance left.
+    private let watch: Descriptor?
+
+    /// Where the kernel cannot tell, everything counts as written this often.
+    private static let blindSeconds = 0.1
+
+    /// - Parameter prefix: how the names of the files begin, directly in `directory`.
+    package init(of prefix: String, in directory: String) throws(SystemFailure) {
+        self.prefix = Array(prefix.utf8)
+        calling = Descriptor(owning: try check(lh_eventfd(), "eventfd", directory))
+        let number = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+        guard number >= 0 else {
+            watch = nil
+            return
+        }
+        let opened = Descriptor(owning: number)
+        let events = UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO)
+        watch = inotify_add_watch(number, directory, events) < 0 ? nil : opened
+    }
+
+    /// Ends the wait that is under way, or the next one. From any thread; returns at once.
+    package func call() {
+        lh_eventfd_raise(calling.number)
+    }
+
+    /// Until a write, a call, or so many seconds later; `nil` = as long as it takes.
+    package func wait(atMost seconds: Double?) -> Woken {
+        var left = seconds
+        if watch == nil { left = min(left ?? .infinity, Self.blindSeconds) }
+        // A negative descriptor is skipped by poll(2).
+        var asked = [
+            pollfd(fd: calling.number, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: watch?.number ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        // Rounded up: a timer that is nearly due must not make a loop spin.
+        let milliseconds = left.map { Int32(min(max($0, 0), 86_400) * 1000 + 0.999) } ?? -1
+        let answer = poll(&asked, 2, milliseconds)
+        if answer < 0, Glibc.errno != EINTR { usleep(10_000) }
+        var woken = Woken(isWritten: watch == nil, isCalled: false)
+        guard answer > 0 else { return woken }
+        if asked[0].revents != 0 { woken.isCalled = lh_eventfd_take(calling.number) > 0 }
+        if asked[1].revents != 0, takeWrites() { woken.isWritten = true }
+        return woken
+    }
+
+    /// Whether one of the notices that have come is about our files.
+    private func takeWrites() -> Bool {
+        guard let watch else { return true }
+        var isOurs = false
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = read(watch.number, &buffer, buffer.count)
+            if count <= 0 { return isOurs }
+            isOurs = isOurs || hasOurs(buffer[..<count])
+        }
+    }
+
+    /// `struct inotify_event`: 16 bytes, of which the last four say how long the name is that
+    /// follows, padding included. A lost notice (`IN_Q_OVERFLOW`) has none and counts as ours.
+    private func hasOurs(_ notices: ArraySlice<UInt8>) -> Bool {
+        var rest = notices
+        while rest.count >= 16 {
+            let size = rest.dropFirst(12).prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+            let name = rest.dropFirst(16).prefix(size)
+            if name.isEmpty || name.starts(with: prefix) { return true }
+            rest = rest.dropFirst(16 + size)
+        }
+        return false
+    }
+}
+
+/// When to look again after a write: soon, then ever later, until what was written can be seen even
+/// where the disk takes seconds to sync.
+package struct WriteSettling: Sendable {
+    private static let first = 0.001
+    private static let last: Double = 5
+
+    /// Seconds until the next look; `nil` = nothing is expected.
+    package private(set) var pause: Double?
+
+    package init() {}
+
+    package mutating func written() {
+        pause = WriteSettling.first
+    }
+
+    /// It was looked again.
+    package mutating func looked() {
+        guard let pause else { return }
+        self.pause = pause < WriteSettling.last ? pause * 2 : nil
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import Longhaul
+import LonghaulTestSupport
+import Testing
+
+/// Who the engine is, and that nothing is left of it.
+@Suite(.timeLimit(.minutes(3))) struct EngineSeatTests {
+    @Test func externalNeverMovesAByte() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession("one", .external) { session in
+                let task = try await session.download(
+                    server.request("a?size=1K"), to: home.file("a"))
+                try await Task.sleep(for: .milliseconds(300))
+                #expect(try await task.transfer.state == .waiting)
+                #expect(
+                    try await task.explanation.waitingFor.map(\.reason).contains(.engine))
+                #expect(server.log.count == 0)
+                // Somebody else comes.
+                try await home.withSession("two") { _ in
+                    _ = try await within { try await task.value }
+                }
+            }
+        }
+    }
+
+    @Test func inProcessInsists() async throws {
+        let home = try SessionHome()
+        let other = try CLIProcess(
+            BuiltBinary.named("LonghaulTestSession"), [home.store, "stay"])
+        try await other.waitForOutput("open")
+        let queue = try TransferQueue(directory: home.store)
+        try await eventually { queue.isEngineRunning }
+        let error = await #expect(throws: LonghaulError.self) {
+            _ = try await home.session("one", .inProcess)
+        }
+        #expect(error?.code == .conflict)
+        other.send(SIGKILL)
+        try await other.wait()
+        try await home.withSession("one", .inProcess) { _ in
+            let pid = try queue.status().engine?.pid
+            #expect(pid == getpid())
+        }
+        #expect(!queue.isEngineRunning)
+    }
+
+    @Test func takesOverFromAKilledEngineWithinASecond() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            let other = try CLIProcess(
+                BuiltBinary.named("LonghaulTestSession"), [home.store, "stay"])
+            try await other.waitForOutput("open")
+            let queue = try TransferQueue(directory: home.store)
+            try await eventually { queue.isEngineRunning }
+            try await home.withSession { session in
+                let name = "a?size=8M&rate=4M&etag=v1"
+                let task = try await session.download(
+                    server.request(name), to: home.file("a"))
+                try await server.log.waitForBytes(2 << 20)
+                #expect(try queue.status().engine?.pid == other.pid)
+                other.send(SIGKILL)
+                try await other.wait()
+                let start = ContinuousClock.now
+                try await eventually(within: .seconds(5)) {
+                    try queue.status().engine?.pid == getpid()
+                }
+                #expect(ContinuousClock.now - start < .seconds(1))
+                let file = try await within { try await task.value }
+                #expect(try [UInt8](Data(contentsOf: file.url)) == server.content(name))
+                #expect(file.metrics.bytesFetched < 9 << 20)
+            }
+        }
+    }
+
+    /// A program that asks for a file and ends: what came is checkpointed, nothing crashes, and the
+    /// next one goes on.
+    @Test func anOrderlyExitHandsOver() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            let name = "a?size=8M&rate=4M&etag=v1"
+            let program = try CLIProcess(
+                BuiltBinary.named("LonghaulTestSession"),
+                [home.store, "exit", server.url(name), home.file("a").path])
+            let result = try await program.wait()
+            #expect(result.status == 0, "\(result.errors)")
+            let queue = try TransferQueue(directory: home.store)
+            #expect(try queue.transfer(TransferID(rawValue: 1))?.state == .waiting)
+            // The holder said good-bye.
+            #expect(try queue.status().engine == nil)
+            try await home.withSession { session in
+                let task = try #require(try await session.tasks.first)
+                let file = try await within { try await task.value }
+                #expect(try [UInt8](Data(contentsOf: file.url)) == server.content(name))
+                #expect(file.metrics.bytesFetched == 8 << 20)
+            }
+        }
+    }
+
+    @Test func aThousandTasks() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession { session in
+                let requests = (0..<1000).map {
+                    (request: server.request("\($0)?size=1K&seed=\($0)"), file: home.file("\($0)"))
+                }
+                let tasks = try await session.download(requests)
+                try await within(.seconds(90), "a thousand files") {
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for task in tasks { group.addTask { _ = try await task.value } }
+                        try await group.waitForAll()
+                    }
+                }
+                for index in [0, 500, 999] {
+                    #expect(
+                        try [UInt8](Data(contentsOf: home.file("\(index)")))
+                            == server.content("\(index)?size=1K&seed=\(index)"))
+                }
+                #expect(try await session.tasks.count == 1000)
+                try await session.acknowledge(through: .max)
+                #expect(try await session.tasks.isEmpty)
+            }
+        }
+    }
+
+    /// In a program of its own: the counts are a process's.
+    @Test func fiftySessionsLeaveNothing() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            let program = try CLIProcess(
+                BuiltBinary.named("LonghaulTestSession"),
+                [home.store, "leave", server.url("a?size=1K")])
+            let result = try await program.wait(within: .seconds(90))
+            let lines = result.output.split(separator: "\n").map { $0.split(separator: " ") }
+            try #require(lines.count == 2, "\(result.output)\(result.errors)")
+            // Sessions, their threads that are left, descriptors.
+            #expect(lines.map { $0[0] } == ["5", "55"])
+            #expect(lines.map { $0[1] } == ["0", "0"])
+            // Swift's own timers may come into being late; fifty leaks would be fifty.
+            let descriptors = lines.compactMap { Int($0[2]) }
+            #expect(descriptors.count == 2 && descriptors[1] - descriptors[0] < 5)
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import Longhaul
+import LonghaulTestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct ForegroundTests {
+    @Test func dataArrivesAndLeavesNothingBehind() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession { session in
+                let name = "a?size=100K&etag=v1"
+                let (data, response) = try await within {
+                    try await session.data(for: server.request(name))
+                }
+                #expect(try [UInt8](data) == server.content(name))
+                #expect(response.statusCode == 200)
+                #expect(response.headers["Content-Length"] == "102400")
+                #expect(try await session.tasks.isEmpty)
+                #expect(try home.scratch.names(in: "state/foreground").isEmpty)
+            }
+        }
+    }
+
+    @Test func aFileIsTheCallersToMove() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession { session in
+                let name = "a?size=100K"
+                let (file, _) = try await within {
+                    try await session.download(for: server.request(name))
+                }
+                try FileManager.default.moveItem(at: file, to: home.file("mine"))
+                #expect(
+                    try [UInt8](Data(contentsOf: home.file("mine"))) == server.content(name))
+                #expect(try await session.tasks.isEmpty)
+            }
+        }
+    }
+
+    @Test func aFailureIsThrownAndToldOnce() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession { session in
+                let error = await #expect(throws: LonghaulError.self) {
+                    try await within {
+                        _ = try await session.data(for: server.request("a?status=403"))
+                    }
+                }
+                #expect(error?.code == .forbidden)
+                let tasks = try await session.tasks
+                #expect(tasks.isEmpty)
+            }
+        }
+    }
+
+    /// Cancelled at half: the request that is under way goes on, and nothing is asked for again.
+    @Test func cancellationPromotes() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession { session in
+                let name = "a?size=8M&rate=8M&etag=v1"
+                let foreground = Task { try await session.data(for: server.request(name)) }
+                try await server.log.waitForBytes(4 << 20)
+                foreground.cancel()
+                await #expect(throws: CancellationError.self) { try await foreground.value }
+
+                let task = try #require(try await session.tasks.first)
+                let file = try await within { try await task.value }
+                #expect(try [UInt8](Data(contentsOf: file.url)) == server.content(name))
+                #expect(server.log.count == 1)
+                #expect(file.metrics.bytesFetched == 8 << 20)
+                let event = try await within {
+                    for try await event in session.events where event.kind == .transferCompleted {
+                        return event
+                    }
+                    throw CancellationError()
+                }
+                #expect(event.transfer?.id == task.id)
+                #expect(event.file == file.url)
+                try await session.acknowledge(event)
+                #expect(try await session.tasks.isEmpty)
+            }
+        }
+    }
+
+    /// Killed at half: the next engine goes on from the bytes that are there.
+    @Test func deathPromotes() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            let name = "a?size=8M&rate=8M&etag=v1"
+            let program = try CLIProcess(
+                BuiltBinary.named("LonghaulTestSession"),
+                [home.store, "data", server.url(name)])
+            try await server.log.waitForBytes(4 << 20)
+            program.send(SIGKILL)
+            try await program.wait()
+            try await home.withSession { session in
+                let task = try #require(try await session.tasks.first)
+                let file = try await within { try await task.value }
+                #expect(try [UInt8](Data(contentsOf: file.url)) == server.content(name))
+                #expect(file.response.headers["ETag"] == "\"v1\"")
+                #expect(server.log.count == 2)
+                let range = try #require(server.log.all.last?["range"])
+                let start = try #require(Int(range.dropFirst("bytes=".count).dropLast()))
+                #expect(start > 3 << 20)
+                // What had reached the program was not asked for again.
+                let once = Int64(server.log.all[1].bodyBytesSent + start)
+                #expect(once == 8 << 20)
+                #expect(file.metrics.bytesFetched >= 8 << 20)
+                #expect(file.metrics.bytesFetched < 9 << 20)
+            }
+        }
+    }
+
+    @Test func smallBodiesAreCheap() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession { session in
+                _ = try await session.data(for: server.request("first?size=1K"))
+                let start = ContinuousClock.now
+                for index in 0..<20 {
+                    _ = try await session.data(for: server.request("\(index)?size=1K"))
+                }
+                let each = (ContinuousClock.now - start) / 20
+                // A few syncs of the disk; a missed notice would cost seconds.
+                #expect(each < .milliseconds(500), "\(each) each")
+            }
+        }
+    }
+}
