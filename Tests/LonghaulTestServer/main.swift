@@ -8,19 +8,23 @@ import LonghaulTestSupport
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
-let arguments = Array(CommandLine.arguments.dropFirst())
-let port: Int?
-switch arguments.count {
-case 0: port = 0
-case 2 where arguments[0] == "--port": port = Int(arguments[1])
-case _: port = nil
+var arguments = CommandLine.arguments.dropFirst()
+var address = "127.0.0.1"
+var port: Int? = 0
+while let option = arguments.popFirst() {
+    switch (option, arguments.popFirst()) {
+    case ("--port", let value?): port = Int(value)
+    case ("--address", let value?): address = value
+    case _: port = nil
+    }
 }
 guard let port else {
-    FileHandle.standardError.write(Data("usage: LonghaulTestServer [--port PORT]\n".utf8))
+    FileHandle.standardError.write(
+        Data("usage: LonghaulTestServer [--address ADDRESS] [--port PORT]\n".utf8))
     exit(64)
 }
 
-let server = try await LoopbackServer.start(port: port) { request in
+let server = try await LoopbackServer.start(address: address, port: port) { request in
     say(request.jsonLine)
 }
 say("listening on \(server.port)")

@@ -31,6 +31,12 @@ public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
     public static var unknown: Reading { Reading(nil, source: "none", since: nil) }
 }
 
+extension Reading<NetworkState> {
+    /// NetworkManager says that it is connected when addresses, routes and name servers are set;
+    /// the kernel, when the first address is.
+    package var hasSettled: Bool { source == "networkmanager" }
+}
+
 public enum PowerSource: String, Codable, Sendable, CaseIterable {
     case external, battery
 }

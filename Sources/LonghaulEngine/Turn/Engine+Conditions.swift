@@ -18,10 +18,13 @@ extension Engine {
     }
 
     /// A network that is there anew needs time: addresses, routes and name servers come one after
-    /// the other. The first look at it is no change.
+    /// the other. Who says that it is there when all of that is done is taken at their word. The
+    /// first look at it is no change.
     func take(_ new: Conditions, now: Moment) {
         let old = conditions.network.value
-        if let old, let network = new.network.value, network != old, network != .offline {
+        if let old, let network = new.network.value, network != old, network != .offline,
+            !new.network.hasSettled
+        {
             networkSettlesAt = now.monotonic + Limits.networkSettleSeconds
         }
         conditions = new

@@ -10,11 +10,15 @@ package struct ConditionSurroundings: Sendable {
     /// Whether the kernel's links, addresses and routes count.
     package var readsNetwork = true
 
-    /// How long a network that has come must stay before it counts.
-    package var settleSeconds: Double = 5
     /// Where nobody keeps track of users: how often to look while somebody waits for idleness, and
     /// while the machine is idle and work may be going on that is to end when it is not.
     package var idleSampleSeconds: (waiting: Double, idle: Double) = (30, 10)
+    /// Whether the kernel's word that a power supply has changed reaches this process: a user
+    /// namespace of its own hears nothing.
+    package var hearsDevices = true
+    /// How often the supplies are read where it does not, while somebody waits for external power
+    /// or runs on it, there is a battery, and UPower is not there.
+    package var powerSampleSeconds: Double = 1
     /// How often the charge is read without UPower while somebody waits for it: few drivers tell of
     /// every percent.
     package var batterySampleSeconds: Double = 60
@@ -29,7 +33,16 @@ package struct ConditionSurroundings: Sendable {
     /// This machine. The address is found as every D-Bus program finds it.
     package static func machine(environment: [String: String]) -> ConditionSurroundings {
         let address = environment["DBUS_SYSTEM_BUS_ADDRESS"].flatMap { $0.isEmpty ? nil : $0 }
-        return ConditionSurroundings(
+        var machine = ConditionSurroundings(
             busAddress: address ?? "unix:path=/run/dbus/system_bus_socket")
+        machine.hearsDevices = hearsKernel("/proc/self/uid_map")
+        return machine
+    }
+
+    /// Since Linux 4.18 the kernel tells of devices only where all of its users are: a map of one
+    /// line that leaves nobody out (user_namespaces(7)).
+    private static func hearsKernel(_ map: String) -> Bool {
+        guard let text = try? smallFile(map) else { return true }
+        return text.split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"]
     }
 }

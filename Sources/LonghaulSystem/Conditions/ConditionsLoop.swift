@@ -17,7 +17,7 @@ final class ConditionsLoop {
     private var retry: BusRetry
 
     private var power: SysfsPower?
-    private var batteryDue: Instant?
+    private var powerDue: Instant?
     private var network: KernelNetwork?
     private var idle: IdleSampler
     /// As the machine says, without overrides; of what nobody asks for, as it was last.
@@ -110,9 +110,7 @@ final class ConditionsLoop {
         followPower(now.monotonic)
         if needed.contains(.network), surroundings.readsNetwork {
             if network == nil {
-                network = KernelNetwork(
-                    sysfs: surroundings.sysfs, settling: surroundings.settleSeconds,
-                    now: now.monotonic)
+                network = KernelNetwork(sysfs: surroundings.sysfs, now: now.monotonic)
             }
             network?.advance(to: now.monotonic)
         } else {
@@ -131,17 +129,26 @@ final class ConditionsLoop {
             power = nil
             return
         }
-        let power = power ?? SysfsPower(sysfs: surroundings.sysfs)
+        let power =
+            power ?? SysfsPower(sysfs: surroundings.sysfs, hears: surroundings.hearsDevices)
         self.power = power
-        // UPower reads the charge itself, and tells.
-        guard needed.contains(.battery), power.hasBattery, upower.battery == nil else {
-            batteryDue = nil
+        guard let pause = sampleSeconds(power) else {
+            powerDue = nil
             return
         }
-        if let due = batteryDue, now >= due { power.look() }
-        if batteryDue.map({ now >= $0 }) ?? true {
-            batteryDue = now + surroundings.batterySampleSeconds
+        if let due = powerDue, now >= due { power.look() }
+        if powerDue.map({ now >= $0 || $0 > now + pause }) ?? true { powerDue = now + pause }
+    }
+
+    /// How often the supplies are read; `nil` = never, since a change is told.
+    private func sampleSeconds(_ power: SysfsPower) -> Double? {
+        guard power.hasBattery else { return nil }
+        if needed.contains(.power), upower.power == nil, !power.isTold {
+            return surroundings.powerSampleSeconds
         }
+        // UPower reads the charge itself, and tells.
+        return needed.contains(.battery) && upower.battery == nil
+            ? surroundings.batterySampleSeconds : nil
     }
 
     private func lookAnew(_ now: Instant) {
@@ -206,7 +213,7 @@ final class ConditionsLoop {
     /// Until something is due; rounded up, so that it is due then. -1 = nothing is.
     private func milliseconds(_ now: Instant) -> Int32 {
         let due = [
-            bus == nil && !needed.isEmpty ? retry.due : nil, batteryDue, network?.due, idle.due,
+            bus == nil && !needed.isEmpty ? retry.due : nil, powerDue, network?.due, idle.due,
         ].compactMap { $0 }.min().map { $0 - now }
         guard let seconds = [due, bus?.patience].compactMap({ $0 }).min() else { return -1 }
         return Int32(min(max(seconds, 0) * 1_000, 3_600_000).rounded(.up))

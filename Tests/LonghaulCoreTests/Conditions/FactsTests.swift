@@ -119,49 +119,6 @@ import Testing
     }
 }
 
-@Suite struct SettlingNetworkTests {
-    private var network = SettlingNetwork(settling: 5)
-
-    private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
-
-    @Test mutating func theFirstFindingCountsAtOnce() {
-        #expect(network.state == nil)
-        network.note(.unmetered, now: at(0))
-        #expect(network.state == .unmetered)
-        #expect(network.due == nil)
-    }
-
-    @Test mutating func lossCountsAtOnceAndReturnWhenItStays() {
-        network.note(.unmetered, now: at(0))
-        network.note(.metered, now: at(10))
-        #expect(network.state == .metered)
-        network.note(.offline, now: at(11))
-        #expect(network.state == .offline)
-        network.note(.unmetered, now: at(20))
-        #expect(network.due == at(25))
-        // Being told again is no change.
-        network.note(.unmetered, now: at(24))
-        #expect(network.state == .offline)
-        network.advance(to: at(24.9))
-        #expect(network.state == .offline)
-        network.advance(to: at(25))
-        #expect(network.state == .unmetered)
-        #expect(network.due == nil)
-    }
-
-    @Test mutating func whatGoesAgainNeverCounts() {
-        network.note(.offline, now: at(0))
-        network.note(.unmetered, now: at(1))
-        network.note(.offline, now: at(5))
-        #expect(network.due == nil)
-        network.note(.unmetered, now: at(5.5))
-        network.note(.metered, now: at(7))
-        #expect(network.due == at(12))
-        network.advance(to: at(12))
-        #expect(network.state == .metered)
-    }
-}
-
 @Suite struct IdleFactsTests {
     @Test(
         arguments: [

@@ -1,5 +1,6 @@
 import Glibc
 import LonghaulCore
+import LonghaulTestSupport
 import Testing
 
 @testable import LonghaulSystem
@@ -61,9 +62,6 @@ struct BusTests {
 
     @Test func noticesMeteringAndGoingOffline() throws {
         let service = try bus.service(.networkManager)
-        try bus.tell(
-            .networkManager,
-            "AddProperty('org.freedesktop.NetworkManager', 'Metered', dbus.UInt32(4))")
         let watched = try Watched(surroundings, .network)
         watched.becomes(\.network, .unmetered, "networkmanager")
         for (metered, expected) in [(1, NetworkState.metered), (2, .unmetered), (3, .metered)] {
@@ -157,7 +155,7 @@ struct BusTests {
 
     @Test func aServiceThatDiesLeavesItToTheKernel() throws {
         let scratch = try Scratch()
-        try PowerFixture(scratch).mains(online: 1)
+        try PowerFixture(scratch.path("sys")).mains(online: 1)
         var service = Optional(try bus.service(.upower, #"{"OnBattery": true}"#))
         var surroundings = surroundings
         surroundings.sysfs = scratch.path("sys")
@@ -186,7 +184,7 @@ struct BusTests {
     @Test func aBusThatHangsHoldsNobodyUp() throws {
         bus.hang()
         let scratch = try Scratch()
-        try PowerFixture(scratch).mains(online: 0).battery(40, "Discharging")
+        try PowerFixture(scratch.path("sys")).mains(online: 0).battery(40, "Discharging")
         var surroundings = surroundings
         surroundings.sysfs = scratch.path("sys")
         let watched = try Watched(surroundings, [.power, .battery])

@@ -1,41 +1,9 @@
 import Glibc
 import LonghaulCore
+import LonghaulTestSupport
 import Testing
 
 @testable import LonghaulSystem
-
-/// Power supplies as files of a test's own.
-struct PowerFixture {
-    private let scratch: Scratch
-
-    init(_ scratch: Scratch) throws {
-        self.scratch = scratch
-        var path = ""
-        for name in ["sys", "/class", "/power_supply"] {
-            path += name
-            if !scratch.exists(path) { try scratch.subdirectory(path) }
-        }
-    }
-
-    @discardableResult
-    func supply(_ name: String, _ values: KeyValuePairs<String, String>) throws -> PowerFixture {
-        let directory = "sys/class/power_supply/\(name)"
-        if !scratch.exists(directory) { try scratch.subdirectory(directory) }
-        for (key, value) in values { try scratch.write(value + "\n", to: "\(directory)/\(key)") }
-        return self
-    }
-
-    @discardableResult
-    func mains(online: Int) throws -> PowerFixture {
-        try supply("AC", ["type": "Mains", "online": "\(online)"])
-    }
-
-    @discardableResult
-    func battery(_ percent: Int, _ status: String, name: String = "BAT0") throws -> PowerFixture {
-        try supply(
-            name, ["type": "Battery", "present": "1", "capacity": "\(percent)", "status": status])
-    }
-}
 
 @Suite struct PowerSupplyTests {
     private let scratch: Scratch
@@ -43,7 +11,7 @@ struct PowerFixture {
 
     init() throws {
         scratch = try Scratch()
-        supplies = try PowerFixture(scratch)
+        supplies = try PowerFixture(scratch.path("sys"))
     }
 
     private func watched(_ interest: ConditionInterest = [.power, .battery]) throws -> Watched {
@@ -83,6 +51,18 @@ struct PowerFixture {
         watched.becomes(\.battery, 40, "sysfs")
         try supplies.battery(41, "Charging")
         watched.becomes(\.battery, 41, "sysfs")
+    }
+
+    /// In a container the kernel's word does not arrive.
+    @Test func looksNowAndThenWhereItIsNotTold() throws {
+        try supplies.mains(online: 1).battery(40, "Charging")
+        var surroundings = ConditionSurroundings.empty(in: scratch)
+        surroundings.hearsDevices = false
+        surroundings.powerSampleSeconds = 0.05
+        let watched = try Watched(surroundings, [.power])
+        watched.becomes(\.power, .external, "sysfs")
+        try supplies.mains(online: 0).battery(40, "Discharging")
+        watched.becomes(\.power, .battery, "sysfs")
     }
 
     @Test func aMachineWithoutBatteryIsOnExternalPower() throws {
@@ -186,7 +166,7 @@ struct PowerFixture {
 @Suite struct OverriddenWatchTests {
     @Test func overridesStandBeforeTheMachine() throws {
         let scratch = try Scratch()
-        try PowerFixture(scratch).mains(online: 1)
+        try PowerFixture(scratch.path("sys")).mains(online: 1)
         var overrides = ConditionOverrides()
         overrides.environment = try ConditionOverride(parsing: "battery=40")
         overrides.kept.override = try ConditionOverride(parsing: "battery=90,power=battery")

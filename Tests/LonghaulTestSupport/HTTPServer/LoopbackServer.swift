@@ -18,18 +18,23 @@ package final class LoopbackServer: Sendable {
 
     /// Starts listening.
     ///
-    /// - Parameter onFinish: called for every request that has ended, on the server's thread.
+    /// - Parameters:
+    ///   - address: of this machine; another than the default for machines of a test's own.
+    ///   - onFinish: called for every request that has ended, on the server's thread.
     package static func start(
-        port: Int = 0, onFinish: (@Sendable (LoggedRequest) -> Void)? = nil
+        address: String = "127.0.0.1", port: Int = 0,
+        onFinish: (@Sendable (LoggedRequest) -> Void)? = nil
     ) async throws -> LoopbackServer {
         let state = ServerState(log: RequestLog(onFinish: onFinish))
-        let listener = try await listen(port, state)
+        let listener = try await listen(port, state, address)
         let bound = listener.localAddress?.port ?? 0
         return LoopbackServer(
             state: state, listener: listener, reservation: try PortReservation(bound))
     }
 
-    private static func listen(_ port: Int, _ state: ServerState) async throws -> any Channel {
+    private static func listen(
+        _ port: Int, _ state: ServerState, _ address: String = "127.0.0.1"
+    ) async throws -> any Channel {
         try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -47,7 +52,7 @@ package final class LoopbackServer: Sendable {
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
-            .bind(host: "127.0.0.1", port: port).get()
+            .bind(host: address, port: port).get()
     }
 
     private init(state: ServerState, listener: any Channel, reservation: PortReservation) {

@@ -120,6 +120,20 @@ package final class CLIProcess: Sendable {
         }
     }
 
+    /// Waits for its end on this thread, for tests and fixtures that are not asynchronous.
+    ///
+    /// - Throws: `TimedOut`, after having killed its group.
+    @discardableResult
+    package func reap(within limit: Duration = .seconds(30)) throws -> Ending {
+        do {
+            try untilTrue(within: limit, "end of \(arguments)") { check() != nil }
+        } catch {
+            sendToGroup(SIGKILL)
+            throw error
+        }
+        return state.withLock { $0.ending } ?? .exited(-1)
+    }
+
     // MARK: -
 
     /// How the child ended; nil while it runs. Reaps it.

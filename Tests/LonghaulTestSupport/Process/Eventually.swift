@@ -1,3 +1,5 @@
+import Glibc
+
 /// A condition did not come true in time.
 package struct TimedOut: Error, CustomStringConvertible {
     package var description: String
@@ -21,5 +23,19 @@ package func eventually(
             throw TimedOut(description: "not within \(limit): \(what())")
         }
         try await Task.sleep(for: .milliseconds(2))
+    }
+}
+
+/// The same on this thread, for what is not asynchronous.
+func untilTrue(
+    within limit: Duration = .seconds(10), _ what: @autoclosure () -> String,
+    _ condition: () throws -> Bool
+) throws {
+    let deadline = ContinuousClock.now + limit
+    while try !condition() {
+        guard ContinuousClock.now < deadline else {
+            throw TimedOut(description: "not within \(limit): \(what())")
+        }
+        usleep(2_000)
     }
 }

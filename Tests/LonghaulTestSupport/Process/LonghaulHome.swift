@@ -8,6 +8,8 @@ package final class LonghaulHome: Sendable {
     package let scratch: Scratch
     /// Everything that the command sees of the environment. Change a copy with `with`.
     package let environment: [String: String]
+    /// What starts the command, its path and arguments after it; empty = nothing.
+    private let launcher: [String]
 
     package init() throws {
         scratch = try Scratch("home")
@@ -16,10 +18,14 @@ package final class LonghaulHome: Sendable {
             "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC", "HOME": scratch.path,
             "LONGHAUL_HOME": scratch("state"), "LONGHAUL_AUTOSTART": "0", "NO_COLOR": "1",
         ]
+        launcher = []
     }
 
-    private init(_ other: LonghaulHome, _ changes: [String: String?]) {
+    private init(
+        _ other: LonghaulHome, _ changes: [String: String?], launcher: [String]? = nil
+    ) {
         scratch = other.scratch
+        self.launcher = launcher ?? other.launcher
         var environment = other.environment
         for (name, value) in changes { environment[name] = value }
         self.environment = environment
@@ -28,6 +34,11 @@ package final class LonghaulHome: Sendable {
     /// The same home with some variables set, or unset by nil.
     package func with(_ changes: [String: String?]) -> LonghaulHome {
         LonghaulHome(self, changes)
+    }
+
+    /// The same home, the command being started by another program: `/usr/bin/env`, `strace`, ….
+    package func through(_ launcher: [String]) -> LonghaulHome {
+        LonghaulHome(self, [:], launcher: launcher)
     }
 
     /// The state directory, `LONGHAUL_HOME`.
@@ -42,8 +53,9 @@ package final class LonghaulHome: Sendable {
     }
 
     package func start(_ arguments: [String], input: String? = nil) throws -> CLIProcess {
-        try CLIProcess(
-            BuiltBinary.longhaul, arguments, environment: environment,
+        let words = launcher + [try BuiltBinary.longhaul] + arguments
+        return try CLIProcess(
+            words[0], Array(words.dropFirst()), environment: environment,
             directory: scratch("files"), input: input.map { Data($0.utf8) })
     }
 

@@ -6,13 +6,11 @@ internal import LonghaulCore
 final class KernelNetwork {
     static let source = "rtnetlink"
 
-    /// Settled; `nil` = the kernel does not answer (a sandbox may forbid it).
-    var state: NetworkState? { isReadable ? settling.state : nil }
+    /// `nil` = the kernel does not answer (a sandbox may forbid it).
+    private(set) var state: NetworkState?
     /// The interface of the best default route.
     private(set) var deciding: String?
 
-    private var settling: SettlingNetwork
-    private var isReadable = false
     private let sysfs: String
     private let changes: Descriptor?
     /// Changes come in bursts; one look serves all of a burst.
@@ -20,9 +18,8 @@ final class KernelNetwork {
     private var looked: Instant?
 
     /// - Parameter sysfs: where it is said what an interface is.
-    init(sysfs: String, settling seconds: Double, now: Instant) {
+    init(sysfs: String, now: Instant) {
         self.sysfs = sysfs
-        settling = SettlingNetwork(settling: seconds)
         let socket = lh_route_watch()
         changes = socket < 0 ? nil : Descriptor(owning: socket)
         look(now: now)
@@ -31,9 +28,7 @@ final class KernelNetwork {
     var descriptor: Int32? { changes?.number }
 
     /// When ``advance(to:)`` has something to do.
-    var due: Instant? {
-        [lookAt, settling.due].compactMap { $0 }.min()
-    }
+    var due: Instant? { lookAt }
 
     /// The descriptor is readable.
     func receive(now: Instant) {
@@ -43,19 +38,17 @@ final class KernelNetwork {
 
     func advance(to now: Instant) {
         if let lookAt, now >= lookAt { look(now: now) }
-        settling.advance(to: now)
     }
 
     func look(now: Instant) {
         lookAt = nil
         looked = now
         guard let (links, routes) = read() else {
-            isReadable = false
+            state = nil
             return
         }
-        isReadable = true
         deciding = NetworkFacts.deciding(links, routes)
-        settling.note(NetworkFacts.state(links, routes), now: now)
+        state = NetworkFacts.state(links, routes)
     }
 
     // MARK: -

@@ -10,15 +10,21 @@ final class SysfsPower {
     private(set) var facts: PowerFacts?
     private(set) var hasBattery = false
 
+    /// Whether changes show by themselves; else somebody must look now and then.
+    let isTold: Bool
+
     private let directory: String
     private let events: Descriptor?
 
-    /// - Parameter sysfs: where sysfs is mounted.
-    init(sysfs: String) {
+    /// - Parameters:
+    ///   - sysfs: where sysfs is mounted.
+    ///   - hears: whether the kernel's word about devices gets here.
+    init(sysfs: String, hears: Bool) {
         directory = sysfs + "/class/power_supply"
         let socket = lh_uevent_watch()
-        // Without it (a sandbox may forbid it) changes are seen when somebody looks.
+        // A sandbox may forbid it.
         events = socket < 0 ? nil : Descriptor(owning: socket)
+        isTold = hears && events != nil
         look()
     }
 

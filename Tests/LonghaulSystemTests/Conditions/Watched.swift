@@ -1,0 +1,70 @@
+import LonghaulCore
+import Synchronization
+import Testing
+
+@testable import LonghaulSystem
+
+/// A watch over a test's own surroundings, and all that it told.
+final class Watched {
+    let watch: ConditionsWatch
+    private let told: Told
+
+    private final class Told: Sendable {
+        let changes = Mutex<[Conditions]>([])
+        let events = Mutex<[MachineEvent]>([])
+    }
+
+    init(
+        _ surroundings: ConditionSurroundings, _ interest: ConditionInterest,
+        overrides: ConditionOverrides = ConditionOverrides()
+    ) throws {
+        let told = Told()
+        self.told = told
+        watch = try ConditionsWatch.start(
+            surroundings, interest: interest, overrides: overrides,
+            onChange: { new in told.changes.withLock { $0.append(new) } },
+            onEvent: { new in told.events.withLock { $0.append(new) } })
+    }
+
+    deinit {
+        watch.stop()
+    }
+
+    /// All that was told, oldest first.
+    var changes: [Conditions] { told.changes.withLock { $0 } }
+
+    func takeEvents() -> [MachineEvent] {
+        told.events.withLock { events in
+            defer { events = [] }
+            return events
+        }
+    }
+
+    /// Waits until the watch has told that a reading is so.
+    func becomes<Value>(
+        _ reading: KeyPath<Conditions, Reading<Value>>, _ value: Value?, _ source: String,
+        within seconds: Double = 2, at location: SourceLocation = #_sourceLocation
+    ) {
+        eventually(
+            within: seconds, "\(value.map { "\($0)" } ?? "unknown") from \(source)", at: location
+        ) {
+            let now = watch.current[keyPath: reading]
+            return now.value == value && now.source == source
+        }
+    }
+}
+
+extension ConditionSurroundings {
+    /// Nothing but what the test puts there; no waiting where none is needed.
+    static func empty(bus: String? = nil, in scratch: Scratch? = nil) -> ConditionSurroundings {
+        var surroundings = ConditionSurroundings(busAddress: bus)
+        let root = scratch?.path ?? "/nonexistent"
+        surroundings.sysfs = "\(root)/sys"
+        surroundings.proc = "\(root)/proc"
+        surroundings.dev = "\(root)/dev"
+        surroundings.logins = "\(root)/utmp"
+        surroundings.readsNetwork = false
+        surroundings.busRetrySeconds = (0.05, 0.2)
+        return surroundings
+    }
+}

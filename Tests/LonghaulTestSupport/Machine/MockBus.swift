@@ -1,0 +1,142 @@
+import Glibc
+
+/// A message bus of a test's own, with stand-ins for the desktop's services on it
+/// (python3-dbusmock).
+package final class MockBus {
+    package static let isPossible =
+        access(daemon, X_OK) == 0 && access(python, X_OK) == 0
+        && access("/usr/lib/python3/dist-packages/dbusmock", R_OK) == 0
+
+    package var address: String { "unix:path=\(scratch("bus"))" }
+
+    private static let daemon = "/usr/bin/dbus-daemon"
+    private static let python = "/usr/bin/python3"
+    private let scratch: Scratch
+    private var bus: CLIProcess?
+
+    package init() throws {
+        scratch = try Scratch("bus")
+        try scratch.write(
+            """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <busconfig>
+              <type>system</type>
+              <listen>\(address)</listen>
+              <policy context="default">
+                <allow user="*"/> <allow own="*"/>
+                <allow send_destination="*"/> <allow receive_sender="*"/>
+              </policy>
+            </busconfig>
+            """, to: "bus.conf")
+        try start()
+    }
+
+    package func start() throws {
+        bus = try CLIProcess(
+            Self.daemon, ["--nofork", "--nopidfile", "--config-file=\(scratch("bus.conf"))"])
+        try untilTrue("the bus listens") { scratch.exists("bus") }
+    }
+
+    package func stop() {
+        bus = nil
+        unlink(scratch("bus"))
+    }
+
+    /// Pauses the bus: it takes connections and answers nothing.
+    package func hang() { bus?.send(SIGSTOP) }
+
+    /// Starts a stand-in and waits until it is on the bus.
+    package func service(_ service: Service, _ parameters: String = "{}") throws -> CLIProcess {
+        let process = try CLIProcess(
+            Self.python, ["-m", "dbusmock", "--template", service.template, "-p", parameters],
+            environment: environment)
+        try untilTrue("\(service.template) is on the bus") {
+            try run("bus.get_name_owner('\(service.name)')")
+        }
+        // Since NetworkManager 1.0.6; the stand-in is older.
+        if service == .networkManager {
+            try tell(service, "AddProperty('\(service.name)', 'Metered', dbus.UInt32(4))")
+        }
+        return process
+    }
+
+    package enum Service: Sendable {
+        case upower, networkManager, logind
+
+        var template: String {
+            switch self {
+            case .upower: "upower"
+            case .networkManager: "networkmanager"
+            case .logind: "logind"
+            }
+        }
+
+        var name: String {
+            switch self {
+            case .upower: "org.freedesktop.UPower"
+            case .networkManager: "org.freedesktop.NetworkManager"
+            case .logind: "org.freedesktop.login1"
+            }
+        }
+
+        var path: String { "/" + name.replacing(".", with: "/") }
+    }
+
+    /// Changes a property, and the stand-in says so.
+    ///
+    /// - Parameter value: in Python, with the types of dbus-python.
+    package func set(
+        _ service: Service, _ property: String, _ value: String, interface: String? = nil,
+        path: String? = nil
+    ) throws {
+        let interface = interface ?? service.interface
+        let object = "bus.get_object('\(service.name)', '\(path ?? service.path)')"
+        try must(
+            """
+            \(object).Set('\(interface)', '\(property)', \(value),
+                dbus_interface='org.freedesktop.DBus.Properties')
+            """)
+    }
+
+    /// Has a stand-in do something of its own.
+    package func tell(_ service: Service, _ call: String, path: String? = nil) throws {
+        let object = "bus.get_object('\(service.name)', '\(path ?? service.path)')"
+        try must("dbus.Interface(\(object), 'org.freedesktop.DBus.Mock').\(call)")
+    }
+
+    /// Whether logind's stand-in has so many locks of ours.
+    package func locks(_ count: Int) throws -> Bool {
+        try run(
+            """
+            locks = bus.get_object('org.freedesktop.login1', '/org/freedesktop/login1') \
+                .ListInhibitors(dbus_interface='org.freedesktop.login1.Manager')
+            assert len([x for x in locks if x[:2] == ('sleep:shutdown', 'Longhaul') \
+                and x[3] == 'delay']) == \(count)
+            """)
+    }
+
+    private func must(_ program: String) throws {
+        guard try run(program) else { throw FixtureFailed(description: program) }
+    }
+
+    /// `false` = an exception.
+    private func run(_ program: String) throws -> Bool {
+        try CLIProcess(
+            Self.python,
+            ["-c", "import dbus\nbus = dbus.bus.BusConnection('\(address)')\n" + program],
+            environment: environment
+        ).reap() == .exited(0)
+    }
+
+    private var environment: [String: String] { ["DBUS_SYSTEM_BUS_ADDRESS": address] }
+}
+
+extension MockBus.Service {
+    fileprivate var interface: String {
+        switch self {
+        case .upower, .networkManager: name
+        case .logind: "org.freedesktop.login1.Manager"
+        }
+    }
+}
