@@ -37,10 +37,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
-        .systemLibrary(
-            name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(
-            name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        // Loaded when first used: needs libcurl4-openssl-dev and libsystemd-dev to build, and their
+        // libraries to run.
+        .target(name: "CDelayLoad"),
+        .target(name: "CLibcurl", dependencies: ["CDelayLoad"]),
+        .target(name: "CSystemd", dependencies: ["CDelayLoad"]),
         .target(name: "CLonghaul", dependencies: ["CLibcurl"]),
 
         module("LonghaulCore", []),

@@ -1,3 +1,4 @@
+internal import CLibcurl
 internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
@@ -11,6 +12,10 @@ enum CurlGlobal {
     private static let started: CURLcode = curl_global_init(Int(CURL_GLOBAL_ALL))
 
     static func start() throws(LonghaulError) {
+        guard lh_curl_load() != 0 else {
+            throw LonghaulError(
+                .unsupported, "libcurl.so.4 cannot be loaded: install libcurl4 (7.85 or newer).")
+        }
         guard started == CURLE_OK else {
             throw LonghaulError(
                 .internal, "libcurl could not be set up (code \(started.rawValue)).")

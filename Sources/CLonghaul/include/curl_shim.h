@@ -2,7 +2,7 @@
 #define LONGHAUL_CURL_SHIM_H
 // What Swift cannot say to libcurl itself: its setters and getters are variadic. Beside them, the
 // two callbacks that run for every piece of a response, so that no Swift code runs per piece.
-#include <curl/curl.h>
+#include "CLibcurl.h"
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 #define LONGHAUL_YIELD_SHIM_H
 // Connections that stand back: libcurl's socket callbacks, which must know every socket from its
 // first to its last moment, and the TCP options that make it yield.
-#include <curl/curl.h>
+#include "CLibcurl.h"
 #include <stddef.h>
 #include <stdint.h>
 

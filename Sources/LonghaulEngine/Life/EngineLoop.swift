@@ -53,7 +53,7 @@ package final class EngineLoop: Sendable {
         let files = DiskFiles(board: ProgressBoard.open(in: directory), workers: workers) {
             mailbox.put([.input(.fetch($0, $1))])
         }
-        let wire = try Transport(configuration: transport) { facts in
+        let wire = LazyWire(configuration: transport) { facts in
             mailbox.put(facts.map { .input(.wire($0)) })
         }
         conditions.listen { mailbox.put([.input(.conditions($0))]) }
@@ -65,7 +65,7 @@ package final class EngineLoop: Sendable {
         }
         var random = SystemRandom()
         let engine = Engine(
-            store: store, epoch: epoch, files: files, wire: WireAdapter(transport: wire),
+            store: store, epoch: epoch, files: files, wire: wire,
             scope: orders.scope, time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
             watching: ConditionNeeds(), seed: random.next())
         if let seconds = orders.maxSeconds {

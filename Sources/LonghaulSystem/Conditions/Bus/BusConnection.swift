@@ -11,6 +11,9 @@ final class BusConnection {
 
     /// Begins to connect; a bus that cannot be spoken to may show only in ``process()``.
     init(address: String) throws(SystemFailure) {
+        guard lh_systemd_load() != 0 else {
+            throw SystemFailure(operation: "load", path: "libsystemd.so.0", errno: ENOENT)
+        }
         var made: OpaquePointer?
         try check(sd_bus_new(&made), "sd_bus_new", address)
         guard let made else { throw SystemFailure(operation: "sd_bus_new", path: "", errno: EIO) }

@@ -1,0 +1,39 @@
+// libsystemd, loaded when the first of these functions is called: see delay_load.h.
+#ifndef LH_CSYSTEMD_H
+#define LH_CSYSTEMD_H
+
+#pragma redefine_extname sd_bus_add_match_async longhaul_sd_bus_add_match_async
+#pragma redefine_extname sd_bus_call_async longhaul_sd_bus_call_async
+#pragma redefine_extname sd_bus_close_unref longhaul_sd_bus_close_unref
+#pragma redefine_extname sd_bus_get_events longhaul_sd_bus_get_events
+#pragma redefine_extname sd_bus_get_fd longhaul_sd_bus_get_fd
+#pragma redefine_extname sd_bus_get_timeout longhaul_sd_bus_get_timeout
+#pragma redefine_extname sd_bus_is_open longhaul_sd_bus_is_open
+#pragma redefine_extname sd_bus_message_append_basic longhaul_sd_bus_message_append_basic
+#pragma redefine_extname sd_bus_message_enter_container longhaul_sd_bus_message_enter_container
+#pragma redefine_extname sd_bus_message_exit_container longhaul_sd_bus_message_exit_container
+#pragma redefine_extname sd_bus_message_get_error longhaul_sd_bus_message_get_error
+#pragma redefine_extname sd_bus_message_new_method_call longhaul_sd_bus_message_new_method_call
+#pragma redefine_extname sd_bus_message_peek_type longhaul_sd_bus_message_peek_type
+#pragma redefine_extname sd_bus_message_read_basic longhaul_sd_bus_message_read_basic
+#pragma redefine_extname sd_bus_message_set_auto_start longhaul_sd_bus_message_set_auto_start
+#pragma redefine_extname sd_bus_message_skip longhaul_sd_bus_message_skip
+#pragma redefine_extname sd_bus_message_unref longhaul_sd_bus_message_unref
+#pragma redefine_extname sd_bus_new longhaul_sd_bus_new
+#pragma redefine_extname sd_bus_process longhaul_sd_bus_process
+#pragma redefine_extname sd_bus_set_address longhaul_sd_bus_set_address
+#pragma redefine_extname sd_bus_set_bus_client longhaul_sd_bus_set_bus_client
+#pragma redefine_extname sd_bus_slot_set_destroy_callback longhaul_sd_bus_slot_set_destroy_callback
+#pragma redefine_extname sd_bus_slot_set_floating longhaul_sd_bus_slot_set_floating
+#pragma redefine_extname sd_bus_slot_unref longhaul_sd_bus_slot_unref
+#pragma redefine_extname sd_bus_start longhaul_sd_bus_start
+#pragma redefine_extname sd_notify longhaul_sd_notify
+#pragma redefine_extname sd_watchdog_enabled longhaul_sd_watchdog_enabled
+
+#include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>
+
+// Whether libsystemd is there.
+int lh_systemd_load(void);
+
+#endif

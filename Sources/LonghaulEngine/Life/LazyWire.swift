@@ -1,0 +1,60 @@
+internal import LonghaulCore
+internal import LonghaulTransport
+
+/// ``WirePort`` on libcurl, from the first request on: an engine that only waits for its moment has
+/// neither libcurl in memory nor a thread for it. Used by the engine's thread alone.
+final class LazyWire: WirePort {
+    private let configuration: TransportConfiguration
+    private let report: @Sendable ([WireFact]) -> Void
+    private var transport: Transport?
+
+    init(
+        configuration: TransportConfiguration, report: @escaping @Sendable ([WireFact]) -> Void
+    ) {
+        self.configuration = configuration
+        self.report = report
+    }
+
+    func start(_ requests: [SegmentRequest]) {
+        do throws(LonghaulError) {
+            try opened().start(requests)
+        } catch {
+            // As if libcurl itself had said so for each: tried again, as it may come to be
+            // installed.
+            let failure = WireFailure.curl(
+                code: LazyWire.failedInit, text: error.message, osError: 0)
+            report(
+                requests.map {
+                    let end = SegmentEnd(
+                        failure: failure, writtenThrough: $0.offset, bytesReceived: 0)
+                    return .ended($0.key, end)
+                })
+        }
+    }
+
+    func proceed(_ key: SegmentKey, _ plan: BodyPlan) { transport?.proceed(key, plan) }
+    func shrink(_ key: SegmentKey, end: Int64) { transport?.shrink(key, end: end) }
+    func stop(_ keys: [SegmentKey]) { transport?.stop(keys) }
+
+    func shutdown() { transport?.shutdown() }
+
+    private func opened() throws(LonghaulError) -> Transport {
+        if let transport { return transport }
+        let made = try Transport(configuration: configuration, facts: report)
+        transport = made
+        return made
+    }
+
+    /// CURLE_FAILED_INIT
+    private static let failedInit: Int32 = 2
+}
+
+/// For an engine that starts nothing.
+struct NoWire: WirePort {
+    func start(_ requests: [SegmentRequest]) {
+        precondition(requests.isEmpty, "housekeeping starts nothing")
+    }
+    func proceed(_ key: SegmentKey, _ plan: BodyPlan) {}
+    func shrink(_ key: SegmentKey, end: Int64) {}
+    func stop(_ keys: [SegmentKey]) {}
+}
