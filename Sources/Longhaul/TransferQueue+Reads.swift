@@ -50,12 +50,7 @@ extension TransferQueue {
     }
 
     public func events(of id: TransferID) throws(LonghaulError) -> [EventRecord] {
-        try store.events(of: id).map { event in
-            EventRecord(
-                sequence: event.seq, at: event.at, session: event.session,
-                type: event.type.rawValue, transferID: event.transfer, detail: event.detail,
-                acknowledgedAt: event.acknowledgedAt)
-        }
+        try store.events(of: id).map { EventRecord($0) }
     }
 
     public func status() throws(LonghaulError) -> QueueStatus {
