@@ -26,6 +26,7 @@ let package = Package(
     name: "longhaul",
     products: [
         .library(name: "Longhaul", targets: ["Longhaul"]),
+        .library(name: "LonghaulURLRequest", targets: ["LonghaulURLRequest"]),
         .executable(name: "longhaul", targets: ["LonghaulCLI"]),
     ],
     dependencies: [
@@ -68,6 +69,9 @@ let package = Package(
                 "LonghaulEngine",
                 .product(name: "Logging", package: "swift-log"),
             ]),
+        module("LonghaulURLRequest", ["Longhaul"]),
+        .executableTarget(
+            name: "photosync", dependencies: ["Longhaul"], swiftSettings: settings),
         .executableTarget(
             name: "LonghaulCLI",
             dependencies: [
@@ -99,7 +103,9 @@ let package = Package(
                 "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
                 "LonghaulEngine", "LonghaulTestSupport",
             ]),
-        tests("LonghaulTests", ["Longhaul", "LonghaulSystem", "LonghaulTestSupport"]),
+        tests(
+            "LonghaulTests",
+            ["Longhaul", "LonghaulURLRequest", "LonghaulSystem", "LonghaulTestSupport"]),
         tests("LonghaulCLITests", ["LonghaulCLI", "LonghaulTestSupport"]),
         tests(
             "LonghaulEndToEndTests", ["LonghaulCore", "LonghaulCLI", "LonghaulTestSupport"]),

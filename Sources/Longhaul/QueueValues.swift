@@ -85,6 +85,9 @@ public struct EventRecord: Sendable {
     /// JSON.
     public var detail: String?
     public var acknowledgedAt: Timestamp?
+    /// As it is now, not as it was then; `nil` when the event is about its session, when the
+    /// transfer was removed since, and where the events of one transfer are read.
+    public var transfer: Transfer?
 }
 
 public struct QueueStatus: Sendable {

@@ -50,12 +50,7 @@ extension TransferQueue {
     }
 
     public func events(of id: TransferID) throws(LonghaulError) -> [EventRecord] {
-        try store.events(of: id).map { event in
-            EventRecord(
-                sequence: event.seq, at: event.at, session: event.session,
-                type: event.type.rawValue, transferID: event.transfer, detail: event.detail,
-                acknowledgedAt: event.acknowledgedAt)
-        }
+        try store.events(of: id).map { EventRecord($0) }
     }
 
     public func status() throws(LonghaulError) -> QueueStatus {
@@ -74,18 +69,25 @@ extension TransferQueue {
     }
 
     /// Blocks until something in the store may have changed, or the time is over. A hint: look
-    /// again either way.
+    /// again either way. The thread sleeps until somebody writes to the store.
     public func waitForChange(timeout seconds: Double) {
         let end = SystemClock.now().monotonic + seconds
+        guard let watch = try? CommitWatch(of: "queue.sqlite", in: directory) else {
+            // Short of descriptors: the caller looks as often as it has time.
+            return Pause.seconds(min(seconds, Self.blindSeconds))
+        }
         let version = try? store.dataVersion()
-        while SystemClock.now().monotonic < end {
-            Pause.seconds(min(Self.changeCheckSeconds, end - SystemClock.now().monotonic))
+        var settling = WriteSettling()
+        while true {
+            let left = end - SystemClock.now().monotonic
+            if left <= 0 { return }
+            let woken = watch.wait(atMost: min(left, settling.pause ?? left))
             if (try? store.dataVersion()) != version { return }
+            if woken.isWritten { settling.written() } else { settling.looked() }
         }
     }
 
-    /// `PRAGMA data_version` costs microseconds; this often it is not felt.
-    private static var changeCheckSeconds: Double { 0.02 }
+    private static var blindSeconds: Double { 0.1 }
 }
 
 extension TransferFilter {

@@ -21,7 +21,7 @@ enum ExitStatus: Int32, CaseIterable {
     /// What a refused command ends with.
     init(_ error: LonghaulError) {
         switch error.code {
-        case .noSuchTransfer: self = .noSuchTransfer
+        case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent: self = .noSuchTransfer
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge: self = .refused
         case .invalidRequest, .unsupported: self = .usage
         case .storeUnavailable: self = .storeUnavailable
@@ -80,7 +80,7 @@ extension ExitStatus {
         case .transferFailed: "a named transfer failed or was cancelled"
         case .internalError: "internal error"
         case .timedOut: "the time given with --timeout ran out"
-        case .noSuchTransfer: "no such transfer"
+        case .noSuchTransfer: "no such transfer, session, host or event"
         case .refused: "refused: conflict, limit reached, not permitted"
         case .usage: "usage error; nothing was recorded"
         case .storeUnavailable: "the store cannot be opened or created"

@@ -64,6 +64,20 @@ package enum Limits {
     /// How often a transfer that found the disk full looks again.
     package static let storageCheckSeconds: Double = 30
 
+    // Hosts.
+    package static let launchDelayMinimumSeconds: Double = 60
+    package static let launchDelayMaximumSeconds: Double = 3600
+    /// From the request to end to the kill.
+    package static let launchGraceSeconds: Double = 5
+    /// Events that one launch is handed at most; the next one gets the rest.
+    package static let eventsPerLaunch = 100_000
+    /// Of what a host writes, so much is kept: the last of it.
+    package static let launchOutputBytes = 16 << 10
+    /// Launches that are remembered of each host.
+    package static let launchesKept = 50
+    /// Acknowledged events are kept this long.
+    package static let eventRetentionSeconds: Double = 7 * 86_400
+
     // Names.
     /// NAME_MAX of every Linux file system in use.
     package static let fileNameBytes = 255

@@ -20,9 +20,13 @@ import Testing
         ],
         "Longhaul": [
             "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
-            "LonghaulEngine", "Foundation", "FoundationNetworking", "Logging",
+            "LonghaulEngine", "Foundation", "Logging",
             "Synchronization",
         ],
+        // Apart, because whoever imports it links a second HTTP client.
+        "LonghaulURLRequest": ["Longhaul", "Foundation", "FoundationNetworking"],
+        // A sample: what embedders see.
+        "photosync": ["Longhaul", "Foundation"],
         // It proves that the public API suffices.
         "LonghaulCLI": ["Longhaul", "ArgumentParser", "Glibc", "Musl", "Synchronization"],
     ]

@@ -62,14 +62,15 @@ extension BackgroundLaunch.Item {
         transfer = line.transfer?.transfer
         json = text
         guard let seq = line.seq else { return }
-        let detail = try? JSONSerialization.jsonObject(with: text) as? [String: Any]
-        let detailText = detail?["detail"].flatMap {
-            try? JSONSerialization.data(withJSONObject: $0, options: [.fragmentsAllowed])
+        let object = (try? JSONSerialization.jsonObject(with: text)) as? [String: Any]
+        let detail = object?["detail"].flatMap { value -> Data? in
+            if value is NSNull { return nil }
+            return try? JSONSerialization.data(withJSONObject: value, options: .fragmentsAllowed)
         }
         event = SessionEvent(
             sequence: seq, kind: SessionEvent.Kind(rawValue: line.type),
             date: line.at.flatMap(RFC3339.parse).map(Date.init) ?? Date(timeIntervalSince1970: 0),
             session: line.session ?? "", transfer: transfer,
-            detail: detailText.map { String(decoding: $0, as: UTF8.self) })
+            detail: detail.map { String(decoding: $0, as: UTF8.self) })
     }
 }

@@ -40,8 +40,11 @@ struct PlaceOptions: ParsableArguments {
             valueName: "what"))
     var ifExists: ExistingFilePolicy?
 
-    @Option(help: "The session it belongs to (default: default).")
+    @Option(help: "The session it belongs to (default: default, or the name of --host).")
     var session: String?
+
+    @Option(help: "The host that the session belongs to from now on.")
+    var host: String?
 
     @Option(
         help: ArgumentHelp("Your own JSON, kept and shown with the transfer.", valueName: "json"))
@@ -56,6 +59,7 @@ struct PlaceOptions: ParsableArguments {
         }
         if output == "" || directory == "" { throw ValidationError("the path is empty") }
         if session == "" { throw ValidationError("--session must not be empty") }
+        if host == "" { throw ValidationError("--host must not be empty") }
     }
 
     func apply(
@@ -65,7 +69,8 @@ struct PlaceOptions: ParsableArguments {
         template.file = output.map(context.absolute)
         template.request.options.remoteName = remoteName
         if let ifExists { template.request.options.ifExists = ifExists }
-        if let session { template.request.session = session }
+        if let name = session ?? host { template.request.session = name }
+        template.request.host = host
         if let meta { template.request.options.metadata = try OptionText.json(meta, "--meta") }
     }
 }

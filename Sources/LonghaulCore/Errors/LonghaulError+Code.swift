@@ -29,6 +29,9 @@ extension LonghaulError {
 
         // Refusals of a command, which no transfer ends with.
         public static let noSuchTransfer = Code(rawValue: "noSuchTransfer")
+        public static let noSuchSession = Code(rawValue: "noSuchSession")
+        public static let noSuchHost = Code(rawValue: "noSuchHost")
+        public static let noSuchEvent = Code(rawValue: "noSuchEvent")
         public static let conflict = Code(rawValue: "conflict")
         public static let storeUnavailable = Code(rawValue: "storeUnavailable")
         public static let sessionInvalidated = Code(rawValue: "sessionInvalidated")

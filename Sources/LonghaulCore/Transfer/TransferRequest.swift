@@ -7,6 +7,9 @@ public struct TransferRequest: Hashable, Sendable {
     public var url: String
     public var destination: Destination
     public var session: String
+    /// The host that the session is to belong to; `nil` leaves that as it is. Refused where it
+    /// belongs to another one.
+    public var host: String?
     public var priority: Priority
     /// The engine picks the moment.
     public var isDiscretionary: Bool { didSet { saysDiscretionary = Mark(isSet: true) } }

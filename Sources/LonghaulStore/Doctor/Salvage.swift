@@ -6,7 +6,7 @@ enum Salvage {
     /// Tables whose rows are saved, in this order. The tally is counted anew; the inbox is filled
     /// with what an engine must look at.
     private static let tables = [
-        "session", "origin", "transfer", "fetch", "event", "attempt", "setting",
+        "session", "origin", "transfer", "fetch", "event", "attempt", "setting", "host",
     ]
     /// Ids that are skipped where the counter was lost: none that was handed out may be used again.
     private static let idMargin: Int64 = 100_000

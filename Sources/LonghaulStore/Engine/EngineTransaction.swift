@@ -5,6 +5,7 @@ package import LonghaulCore
 /// out: they end the transaction, which then has changed nothing.
 package struct EngineTransaction: ~Copyable {
     let connection: Connection
+    let ends = EndNotes()
 
     fileprivate init(_ connection: Connection) {
         self.connection = connection
@@ -25,7 +26,10 @@ extension Store {
             return try writeUntranslated(durability) { connection in
                 let current = try connection.first("SELECT epoch FROM lease") { $0.int64(0) }
                 guard current == epoch.rawValue else { throw LeaseLost() }
-                return try body(EngineTransaction(connection))
+                let transaction = EngineTransaction(connection)
+                let value = try body(transaction)
+                try transaction.finishSessions()
+                return value
             }
         } catch let error as DatabaseError {
             throw StoreFailure.translate(error, path: location.database)
@@ -81,7 +85,9 @@ extension EngineTransaction {
             INSERT INTO event (at, sessionID, transferID, type, detail) \
             SELECT ?2, sessionID, id, ?3, ?4 FROM transfer WHERE id = ?1
             """, id, now, type.rawValue, detail)
-        return connection.lastInsertedRowID
+        let seq = connection.lastInsertedRowID
+        if type.endsTransfer { ends.note(seq, now) }
+        return seq
     }
 
     /// Records one use of the wire, or its end; of the transfer's earlier ones the last twenty are

@@ -1,35 +1,12 @@
 package import LonghaulCore
 
 extension Store {
-    /// Events in order, those after `seq` (0 = from the first), of one session or of all.
-    package func events(
-        after seq: Int64 = 0, session: String? = nil, limit: Int
-    ) throws(LonghaulError) -> [StoredEvent] {
-        try access { connection in
-            if let session {
-                return try connection.all(
-                    """
-                    SELECT e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt \
-                    FROM event e INDEXED BY eventBySession JOIN session s ON s.id = e.sessionID \
-                    WHERE e.sessionID = (SELECT id FROM session WHERE name = ?1) AND e.seq > ?2 \
-                    ORDER BY e.seq LIMIT ?3
-                    """, session, seq, limit, read: StoredEvent.init)
-            }
-            return try connection.all(
-                """
-                SELECT e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt \
-                FROM event e CROSS JOIN session s ON s.id = e.sessionID \
-                WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2
-                """, seq, limit, read: StoredEvent.init)
-        }
-    }
-
     /// All events of one transfer, in order.
     package func events(of id: TransferID) throws(LonghaulError) -> [StoredEvent] {
         try access {
             try $0.all(
                 """
-                SELECT e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt \
+                SELECT \(StoredEvent.columns) \
                 FROM event e JOIN session s ON s.id = e.sessionID \
                 WHERE e.transferID = ?1 ORDER BY e.seq
                 """, id, read: StoredEvent.init)
@@ -59,6 +36,8 @@ extension Store {
 }
 
 extension StoredEvent {
+    static let columns = "e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt"
+
     init(_ row: StoredRow) {
         self.init(
             seq: row.int64(0), at: row.timestamp(1), session: row.text(2),

@@ -10,7 +10,7 @@ enum TransferRecord {
         t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
         f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
         t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
-        coalesce(t.response, f.response)
+        coalesce(t.response, f.response), s.host
         """
 
     static let select = """
@@ -28,6 +28,7 @@ enum TransferRecord {
             priority: Priority(rawValue: row.int(7)) ?? .normal,
             isDiscretionary: schedule.isDiscretionary,
             createdAt: row.timestamp(9))
+        transfer.host = row.optionalText(37)
         transfer.schedule = schedule.schedule
         transfer.lane = ScheduleClass(rawValue: row.int64(32))
         transfer.arePreferencesWaived = transfer.lane.rawValue != schedule.lane.rawValue

@@ -1,13 +1,19 @@
 extension Migration {
     /// The first schema. Every table and column is explained in docs/internals/store.md.
-    static let version1: [String] = tables1 + indexes1 + triggers1 + rows1
+    static let version1: [String] =
+        tables1 + hostTables1 + indexes1 + hostIndexes1 + triggers1 + rows1
 
     private static let tables1: [String] = [
         """
         CREATE TABLE session (
           id INTEGER PRIMARY KEY AUTOINCREMENT,
           name TEXT NOT NULL UNIQUE,
-          created INTEGER NOT NULL
+          created INTEGER NOT NULL,
+          host TEXT,
+          discretionary INTEGER NOT NULL DEFAULT 0 CHECK (discretionary IN (0, 1)),
+          launchEvents INTEGER NOT NULL DEFAULT 1 CHECK (launchEvents IN (0, 1)),
+          askBeforeStart INTEGER NOT NULL DEFAULT 0 CHECK (askBeforeStart IN (0, 1)),
+          launchDelay REAL
         ) STRICT
         """,
         """
@@ -61,6 +67,8 @@ extension Migration {
           restarts INTEGER NOT NULL DEFAULT 0,
           error TEXT,
           response TEXT,
+          input INTEGER NOT NULL DEFAULT 0 CHECK (input BETWEEN 0 AND 2),
+          asked INTEGER NOT NULL DEFAULT 0 CHECK (asked IN (0, 1)),
           CHECK ((deadlineAt IS NULL) <> (deadlineAfter IS NULL)),
           CHECK ((waiveAt IS NULL) = (waiveBy IS NULL)),
           CHECK (rearmed <= rearm),

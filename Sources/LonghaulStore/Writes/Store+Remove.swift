@@ -13,9 +13,9 @@ extension Store {
     /// Transfers that one transaction of ``clean(endedBefore:session:_:)`` forgets.
     private static let cleanedPerTransaction = 5_000
 
-    /// Forgets ended transfers, durably, in the order of the ids; their events stay. An ended
-    /// transfer is the engine's no more, so that a client may. A crash before the part files are
-    /// deleted leaves them to `doctor`.
+    /// Forgets ended transfers, durably, in the order of the ids; with them go those of their
+    /// events that were acknowledged. An ended transfer is the engine's no more, so that a client
+    /// may. A crash before the part files are deleted leaves them to `doctor`.
     package func remove(_ ids: [TransferID]) throws(LonghaulError) -> [RemovalOutcome] {
         try write(.durable) { connection in
             try ids.map { try connection.remove($0) }
@@ -75,13 +75,14 @@ extension Connection {
     }
 
     /// Deletes the row and what hangs on it. Returns the part file that nobody needs any more.
-    private func forget(_ id: TransferID) throws -> String? {
+    func forget(_ id: TransferID) throws -> String? {
         let fetch = try first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
             $0.optionalInt64(0).map(FetchID.init(rawValue:))
         }
         try run("DELETE FROM transfer WHERE id = ?1", id)
         try run("DELETE FROM attempt WHERE transferID = ?1", id)
         try run("DELETE FROM attention WHERE transferID = ?1", id)
+        try forgetAcknowledged(of: id)
         guard let fetchID = fetch ?? nil else { return nil }
         let path = try first("SELECT partPath FROM fetch WHERE id = ?1", fetchID) { $0.text(0) }
         try deleteFetch(fetchID)

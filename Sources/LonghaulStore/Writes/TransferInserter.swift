@@ -16,7 +16,7 @@ package final class TransferInserter {
     private let reservation: Prepared
     private var buffer = InsertBuffer()
     private var nextID: Int64
-    private var sessions: [String: Int64] = [:]
+    private var sessions: [String: SessionRow] = [:]
     private var origins: [String: Int64] = [:]
     /// Number to try next for a name that was taken before, so that a thousand equal names do not
     /// cost a million look-ups.
@@ -26,7 +26,7 @@ package final class TransferInserter {
     private var lastRemoteName = false
     private var lastStoredOptions: String?
     private var lastOrigin: (name: String, id: Int64, isLoopback: Bool) = ("", 0, false)
-    private var lastSession: (name: String, id: Int64) = ("", 0)
+    private var lastSession = (name: "", row: SessionRow(id: 0))
 
     /// How many have been recorded in this transaction.
     package private(set) var count = 0
@@ -81,7 +81,9 @@ package final class TransferInserter {
     private func row(
         _ new: NewTransfer, destination: String, key: Int64
     ) throws -> InsertBuffer.Row {
-        let request = new.request
+        var request = new.request
+        let session = try sessionRow(request)
+        if session.isDiscretionary { request.isDiscretionary = true }
         let begin = max(now, request.earliestBegin ?? now)
         let origin = try originID(new.origin)
         let deadline = request.deadline.resolved(mayBegin: begin)
@@ -90,7 +92,7 @@ package final class TransferInserter {
             schedule: StoredSchedule(
                 request, usesNetwork: !lastOrigin.isLoopback, begin: begin, deadline: deadline),
             priority: request.priority.rawValue,
-            session: try sessionID(request.session), origin: origin,
+            session: session.id, origin: origin,
             destinationKey: key, created: now,
             deadline: deadline,
             deadlineAt: request.deadline.instant, deadlineAfter: request.deadline.seconds,
@@ -153,14 +155,29 @@ package final class TransferInserter {
         return id
     }
 
-    private func sessionID(_ name: String) throws -> Int64 {
-        if lastSession.name == name { return lastSession.id }
-        let id = try sessions[name] ?? connection.id(ofSession: name, now: now)
+    private func sessionRow(_ request: TransferRequest) throws -> SessionRow {
+        let name = request.session
+        if lastSession.name == name, request.host == lastSession.row.host || request.host == nil {
+            return lastSession.row
+        }
+        let row = try sessions[name] ?? connection.row(ofSession: name, now: now)
         if sessions.count >= Self.rememberedNames { sessions.removeAll() }
-        sessions[name] = id
-        lastSession = (name, id)
-        return id
+        sessions[name] = row
+        guard let host = request.host, host != row.host else {
+            lastSession = (name, row)
+            return row
+        }
+        try connection.bind(session: row.id, to: host)
+        sessions[name] = nil
+        return try connection.row(ofSession: name, now: now)
     }
+}
+
+/// What a session adds to its transfers.
+struct SessionRow {
+    var id: Int64
+    var isDiscretionary = false
+    var host: String?
 }
 
 /// The path with its name numbered, see ``FileNaming/numbered(_:_:)``.
@@ -209,6 +226,12 @@ extension Connection {
         if let found { return found }
         try run("INSERT INTO origin (name) VALUES (?1)", name)
         return lastInsertedRowID
+    }
+
+    func row(ofSession name: String, now: Timestamp) throws -> SessionRow {
+        let id = try id(ofSession: name, now: now)
+        let settings = try settings(ofSession: id)
+        return SessionRow(id: id, isDiscretionary: settings.isDiscretionary, host: settings.host)
     }
 
     /// The row of a session, which comes into being with its first transfer.

@@ -1,0 +1,55 @@
+public import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+internal import Synchronization
+
+/// Tells when a store has changed. Nothing is looked at while nothing is written, and nothing is
+/// missed: what was committed before ``wait(timeout:)`` returns `true` can be read afterwards.
+public final class ChangeWatch: Sendable {
+    /// A connection of its own: SQLite tells a connection of what others did, not of what it did
+    /// itself, and an engine of this process may use the queue's.
+    private let store: Store
+    private let watch: WriteWatch
+    private let seen: Mutex<Int64>
+    private let isCancelled = Atomic(false)
+
+    init(directory: String) throws(LonghaulError) {
+        let store = try Store.open(directory: directory, mode: .existing)
+        do throws(SystemFailure) {
+            watch = try WriteWatch(
+                directory: directory, names: ["queue.sqlite-wal", "queue.sqlite"])
+        } catch {
+            throw error.longhaulError()
+        }
+        self.store = store
+        seen = Mutex(try store.dataVersion())
+    }
+
+    deinit {
+        try? store.close()
+    }
+
+    /// Blocks until something was committed since the last call (or since the watch was made), and
+    /// says so; `false` when the time is over, a signal was caught, or it was cancelled. For one
+    /// thread at a time.
+    public func wait(timeout seconds: Double) throws(LonghaulError) -> Bool {
+        if try hasChanged() { return true }
+        if isCancelled.load(ordering: .relaxed) { return false }
+        watch.wait(seconds: seconds)
+        return try hasChanged()
+    }
+
+    /// Makes a wait that is under way, and every later one, return at once. From any thread.
+    public func cancel() {
+        isCancelled.store(true, ordering: .relaxed)
+        watch.cancel()
+    }
+
+    private func hasChanged() throws(LonghaulError) -> Bool {
+        let version = try store.dataVersion()
+        return seen.withLock { seen in
+            defer { seen = version }
+            return seen != version
+        }
+    }
+}

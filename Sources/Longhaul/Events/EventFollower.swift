@@ -1,0 +1,47 @@
+public import LonghaulCore
+internal import Synchronization
+
+/// The event log from a cursor on, in order and without gaps, for as long as somebody reads it.
+public final class EventFollower: Sendable {
+    private let queue: TransferQueue
+    private let changes: ChangeWatch
+    private let session: String?
+    private let waitingOnly: Bool
+    private let cursor: Mutex<Int64>
+
+    /// What is read at once.
+    static let page = 500
+
+    init(
+        _ queue: TransferQueue, changes: ChangeWatch, after sequence: Int64, session: String?,
+        waitingOnly: Bool
+    ) {
+        self.queue = queue
+        self.changes = changes
+        self.session = session
+        self.waitingOnly = waitingOnly
+        cursor = Mutex(sequence)
+    }
+
+    /// The next events, at least one and at most a page; empty when none came in time, a signal was
+    /// caught, or it was cancelled. For one thread at a time.
+    public func next(timeout seconds: Double) throws(LonghaulError) -> [EventRecord] {
+        let found = try page()
+        if !found.isEmpty { return found }
+        guard try changes.wait(timeout: seconds) else { return [] }
+        return try page()
+    }
+
+    /// Makes ``next(timeout:)`` return. From any thread.
+    public func cancel() {
+        changes.cancel()
+    }
+
+    private func page() throws(LonghaulError) -> [EventRecord] {
+        let after = cursor.withLock { $0 }
+        let found = try queue.events(
+            after: after, session: session, waitingOnly: waitingOnly, limit: Self.page)
+        if let last = found.last { cursor.withLock { $0 = last.sequence } }
+        return found
+    }
+}

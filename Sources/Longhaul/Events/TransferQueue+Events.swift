@@ -1,0 +1,82 @@
+public import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+
+extension TransferQueue {
+    /// The event log in order: what comes after `sequence` (0 = from the first), of one session or
+    /// of all, with each event's transfer as it is now. With `waitingOnly` just what nobody has
+    /// acknowledged.
+    ///
+    /// A full page says that there may be more: go on after its last. What is committed later has a
+    /// larger number, always, so that no event is missed by going on from a cursor.
+    public func events(
+        after sequence: Int64 = 0, session: String? = nil, waitingOnly: Bool = false,
+        limit: Int = 500
+    ) throws(LonghaulError) -> [EventRecord] {
+        try store.loggedEvents(
+            after: sequence, session: session, isWaiting: waitingOnly, limit: limit, now: now
+        ).map { EventRecord($0.event, transfer: $0.transfer) }
+    }
+
+    /// The number of the last event; 0 = there was none yet.
+    public func lastEventSequence() throws(LonghaulError) -> Int64 {
+        try store.lastEvent()
+    }
+
+    /// Says, durably, that all events up to `sequence` were dealt with: of one session, or of all.
+    /// Returns how many of them still waited. Once acknowledged, an event is handed to nobody any
+    /// more, and is forgotten after a week or with its transfer.
+    @discardableResult
+    public func acknowledge(
+        through sequence: Int64, session: String? = nil
+    ) throws(LonghaulError) -> Int {
+        let count = try store.acknowledge(through: sequence, session: session, now: now)
+        WakeChannel.poke(directory)
+        return count
+    }
+
+    /// The same for single events, in any order.
+    ///
+    /// - Throws: `noSuchEvent`, and nothing is acknowledged.
+    public func acknowledge(events sequences: [Int64]) throws(LonghaulError) {
+        _ = try store.acknowledge(sequences, now: now)
+        WakeChannel.poke(directory)
+    }
+
+    /// Tells when something in the store has changed, whoever did it, without looking meanwhile.
+    public func changes() throws(LonghaulError) -> ChangeWatch {
+        try ChangeWatch(directory: directory)
+    }
+
+    /// Reads the log from a cursor on, and goes on as it grows.
+    public func followEvents(
+        after sequence: Int64 = 0, session: String? = nil, waitingOnly: Bool = false
+    ) throws(LonghaulError) -> EventFollower {
+        EventFollower(
+            self, changes: try changes(), after: sequence, session: session,
+            waitingOnly: waitingOnly)
+    }
+}
+
+extension EventRecord {
+    init(_ event: StoredEvent, transfer: Transfer? = nil) {
+        self.init(
+            sequence: event.seq, at: event.at, session: event.session, type: event.type.rawValue,
+            transferID: event.transfer,
+            detail: event.detail.map { EventDetail.redacted($0, event.type) },
+            acknowledgedAt: event.acknowledgedAt, transfer: transfer)
+    }
+}
+
+/// What an event's detail shows of what is stored.
+enum EventDetail {
+    /// An error's text may quote a URL with its secrets.
+    static func redacted(_ detail: String, _ type: EventType) -> String {
+        guard type == .transferFailed || type == .transferNeedsInput,
+            let error = StoredJSON.decode(LonghaulError.self, detail)
+        else { return detail }
+        var json = JSONText()
+        json.object { $0.errorFields(error) }
+        return json.text
+    }
+}

@@ -1,0 +1,62 @@
+public import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+
+/// A session as people see it.
+public struct SessionRecord: Sendable {
+    public var name: String
+    public var createdAt: Timestamp
+    public var settings: SessionSettings
+    /// How many of its transfers are in each state; a state without any is missing.
+    public var counts: [TransferState: Int]
+    /// Events that nobody has acknowledged.
+    public var waitingEvents: Int
+    /// All events up to this number are acknowledged.
+    public var acknowledgedThrough: Int64
+}
+
+extension TransferQueue {
+    /// All sessions, by name.
+    public func sessions() throws(LonghaulError) -> [SessionRecord] {
+        try store.sessions().map { SessionRecord($0) }
+    }
+
+    public func session(_ name: String) throws(LonghaulError) -> SessionRecord? {
+        try store.session(name).map { SessionRecord($0) }
+    }
+
+    /// Changes what holds for a session, and makes it when there is none. Transfers that were
+    /// enqueued before keep what they were enqueued with; the host holds for all of them, and for
+    /// the events that wait.
+    ///
+    /// - Throws: `noSuchHost`.
+    public func change(session name: String, _ change: SessionChange) throws(LonghaulError) {
+        if name.isEmpty { throw LonghaulError(.invalidRequest, "a session has a name") }
+        if case .some(.some(let delay)) = change.launchDelay, !(delay >= 0) || !delay.isFinite {
+            throw LonghaulError(.invalidRequest, "a launch delay is not negative")
+        }
+        try store.change(session: name, change, now: now)
+        WakeChannel.poke(directory)
+    }
+
+    /// Forgets a session, its ended transfers and its acknowledged events, never a completed file.
+    ///
+    /// - Throws: `noSuchSession`; `conflict` while a transfer has not ended, and while events wait
+    ///   that are not to be discarded.
+    public func remove(
+        session name: String, discardingEvents: Bool = false
+    ) throws(LonghaulError) {
+        for path in try store.remove(session: name, discardingEvents: discardingEvents) {
+            PartFile.discard(path)
+        }
+    }
+}
+
+extension SessionRecord {
+    fileprivate init(_ session: StoredSession) {
+        self.init(
+            name: session.name, createdAt: session.created, settings: session.settings,
+            counts: session.counts, waitingEvents: session.waitingEvents,
+            acknowledgedThrough: session.acknowledgedThrough)
+    }
+}

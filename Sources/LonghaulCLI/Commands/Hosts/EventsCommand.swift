@@ -1,0 +1,114 @@
+import ArgumentParser
+import Longhaul
+
+struct EventsCommand: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "events",
+        abstract: "Read the event log, and acknowledge what was dealt with.",
+        discussion: """
+            One JSON object per line. What is acknowledged is handed to no host any more; it stays \
+            listed for a week.
+
+              longhaul events --session photos --unacknowledged
+              longhaul events --after 120 --follow | jq -c '[.seq, .type, .transfer.destination]'
+              longhaul events --ack 131 --session photos
+              longhaul events --ack-one 127
+
+            \(ExitStatus.help(endings))
+            """)
+
+    private static let endings: [ExitStatus] = [
+        .done, .noSuchTransfer, .usage, .storeUnavailable, .interrupted,
+    ]
+
+    @Option(help: "Only those of this session.")
+    var session: String?
+
+    @Option(help: ArgumentHelp("Only those after this number.", valueName: "seq"))
+    var after: Int64 = 0
+
+    @Flag(help: "Go on as more happens, until interrupted.")
+    var follow = false
+
+    @Flag(help: "Only those that nobody has acknowledged.")
+    var unacknowledged = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Acknowledge all up to this number, of --session or of all.", valueName: "seq"))
+    var ack: Int64?
+
+    @Option(help: ArgumentHelp("Acknowledge just this one (repeatable).", valueName: "seq"))
+    var ackOne: [Int64] = []
+
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        let acknowledges = ack != nil || !ackOne.isEmpty
+        if acknowledges, follow || unacknowledged || after != 0 {
+            throw ValidationError("acknowledging and reading exclude each other")
+        }
+        if ack != nil, !ackOne.isEmpty {
+            throw ValidationError("--ack and --ack-one exclude each other")
+        }
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        if let ack {
+            let count = try queue.acknowledge(through: ack, session: session)
+            return try report(count, on: console)
+        }
+        if !ackOne.isEmpty {
+            try queue.acknowledge(events: ackOne)
+            return try report(ackOne.count, on: console)
+        }
+        if let session, !follow, try queue.session(session) == nil {
+            throw LonghaulError.noSuchSession(session)
+        }
+        return try follow ? followOn(queue, console) : list(queue, console)
+    }
+
+    private func report(_ count: Int, on console: Console) throws -> ExitStatus {
+        if console.isJSON {
+            try console.line { json in json.object { $0.field("acknowledged", count) } }
+        }
+        return .done
+    }
+
+    private func list(_ queue: TransferQueue, _ console: Console) throws -> ExitStatus {
+        var cursor = after
+        while true {
+            let page = try queue.events(
+                after: cursor, session: session, waitingOnly: unacknowledged)
+            for event in page { try console.line { $0.loggedEvent(event) } }
+            guard let last = page.last else { return .done }
+            cursor = last.sequence
+        }
+    }
+
+    /// How often signals are looked for that came in between.
+    private static let breathSeconds: Double = 60
+
+    private func followOn(_ queue: TransferQueue, _ console: Console) throws -> ExitStatus {
+        let follower = try queue.followEvents(
+            after: after, session: session, waitingOnly: unacknowledged)
+        Signals.watch()
+        while true {
+            for event in try follower.next(timeout: EventsCommand.breathSeconds) {
+                try console.line { $0.loggedEvent(event) }
+            }
+            try console.flush()
+            if let signal = Signals.received {
+                if signal != Signals.interrupt { Signals.end(by: signal) }
+                return .interrupted
+            }
+        }
+    }
+}
+
+extension LonghaulError {
+    static func noSuchSession(_ name: String) -> LonghaulError {
+        LonghaulError(.noSuchSession, "there is no session \(TerminalText.shown(name))")
+    }
+}

@@ -1,0 +1,189 @@
+import ArgumentParser
+import Longhaul
+
+struct SessionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "session",
+        abstract: "Show and change sessions: groups of transfers with one host.",
+        discussion: """
+            A session comes into being with its first transfer, or when it is set.
+
+              longhaul session set photos --host com.example.photos --discretionary
+              longhaul enqueue --session photos https://example.com/1.jpg
+              longhaul session show photos --json | jq .waitingEvents
+            """,
+        subcommands: [
+            SessionList.self, SessionShow.self, SessionSet.self, SessionRemove.self,
+        ])
+}
+
+struct SessionList: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "All sessions, by name.")
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let sessions = try TransferQueue().sessions()
+        if console.isJSON {
+            for session in sessions { try console.line { $0.session(session) } }
+            return .done
+        }
+        let terminal = TerminalFacts.of(1)
+        for line in SessionText.table(sessions, terminal) { try console.line(line) }
+        return .done
+    }
+}
+
+struct SessionShow: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "All about one session.",
+        discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+
+    @Argument(help: "The session's name.")
+    var id: String
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        guard let session = try TransferQueue().session(id) else {
+            throw LonghaulError.noSuchSession(id)
+        }
+        if console.isJSON {
+            try console.line { $0.session(session) }
+            return .done
+        }
+        for line in SessionText.lines(session, time: .current()) { try console.line(line) }
+        return .done
+    }
+}
+
+struct SessionSet: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Change what holds for a session; makes it if there is none.",
+        discussion: """
+            Transfers that were enqueued before keep what they were enqueued with; the host holds \
+            for all of them, and for the events that wait.
+
+              longhaul session set photos --host com.example.photos --launch-delay 1m
+              longhaul session set photos --launch-events off
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The session's name.")
+    var id: String
+
+    @Option(help: "The host that is told of its transfers, or none.")
+    var host: String?
+
+    @Flag(inversion: .prefixedNo, help: "Let the engine pick the moment for its transfers.")
+    var discretionary: Bool?
+
+    @Option(help: ArgumentHelp("Start the host for events.", valueName: "on|off"))
+    var launchEvents: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Ask the host before a transfer begins that was put off.", valueName: "on|off"))
+    var askBeforeStart: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "From the first event to the start of the host (default: 5s), or default.",
+            valueName: "duration"))
+    var launchDelay: String?
+
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        var change = SessionChange()
+        if let host { change.host = .some(host == "none" ? nil : host) }
+        change.isDiscretionary = discretionary
+        change.launchEvents = try launchEvents.map { try OptionText.onOff($0, "--launch-events") }
+        change.askBeforeStart = try askBeforeStart.map {
+            try OptionText.onOff($0, "--ask-before-start")
+        }
+        if let launchDelay {
+            change.launchDelay = .some(
+                launchDelay == "default"
+                    ? nil : try OptionText.duration(launchDelay, "--launch-delay"))
+        }
+        let queue = try TransferQueue()
+        try queue.change(session: id, change)
+        guard let session = try queue.session(id) else { return .done }
+        // Events may have waited for a host.
+        if session.settings.host != nil, session.waitingEvents > 0 {
+            start.start(queue, on: console)
+        }
+        if console.isJSON { try console.line { $0.session(session) } }
+        return .done
+    }
+}
+
+struct SessionRemove: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Forget a session with its ended transfers and its events.",
+        discussion: """
+            Refused while a transfer has not ended, and while events wait that nobody has \
+            acknowledged, unless they are discarded.
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The session's name.")
+    var id: String
+
+    @Flag(help: "Forget events that nobody has acknowledged, too.")
+    var discardEvents = false
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        try TransferQueue().remove(session: id, discardingEvents: discardEvents)
+        return .done
+    }
+}
+
+enum SessionText {
+    static func table(_ sessions: [SessionRecord], _ terminal: TerminalFacts) -> [String] {
+        var layout = TableLayout(
+            columns: [
+                .init(title: "SESSION"), .init(title: "HOST"), .init(title: "LIVE"),
+                .init(title: "ENDED", dropRank: 1), .init(title: "EVENTS WAITING"),
+            ], width: terminal.columns, ellipsis: terminal.ellipsis)
+        let rows = sessions.map { session in
+            let ended = session.counts.reduce(0) { $1.key.hasEnded ? $0 + $1.value : $0 }
+            let all = session.counts.reduce(0) { $0 + $1.value }
+            return [
+                TerminalText.shown(session.name),
+                session.settings.host.map { TerminalText.shown($0) } ?? "none",
+                "\(all - ended)", "\(ended)", "\(session.waitingEvents)",
+            ]
+        }
+        var lines = layout.lines(rows, includingTitles: true)
+        lines[0] = terminal.styled(lines[0], .bold)
+        return lines
+    }
+
+    static func lines(_ session: SessionRecord, time: TimeText) -> [String] {
+        let settings = session.settings
+        let delay = settings.launchDelay ?? SessionSettings.defaultLaunchDelay
+        let counts = TransferState.allCases.compactMap { state in
+            session.counts[state].map { "\($0) \(state.rawValue)" }
+        }
+        return [
+            "session        \(TerminalText.shown(session.name))",
+            "created        \(time.full(session.createdAt))",
+            "host           \(settings.host.map { TerminalText.shown($0) } ?? "none")",
+            "discretionary  \(settings.isDiscretionary ? "yes" : "no")",
+            "launch         \(settings.launchEvents ? "after \(Units.duration(delay))" : "off")",
+            "asked before   \(settings.askBeforeStart ? "yes" : "no")",
+            "transfers      \(counts.isEmpty ? "none" : counts.joined(separator: ", "))",
+            "events         \(session.waitingEvents) waiting,"
+                + " acknowledged through \(session.acknowledgedThrough)",
+        ]
+    }
+}

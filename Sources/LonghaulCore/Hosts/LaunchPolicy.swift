@@ -1,0 +1,140 @@
+/// What is known of a host when it is decided whether to start it.
+package struct HostFacts: Hashable, Sendable {
+    package var name: String
+    /// A launch of it is being made, or runs.
+    package var isBusy = false
+    /// It runs by itself and gets its events live.
+    package var isAttached = false
+    package var obstacle: LaunchObstacle?
+    /// Launches in a row that failed.
+    package var failures = 0
+    /// Not before this moment, for having failed.
+    package var retryAt: Timestamp?
+    /// Those of its sessions that have something for it.
+    package var sessions: [WaitingSession] = []
+
+    package init(name: String) {
+        self.name = name
+    }
+}
+
+/// A session with events that nobody has acknowledged.
+package struct WaitingSession: Hashable, Sendable {
+    package var name: String
+    package var launchEvents = true
+    package var launchDelay: Double?
+    /// When the first of them came to be.
+    package var firstWaiting: Timestamp
+    /// No transfer of it is left to end.
+    package var isDrained = false
+    /// A transfer waits for an answer of the host.
+    package var needsInput = false
+
+    package init(name: String, firstWaiting: Timestamp) {
+        self.name = name
+        self.firstWaiting = firstWaiting
+    }
+}
+
+/// What a host is at, for people.
+public enum HostState: Hashable, Sendable {
+    /// Nothing waits for it, or nothing that it is to be started for.
+    case idle
+    case attached
+    case running
+    /// It is started at this moment.
+    case due(Timestamp)
+    /// It failed: it is started again at this moment.
+    case delayed(Timestamp)
+    /// Its events wait until this is mended.
+    case blocked(LaunchObstacle)
+}
+
+/// Which hosts are started now, and when to look again: pure.
+///
+/// A host is started once for all that waits of a session: when the session is drained, when a
+/// transfer needs its answer, or when the first event has waited for the session's delay. It never
+/// runs twice at a time. What holds a host back holds back no transfer.
+package enum LaunchPolicy {
+    package struct Due: Hashable, Sendable {
+        package var host: String
+        package var session: String
+        package var reason: LaunchReason
+
+        package init(host: String, session: String, reason: LaunchReason) {
+            self.host = host
+            self.session = session
+            self.reason = reason
+        }
+    }
+
+    package struct Plan: Hashable, Sendable {
+        package var due: [Due] = []
+        /// When the next host is due that is not now; `nil` = none will be by the clock alone.
+        package var next: Timestamp?
+        package var states: [String: HostState] = [:]
+    }
+
+    package static func plan(_ hosts: [HostFacts], now: Timestamp) -> Plan {
+        var plan = Plan()
+        for host in hosts {
+            let state = state(of: host, now: now)
+            plan.states[host.name] = state
+            switch state {
+            case .idle, .attached, .running, .blocked: break
+            case .due(let at), .delayed(let at):
+                guard at <= now, let session = first(of: host, now: now) else {
+                    plan.next = min(plan.next ?? at, at)
+                    break
+                }
+                plan.due.append(
+                    Due(
+                        host: host.name, session: session.name,
+                        reason: session.needsInput ? .inputNeeded : .sessionEvents))
+            }
+        }
+        return plan
+    }
+
+    package static func state(of host: HostFacts, now: Timestamp) -> HostState {
+        if host.isBusy { return .running }
+        if host.isAttached { return .attached }
+        guard let session = first(of: host, now: now) else { return .idle }
+        if let obstacle = host.obstacle { return .blocked(obstacle) }
+        let at = dueAt(session, now: now)
+        guard let retry = retryAt(host, now: now), retry > at else { return .due(at) }
+        return .delayed(retry)
+    }
+
+    /// The session whose turn comes first; input before events, since a transfer waits for it.
+    private static func first(of host: HostFacts, now: Timestamp) -> WaitingSession? {
+        host.sessions.filter(\.launchEvents).min { left, right in
+            if left.needsInput != right.needsInput { return left.needsInput }
+            let (mine, its) = (dueAt(left, now: now), dueAt(right, now: now))
+            return mine != its ? mine < its : left.name < right.name
+        }
+    }
+
+    private static func dueAt(_ session: WaitingSession, now: Timestamp) -> Timestamp {
+        // An event of the future was written before the clock was set back.
+        if session.isDrained || session.needsInput || session.firstWaiting > now { return now }
+        let delay = session.launchDelay ?? SessionSettings.defaultLaunchDelay
+        return max(now, session.firstWaiting + delay)
+    }
+
+    /// A delay longer than any that is ever set is one of a clock that was wrong.
+    private static func retryAt(_ host: HostFacts, now: Timestamp) -> Timestamp? {
+        guard host.failures > 0, let at = host.retryAt, at > now,
+            at <= now + Limits.launchDelayMaximumSeconds
+        else { return nil }
+        return at
+    }
+
+    /// Seconds until a host is started again that has failed so many times in a row.
+    package static func delay(afterFailures failures: Int) -> Double {
+        guard failures > 0 else { return 0 }
+        var delay = Limits.launchDelayMinimumSeconds
+        for _ in 1..<failures where delay < Limits.launchDelayMaximumSeconds { delay *= 2 }
+        return min(delay, Limits.launchDelayMaximumSeconds)
+    }
+}

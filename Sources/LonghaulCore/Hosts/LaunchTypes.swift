@@ -1,0 +1,68 @@
+/// Why a host was started. The text is stored, printed, and in the environment of the host.
+public enum LaunchReason: String, Codable, Sendable, CaseIterable {
+    case sessionEvents = "session-events"
+    case inputNeeded = "input-needed"
+    case task
+    case wake
+}
+
+/// How a launch ended. The text is stored and printed.
+public enum LaunchEnding: String, Codable, Sendable, CaseIterable {
+    /// The program ended by itself; its exit status says whether all went well.
+    case exited
+    /// A signal ended it that was not ours.
+    case signalled
+    /// Its time was over: it was asked to end, and killed where it did not.
+    case expired
+    /// It could not be started.
+    case notStarted
+    /// It ended while no engine looked.
+    case unknown
+}
+
+/// Why a host cannot be started as things are. Its events wait until that is mended.
+public enum LaunchObstacle: String, Codable, Sendable, CaseIterable {
+    /// Nobody knows it any more, or not yet.
+    case removed
+    /// Its program is not there.
+    case missing
+    /// Its program may not be run.
+    case notExecutable
+}
+
+package struct LaunchID: RawRepresentable, Hashable, Comparable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (left: LaunchID, right: LaunchID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+/// A program that may be started, as it was made known.
+public struct HostSettings: Hashable, Sendable {
+    /// The program by absolute path, then its arguments. Run as it is, by no shell.
+    public var argv: [String]
+    /// Identifiers of background tasks that it may submit.
+    public var permitted: [String]
+    /// Seconds that a launch for events may take; `nil` = ``defaultEventBudget``.
+    public var eventBudget: Double?
+    /// Seconds that a launch for tasks may take; `nil` = ``defaultTaskBudget``.
+    public var taskBudget: Double?
+
+    public static let defaultEventBudget: Double = 30
+    public static let defaultTaskBudget: Double = 600
+
+    public init(
+        argv: [String], permitted: [String] = [], eventBudget: Double? = nil,
+        taskBudget: Double? = nil
+    ) {
+        self.argv = argv
+        self.permitted = permitted
+        self.eventBudget = eventBudget
+        self.taskBudget = taskBudget
+    }
+}

@@ -1,0 +1,97 @@
+internal import GRDB
+package import LonghaulCore
+
+/// What a launch hands over.
+package struct Handover: Hashable, Sendable {
+    package var session: String
+    package var reason: LaunchReason
+    /// All events of the session in this range that wait now.
+    package var events: ClosedRange<Int64>?
+    package var count: Int
+
+    package init(
+        session: String, reason: LaunchReason, events: ClosedRange<Int64>?, count: Int
+    ) {
+        self.session = session
+        self.reason = reason
+        self.events = events
+        self.count = count
+    }
+}
+
+extension EngineTransaction {
+    /// The number that the next launch gets.
+    package func nextLaunch() throws -> LaunchID {
+        let last = try connection.first(
+            "SELECT seq FROM sqlite_sequence WHERE name = 'launch'"
+        ) { $0.int64(0) }
+        return LaunchID(rawValue: (last ?? 0) + 1)
+    }
+
+    /// Records a launch whose process is there and has not begun to run.
+    package func begin(
+        _ id: LaunchID, of host: String, _ handover: Handover, process: LaunchedProcess?,
+        deadline: Timestamp, now: Timestamp
+    ) throws {
+        let session = try connection.sessionID(handover.session)
+        try connection.run(
+            """
+            INSERT INTO launch (id, host, sessionID, reason, firstSeq, lastSeq, handed, startedAt, \
+            deadline, pid, pidStart, bootID) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
+            ?12)
+            """, id, host, session, handover.reason.rawValue, handover.events?.lowerBound,
+            handover.events?.upperBound, handover.count, now, deadline,
+            process.map { Int64($0.pid) }, process?.startTicks, process?.bootID)
+        try connection.run(
+            """
+            DELETE FROM launch WHERE host = ?1 AND endedAt IS NOT NULL AND id NOT IN \
+            (SELECT id FROM launch WHERE host = ?1 ORDER BY id DESC LIMIT ?2)
+            """, host, Limits.launchesKept)
+    }
+
+    /// Records how a launch ended and draws the conclusions in the same transaction: what it was
+    /// handed is acknowledged if it succeeded, otherwise what it has not acknowledged itself waits
+    /// for the next one, which comes later with each failure in a row.
+    package func end(
+        _ id: LaunchID, _ ending: LaunchEnding, status: Int?, output: String?, now: Timestamp
+    ) throws {
+        guard
+            let launch = try connection.first(
+                LaunchRecord.select + " WHERE l.id = ?1", id, read: LaunchRecord.read),
+            launch.endedAt == nil
+        else { return }
+        try connection.run(
+            """
+            UPDATE launch SET endedAt = ?2, ending = ?3, status = ?4, output = ?5 WHERE id = ?1
+            """, id, now, ending.rawValue, status, output)
+        if ending == .exited, status == 0 {
+            try acknowledge(launch, now: now)
+            try connection.run(
+                "UPDATE host SET failures = 0, retryAt = NULL WHERE name = ?1", launch.host)
+            return
+        }
+        // Nobody knows how it went: no failure, unless it is seen to leave its events behind.
+        if ending == .unknown { return }
+        guard let host = try connection.host(launch.host) else { return }
+        let failures = host.failures + 1
+        try connection.run(
+            """
+            UPDATE host SET failures = ?2, retryAt = ?3, failuresReset = reset WHERE name = ?1
+            """, launch.host, failures, now + LaunchPolicy.delay(afterFailures: failures))
+    }
+
+    private func acknowledge(_ launch: StoredLaunch, now: Timestamp) throws {
+        guard let events = launch.events, let name = launch.session,
+            let session = try connection.sessionID(name)
+        else { return }
+        _ = try connection.acknowledge(
+            session: session, from: events.lowerBound, through: events.upperBound, now: now)
+    }
+
+    /// Launches that nobody has seen end.
+    package func openLaunches() throws -> [StoredLaunch] {
+        try connection.all(
+            LaunchRecord.select + " INDEXED BY launchOpen WHERE l.endedAt IS NULL ORDER BY l.id",
+            read: LaunchRecord.read)
+    }
+}

@@ -1,0 +1,140 @@
+internal import GRDB
+package import LonghaulCore
+
+extension Store {
+    /// Makes a host known, or known anew; durably. Earlier failures are forgotten.
+    package func add(
+        host name: String, _ settings: HostSettings, now: Timestamp
+    ) throws(LonghaulError) {
+        try write(.durable) {
+            try $0.run(
+                """
+                INSERT INTO host (name, argv, permitted, eventBudget, taskBudget, created) \
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (name) DO UPDATE SET argv = ?2, \
+                permitted = ?3, eventBudget = ?4, taskBudget = ?5, reset = reset + 1
+                """, name, StoredJSON.encode(settings.argv),
+                StoredJSON.encode(settings.permitted), settings.eventBudget, settings.taskBudget,
+                now)
+        }
+    }
+
+    package func hosts() throws(LonghaulError) -> [StoredHost] {
+        try access { try $0.all(HostRecord.select + " ORDER BY name", read: HostRecord.read) }
+    }
+
+    package func host(_ name: String) throws(LonghaulError) -> StoredHost? {
+        try access { try $0.host(name) }
+    }
+
+    /// Nobody is started under that name any more. Its sessions and their events stay, for whoever
+    /// takes the name again.
+    package func remove(host name: String) throws(LonghaulError) {
+        try write(.durable) { connection in
+            try connection.run("DELETE FROM host WHERE name = ?1", name)
+            if connection.changes == 0 { throw noSuchHost(name) }
+        }
+    }
+
+    /// Forgets failures: it may be started at once.
+    package func reset(host name: String) throws(LonghaulError) {
+        try write(.durable) { connection in
+            try connection.run("UPDATE host SET reset = reset + 1 WHERE name = ?1", name)
+            if connection.changes == 0 { throw noSuchHost(name) }
+        }
+    }
+
+    /// The last launches of a host, newest first.
+    package func launches(of host: String, limit: Int) throws(LonghaulError) -> [StoredLaunch] {
+        try access {
+            try $0.all(
+                LaunchRecord.select + " WHERE l.host = ?1 ORDER BY l.id DESC LIMIT ?2", host, limit,
+                read: LaunchRecord.read)
+        }
+    }
+
+    package func launch(_ id: LaunchID) throws(LonghaulError) -> StoredLaunch? {
+        try access {
+            try $0.first(LaunchRecord.select + " WHERE l.id = ?1", id, read: LaunchRecord.read)
+        }
+    }
+
+    /// Transfers of a session that wait for an answer which nobody was asked for yet, in order.
+    package func inputNeeds(
+        of session: String, now: Timestamp
+    ) throws(LonghaulError) -> [(transfer: Transfer, isDelayed: Bool)] {
+        try snapshot { connection in
+            let found = try connection.all(
+                """
+                SELECT t.id, t.input FROM transfer t INDEXED BY transferInput \
+                WHERE t.sessionID = (SELECT id FROM session WHERE name = ?1) AND t.input > 0 \
+                AND \(HostQueries.isAskedFor) ORDER BY t.id
+                """, session, EventType.transferNeedsInput.rawValue
+            ) { ($0.transferID(0), $0.int(1) == 2) }
+            return try found.compactMap { id, isDelayed in
+                try connection.transfer(id, now: now).map { ($0, isDelayed) }
+            }
+        }
+    }
+
+    /// What the hosts have waiting for them: those with sessions that have events, each with what
+    /// is known of it. Whether it runs, and whether it could, is not for the store to say.
+    package func hostFacts() throws(LonghaulError) -> [HostFacts] {
+        try snapshot { try $0.hostFacts() }
+    }
+}
+
+enum HostQueries {
+    /// Of a transfer `t`: the event of its need waits (`?2`: its type).
+    static let isAskedFor = """
+        EXISTS (SELECT 1 FROM event e INDEXED BY eventByTransfer WHERE e.transferID = t.id \
+        AND e.type = ?2 AND e.acknowledgedAt IS NULL)
+        """
+
+    /// `?1`, `?2`: types of events. A restart is worth knowing, not worth a launch.
+    static let waiting = """
+        SELECT s.host, s.name, s.launchEvents, s.launchDelay, \
+        (SELECT e.at FROM event e INDEXED BY eventWaiting WHERE e.sessionID = s.id \
+        AND e.acknowledgedAt IS NULL AND e.type <> ?1 ORDER BY e.seq LIMIT 1) AS first, \
+        NOT EXISTS (SELECT 1 FROM tally y WHERE y.sessionID = s.id AND y.n > 0 \
+        AND (y.phase = 0 OR y.pending = 1)), \
+        EXISTS (SELECT 1 FROM transfer t INDEXED BY transferInput WHERE t.sessionID = s.id \
+        AND t.input > 0 AND \(isAskedFor)) \
+        FROM session s INDEXED BY sessionByHost WHERE s.host IS NOT NULL \
+        AND first IS NOT NULL ORDER BY s.host, s.id LIMIT 10000
+        """
+}
+
+extension Connection {
+    func host(_ name: String) throws -> StoredHost? {
+        try first(HostRecord.select + " WHERE name = ?1", name, read: HostRecord.read)
+    }
+
+    fileprivate func hostFacts() throws -> [HostFacts] {
+        let rows = try all(
+            HostQueries.waiting, EventType.transferRestarted.rawValue,
+            EventType.transferNeedsInput.rawValue
+        ) { row in
+            var session = WaitingSession(name: row.text(1), firstWaiting: row.timestamp(4))
+            session.launchEvents = row.bool(2)
+            session.launchDelay = row.optionalDouble(3)
+            session.isDrained = row.bool(5)
+            session.needsInput = row.bool(6)
+            return (host: row.text(0), session: session)
+        }
+        var facts: [HostFacts] = []
+        for row in rows {
+            if facts.last?.name != row.host {
+                var host = HostFacts(name: row.host)
+                if let known = try self.host(row.host) {
+                    host.failures = known.failures
+                    host.retryAt = known.retryAt
+                } else {
+                    host.obstacle = .removed
+                }
+                facts.append(host)
+            }
+            facts[facts.count - 1].sessions.append(row.session)
+        }
+        return facts
+    }
+}

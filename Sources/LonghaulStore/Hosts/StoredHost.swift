@@ -1,0 +1,100 @@
+internal import GRDB
+package import LonghaulCore
+
+package struct StoredHost: Hashable, Sendable {
+    package var name: String
+    package var settings: HostSettings
+    package var created: Timestamp
+    /// Launches in a row that failed, since the last reset.
+    package var failures: Int
+    package var retryAt: Timestamp?
+}
+
+/// One start of a host.
+package struct StoredLaunch: Hashable, Sendable {
+    package var id: LaunchID
+    package var host: String
+    /// `nil`: not about a session, or of one that was removed.
+    package var session: String?
+    package var reason: LaunchReason
+    /// The first and last of the events that it was handed.
+    package var events: ClosedRange<Int64>?
+    package var handed: Int
+    package var startedAt: Timestamp
+    package var deadline: Timestamp
+    package var process: LaunchedProcess?
+    package var endedAt: Timestamp?
+    package var ending: LaunchEnding?
+    /// Exit status or signal.
+    package var status: Int?
+    /// The last of what it wrote.
+    package var output: String?
+}
+
+/// A process that can be told from a later one with its number.
+package struct LaunchedProcess: Hashable, Sendable {
+    package var pid: Int32
+    package var startTicks: Int64
+    package var bootID: String
+
+    package init(pid: Int32, startTicks: Int64, bootID: String) {
+        self.pid = pid
+        self.startTicks = startTicks
+        self.bootID = bootID
+    }
+}
+
+enum HostRecord {
+    /// A failure from before the last reset does not count.
+    static let select = """
+        SELECT name, argv, permitted, eventBudget, taskBudget, created, \
+        CASE WHEN failuresReset = reset THEN failures ELSE 0 END, \
+        CASE WHEN failuresReset = reset THEN retryAt END FROM host
+        """
+
+    static func read(_ row: StoredRow) throws -> StoredHost {
+        guard let argv = StoredJSON.decode([String].self, row.text(1)), !argv.isEmpty else {
+            // Run as something else it must never be.
+            throw row.damage("the program of host \(row.text(0))")
+        }
+        let settings = HostSettings(
+            argv: argv, permitted: StoredJSON.decode([String].self, row.text(2)) ?? [],
+            eventBudget: row.optionalDouble(3), taskBudget: row.optionalDouble(4))
+        return StoredHost(
+            name: row.text(0), settings: settings, created: row.timestamp(5),
+            failures: row.int(6), retryAt: row.optionalTimestamp(7))
+    }
+}
+
+enum LaunchRecord {
+    static let select = """
+        SELECT l.id, l.host, (SELECT name FROM session s WHERE s.id = l.sessionID), l.reason, \
+        l.firstSeq, l.lastSeq, l.handed, l.startedAt, l.deadline, l.pid, l.pidStart, l.bootID, \
+        l.endedAt, l.ending, l.status, l.output FROM launch l
+        """
+
+    static func read(_ row: StoredRow) -> StoredLaunch {
+        var events: ClosedRange<Int64>?
+        if let first = row.optionalInt64(4), let last = row.optionalInt64(5), first <= last {
+            events = first...last
+        }
+        return StoredLaunch(
+            id: LaunchID(rawValue: row.int64(0)), host: row.text(1), session: row.optionalText(2),
+            reason: LaunchReason(rawValue: row.text(3)) ?? .sessionEvents, events: events,
+            handed: row.int(6), startedAt: row.timestamp(7), deadline: row.timestamp(8),
+            process: row.isNull(9)
+                ? nil
+                : LaunchedProcess(
+                    pid: Int32(truncatingIfNeeded: row.int64(9)), startTicks: row.int64(10),
+                    bootID: row.text(11)),
+            endedAt: row.optionalTimestamp(12),
+            ending: row.optionalText(13).map { LaunchEnding(rawValue: $0) ?? .unknown },
+            status: row.optionalInt(14), output: row.optionalText(15))
+    }
+}
+
+extension LaunchID: Bindable {
+    func bind(to handle: OpaquePointer, at index: Int32) -> Int32 {
+        rawValue.bind(to: handle, at: index)
+    }
+}

@@ -1,0 +1,117 @@
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+/// What the store knows of hosts and their launches.
+@Suite struct LaunchStoreTests {
+    private let scratch: ScratchStore
+    private let epoch: Epoch
+
+    init() throws {
+        scratch = try ScratchStore()
+        epoch = try scratch.lead()
+        try scratch.store.add(host: "h", HostSettings(argv: ["/bin/true"]), now: .start)
+    }
+
+    /// `count` transfers of the host's session that have ended.
+    private func finish(_ count: Int) throws {
+        let ids = try (1...count).map { number in
+            try scratch.add("/d/\(number)", session: "s") { $0.host = "h" }
+        }
+        try scratch.turn(epoch) { tx in
+            for id in ids {
+                try tx.cancel(id, numbers: TransferNumbers(), now: .start)
+            }
+        }
+    }
+
+    private func launch(_ events: ClosedRange<Int64>) throws -> LaunchID {
+        let handover = Handover(
+            session: "s", reason: .sessionEvents, events: events, count: events.count)
+        return try scratch.turn(epoch) { tx in
+            let id = try tx.nextLaunch()
+            try tx.begin(
+                id, of: "h", handover,
+                process: LaunchedProcess(pid: 7, startTicks: 8, bootID: "b"),
+                deadline: .start + 30, now: .start)
+            return id
+        }
+    }
+
+    private func end(
+        _ id: LaunchID, _ ending: LaunchEnding, _ status: Int? = nil, at now: Timestamp = .start
+    ) throws {
+        try scratch.turn(epoch) { tx in
+            try tx.end(id, ending, status: status, output: "o", now: now)
+        }
+    }
+
+    private func waiting() throws -> [Int64] {
+        try scratch.store.events(isWaiting: true, limit: 100).map(\.seq)
+    }
+
+    @Test func successAcknowledgesWhatWasHandedOver() throws {
+        try finish(3)
+        let id = try launch(1...2)
+        #expect(try scratch.store.launch(id)?.process?.pid == 7)
+        try end(id, .exited, 0)
+        #expect(try waiting() == [3, 4])
+        let launch = try #require(try scratch.store.launch(id))
+        #expect(launch.ending == .exited)
+        #expect(launch.output == "o")
+        #expect(try scratch.store.host("h")?.failures == 0)
+        // The second report of an end is none.
+        try end(id, .expired)
+        #expect(try scratch.store.launch(id)?.ending == .exited)
+    }
+
+    @Test func failuresDelayTheNextLaunchUntilAReset() throws {
+        try finish(1)
+        for expected in [(1, 60.0), (2, 120), (3, 240)] {
+            try end(try launch(1...2), .exited, 1)
+            let host = try #require(try scratch.store.host("h"))
+            #expect(host.failures == expected.0)
+            #expect(host.retryAt == .start + expected.1)
+        }
+        #expect(try waiting() == [1, 2])
+        try scratch.store.reset(host: "h")
+        #expect(try scratch.store.host("h")?.failures == 0)
+        #expect(try scratch.store.host("h")?.retryAt == nil)
+        try end(try launch(1...2), .expired)
+        #expect(try scratch.store.host("h")?.failures == 1)
+        try end(try launch(1...2), .unknown)
+        #expect(try scratch.store.host("h")?.failures == 1)
+        try end(try launch(1...2), .exited, 0)
+        #expect(try scratch.store.host("h")?.failures == 0)
+        #expect(try waiting() == [])
+    }
+
+    @Test func factsForThePolicy() throws {
+        #expect(try scratch.store.hostFacts() == [])
+        try finish(2)
+        var facts = try #require(try scratch.store.hostFacts().first)
+        #expect(facts.sessions.map(\.name) == ["s"])
+        #expect(facts.sessions.first?.isDrained == true)
+        #expect(facts.sessions.first?.firstWaiting == .start)
+        _ = try scratch.add("/d/9", session: "s")
+        facts = try #require(try scratch.store.hostFacts().first)
+        #expect(facts.sessions.first?.isDrained == false)
+        try scratch.store.remove(host: "h")
+        #expect(try scratch.store.hostFacts().first?.obstacle == .removed)
+        _ = try scratch.store.acknowledge(through: 9, now: .start)
+        #expect(try scratch.store.hostFacts() == [])
+    }
+
+    @Test func openLaunchesAreWhatASuccessorLooksAfter() throws {
+        try finish(1)
+        let first = try launch(1...2)
+        try end(first, .exited, 0)
+        let second = try launch(1...2)
+        try scratch.turn(epoch) { tx in
+            let open = try tx.openLaunches().map(\.id)
+            verify(open == [second])
+        }
+        #expect(try scratch.store.launches(of: "h", limit: 9).map(\.id) == [second, first])
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+
+/// The Swift code in the documents of the repository.
+struct Article {
+    var path: String
+    /// What stands between ```swift and ```, in order.
+    var snippets: [String]
+
+    static let root = URL(filePath: #filePath).resolvingSymlinksInPath()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    init(_ path: String) throws {
+        self.path = path
+        let text = try String(contentsOf: Article.root.appending(path: path), encoding: .utf8)
+        var snippets: [String] = []
+        var lines: [Substring]?
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line == "```swift" {
+                lines = []
+            } else if line == "```", let done = lines {
+                snippets.append(done.joined(separator: "\n"))
+                lines = nil
+            } else {
+                lines?.append(line)
+            }
+        }
+        self.snippets = snippets
+    }
+
+    /// All that speak of the library.
+    static func all() throws -> [Article] {
+        let folder = "Sources/Longhaul/Longhaul.docc"
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: root.appending(path: folder).path)
+        let articles = names.filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
+        return try (articles + ["docs/from-urlsession.md"]).map(Article.init)
+    }
+
+    /// The snippet as a file: one that imports something is one already; the others are what stands
+    /// in a function, with what their article takes for granted.
+    static func file(_ snippet: String, number: Int) -> String {
+        if snippet.contains("\nimport ") || snippet.hasPrefix("import ") { return snippet }
+        let indented = snippet.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { "        \($0)" }.joined(separator: "\n")
+        return """
+            import Foundation
+            import Longhaul
+
+            func snippet\(number)(
+                session: BackgroundSession, task: DownloadTask, request: TransferRequest, url: URL,
+                file: URL
+            ) async throws {
+                do {
+            \(indented)
+                }
+            }
+
+            """
+    }
+}

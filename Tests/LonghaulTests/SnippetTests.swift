@@ -1,0 +1,51 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// What the documents show compiles against the library that was just built.
+@Suite(.timeLimit(.minutes(5))) struct SnippetTests {
+    @Test func everySnippetCompiles() async throws {
+        let compiler = try #require(InstalledProgram.find("swiftc"))
+        let scratch = try Scratch("snippets")
+        var files: [String] = []
+        for article in try Article.all() {
+            #expect(!article.snippets.isEmpty, "\(article.path)")
+            for snippet in article.snippets {
+                let name = article.path.split(separator: "/").last ?? ""
+                let file = try scratch.write(
+                    Article.file(snippet, number: files.count),
+                    to: "\(files.count)-\(name).swift")
+                files.append(file)
+            }
+        }
+        try #require(files.count > 10)
+        let check = try CLIProcess(
+            compiler, ["-typecheck", "-swift-version", "6"] + modules() + files)
+        let result = try await check.wait(within: .seconds(240))
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
+    }
+
+    /// Where the modules of this build are, and the C modules that they stand on.
+    private func modules() throws -> [String] {
+        let build = URL(fileURLWithPath: try BuiltBinary.named("LonghaulTestSession"))
+            .deletingLastPathComponent()
+        let root = Article.root
+        let checkouts = root.appending(path: ".build/checkouts")
+        let maps = [
+            root.appending(path: "Sources/CLibcurl"), root.appending(path: "Sources/CSystemd"),
+            build.appending(path: "CLonghaul.build"),
+            checkouts.appending(path: "GRDB.swift/Sources/GRDBSQLite"),
+            checkouts.appending(path: "swift-system/Sources/CSystem/include"),
+            checkouts.appending(path: "swift-crypto/Sources/CXKCP/include"),
+            checkouts.appending(path: "swift-crypto/Sources/CXKCPShims/include"),
+            checkouts.appending(path: "swift-crypto/Sources/CCryptoBoringSSL/include"),
+            checkouts.appending(path: "swift-crypto/Sources/CCryptoBoringSSLShims/include"),
+        ]
+        var arguments = ["-I", build.appending(path: "Modules").path]
+        for map in maps {
+            arguments += ["-Xcc", "-fmodule-map-file=\(map.path)/module.modulemap"]
+            arguments += ["-Xcc", "-I\(map.path)"]
+        }
+        return arguments
+    }
+}
