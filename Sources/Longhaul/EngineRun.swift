@@ -28,7 +28,8 @@ public final class EngineRun: Sendable {
             return try summary(
                 nil, stoppedBy: isStopped.load(ordering: .relaxed) ? .signal : .busy)
         }
-        let report = try loop.run(holding: lock, conditions: MachineConditions(queue))
+        let report = try loop.run(
+            holding: lock, conditions: MachineConditions(queue), hosts: HostLauncher(queue))
         let reason = EngineSummary.StoppedBy(rawValue: report.stoppedBy.rawValue) ?? .signal
         return try summary(report, stoppedBy: reason)
     }

@@ -35,7 +35,8 @@ struct LonghaulCommand: ParsableCommand {
                     Clean.self,
                 ]),
             .init(
-                name: "Tell programs", subcommands: [EventsCommand.self, SessionCommand.self]),
+                name: "Tell programs",
+                subcommands: [EventsCommand.self, SessionCommand.self, HostCommand.self]),
             .init(
                 name: "Engine",
                 subcommands: [Run.self, Daemon.self, ConditionsCommand.self, Doctor.self]),

@@ -1,6 +1,7 @@
 #ifndef CLONGHAUL_H
 #define CLONGHAUL_H
 #include "curl_shim.h"
+#include "host_shim.h"
 #include "linux_shim.h"
 #include "netlink_shim.h"
 #include "yield_shim.h"

@@ -140,7 +140,9 @@ extension FetchMachine {
         } else if let passingFailure {
             leave(.retry(passingFailure), context, &step)
         } else {
-            leave(.fail(failure.error), context, &step)
+            let isAnswerable = failure.kind == .needsInput
+            leave(
+                isAnswerable ? .needInput(failure.error) : .fail(failure.error), context, &step)
         }
     }
 

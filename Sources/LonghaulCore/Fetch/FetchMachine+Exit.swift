@@ -13,6 +13,8 @@ extension FetchMachine {
             waitForStorage(error, context, &step)
         case .fail(let error):
             fail(error, &step)
+        case .needInput(let error):
+            needInput(error, &step)
         case .cancel(let keepingBytes):
             if keepingBytes { step.writes.append(.save(state)) }
             step.writes.append(.cancelled(transfer, totals))
@@ -30,6 +32,15 @@ extension FetchMachine {
         error.bytesKept = have.count
         step.writes.append(.save(state))
         step.writes.append(.failed(transfer, error, totals))
+        step.durable = true
+    }
+
+    private mutating func needInput(_ error: LonghaulError, _ step: inout FetchStep) {
+        var error = error
+        error.transferID = transfer
+        error.bytesKept = have.count
+        step.writes.append(.save(state))
+        step.writes.append(.needsInput(transfer, error, totals))
         step.durable = true
     }
 
@@ -76,7 +87,8 @@ extension FetchMachine {
             state.fruitlessAttempts = count
             requeue(at: at, .backoff, required: nil, failure.error, context, &step)
         case .waitForStorage(let error): waitForStorage(error, context, &step)
-        case .needsInput(let error), .fail(let error): fail(error, &step)
+        case .needsInput(let error): needInput(error, &step)
+        case .fail(let error): fail(error, &step)
         }
     }
 

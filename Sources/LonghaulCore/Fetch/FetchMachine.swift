@@ -26,6 +26,8 @@ package struct FetchMachine: Sendable {
         case retry(Failure)
         case waitForStorage(LonghaulError)
         case fail(LonghaulError)
+        /// Goes on with another URL or credentials, if somebody can be asked for them.
+        case needInput(LonghaulError)
         case cancel(keepingBytes: Bool)
     }
 

@@ -21,6 +21,9 @@ package enum StoreWrite: Hashable, Sendable {
     /// Terminal states carry their event in the same write, so that the two cannot be split.
     case completed(TransferID, path: String, TransferTotals)
     case failed(TransferID, LonghaulError, TransferTotals)
+    /// Waits for another URL or credentials if its session has a host that can be asked; else it
+    /// has failed.
+    case needsInput(TransferID, LonghaulError, TransferTotals)
     case cancelled(TransferID, TransferTotals)
     case restarted(TransferID, reason: String, bytesLost: Int64)
     case attempt(TransferID, AttemptOutcome)

@@ -36,7 +36,8 @@ package final class EngineLoop: Sendable {
 
     /// Runs on the calling thread until the orders are fulfilled. `lock` is held for all of it.
     package func run(
-        holding lock: EngineLock, conditions: any ConditionsPort
+        holding lock: EngineLock, conditions: any ConditionsPort,
+        hosts: any HostPort = NoHosts()
     ) throws(LonghaulError) -> EngineReport {
         let started = SystemClock.now()
         let epoch = try store.raiseEpoch(holder, now: started.wall)
@@ -56,8 +57,10 @@ package final class EngineLoop: Sendable {
         let wire = LazyWire(configuration: transport) { facts in
             mailbox.put(facts.map { .input(.wire($0)) })
         }
+        hosts.listen { mailbox.put([.input(.host($0))]) }
         conditions.listen { mailbox.put([.input(.conditions($0))]) }
         defer {
+            hosts.stop()
             conditions.stop()
             wire.shutdown()
             workers.stop()
@@ -66,7 +69,8 @@ package final class EngineLoop: Sendable {
         var random = SystemRandom()
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: wire,
-            scope: orders.scope, time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
+            hosts: hosts, scope: orders.scope,
+            time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
             watching: ConditionNeeds(), seed: random.next())
         if let seconds = orders.maxSeconds {
             engine.limitTime(to: seconds, from: started.monotonic)
@@ -144,7 +148,10 @@ package final class EngineLoop: Sendable {
             if let reason = watch.reason {
                 if !engine.isLeaving { engine.beginLeaving(now: now) }
                 let last = try engine.turn([], now: now)
-                if last.isQuiet { return reason }
+                // What `run` has begun it sees to the end, within the budget of each.
+                let waits =
+                    orders.untilDrained && reason != .signal && last.hosts.isBusy
+                if last.isQuiet, !waits { return reason }
                 messages = mailbox.take(within: 0.5)
                 continue
             }

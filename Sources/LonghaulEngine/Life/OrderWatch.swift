@@ -17,6 +17,8 @@ struct OrderWatch {
     }
 
     static let backOffWaitedOutSeconds: Double = 60
+    /// An engine that leaves when idle stays for a host that is due within this time.
+    static let hostWaitedForSeconds: Double = 900
 
     /// Sets `reason` when it is time to leave; returns seconds until the next look, `nil` = only
     /// when something happens.
@@ -34,7 +36,9 @@ struct OrderWatch {
         if orders.until != nil, try haveEnded(engine, store, now: now) { reason = .drained }
         if orders.untilDrained, isDrained(outcome, now: now) { reason = .drained }
         if let seconds = orders.exitWhenIdle {
-            if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions {
+            if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
+                !isHostDue(outcome, within: OrderWatch.hostWaitedForSeconds, now: now)
+            {
                 let since = idleSince ?? now.monotonic
                 idleSince = since
                 if now.monotonic >= since + seconds { reason = .drained }
@@ -48,11 +52,20 @@ struct OrderWatch {
 
     private func isDrained(_ outcome: TurnOutcome, now: Moment) -> Bool {
         guard outcome.isDrained else { return false }
+        let box = orders.maxSeconds.map { (started + $0) - now.monotonic }
+        let patience = box ?? OrderWatch.backOffWaitedOutSeconds
+        if isHostDue(outcome, within: patience, now: now) { return false }
         guard let next = outcome.nextReady else { return true }
         guard let seconds = orders.maxSeconds else {
             return next - now.wall > OrderWatch.backOffWaitedOutSeconds
         }
         return now.monotonic + (next - now.wall) > started + seconds
+    }
+
+    /// A program runs that was started, or one is to be started soon.
+    private func isHostDue(_ outcome: TurnOutcome, within seconds: Double, now: Moment) -> Bool {
+        if outcome.hosts.isBusy { return true }
+        return outcome.hosts.nextLaunch.map { $0 - now.wall <= seconds } ?? false
     }
 
     private mutating func haveEnded(

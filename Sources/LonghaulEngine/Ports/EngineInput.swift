@@ -8,4 +8,5 @@ package enum EngineInput: Sendable {
     case wake
     /// What the machine is like now, whole.
     case conditions(Conditions)
+    case host(HostReport)
 }

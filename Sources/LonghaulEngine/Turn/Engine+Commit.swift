@@ -18,6 +18,7 @@ extension Engine {
             return false
         }
         let durability: Durability = pending.durable || needsLook ? .durable : .relaxed
+        hosts.failed = 0
         do {
             try store.withEngineTransaction(epoch, durability) { tx in
                 for write in pending.writes { try apply(write, tx, now: now) }
@@ -46,7 +47,8 @@ extension Engine {
             gates.clockWentBack = false
         }
         count(pending.writes)
-        counters.failed += look.failed
+        counters.failed += look.failed + hosts.failed
+        if pending.durable || needsLook { hosts.isStale = true }
         needsLook = look.isIncomplete
         if plans {
             needsPlan = false
@@ -68,8 +70,8 @@ extension Engine {
             switch write {
             case .completed: counters.completed += 1
             case .failed: counters.failed += 1
-            case .save, .queued, .finishing, .cancelled, .restarted, .attempt, .dropFetch, .learn,
-                .originFailed, .originWorked, .saveOrigin:
+            case .save, .queued, .finishing, .needsInput, .cancelled, .restarted, .attempt,
+                .dropFetch, .learn, .originFailed, .originWorked, .saveOrigin:
                 break
             }
         }
@@ -121,6 +123,10 @@ extension Engine {
             try tx.complete(id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)
         case .failed(let id, let error, let totals):
             try tx.fail(id, error: error, numbers: TransferNumbers(totals), now: now.wall)
+        case .needsInput(let id, let error, let totals):
+            let waits = try tx.needInput(
+                id, error: error, numbers: TransferNumbers(totals), now: now.wall)
+            if !waits { hosts.failed += 1 }
         case .cancelled(let id, let totals):
             try tx.cancel(id, numbers: TransferNumbers(totals), now: now.wall)
         case .restarted(let id, let reason, let bytes):
@@ -160,8 +166,8 @@ extension Engine {
             case .originWorked(let name, let rate, let http2):
                 step.writes[index] = remember(name) { $0.worked(at: rate, http2: http2) }
                 roomAt.insert(name)
-            case .save, .queued, .finishing, .completed, .failed, .cancelled, .restarted, .attempt,
-                .dropFetch, .saveOrigin:
+            case .save, .queued, .finishing, .completed, .failed, .needsInput, .cancelled,
+                .restarted, .attempt, .dropFetch, .saveOrigin:
                 break
             }
         }

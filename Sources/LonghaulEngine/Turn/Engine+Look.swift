@@ -27,6 +27,8 @@ extension Engine {
             try tx.endBackOffs(
                 beyond: now.wall + Limits.retryAfterMaximumSeconds, now: now.wall)
         }
+        let asked = try tx.askHosts(now.wall, limit: Engine.attentionMax)
+        if asked == Engine.attentionMax { outcome.isIncomplete = true }
         let promoted = try tx.promoteDue(now.wall, limit: Engine.attentionMax)
         let expired = try tx.expired(now.wall, limit: Engine.attentionMax)
         for id in expired {

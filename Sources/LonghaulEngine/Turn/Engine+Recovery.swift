@@ -22,6 +22,7 @@ extension Engine {
         }
         // Only now: until the commit above, a crash leaves the board to the next engine.
         files.resetBoard()
+        try adoptLaunches(now: now)
         needsLook = true
         needsPlan = true
     }

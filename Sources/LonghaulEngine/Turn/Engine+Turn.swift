@@ -17,6 +17,7 @@ package struct TurnOutcome: Sendable {
     package var interest: ConditionNeeds
     /// The wire has enough to do: let events gather for so many seconds before the next turn.
     package var gatherSeconds: Double
+    package var hosts: HostOutlook
 }
 
 extension Engine {
@@ -35,6 +36,7 @@ extension Engine {
             guard mustCommit, commitRetryAt.map({ $0 <= now.monotonic }) ?? true else { break }
             guard try commit(now: now) else { break }
         }
+        try keepHosts(now: now)
         return outcome(now: now)
     }
 
@@ -42,7 +44,10 @@ extension Engine {
 
     private func feed(_ input: EngineInput, now: Moment) {
         switch input {
-        case .wake: needsLook = true
+        case .wake:
+            needsLook = true
+            hosts.isStale = true
+        case .host(let report): hosts.reports.append(report)
         case .conditions(let new): take(new, now: now)
         case .fetch(let fetch, let event): handle(event, of: fetch, now: now)
         case .wire(.head(let key, let head, _)): handle(.head(key, head), of: key.fetch, now: now)
@@ -122,6 +127,7 @@ extension Engine {
             let due = now.monotonic + max(0, nextDue - now.wall)
             wake = min(wake ?? due, due)
         }
+        if let at = hostsWakeAt(now: now) { wake = min(wake ?? at, at) }
         if let commitRetryAt { wake = min(wake ?? commitRetryAt, commitRetryAt) }
         return TurnOutcome(
             wakeAt: wake, isQuiet: active.isEmpty && unwritten.isEmpty,
@@ -129,7 +135,7 @@ extension Engine {
                 && roomAt.isEmpty,
             nextReady: nextReady, waitsForConditions: gates.holdsBack,
             interest: gates.interest,
-            gatherSeconds: isWellAhead(now: now) ? Engine.gatherSeconds : 0)
+            gatherSeconds: isWellAhead(now: now) ? Engine.gatherSeconds : 0, hosts: hostOutlook)
     }
 
     /// Body bytes that this engine has received.

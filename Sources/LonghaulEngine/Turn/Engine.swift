@@ -57,8 +57,12 @@ package final class Engine {
     /// The time that this engine was given, and when it is over.
     var box: (seconds: Double, ends: Instant)?
 
+    let hostPort: any HostPort
+    var hosts = HostKeeper()
+
     package init(
         store: Store, epoch: Epoch, files: any FilePort, wire: any WirePort,
+        hosts: any HostPort = NoHosts(),
         policy: SchedulerPolicy = SchedulerPolicy(), scope: EngineScope = EngineScope(),
         time: LocalTime = .utc, watching: ConditionNeeds = .all, seed: UInt64
     ) {
@@ -66,6 +70,7 @@ package final class Engine {
         self.epoch = epoch
         self.files = files
         self.wire = wire
+        hostPort = hosts
         self.policy = policy
         self.scope = scope
         self.watching = watching

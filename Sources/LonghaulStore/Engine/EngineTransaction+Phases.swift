@@ -57,7 +57,7 @@ extension EngineTransaction {
     ) throws {
         try connection.run(
             """
-            UPDATE transfer SET phase = 0, readyAt = ?2, waitReason = ?3 \
+            UPDATE transfer SET phase = 0, readyAt = ?2, waitReason = ?3, input = 0 \
             WHERE id = ?1 AND ended = 0
             """, id, max(0, readyAt?.milliseconds ?? 0),
             waitingFor.isEmpty ? nil : StoredJSON.encode(waitingFor))
@@ -143,7 +143,7 @@ extension EngineTransaction {
         try connection.run(
             """
             UPDATE transfer SET phase = 0, ended = 0, rearmed = rearm, readyAt = ?2, \
-            deadline = ?3, error = NULL, finishedAt = NULL, lane = ?4, \
+            deadline = ?3, error = NULL, finishedAt = NULL, input = 0, lane = ?4, \
             waiveAt = ?5, waiveBy = ?6, readySince = ?7 WHERE id = ?1
             """, id, begin > now ? begin.milliseconds : 0, deadline, schedule.lane.rawValue,
             schedule.waiver?.checkAt, schedule.waiver?.by, begin)

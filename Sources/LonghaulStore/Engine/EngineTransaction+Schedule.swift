@@ -7,7 +7,7 @@ extension EngineTransaction {
     package func promoteDue(_ now: Timestamp, limit: Int) throws -> Int {
         try connection.run(
             """
-            UPDATE transfer SET readyAt = 0, readySince = readyAt, waitReason = NULL \
+            UPDATE transfer SET readyAt = 0, readySince = readyAt, waitReason = NULL, input = 0 \
             WHERE id IN (SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
             AND readyAt > 0 AND readyAt <= ?1 ORDER BY readyAt LIMIT ?2)
             """, now, limit)
@@ -20,7 +20,7 @@ extension EngineTransaction {
             """
             UPDATE transfer SET readyAt = max(coalesce(earliest, 0), ?2) \
             WHERE id IN (SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
-            AND readyAt > 0 AND readyAt > ?1 AND waitReason IS NOT NULL)
+            AND readyAt > 0 AND readyAt > ?1 AND waitReason IS NOT NULL AND input = 0)
             """, moment, now)
     }
 
@@ -29,8 +29,8 @@ extension EngineTransaction {
         try connection.first(
             """
             SELECT readyAt FROM transfer INDEXED BY transferDue WHERE phase = 0 AND readyAt > 0 \
-            ORDER BY readyAt LIMIT 1
-            """
+            AND readyAt < ?1 ORDER BY readyAt LIMIT 1
+            """, Timestamp.distantFuture
         ) { $0.timestamp(0) }
     }
 

@@ -66,7 +66,7 @@ extension Store {
             let found = try connection.all(
                 """
                 SELECT t.id, t.input FROM transfer t INDEXED BY transferInput \
-                WHERE t.sessionID = (SELECT id FROM session WHERE name = ?1) AND t.input > 0 \
+                WHERE t.sessionID = (SELECT id FROM session WHERE name = ?1) AND t.input > 0 AND t.ended = 0 \
                 AND \(HostQueries.isAskedFor) ORDER BY t.id
                 """, session, EventType.transferNeedsInput.rawValue
             ) { ($0.transferID(0), $0.int(1) == 2) }
@@ -98,7 +98,7 @@ enum HostQueries {
         NOT EXISTS (SELECT 1 FROM tally y WHERE y.sessionID = s.id AND y.n > 0 \
         AND (y.phase = 0 OR y.pending = 1)), \
         EXISTS (SELECT 1 FROM transfer t INDEXED BY transferInput WHERE t.sessionID = s.id \
-        AND t.input > 0 AND \(isAskedFor)) \
+        AND t.input > 0 AND t.ended = 0 AND \(isAskedFor)) \
         FROM session s INDEXED BY sessionByHost WHERE s.host IS NOT NULL \
         AND first IS NOT NULL ORDER BY s.host, s.id LIMIT 10000
         """

@@ -78,7 +78,7 @@ import Testing
         var outcome: StoreWrite? {
             writes.last { write in
                 switch write {
-                case .completed, .failed, .cancelled, .queued: true
+                case .completed, .failed, .needsInput, .cancelled, .queued: true
                 case .save, .finishing, .restarted, .attempt, .dropFetch, .learn, .originFailed,
                     .originWorked, .saveOrigin:
                     false
@@ -293,7 +293,7 @@ import Testing
         #expect(script.machine.stage == .left)
         switch script.outcome {
         case .queued?: #expect(waits)
-        case .failed?: #expect(!waits)
+        case .needsInput?: #expect(!waits)
         default: Issue.record("\(script.writes)")
         }
         // The mirror's trouble is not the origin's.

@@ -106,11 +106,11 @@ struct SimFetch {
             checkStore()
         case .queued: phase = .queued
         case .finishing: phase = .finishing
-        case .failed(_, let error, _) where faults:
+        case .failed(_, let error, _) where faults, .needsInput(_, let error, _) where faults:
             // Somebody mends what is broken and resumes.
             note("failed: \(error)")
             phase = .queued
-        case .completed, .failed, .cancelled:
+        case .completed, .failed, .needsInput, .cancelled:
             #expect(ended == nil, "seed \(seed): ended twice")
             ended = write
         case .restarted(_, let reason, let lost): note("restarted: \(reason), \(lost) lost")

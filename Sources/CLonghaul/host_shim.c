@@ -1,0 +1,112 @@
+#define _GNU_SOURCE
+#include "include/host_shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int answer(int result) { return result < 0 ? -errno : result; }
+
+// Between fork and exec of a process with threads only async-signal-safe calls are allowed.
+static void complain(const char *path) {
+    static const char text[] = "longhaul: this program cannot be run: ";
+    (void)!write(2, text, sizeof text - 1);
+    (void)!write(2, path, strlen(path));
+    (void)!write(2, "\n", 1);
+}
+
+static void close_from(int first) {
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, (unsigned)first, ~0u, 0) == 0) return;
+#endif
+    long last = sysconf(_SC_OPEN_MAX);
+    for (int descriptor = first; descriptor < last; descriptor++) close(descriptor);
+}
+
+static void become(
+    const char *path, char *const arguments[], char *const environment[], int go, const int streams[3]) {
+    setsid();
+    for (int signal = 1; signal < NSIG; signal++) {
+        struct sigaction action = {.sa_handler = SIG_DFL};
+        sigaction(signal, &action, NULL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    // Above what they are to become, so that none is overwritten before its turn.
+    int moved[4];
+    for (int index = 0; index < 3; index++) moved[index] = fcntl(streams[index], F_DUPFD, 10);
+    moved[3] = fcntl(go, F_DUPFD, 10);
+    for (int index = 0; index < 4; index++) {
+        if (moved[index] < 0 || dup2(moved[index], index) < 0) _exit(127);
+    }
+    close_from(4);
+    char word;
+    ssize_t got;
+    do {
+        got = read(3, &word, 1);
+    } while (got < 0 && errno == EINTR);
+    // Whoever made this process died before it had recorded it.
+    if (got != 1) _exit(127);
+    close(3);
+    if (chdir("/") < 0) _exit(127);
+    execve(path, arguments, environment);
+    complain(path);
+    _exit(127);
+}
+
+int lh_host_fork(
+    const char *path, char *const arguments[], char *const environment[], int go,
+    const int streams[3]) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    if (pid == 0) become(path, arguments, environment, go, streams);
+    int failure = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid < 0 ? -failure : (int)pid;
+}
+
+int lh_pidfd_open(int pid) { return answer((int)syscall(SYS_pidfd_open, pid, 0)); }
+
+int lh_pidfd_signal(int descriptor, int signal) {
+    return answer((int)syscall(SYS_pidfd_send_signal, descriptor, signal, NULL, 0));
+}
+
+int lh_group_signal(int pid, int signal) { return answer(kill(-pid, signal)); }
+
+int lh_reap(int pid, int *status) {
+    int word = 0, result;
+    do {
+        result = waitpid(pid, &word, WNOHANG);
+    } while (result < 0 && errno == EINTR);
+    if (result <= 0) return result < 0 ? -errno : 0;
+    if (WIFEXITED(word)) {
+        *status = WEXITSTATUS(word);
+        return 1;
+    }
+    *status = WTERMSIG(word);
+    return 2;
+}
+
+int lh_fifo(int directory, const char *name) {
+    unlinkat(directory, name, 0);
+    return answer(mkfifoat(directory, name, 0600));
+}
+
+int lh_unnamed_file(int directory) {
+    return answer(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+}
+
+int lh_ofd_share_lock(int descriptor) {
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
+    int result = answer(fcntl(descriptor, F_OFD_SETLK, &lock));
+    return result == -EACCES ? -EAGAIN : result;
+}

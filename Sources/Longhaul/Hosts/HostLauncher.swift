@@ -1,0 +1,123 @@
+internal import LonghaulCore
+internal import LonghaulEngine
+internal import LonghaulStore
+internal import LonghaulSystem
+internal import Synchronization
+
+/// Starts hosts for the engine of this process. Its thread comes with the first one.
+final class HostLauncher: HostPort {
+    let queue: TransferQueue
+    private let state = Mutex(State())
+
+    private struct State {
+        var report: (@Sendable (HostReport) -> Void)?
+        var watch: HostsWatch?
+        /// For whose answers is listened.
+        var sessions: [LaunchID: String] = [:]
+    }
+
+    init(_ queue: TransferQueue) {
+        self.queue = queue
+    }
+
+    func listen(_ report: @escaping @Sendable (HostReport) -> Void) {
+        state.withLock { $0.report = report }
+    }
+
+    func obstacle(_ program: String) -> LaunchObstacle? { Executable.obstacle(program) }
+
+    func isAttached(_ host: String) -> Bool {
+        // The thread is told by the kernel when it goes away.
+        _ = watch()
+        return HostLock.isHeld(host, in: queue.directory)
+    }
+
+    func prepare(_ order: LaunchOrder) {
+        guard let watch = watch() else {
+            return report(.notPrepared(order.id, message: "no thread or descriptor is left"))
+        }
+        state.withLock { $0.sessions[order.id] = order.session }
+        watch.perform { [self] loop in report(HostHandover(queue: queue, order: order).make(loop)) }
+    }
+
+    func begin(_ id: LaunchID) {
+        watch()?.perform { $0.begin(id.rawValue) }
+    }
+
+    func discard(_ id: LaunchID) {
+        watch()?.perform { $0.discard(id.rawValue) }
+    }
+
+    func adopt(_ launch: StoredLaunch) -> Bool {
+        guard let process = launch.process, let watch = watch(),
+            process.bootID == BootID.current.map({ "\($0)" })
+        else { return false }
+        let identity = ProcessIdentity(
+            pid: process.pid, startTicks: UInt64(clamping: process.startTicks))
+        guard identity.isAlive else { return false }
+        if let session = launch.session {
+            state.withLock { $0.sessions[launch.id] = session }
+        }
+        let marks = HostEnvironment.marks(launch.id, queue.directory)
+        watch.perform { [self] loop in
+            if !loop.adopt(launch.id.rawValue, identity, marks: marks) {
+                // Between the look above and this one.
+                report(.ended(launch.id, .unknown, status: nil, output: ""))
+            }
+        }
+        return true
+    }
+
+    func end(_ id: LaunchID, killing: Bool) {
+        watch()?.perform { $0.end(id.rawValue, killing: killing) }
+    }
+
+    func stop() {
+        let watch = state.withLock { state in
+            state.report = nil
+            defer { state.watch = nil }
+            return state.watch
+        }
+        watch?.stop()
+    }
+
+    // MARK: -
+
+    private func report(_ report: HostReport) {
+        state.withLock { $0.report }?(report)
+    }
+
+    private func watch() -> HostsWatch? {
+        state.withLock { state in
+            if state.watch == nil, state.report != nil {
+                state.watch = try? HostsWatch(
+                    directory: queue.directory, keeping: Limits.launchOutputBytes
+                ) { [weak self] in self?.take($0) }
+            }
+            return state.watch
+        }
+    }
+
+    private func take(_ notice: HostNotice) {
+        switch notice {
+        case .attachments: report(.attachments)
+        case .line(let number, let line):
+            let id = LaunchID(rawValue: number)
+            guard let session = state.withLock({ $0.sessions[id] }),
+                let answer = InputAnswer(line)
+            else { return }
+            // What makes no sense is in the kept output, where whoever wrote it will look.
+            try? queue.take(answer, session: session)
+        case .ended(let number, let end, let output):
+            let id = LaunchID(rawValue: number)
+            state.withLock { $0.sessions[id] = nil }
+            switch end {
+            case .exited(let status):
+                report(.ended(id, .exited, status: Int(status), output: output))
+            case .signalled(let signal):
+                report(.ended(id, .signalled, status: Int(signal), output: output))
+            case .unknown: report(.ended(id, .unknown, status: nil, output: output))
+            }
+        }
+    }
+}

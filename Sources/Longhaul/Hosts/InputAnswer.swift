@@ -1,0 +1,85 @@
+internal import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+
+/// What a host says about a transfer that waits for its word: a line of its standard output.
+struct InputAnswer: Hashable {
+    enum Action: Hashable {
+        /// Begin, or try once more, as it is.
+        case goOn
+        case use(url: String?, headers: [HeaderFields.Field])
+        case cancel
+    }
+
+    var transfer: TransferID
+    var action: Action
+
+    /// `nil` for what is no answer: a host may write what it likes.
+    init?(_ line: [UInt8]) {
+        var id: Int64?
+        var word: String?
+        var url: String?
+        var headers: [HeaderFields.Field] = []
+        do {
+            try line.withUnsafeBufferPointer { bytes in
+                var scanner = JSONScanner(bytes)
+                try scanner.object { key, scanner in
+                    if scanner.null() { return }
+                    switch key {
+                    case "transfer": id = try scanner.integer()
+                    case "action": word = try scanner.string()
+                    case "url": url = try scanner.string()
+                    case "headers":
+                        try scanner.object { name, scanner in
+                            headers.append(
+                                HeaderFields.Field(name: name, value: try scanner.string()))
+                        }
+                    default: _ = try scanner.raw()
+                    }
+                }
+                try scanner.end()
+            }
+        } catch {
+            return nil
+        }
+        guard let id, let word else { return nil }
+        transfer = TransferID(rawValue: id)
+        switch word {
+        case "continue": action = .goOn
+        case "cancel": action = .cancel
+        case "use" where url != nil || !headers.isEmpty: action = .use(url: url, headers: headers)
+        default: return nil
+        }
+    }
+}
+
+extension TransferQueue {
+    /// Carries an answer out, for a transfer of that session that waits for one.
+    func take(_ answer: InputAnswer, session: String) throws(LonghaulError) {
+        let id = answer.transfer
+        guard try store.waitsForInput(id, session: session) else { return }
+        switch answer.action {
+        case .goOn: _ = try store.answerInput(id)
+        case .cancel: _ = try cancel(.ids([id]))
+        case .use(let url, let headers):
+            var change = TransferChange()
+            change.url = url
+            // As `set --header` would take them.
+            for field in headers {
+                change.headers.append(try HeaderFields.Field.checked(field))
+            }
+            try self.change(id, change)
+        }
+        WakeChannel.poke(directory)
+    }
+}
+
+extension HeaderFields.Field {
+    fileprivate static func checked(_ field: Self) throws(LonghaulError) -> Self {
+        do {
+            return try Self(parsing: "\(field.name): \(field.value)")
+        } catch {
+            throw LonghaulError(.invalidRequest, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,170 @@
+public import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+
+/// A host as people see it.
+public struct HostRecord: Sendable {
+    public var name: String
+    public var settings: HostSettings
+    public var createdAt: Timestamp
+    public var state: HostState
+    /// Launches in a row that failed.
+    public var failures: Int
+    /// When it is started next, if that is known.
+    public var nextLaunch: Timestamp?
+    /// The last ones, newest first.
+    public var launches: [LaunchRecord]
+}
+
+/// One start of a host.
+public struct LaunchRecord: Sendable {
+    public var id: Int64
+    public var reason: LaunchReason
+    public var session: String?
+    /// The first and the last of the events that it was handed.
+    public var events: ClosedRange<Int64>?
+    /// How many they were.
+    public var handed: Int
+    public var pid: Int32?
+    public var startedAt: Timestamp
+    public var deadline: Timestamp
+    public var endedAt: Timestamp?
+    /// `nil` = it runs.
+    public var ending: LaunchEnding?
+    /// Exit status, or the signal that ended it.
+    public var status: Int?
+    /// The last of what it wrote.
+    public var output: String?
+}
+
+extension TransferQueue {
+    /// Makes a program known that may be started, or known anew: earlier failures are forgotten.
+    ///
+    /// - Throws: `invalidRequest` for a name that is none, or a program without an absolute path.
+    public func add(host name: String, _ settings: HostSettings) throws(LonghaulError) {
+        try TransferQueue.check(host: name)
+        guard let program = settings.argv.first, program.utf8.first == UInt8(ascii: "/") else {
+            throw LonghaulError(.invalidRequest, "a host's program is given by its absolute path")
+        }
+        if settings.argv.contains(where: { $0.utf8.contains(0) }) {
+            throw LonghaulError(.invalidRequest, "an argument contains a null")
+        }
+        for budget in [settings.eventBudget, settings.taskBudget] {
+            guard let budget else { continue }
+            if !(budget > 0) || budget > 86_400 {
+                throw LonghaulError(.invalidRequest, "a budget is more than 0, and 24h at most")
+            }
+        }
+        try store.add(host: name, settings, now: now)
+        WakeChannel.poke(directory)
+    }
+
+    /// Names that may be those of files, too.
+    private static func check(host name: String) throws(LonghaulError) {
+        let isGood = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+        guard isGood, (1...128).contains(name.utf8.count), name.utf8.first != UInt8(ascii: ".")
+        else {
+            throw LonghaulError(
+                .invalidRequest,
+                "the name of a host has letters, digits, '.', '_' and '-', as com.example.photos")
+        }
+    }
+
+    public func hosts() throws(LonghaulError) -> [HostRecord] {
+        try records(try store.hosts(), launches: 1)
+    }
+
+    public func host(_ name: String) throws(LonghaulError) -> HostRecord? {
+        guard let host = try store.host(name) else { return nil }
+        return try records([host], launches: Limits.launchesKept).first
+    }
+
+    /// Nobody is started under that name any more. Its sessions keep their events, for whoever gets
+    /// the name next.
+    public func remove(host name: String) throws(LonghaulError) {
+        try store.remove(host: name)
+        WakeChannel.poke(directory)
+    }
+
+    /// Forgets that it failed: it is started at once if something waits for it.
+    public func reset(host name: String) throws(LonghaulError) {
+        try store.reset(host: name)
+        WakeChannel.poke(directory)
+    }
+
+    /// Says that this process is the host, for as long as the result lives: it gets its events
+    /// itself (``followEvents(after:session:waitingOnly:)``) and is not started meanwhile. Several
+    /// processes may be it at once.
+    public func attach(host name: String) throws(LonghaulError) -> HostAttachment {
+        guard try store.host(name) != nil else {
+            throw LonghaulError(.noSuchHost, "there is no host \(name)")
+        }
+        let attachment = try HostAttachment(name, directory)
+        try reset(host: name)
+        return attachment
+    }
+
+    private func records(
+        _ hosts: [StoredHost], launches limit: Int
+    ) throws(LonghaulError) -> [HostRecord] {
+        let facts = try store.hostFacts()
+        let hasEngine = isEngineRunning
+        var records: [HostRecord] = []
+        for host in hosts {
+            let launches = try store.launches(of: host.name, limit: limit)
+            var known = facts.first { $0.name == host.name } ?? HostFacts(name: host.name)
+            known.isBusy = hasEngine && launches.first.map { $0.endedAt == nil } ?? false
+            known.isAttached = HostLock.isHeld(host.name, in: directory)
+            known.obstacle = Executable.obstacle(host.settings.argv[0])
+            let state = LaunchPolicy.state(of: known, now: now)
+            records.append(HostRecord(host, state, launches))
+        }
+        return records
+    }
+}
+
+/// See ``TransferQueue/attach(host:)``.
+public final class HostAttachment: Sendable {
+    private let lock: HostLock
+
+    init(_ name: String, _ directory: String) throws(LonghaulError) {
+        do throws(SystemFailure) {
+            lock = try HostLock(of: name, in: directory)
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+}
+
+extension HostRecord {
+    fileprivate init(_ host: StoredHost, _ state: HostState, _ launches: [StoredLaunch]) {
+        var next: Timestamp?
+        switch state {
+        case .due(let at), .delayed(let at): next = at
+        case .idle, .attached, .running: next = host.retryAt
+        case .blocked: next = nil
+        }
+        self.init(
+            name: host.name, settings: host.settings, createdAt: host.created, state: state,
+            failures: host.failures, nextLaunch: next,
+            launches: launches.map { LaunchRecord($0) })
+    }
+}
+
+extension LaunchRecord {
+    fileprivate init(_ launch: StoredLaunch) {
+        self.init(
+            id: launch.id.rawValue, reason: launch.reason, session: launch.session,
+            events: launch.events, handed: launch.handed, pid: launch.process?.pid,
+            startedAt: launch.startedAt, deadline: launch.deadline, endedAt: launch.endedAt,
+            ending: launch.ending, status: launch.status, output: launch.output)
+    }
+}

@@ -1,0 +1,156 @@
+import ArgumentParser
+import Longhaul
+
+struct HostCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "host",
+        abstract: "Programs that are started with what happened to their transfers.",
+        discussion: """
+            A host reads JSON Lines from its standard input; an exit with status 0 says that it \
+            has dealt with all of them.
+
+              longhaul host add com.example.photos -- /usr/local/bin/photosync --background
+              longhaul session set photos --host com.example.photos
+              longhaul host show com.example.photos
+            """,
+        subcommands: [
+            HostAdd.self, HostList.self, HostShow.self, HostRemove.self, HostReset.self,
+        ])
+}
+
+struct HostAdd: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Make a program known, or known anew.",
+        discussion: """
+            The program is given by its absolute path and run as it is, by no shell.
+
+              longhaul host add com.example.photos --event-budget 1m -- /opt/photos/bin/sync -q
+
+            \(ExitStatus.help([.done, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The host's name: letters, digits, '.', '_' and '-'.")
+    var id: String
+
+    @Argument(help: "After --: the program by absolute path, and its arguments.")
+    var command: [String] = []
+
+    @Option(
+        name: .customLong("permit"),
+        help: ArgumentHelp("A background task that it may submit (repeatable).", valueName: "task"))
+    var permitted: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a launch for events may take (default: 30s).", valueName: "duration"))
+    var eventBudget: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a launch for tasks may take (default: 10m).", valueName: "duration"))
+    var taskBudget: String?
+
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if command.isEmpty { throw ValidationError("say which program: -- /path/of/it args…") }
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        var settings = HostSettings(argv: command, permitted: permitted)
+        settings.eventBudget = try eventBudget.map {
+            try OptionText.duration($0, "--event-budget")
+        }
+        settings.taskBudget = try taskBudget.map { try OptionText.duration($0, "--task-budget") }
+        let queue = try TransferQueue()
+        try queue.add(host: id, settings)
+        return try report(id, queue, start, on: console)
+    }
+}
+
+/// After something that may let a host be started.
+private func report(
+    _ id: String, _ queue: TransferQueue, _ start: StartOptions, on console: Console
+) throws -> ExitStatus {
+    guard let host = try queue.host(id) else { return .done }
+    if host.nextLaunch != nil { start.start(queue, on: console) }
+    if console.isJSON { try console.line { $0.host(host) } }
+    return .done
+}
+
+struct HostList: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "All hosts, by name.")
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let hosts = try TransferQueue().hosts()
+        if console.isJSON {
+            for host in hosts { try console.line { $0.host(host) } }
+            return .done
+        }
+        let terminal = TerminalFacts.of(1)
+        for line in HostText(time: .current()).table(hosts, terminal) { try console.line(line) }
+        return .done
+    }
+}
+
+struct HostShow: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "All about one host, and its last launches.",
+        discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+
+    @Argument(help: "The host's name.")
+    var id: String
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        guard let host = try TransferQueue().host(id) else {
+            throw LonghaulError(.noSuchHost, "there is no host \(TerminalText.shown(id))")
+        }
+        if console.isJSON {
+            try console.line { $0.host(host) }
+            return .done
+        }
+        for line in HostText(time: .current()).lines(host) { try console.line(line) }
+        return .done
+    }
+}
+
+struct HostRemove: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Start that program no more; its sessions and their events stay.",
+        discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+
+    @Argument(help: "The host's name.")
+    var id: String
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        try TransferQueue().remove(host: id)
+        return .done
+    }
+}
+
+struct HostReset: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reset", abstract: "Forget that a host failed: it may be started at once.",
+        discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+
+    @Argument(help: "The host's name.")
+    var id: String
+
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        try queue.reset(host: id)
+        return try report(id, queue, start, on: console)
+    }
+}

@@ -1,0 +1,76 @@
+import Longhaul
+
+/// Hosts and their launches, for people.
+struct HostText {
+    var time: TimeText
+
+    func table(_ hosts: [HostRecord], _ terminal: TerminalFacts) -> [String] {
+        var layout = TableLayout(
+            columns: [
+                .init(title: "HOST"), .init(title: "STATE"), .init(title: "FAILURES"),
+                .init(title: "PROGRAM"),
+            ], width: terminal.columns, ellipsis: terminal.ellipsis)
+        let rows = hosts.map { host in
+            [
+                TerminalText.shown(host.name), state(host.state), "\(host.failures)",
+                TerminalText.shown(host.settings.argv.joined(separator: " ")),
+            ]
+        }
+        var lines = layout.lines(rows, includingTitles: true)
+        lines[0] = terminal.styled(lines[0], .bold)
+        return lines
+    }
+
+    func lines(_ host: HostRecord) -> [String] {
+        let settings = host.settings
+        let budgets = [
+            settings.eventBudget ?? HostSettings.defaultEventBudget,
+            settings.taskBudget ?? HostSettings.defaultTaskBudget,
+        ].map { Units.duration($0) }
+        let permitted = settings.permitted.map { TerminalText.shown($0) }
+        return [
+            "host       \(TerminalText.shown(host.name))",
+            "program    \(TerminalText.shown(settings.argv.joined(separator: " ")))",
+            "state      \(state(host.state))",
+            "failures   \(host.failures)",
+            "budgets    events \(budgets[0]), tasks \(budgets[1])",
+            "permitted  \(permitted.isEmpty ? "none" : permitted.joined(separator: ", "))",
+        ] + host.launches.flatMap { lines($0) }
+    }
+
+    private func state(_ state: HostState) -> String {
+        switch state {
+        case .idle: "nothing waits for it"
+        case .attached: "attached"
+        case .running: "runs"
+        case .due(let at): "due " + time.distance(at)
+        case .delayed(let at): "failed; started again " + time.distance(at)
+        case .blocked(.removed): "not known any more"
+        case .blocked(.missing): "its program is not there; its events wait"
+        case .blocked(.notExecutable): "its program may not be run; its events wait"
+        }
+    }
+
+    private func lines(_ launch: LaunchRecord) -> [String] {
+        let about = launch.session.map { ", session " + TerminalText.shown($0) } ?? ""
+        let events = Units.counted(launch.handed, "event")
+        var lines = [
+            "launch \(launch.id): \(time.full(launch.startedAt)), \(launch.reason.rawValue)\(about),"
+                + " \(events): \(ending(launch))"
+        ]
+        let output = (launch.output ?? "").split(separator: "\n")
+        for line in output.suffix(5) { lines.append("    " + TerminalText.shown(String(line))) }
+        return lines
+    }
+
+    private func ending(_ launch: LaunchRecord) -> String {
+        switch launch.ending {
+        case nil: "runs"
+        case .exited?: "exit status \(launch.status ?? 0)"
+        case .signalled?: "ended by signal \(launch.status ?? 0)"
+        case .expired?: "ended because its time was over"
+        case .notStarted?: "could not be started"
+        case .unknown?: "ended while no engine looked"
+        }
+    }
+}

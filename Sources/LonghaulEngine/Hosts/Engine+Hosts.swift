@@ -1,0 +1,191 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// Starting the programs that are told what happened. A launch is recorded when its process is
+/// there and before it runs, so that no crash makes two of one.
+extension Engine {
+    /// How often a host that nothing tells of is looked at: one whose program is missing, or that
+    /// is attached and has events waiting.
+    static let hostLookSeconds: Double = 30
+
+    /// The last part of each turn, in transactions of its own: hosts hold no transfer back.
+    func keepHosts(now: Moment) throws(LonghaulError) {
+        if scope.startsNothing || hosts.retryAt.map({ $0 > now.monotonic }) ?? false { return }
+        hosts.retryAt = nil
+        endOverdue(now: now)
+        do throws(LonghaulError) {
+            while let report = hosts.reports.first {
+                try record(report, now: now)
+                hosts.reports.removeFirst()
+            }
+            let isDue = hosts.nextLook.map { $0 <= now.wall } ?? false
+            if hosts.isStale || isDue { try lookAtHosts(now: now) }
+            try forgetEvents(now: now)
+        } catch {
+            if error == Engine.leaseLost { throw error }
+            // The store cannot be written for now; the turn's own commits count how long.
+            hosts.retryAt = now.monotonic + Engine.commitRetrySeconds
+        }
+    }
+
+    private func lookAtHosts(now: Moment) throws(LonghaulError) {
+        hosts.isStale = false
+        hosts.nextLook = nil
+        hosts.nextLaunch = nil
+        if isLeaving { return }
+        var facts = try store.hostFacts()
+        if facts.isEmpty { return }
+        var known: [String: StoredHost] = [:]
+        var areSomeBlind = false
+        for index in facts.indices {
+            let name = facts[index].name
+            facts[index].isBusy = hosts.isBusy(name)
+            guard let host = try store.host(name) else { continue }
+            known[name] = host
+            facts[index].isAttached = hostPort.isAttached(name)
+            facts[index].obstacle = hostPort.obstacle(host.settings.argv[0])
+            areSomeBlind =
+                areSomeBlind || facts[index].isAttached || facts[index].obstacle != nil
+        }
+        let plan = LaunchPolicy.plan(facts, now: now.wall)
+        for due in plan.due {
+            guard let host = known[due.host] else { continue }
+            prepare(due, host)
+        }
+        hosts.nextLaunch = plan.next
+        let blind = areSomeBlind ? now.wall + Engine.hostLookSeconds : nil
+        hosts.nextLook = [plan.next, blind].compactMap { $0 }.min()
+    }
+
+    private func prepare(_ due: LaunchPolicy.Due, _ host: StoredHost) {
+        let id = LaunchID(rawValue: hosts.lastID.rawValue + 1)
+        hosts.lastID = id
+        hosts.launches[id] = KeptLaunch(host: due.host)
+        hostPort.prepare(
+            LaunchOrder(
+                id: id, host: due.host, argv: host.settings.argv, session: due.session,
+                reason: due.reason,
+                budget: host.settings.eventBudget ?? HostSettings.defaultEventBudget))
+    }
+
+    private func endOverdue(now: Moment) {
+        for id in hosts.launches.keys.sorted() {
+            guard var launch = hosts.launches[id], let ends = launch.endsAt,
+                ends <= now.monotonic
+            else { continue }
+            hostPort.end(id, killing: launch.isExpired)
+            // Killed once more if that took no effect, which a process in the kernel's hands can
+            // make it look like.
+            launch.endsAt = now.monotonic + Limits.launchGraceSeconds
+            launch.isExpired = true
+            hosts.launches[id] = launch
+        }
+    }
+
+    // MARK: - Reports
+
+    private func record(_ report: HostReport, now: Moment) throws(LonghaulError) {
+        switch report {
+        case .attachments: break
+        case .nothingToDo(let id): hosts.launches[id] = nil
+        case .notPrepared(let id, let message):
+            guard let launch = hosts.launches[id] else { return }
+            try recordFailure(id, launch.host, message, now: now)
+            hosts.launches[id] = nil
+        case .prepared(let launch): try begin(launch, now: now)
+        case .ended(let id, let ending, let status, let output):
+            guard let launch = hosts.launches[id] else { return }
+            let how = launch.isExpired && !(ending == .exited && status == 0) ? .expired : ending
+            try transaction(.durable) { tx in
+                try tx.end(id, how, status: status, output: output, now: now.wall)
+            }
+            hosts.launches[id] = nil
+        }
+        hosts.isStale = true
+    }
+
+    private func begin(_ launch: PreparedLaunch, now: Moment) throws(LonghaulError) {
+        guard var kept = hosts.launches[launch.id] else { return }
+        if isLeaving {
+            hostPort.discard(launch.id)
+            hosts.launches[launch.id] = nil
+            return
+        }
+        let host = kept.host
+        try transaction(.durable) { tx in
+            try tx.begin(
+                launch.id, of: host, launch.handover, process: launch.process,
+                deadline: launch.deadline, now: now.wall)
+        }
+        kept.endsAt = now.monotonic + max(0, launch.deadline - now.wall)
+        hosts.launches[launch.id] = kept
+        hostPort.begin(launch.id)
+    }
+
+    private func recordFailure(
+        _ id: LaunchID, _ host: String, _ message: String, now: Moment
+    ) throws(LonghaulError) {
+        let nothing = Handover(session: "", reason: .sessionEvents, events: nil, count: 0)
+        try transaction(.durable) { tx in
+            try tx.begin(
+                id, of: host, nothing, process: nil, deadline: now.wall, now: now.wall)
+            try tx.end(id, .notStarted, status: nil, output: message, now: now.wall)
+        }
+    }
+
+    // MARK: - Life
+
+    /// Launches of a dead engine: those that live are watched on, those that have ended while
+    /// nobody looked leave their events to the next launch.
+    func adoptLaunches(now: Moment) throws(LonghaulError) {
+        if scope.startsNothing { return }
+        var open: [StoredLaunch] = []
+        var last = LaunchID(rawValue: 0)
+        try transaction(.relaxed) { tx in
+            open = try tx.openLaunches()
+            last = LaunchID(rawValue: try tx.nextLaunch().rawValue - 1)
+        }
+        hosts.lastID = last
+        for launch in open {
+            if hostPort.adopt(launch) {
+                let left = min(
+                    max(0, launch.deadline - now.wall), launch.deadline - launch.startedAt)
+                var kept = KeptLaunch(host: launch.host)
+                kept.endsAt = now.monotonic + max(0, left)
+                hosts.launches[launch.id] = kept
+            } else {
+                try transaction(.durable) { tx in
+                    try tx.end(launch.id, .unknown, status: nil, output: nil, now: now.wall)
+                }
+            }
+        }
+    }
+
+    private static let forgetSeconds: Double = 600
+    private static let forgottenAtOnce = 2_000
+
+    /// Now and then, when there is something to do anyway.
+    private func forgetEvents(now: Moment) throws(LonghaulError) {
+        if let at = hosts.forgetsAt, at > now.monotonic { return }
+        var went = 0
+        try transaction(.relaxed) { tx in
+            went = try tx.forgetEvents(
+                acknowledgedBefore: now.wall + -Limits.eventRetentionSeconds,
+                limit: Engine.forgottenAtOnce)
+        }
+        let isMore = went == Engine.forgottenAtOnce
+        hosts.forgetsAt = now.monotonic + (isMore ? 1 : Engine.forgetSeconds)
+    }
+
+    /// When hosts need a turn.
+    func hostsWakeAt(now: Moment) -> Instant? {
+        if scope.startsNothing { return nil }
+        if hosts.retryAt != nil { return hosts.retryAt }
+        let look = hosts.nextLook.map { now.monotonic + max(0, $0 - now.wall) }
+        return [look, hosts.nextEnd].compactMap { $0 }.min()
+    }
+
+    var hostOutlook: HostOutlook {
+        HostOutlook(isBusy: !hosts.launches.isEmpty, nextLaunch: hosts.nextLaunch)
+    }
+}

@@ -1,0 +1,48 @@
+package import LonghaulCore
+internal import LonghaulStore
+
+/// What the engine remembers of hosts between two turns.
+struct HostKeeper {
+    /// Something may have happened that a host is to be told.
+    var isStale = true
+    var launches: [LaunchID: KeptLaunch] = [:]
+    /// What was reported and is not recorded yet.
+    var reports: [HostReport] = []
+    /// When to look again although nothing happens.
+    var nextLook: Timestamp?
+    /// When the next host is due; what an engine with nothing else to do waits for.
+    var nextLaunch: Timestamp?
+    /// The store could not be written.
+    var retryAt: Instant?
+    /// Launches get their numbers before they are recorded.
+    var lastID = LaunchID(rawValue: 0)
+    /// When events that may go are looked for.
+    var forgetsAt: Instant?
+    /// Transfers that failed where they might have waited for a host, in the present commit.
+    var failed = 0
+
+    func isBusy(_ host: String) -> Bool {
+        launches.values.contains { $0.host == host }
+    }
+
+    /// When a launch has to be ended, or ended at last.
+    var nextEnd: Instant? {
+        launches.values.compactMap(\.endsAt).min()
+    }
+}
+
+struct KeptLaunch {
+    let host: String
+    /// When it is asked to end, and then when it is ended; `nil` = it has not begun, or all was
+    /// done.
+    var endsAt: Instant?
+    var isExpired = false
+}
+
+/// What a turn tells of hosts.
+package struct HostOutlook: Hashable, Sendable {
+    /// A launch is being made or runs.
+    package var isBusy = false
+    /// When the next one is due by the clock.
+    package var nextLaunch: Timestamp?
+}

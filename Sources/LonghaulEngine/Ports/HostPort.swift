@@ -1,0 +1,84 @@
+package import LonghaulCore
+package import LonghaulStore
+
+/// The programs that are told what happened, as the engine sees them. Outcomes come back as
+/// ``HostReport``s, from any thread.
+package protocol HostPort: Sendable {
+    /// Called once, before all else.
+    func listen(_ report: @escaping @Sendable (HostReport) -> Void)
+
+    /// Why this program could not be run now.
+    func obstacle(_ program: String) -> LaunchObstacle?
+
+    /// Whether a process of the host runs by itself.
+    func isAttached(_ host: String) -> Bool
+
+    /// Gathers what is handed over and makes a process that does not begin yet.
+    func prepare(_ order: LaunchOrder)
+
+    /// Lets it run: its launch is recorded.
+    func begin(_ id: LaunchID)
+
+    /// It is not to run after all.
+    func discard(_ id: LaunchID)
+
+    /// Watches a process that an earlier engine began. `false`: it has ended.
+    func adopt(_ launch: StoredLaunch) -> Bool
+
+    /// Asks it to end, or ends it with all that it has started.
+    func end(_ id: LaunchID, killing: Bool)
+
+    /// Processes that have begun go on.
+    func stop()
+}
+
+package struct LaunchOrder: Hashable, Sendable {
+    package var id: LaunchID
+    package var host: String
+    package var argv: [String]
+    package var session: String
+    package var reason: LaunchReason
+    /// Seconds.
+    package var budget: Double
+}
+
+package enum HostReport: Sendable {
+    case prepared(PreparedLaunch)
+    /// Somebody else had acknowledged everything meanwhile.
+    case nothingToDo(LaunchID)
+    case notPrepared(LaunchID, message: String)
+    case ended(LaunchID, LaunchEnding, status: Int?, output: String)
+    /// A program has attached itself, or gone away, perhaps.
+    case attachments
+}
+
+package struct PreparedLaunch: Sendable {
+    package var id: LaunchID
+    package var handover: Handover
+    package var process: LaunchedProcess
+    package var deadline: Timestamp
+
+    package init(
+        id: LaunchID, handover: Handover, process: LaunchedProcess, deadline: Timestamp
+    ) {
+        self.id = id
+        self.handover = handover
+        self.process = process
+        self.deadline = deadline
+    }
+}
+
+/// For an engine that starts no programs.
+package struct NoHosts: HostPort {
+    package init() {}
+
+    package func listen(_ report: @escaping @Sendable (HostReport) -> Void) {}
+    package func obstacle(_ program: String) -> LaunchObstacle? { nil }
+    package func isAttached(_ host: String) -> Bool { true }
+    package func prepare(_ order: LaunchOrder) {}
+    package func begin(_ id: LaunchID) {}
+    package func discard(_ id: LaunchID) {}
+    package func adopt(_ launch: StoredLaunch) -> Bool { false }
+    package func end(_ id: LaunchID, killing: Bool) {}
+    package func stop() {}
+}

@@ -1,0 +1,112 @@
+internal import GRDB
+package import LonghaulCore
+
+/// What a transfer needs an answer for. Stored; never renumber.
+enum InputKind {
+    /// Its link or its credentials are not taken any more: it waits.
+    static let expired = 1
+    /// It is about to begin, and its host wants to be asked.
+    static let delayed = 2
+}
+
+/// The detail of a `transferNeedsInput` event.
+package struct InputDetail: Codable, Sendable {
+    package enum Reason: String, Codable, Sendable {
+        case expired, delayedRequest
+    }
+
+    package var reason: Reason
+    package var error: LonghaulError?
+}
+
+extension EngineTransaction {
+    /// Statuses that another URL or other credentials may help with.
+    private static let answerable: Set<Int> = [401, 403, 404, 410]
+
+    /// The server refuses what it was asked for: a transfer whose session has a host waits for an
+    /// answer with its bytes, and says so; another one fails. Returns whether it waits.
+    package func needInput(
+        _ id: TransferID, error: LonghaulError, numbers: TransferNumbers, now: Timestamp
+    ) throws -> Bool {
+        let hasHost = try connection.first(
+            """
+            SELECT s.host IS NOT NULL FROM transfer t JOIN session s ON s.id = t.sessionID \
+            WHERE t.id = ?1
+            """, id
+        ) { $0.bool(0) }
+        guard hasHost == true, let status = error.httpStatus, Self.answerable.contains(status)
+        else {
+            try fail(id, error: error, numbers: numbers, now: now)
+            return false
+        }
+        let wait = WaitReason(
+            .input, required: "another URL or credentials", current: error.message, since: now)
+        try connection.run(
+            """
+            UPDATE transfer SET phase = 0, readyAt = ?2, waitReason = ?3, input = ?4 \
+            WHERE id = ?1 AND ended = 0
+            """, id, Timestamp.distantFuture, StoredJSON.encode([wait]), InputKind.expired)
+        try appendEvent(
+            .transferNeedsInput, of: id,
+            detail: StoredJSON.encode(InputDetail(reason: .expired, error: error)), now: now)
+        return true
+    }
+
+    /// Transfers that were put off and would become ready now wait a little longer where their host
+    /// wants to be asked: until it has answered, or for as long as a launch and the one before it
+    /// may take. Each is asked about once. Returns how many.
+    package func askHosts(_ now: Timestamp, limit: Int) throws -> Int {
+        let found = try connection.all(
+            """
+            SELECT t.id, coalesce(h.eventBudget, ?3) FROM transfer t INDEXED BY transferDue \
+            JOIN session s ON s.id = t.sessionID JOIN host h ON h.name = s.host \
+            WHERE t.phase = 0 AND t.readyAt > 0 AND t.readyAt <= ?1 AND t.asked = 0 \
+            AND t.want = 0 AND t.earliest IS NOT NULL AND t.startedAt IS NULL \
+            AND s.askBeforeStart = 1 ORDER BY t.readyAt LIMIT ?2
+            """, now, limit, HostSettings.defaultEventBudget
+        ) { ($0.transferID(0), $0.double(1)) }
+        for (id, budget) in found {
+            let until = now + 2 * budget
+            let wait = WaitReason(
+                .input, required: "a word of its host", current: "asked", since: now,
+                nextCheck: until)
+            try connection.run(
+                """
+                UPDATE transfer SET asked = 1, input = ?4, readyAt = ?2, waitReason = ?3 \
+                WHERE id = ?1
+                """, id, until, StoredJSON.encode([wait]), InputKind.delayed)
+            try appendEvent(
+                .transferNeedsInput, of: id,
+                detail: StoredJSON.encode(InputDetail(reason: .delayedRequest)), now: now)
+        }
+        return found.count
+    }
+}
+
+extension Store {
+    /// A transfer that waits for an answer may go on as it is. `false`: it does not wait for one.
+    package func answerInput(_ id: TransferID) throws(LonghaulError) -> Bool {
+        try write(.durable) { connection in
+            let waits = try connection.first(
+                "SELECT input > 0 AND ended = 0 FROM transfer WHERE id = ?1", id
+            ) { $0.bool(0) }
+            guard waits == true else { return false }
+            try connection.callAttention(to: id)
+            return true
+        }
+    }
+
+    /// Whether it waits for an answer, in that session.
+    package func waitsForInput(
+        _ id: TransferID, session: String
+    ) throws(LonghaulError) -> Bool {
+        try access {
+            try $0.first(
+                """
+                SELECT t.input > 0 AND t.ended = 0 FROM transfer t \
+                JOIN session s ON s.id = t.sessionID WHERE t.id = ?1 AND s.name = ?2
+                """, id, session
+            ) { $0.bool(0) }
+        } ?? false
+    }
+}

@@ -1,0 +1,194 @@
+internal import CLonghaul
+internal import Glibc
+
+/// The thread of ``HostsWatch``: all of it is called there.
+package final class HostsLoop {
+    private let orders: HostOrders
+    /// The state directory.
+    package let home: DirectoryHandle
+    private let keeping: Int
+    private let notice: @Sendable (HostNotice) -> Void
+    private var launches: [Int64: Launch] = [:]
+    private let attachments: Descriptor?
+
+    private struct Launch {
+        let process: HostProcess
+        var output: HostOutput
+        /// What writes without end is read slowly: it waits, and nobody else does.
+        var readsAgainAt: Int64 = 0
+        var marks: [String]
+        var isEnded = false
+    }
+
+    private static let freeBytes: Int64 = 1 << 20
+    private static let breathNanoseconds: Int64 = 5_000_000
+
+    init(
+        _ orders: HostOrders, home: DirectoryHandle, keeping: Int,
+        notice: @escaping @Sendable (HostNotice) -> Void
+    ) {
+        self.orders = orders
+        self.home = home
+        self.keeping = keeping
+        self.notice = notice
+        let number = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+        attachments = number < 0 ? nil : Descriptor(owning: number)
+        if number >= 0 { _ = inotify_add_watch(number, home.path, UInt32(IN_CLOSE_WRITE)) }
+    }
+
+    // MARK: What is asked for
+
+    /// Makes the process of a launch; it waits for ``begin(_:)``.
+    ///
+    /// - Parameter marks: variables of its environment by which what it starts is known.
+    package func make(
+        _ id: Int64, _ program: HostProgram, input: HostInput, marks: [String]
+    ) throws(SystemFailure) -> ProcessIdentity {
+        let process = try HostProcess.make(program, id: id, input: input, in: home)
+        launches[id] = Launch(
+            process: process, output: HostOutput(keeping: keeping), marks: marks)
+        return process.identity
+    }
+
+    package func begin(_ id: Int64) {
+        launches[id]?.process.begin()
+    }
+
+    /// It does not begin, and no end is told.
+    package func discard(_ id: Int64) {
+        guard let launch = launches.removeValue(forKey: id) else { return }
+        launch.process.kill(marks: [])
+        var asked = pollfd(fd: launch.process.end.number, events: Int16(POLLIN), revents: 0)
+        _ = poll(&asked, 1, 1_000)
+        _ = launch.process.reap()
+    }
+
+    /// Watches the process of an earlier engine. `false`: it has ended.
+    package func adopt(_ id: Int64, _ identity: ProcessIdentity, marks: [String]) -> Bool {
+        guard let process = HostProcess.adopt(identity, id: id, in: home) else { return false }
+        launches[id] = Launch(
+            process: process, output: HostOutput(keeping: keeping), marks: marks)
+        return true
+    }
+
+    /// Asks it to end, or makes it.
+    package func end(_ id: Int64, killing: Bool) {
+        guard var launch = launches[id] else { return }
+        launch.isEnded = true
+        launches[id] = launch
+        if killing { launch.process.kill(marks: launch.marks) } else { launch.process.terminate() }
+    }
+
+    // MARK: - The loop
+
+    func run() {
+        while true {
+            guard let bodies = orders.take() else { return }
+            for body in bodies { body(self) }
+            wait()
+        }
+    }
+
+    private func wait() {
+        let now = lh_clock_boottime()
+        let ids = launches.keys.sorted()
+        var asked = [
+            pollfd(fd: orders.wake.number, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: attachments?.number ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        var pause: Int64 = -1
+        for id in ids {
+            guard let launch = launches[id] else { continue }
+            let mayRead = launch.readsAgainAt <= now
+            if !mayRead {
+                let left = (launch.readsAgainAt - now + 999_999) / 1_000_000
+                pause = pause < 0 ? left : min(pause, left)
+            }
+            let process = launch.process
+            let streams = mayRead ? [process.output, process.errors] : [nil, nil]
+            for descriptor in [process.end] + streams {
+                asked.append(
+                    pollfd(fd: descriptor?.number ?? -1, events: Int16(POLLIN), revents: 0))
+            }
+        }
+        if poll(&asked, nfds_t(asked.count), Int32(pause)) < 0 {
+            if Glibc.errno != EINTR { usleep(100_000) }
+            return
+        }
+        if asked[1].revents != 0 { noteAttachments() }
+        for (index, id) in ids.enumerated() {
+            let at = 2 + index * 3
+            if asked[at + 1].revents != 0 { read(id, isOutput: true, asked[at + 1].revents) }
+            if asked[at + 2].revents != 0 { read(id, isOutput: false, asked[at + 2].revents) }
+            if asked[at].revents != 0 { finish(id) }
+        }
+    }
+
+    private func read(_ id: Int64, isOutput: Bool, _ revents: Int16) {
+        guard var launch = launches[id] else { return }
+        let more = drain(&launch, isOutput: isOutput, id)
+        if !more, Int32(revents) & (POLLHUP | POLLERR) != 0 {
+            // It has closed it, as programs that detach themselves do.
+            if isOutput { launch.process.closeOutput() } else { launch.process.closeErrors() }
+        }
+        if launch.output.total > Self.freeBytes {
+            launch.readsAgainAt = lh_clock_boottime() + Self.breathNanoseconds
+        }
+        launches[id] = launch
+    }
+
+    /// Reads a piece. Whether there was any.
+    private func drain(_ launch: inout Launch, isOutput: Bool, _ id: Int64) -> Bool {
+        let stream = isOutput ? launch.process.output : launch.process.errors
+        guard let stream else { return false }
+        var lines: [[UInt8]] = []
+        let count = withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
+            let count = uninterrupted {
+                Glibc.read(stream.number, buffer.baseAddress, buffer.count)
+            }
+            if count > 0 {
+                let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                launch.output.append(bytes)
+                if isOutput { lines = launch.output.lines(of: bytes) }
+            }
+            return count
+        }
+        for line in lines { notice(.line(id, line)) }
+        return count > 0
+    }
+
+    private func finish(_ id: Int64) {
+        guard var launch = launches.removeValue(forKey: id) else { return }
+        // What it had written before; what others still write is not waited for.
+        for isOutput in [true, false] {
+            for _ in 0..<4 where drain(&launch, isOutput: isOutput, id) {}
+        }
+        if let line = launch.output.lastLine() { notice(.line(id, line)) }
+        // Its number is kept for it until it is reaped: nobody else's group is meant.
+        if launch.isEnded { launch.process.kill(marks: launch.marks) }
+        notice(.ended(id, launch.process.reap(), output: launch.output.text))
+    }
+
+    private func noteAttachments() {
+        guard let attachments else { return }
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        var isOne = false
+        while true {
+            let count = Glibc.read(attachments.number, &buffer, buffer.count)
+            if count <= 0 { break }
+            // Which file it was stands in the name, see inotify(7).
+            isOne = isOne || buffer[..<count].contains(HostLock.prefix)
+        }
+        if isOne { notice(.attachments) }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate func contains(_ text: String) -> Bool {
+        let wanted = Array(text.utf8)
+        guard count >= wanted.count else { return false }
+        return (startIndex...(endIndex - wanted.count)).contains {
+            self[$0...].starts(with: wanted)
+        }
+    }
+}
