@@ -10,7 +10,7 @@ struct LiveView {
     private let hasEngine: Bool
     private let store: Store
     private let now: Timestamp
-    private let surroundings: Surroundings
+    private let machine: MachineNow
     private let running: RunningCounts
 
     init(_ queue: TransferQueue) throws(LonghaulError) {
@@ -19,11 +19,7 @@ struct LiveView {
         store = queue.store
         now = queue.now
         // What an engine goes by; without one, what the next would.
-        var conditions = try hasEngine ? store.engineConditions() : nil
-        if conditions == nil { conditions = try queue.conditions(within: 0.5) }
-        surroundings = Surroundings(
-            conditions: conditions ?? Conditions(),
-            time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC))
+        machine = MachineNow(queue, known: try hasEngine ? store.engineConditions() : nil)
         running = hasEngine ? try store.runningCounts() : RunningCounts()
     }
 
@@ -58,7 +54,7 @@ struct LiveView {
 
     /// What holds it besides its back-off and its earliest moment, which the store knows.
     private func reasons(_ transfer: Transfer) -> [WaitReason] {
-        var gate = transfer.lane.gate(in: surroundings, now: now)
+        var gate = transfer.lane.gate(in: machine.surroundings(for: transfer.lane), now: now)
         for index in gate.reasons.indices where gate.reasons[index].isPreference {
             gate.reasons[index].nextCheck = transfer.waiverCheck
         }
@@ -98,5 +94,28 @@ struct LiveView {
         return WaitReason(
             .concurrency, required: "fewer than \(Limits.runningTransfers)",
             current: "\(running.total)", since: since)
+    }
+}
+
+/// The machine's conditions, looked at when the first transfer is met that depends on them, and
+/// once: most lists hold none, and asking the bus takes longer than all the rest.
+private final class MachineNow {
+    private let queue: TransferQueue
+    private var known: Conditions?
+    private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
+
+    private static let patienceSeconds: Double = 0.5
+
+    init(_ queue: TransferQueue, known: Conditions?) {
+        self.queue = queue
+        self.known = known
+    }
+
+    func surroundings(for lane: ScheduleClass) -> Surroundings {
+        if known == nil, lane.interest != ConditionNeeds() {
+            // What cannot be found out is unknown.
+            known = (try? queue.conditions(within: Self.patienceSeconds)) ?? Conditions()
+        }
+        return Surroundings(conditions: known ?? Conditions(), time: time)
     }
 }

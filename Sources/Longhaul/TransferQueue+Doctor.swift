@@ -50,7 +50,8 @@ extension TransferQueue {
         var detail = done.mended.isEmpty ? "nothing to mend" : done.mended.joined(separator: "; ")
         if let moved = done.movedTo {
             let transfers = done.recovered["transfer"] ?? 0
-            detail += "; moved to \(moved), \(transfers) transfers recovered, \(done.lost) lost"
+            let noun = transfers == 1 ? "transfer" : "transfers"
+            detail += "; moved to \(moved), \(transfers) \(noun) recovered, \(done.lost) lost"
         }
         return DoctorFinding(check: "repair", ok: true, detail: detail, fix: nil)
     }

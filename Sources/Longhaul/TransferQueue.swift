@@ -112,10 +112,10 @@ extension LonghaulStore.ChangeOutcome {
         switch result {
         case .changed, .unchanged: nil
         case .noSuchTransfer:
-            LonghaulError(.noSuchTransfer, "there is no transfer \(id)", transferID: id)
+            .noSuchTransfer(id)
         case .hasEnded(let state):
             LonghaulError(
-                .conflict, "transfer \(id) is \(state.rawValue)\(change.advice(state))",
+                .conflict, "it is \(state.rawValue)\(change.advice(state))",
                 transferID: id)
         }
     }

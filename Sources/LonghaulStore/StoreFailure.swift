@@ -51,6 +51,12 @@ enum StoreFailure {
                 + " one knows \(known)) and is left as it is. Use the newer version.")
     }
 
+    private static func readOnly(_ path: String, _ detail: String) -> LonghaulError {
+        unavailable(
+            "\(path) cannot be written (\(detail)): the file or its file system is read-only."
+                + " Set LONGHAUL_HOME to a directory that can be written.")
+    }
+
     /// Anything that came out of a database call. `LonghaulError` passes through.
     static func translate(_ error: any Error, path: String) -> LonghaulError {
         if let error = error as? LonghaulError { return error }
@@ -70,9 +76,10 @@ enum StoreFailure {
                 "another process has kept \(path) locked for \(Int(Store.busySeconds)) s;"
                     + " nothing was recorded. Try again.", retryable: true)
         case .SQLITE_READONLY:
-            return unavailable(
-                "\(path) cannot be written (\(detail)): the file or its file system is read-only."
-                    + " Set LONGHAUL_HOME to a directory that can be written.")
+            return readOnly(path, detail)
+        // Its log cannot be made.
+        case .SQLITE_CANTOPEN where access(path, W_OK) != 0 && errno == EROFS:
+            return readOnly(path, detail)
         case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             return unavailable(
                 "\(path) cannot be opened (\(detail)). The directory must belong to you and be"

@@ -2,15 +2,15 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
-/// A machine that fails: full disk, read-only places, a store that cannot be used. A clear error,
-/// the right exit code, bytes and queue kept, and on it goes when mended.
+/// What cannot be: places that are full, taken or read-only, credentials that would leave their
+/// origin.
 @Suite(.timeLimit(.minutes(3))) struct FailureTests {
     private static let isRoot = geteuid() == 0
 
     @Test(.enabled(if: isRoot, "skipped: mounting a tmpfs needs root"))
     func aFullDiskFailsGetAndKeepsTheBytes() async throws {
         let home = try LonghaulHome()
-        let mount = try TinyDisk(home.scratch("tiny"), size: "4m")
+        let mount = try OwnDisk(memory: "4m", at: home.scratch("tiny"))
         defer { mount.unmount() }
         try await LoopbackServer.run { server in
             let url = server.url("a.bin?size=6M&etag=v1&nolength")
@@ -21,7 +21,7 @@ import Testing
             #expect(transfer["error"]["code"] == "noSpace")
             let kept = try #require(transfer["error"]["bytesKept"].int)
             #expect(kept > 2 << 20)
-            try mount.grow(to: "16m")
+            try mount.remount("size=16m")
             #expect(try await home.run("resume", "1").status == 0)
             #expect(try await home.run("run").status == 0)
             try server.expected(url).verify(file: file)
@@ -31,7 +31,7 @@ import Testing
     @Test(.enabled(if: isRoot, "skipped: mounting a tmpfs needs root"))
     func aReadOnlyPlaceIsRefused() async throws {
         let home = try LonghaulHome()
-        let mount = try TinyDisk(home.scratch("tiny"), size: "1m,ro")
+        let mount = try OwnDisk(memory: "1m,ro", at: home.scratch("tiny"))
         defer { mount.unmount() }
         let result = try await home.run(
             "enqueue", "--json", "http://127.0.0.1:1/a", "-o", home.scratch("tiny/a"))
@@ -76,48 +76,5 @@ import Testing
                 #expect(other.log.all.first?["X-Key"] == nil)
             }
         }
-    }
-
-    @Test func aStoreThatIsNoStore() async throws {
-        let home = try LonghaulHome()
-        #expect(try await home.run("enqueue", "http://127.0.0.1:1/a").status == 0)
-        let store = home.state + "/queue.sqlite"
-        let handle = try #require(FileHandle(forWritingAtPath: store))
-        // PRAGMA user_version stands at offset 60 of the file, big-endian.
-        try handle.seek(toOffset: 60)
-        try handle.write(contentsOf: Data([0, 0, 255, 255]))
-        try handle.close()
-        try? FileManager.default.removeItem(atPath: store + "-wal")
-        try? FileManager.default.removeItem(atPath: store + "-shm")
-        let result = try await home.run("list", "--json")
-        #expect(result.status == 73, "\(result.output)")
-        #expect(result.output.contains("storeUnavailable"))
-    }
-}
-
-/// A file system of a few megabytes.
-private struct TinyDisk {
-    let path: String
-
-    init(_ path: String, size: String) throws {
-        self.path = path
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true)
-        try run("mount", "-t", "tmpfs", "-o", "size=\(size)", "tmpfs", path)
-    }
-
-    func grow(to size: String) throws {
-        try run("mount", "-o", "remount,size=\(size)", path)
-    }
-
-    func unmount() {
-        try? run("umount", "-l", path)
-    }
-
-    private func run(_ arguments: String...) throws {
-        let process = try Process.run(
-            URL(fileURLWithPath: "/usr/bin/env"), arguments: arguments)
-        process.waitUntilExit()
-        if process.terminationStatus != 0 { throw CocoaError(.fileWriteUnknown) }
     }
 }

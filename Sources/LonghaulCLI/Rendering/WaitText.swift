@@ -15,6 +15,12 @@ struct WaitText {
         return words(first) + more
     }
 
+    /// What went wrong, where that is why it waits.
+    func cause(_ waits: [WaitReason]) -> String? {
+        let cause = waits.first { $0.reason == .backoff || $0.reason == .storage }
+        return cause?.current.map { TerminalText.shown(Redaction.text($0)) }
+    }
+
     /// All that is known of one reason.
     func long(_ wait: WaitReason) -> String {
         var text = words(wait)

@@ -129,7 +129,10 @@ final class ProgressDisplay {
         if row.total != nil { parts.insert(Units.percent(row.done, of: row.total), at: 0) }
         if let rate = row.rate { parts.append(Units.rate(rate)) }
         if let left = row.secondsLeft { parts.append(Units.duration(left) + " left") }
-        if let note = row.note { parts.append(note) }
+        if let note = row.note {
+            let why = transfer.state == .waiting ? wait.cause(transfer.waitingFor) : nil
+            parts.append(note + (why.map { ": " + $0 } ?? ""))
+        }
         return "\(transfer.id): " + parts.joined(separator: ", ")
     }
 

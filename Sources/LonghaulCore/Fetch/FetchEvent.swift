@@ -27,12 +27,22 @@ package enum FetchEvent: Sendable {
     /// name would do.
     case occupied(next: String?, LocalFault)
     case publishFailed(LocalFault)
+    /// The part file was moved away, or deleted and its bytes with it.
+    case displaced(LocalFault, isGone: Bool)
     /// Instead of a part file, the file itself was found under its name: published, and then not
     /// recorded.
     case foundPublished(path: String)
     /// Leave the wire, checkpointed.
     case leave(FetchDeparture)
     case tick
+}
+
+extension FetchEvent {
+    /// Whether nothing of what was written is left.
+    package var losesBytes: Bool {
+        guard case .displaced(_, isGone: true) = self else { return false }
+        return true
+    }
 }
 
 /// Why a fetch is asked to leave the wire.

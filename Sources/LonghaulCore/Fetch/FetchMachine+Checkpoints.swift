@@ -83,6 +83,24 @@ extension FetchMachine {
         failedLocally(fault, context, &step)
     }
 
+    /// Others moved or deleted the part file. What is on its way out anyway says what it has to
+    /// say; the next attempt sees the rest.
+    mutating func displaced(
+        _ fault: LocalFault, isGone: Bool, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        if isGone {
+            voidBytes(.partFileMissing, &step)
+            distrustWritten()
+            state.partIdentity = nil
+            step.writes.append(.save(state))
+        }
+        if stage == .settling {
+            quiet(context, &step)
+        } else {
+            failedLocally(fault, context, &step)
+        }
+    }
+
     /// Back to what is durable; segments still under way no longer count.
     mutating func distrustWritten() {
         have = state.durable

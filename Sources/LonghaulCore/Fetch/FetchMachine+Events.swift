@@ -31,6 +31,7 @@ extension FetchMachine {
         case .reserveFailed(let fault), .truncateFailed(let fault), .verifyFailed(let fault),
             .publishFailed(let fault):
             failedLocally(fault, context, &step)
+        case .displaced(let fault, let isGone): displaced(fault, isGone: isGone, context, &step)
         case .secureFailed(let fault): secureFailed(fault, context, &step)
         case .head(let key, let head): self.head(key, head, context, &step)
         case .progress, .tick: progressed(context, &step)

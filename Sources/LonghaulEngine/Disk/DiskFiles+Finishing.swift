@@ -60,11 +60,12 @@ extension DiskFiles {
                     message: "\(path) exists by now and was left alone; the new file's bytes are "
                         + "kept. Move it away and resume, or enqueue with --if-exists."))
         case .partLost:
-            return .publishFailed(
-                LocalFault(
-                    code: .io,
-                    message: "The part file of \(path) was moved or replaced before it could be "
-                        + "published. Retry the transfer."))
+            return displacement(of: item.part)
+                ?? .publishFailed(
+                    LocalFault(
+                        code: .io,
+                        message: "The part file of \(path) was away when it was to be published, "
+                            + "and is back. Resume the transfer."))
         case .failed(let failure): return .publishFailed(LocalFault(failure))
         }
     }

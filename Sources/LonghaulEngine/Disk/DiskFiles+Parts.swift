@@ -10,7 +10,8 @@ extension DiskFiles {
             guard let (directory, finalName) = PathParts.split(order.destination) else {
                 throw SystemFailure(operation: "open", path: order.destination, errno: 2)
             }
-            let handle = try directories.handle(for: directory, creating: true)
+            // Where bytes should be, a missing directory is not made: its disk may be away.
+            let handle = try directories.handle(for: directory, creating: order.expected == nil)
             try checkSpace(for: order, in: directory)
             let name = PartFile.partName(for: finalName, id: order.transfer.rawValue)
             if let expected = order.expected, isPublished(expected, order.publication),
@@ -101,12 +102,36 @@ extension DiskFiles {
         }
         do throws(SystemFailure) {
             try part.sync()
-            report(fetch, .synced(token: token))
+            let displaced = displacement(of: part)
+            if displaced?.losesBytes != true { report(fetch, .synced(token: token)) }
+            if let displaced { return report(fetch, displaced) }
             // Behind the wire, from the page cache; a failure shows again, and counts, when the
             // file is verified.
             if !digests.isEmpty { _ = try? digest(fetch, part, digests, through: through) }
         } catch {
             report(fetch, .syncFailed(token: token, LocalFault(error)))
+        }
+    }
+
+    /// What to tell of a part file that others have moved or deleted; `nil` = it is where it
+    /// belongs. Without a look at each checkpoint, hours could be spent on writing to nowhere.
+    func displacement(of part: PartFile) -> FetchEvent? {
+        switch part.place {
+        case .inPlace: nil
+        case .elsewhere:
+            .displaced(
+                LocalFault(
+                    code: .io,
+                    message:
+                        "\(part.path) is gone from its place: it, or its directory, was moved. "
+                        + "Bring it back, then resume."), isGone: false)
+        case .gone:
+            .displaced(
+                LocalFault(
+                    code: .io,
+                    message:
+                        "\(part.path) was deleted while it was written, and its bytes are lost. "
+                        + "Retry the transfer."), isGone: true)
         }
     }
 

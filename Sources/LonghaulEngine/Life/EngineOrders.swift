@@ -6,7 +6,7 @@ package struct EngineOrders: Sendable {
     package var maxSeconds: Double?
     package var maxBytes: Int64?
     /// When nothing can start any more; back-offs of up to a minute, or to the end of the box, are
-    /// waited out.
+    /// waited out, a full disk for a minute.
     package var untilDrained = false
     /// When nothing has been left to do or to wait for during so many seconds.
     package var exitWhenIdle: Double?

@@ -9,6 +9,8 @@ struct OrderWatch {
     private var idleSince: Instant?
     private var pending: [TransferID]
     private var seenEnds = -1
+    /// Since when nothing but room on a disk is missing.
+    private var fullSince: Instant?
 
     init(orders: EngineOrders, started: Instant) {
         self.orders = orders
@@ -50,14 +52,23 @@ struct OrderWatch {
         return wake.map { max(0, $0 - now.monotonic) }
     }
 
-    private func isDrained(_ outcome: TurnOutcome, now: Moment) -> Bool {
+    private mutating func isDrained(_ outcome: TurnOutcome, now: Moment) -> Bool {
         guard outcome.isDrained else { return false }
         let box = orders.maxSeconds.map { (started + $0) - now.monotonic }
         let patience = box ?? OrderWatch.backOffWaitedOutSeconds
         if isHostDue(outcome, within: patience, now: now) { return false }
         guard let next = outcome.nextReady else { return true }
         guard let seconds = orders.maxSeconds else {
-            return next - now.wall > OrderWatch.backOffWaitedOutSeconds
+            let most = OrderWatch.backOffWaitedOutSeconds
+            if let other = outcome.nextReadyBesidesStorage, other - now.wall <= most {
+                fullSince = nil
+                return false
+            }
+            if next - now.wall > most { return true }
+            // A disk stays full until somebody makes room, however often it is looked at.
+            let since = fullSince ?? now.monotonic
+            fullSince = since
+            return next - now.wall > since + most - now.monotonic
         }
         return now.monotonic + (next - now.wall) > started + seconds
     }

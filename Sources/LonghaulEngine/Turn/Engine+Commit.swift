@@ -90,12 +90,15 @@ extension Engine {
         if plans { gates.lanesChangeAt = plan.lanesChangeAt }
         if let ends = plan.coolDownEnds { coolDownEnds = ends }
         let opens = gates.lanesChangeAt
-        nextReady = [try tx.nextDue(), try tx.nextWaiver(), coolDownEnds, opens]
+        let others = [try tx.nextWaiver(), coolDownEnds, opens]
+        let due = try tx.nextDue()
+        nextReady = (others + [due]).compactMap { $0 }.min()
+        let besides = due == nil ? nil : try tx.nextDueBesidesStorage()
+        nextReadyBesidesStorage = (others + [besides]).compactMap { $0 }.min()
+        let wake = [nextReady, try tx.nextDeadline(), gates.runningChangesAt]
             .compactMap { $0 }.min()
-        let due = [nextReady, try tx.nextDeadline(), gates.runningChangesAt]
-            .compactMap { $0 }.min()
-        if due != nextDue { try tx.setNextWake(due) }
-        nextDue = due
+        if wake != nextDue { try tx.setNextWake(wake) }
+        nextDue = wake
     }
 
     /// A transaction outside a turn, for recovery.

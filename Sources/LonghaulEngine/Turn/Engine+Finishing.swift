@@ -6,7 +6,7 @@ extension Engine {
     func settleLane(_ event: FetchEvent, _ fetch: FetchID) {
         switch event {
         case .secured, .secureFailed: finishing.securing.remove(fetch)
-        case .published, .occupied, .publishFailed: finishing.publishing.remove(fetch)
+        case .published, .occupied, .publishFailed, .displaced: finishing.publishing.remove(fetch)
         case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
             .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
             .foundPublished, .leave, .tick:

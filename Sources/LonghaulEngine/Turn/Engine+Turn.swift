@@ -11,6 +11,8 @@ package struct TurnOutcome: Sendable {
     /// When the next waiting transfer may start by the clock: back-off, earliest begin, cool-down,
     /// window, the end of its preferences.
     package var nextReady: Timestamp?
+    /// The same, leaving out those that look for room on a disk.
+    package var nextReadyBesidesStorage: Timestamp?
     /// Something waits for a condition that may come to hold at any time.
     package var waitsForConditions: Bool
     /// The conditions that decide about what runs and waits.
@@ -133,8 +135,8 @@ extension Engine {
             wakeAt: wake, isQuiet: active.isEmpty && unwritten.isEmpty,
             isDrained: active.isEmpty && unwritten.isEmpty && !hasBacklog && !needsPlan
                 && roomAt.isEmpty,
-            nextReady: nextReady, waitsForConditions: gates.holdsBack,
-            interest: gates.interest,
+            nextReady: nextReady, nextReadyBesidesStorage: nextReadyBesidesStorage,
+            waitsForConditions: gates.holdsBack, interest: gates.interest,
             gatherSeconds: isWellAhead(now: now) ? Engine.gatherSeconds : 0, hosts: hostOutlook)
     }
 

@@ -41,6 +41,8 @@ package final class Engine {
     var hasBacklog = false
     /// From the store: when the next transfer may start by the clock.
     var nextReady: Timestamp?
+    /// The same, leaving out those that look for room on a disk.
+    var nextReadyBesidesStorage: Timestamp?
     /// When an origin that somebody waits for is done cooling down.
     var coolDownEnds: Timestamp?
     var commitRetryAt: Instant?

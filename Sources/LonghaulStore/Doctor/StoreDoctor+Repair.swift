@@ -38,7 +38,7 @@ extension StoreDoctor {
         var report = RepairReport()
         try correctModes(location, &report)
         if let reason = try damage(location) {
-            report.mended.append("damaged: \(reason)")
+            report.mended.append(reason)
             let lock = try OpenLock(location.openLock)
             defer { withExtendedLifetime(lock) {} }
             try replace(location, now: now, &report)
@@ -56,9 +56,9 @@ extension StoreDoctor {
         do {
             let store = try Store.open(directory: location.directory, mode: .existing)
             defer { try? store.close() }
-            return try store.faults(limit: 1).first
+            return try store.faults(limit: 1).first.map { "damaged: \($0)" }
         } catch {
-            if StoreFailure.isDamage(error) { return error.message }
+            if StoreFailure.isDamage(error) { return error.parts.what }
             throw error
         }
     }

@@ -28,7 +28,14 @@ package enum StoreDoctor {
                     detail: "\(location.directory) will be made when something is enqueued")
             ]
         }
-        findings.append(checkDirectory(location))
+        let directory = checkDirectory(location)
+        findings.append(directory)
+        guard directory.ok else {
+            findings.append(
+                StoreFinding(
+                    check: "store", ok: false, detail: "not opened in such a directory"))
+            return findings
+        }
         findings += checkLeftovers(location)
         guard Store.exists(at: location) else {
             findings.append(
@@ -51,8 +58,7 @@ package enum StoreDoctor {
                         detail: faults.joined(separator: "; "), fix: repairHint))
             if faults.isEmpty { findings.append(checkRows(try store.stray())) }
         } catch {
-            findings.append(
-                StoreFinding(check: "store", ok: false, detail: error.message, fix: error.message))
+            findings.append(fault("store", error))
         }
         return findings
     }
@@ -62,9 +68,13 @@ package enum StoreDoctor {
             try StoreDirectory.check(location.directory)
             return StoreFinding(check: "directory", ok: true, detail: location.directory)
         } catch {
-            return StoreFinding(
-                check: "directory", ok: false, detail: error.message, fix: repairHint)
+            return fault("directory", error)
         }
+    }
+
+    private static func fault(_ check: String, _ error: LonghaulError) -> StoreFinding {
+        let (what, advice) = error.parts
+        return StoreFinding(check: check, ok: false, detail: what, fix: advice)
     }
 
     private static func checkRows(_ stray: StrayRows) -> StoreFinding {

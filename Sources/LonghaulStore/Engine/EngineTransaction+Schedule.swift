@@ -34,6 +34,16 @@ extension EngineTransaction {
         ) { $0.timestamp(0) }
     }
 
+    /// The same for those that do not wait for room on a disk.
+    package func nextDueBesidesStorage() throws -> Timestamp? {
+        try connection.first(
+            """
+            SELECT readyAt FROM transfer INDEXED BY transferDue WHERE phase = 0 AND readyAt > 0 \
+            AND instr(coalesce(waitReason, ''), '"storage"') = 0 ORDER BY readyAt LIMIT 1
+            """
+        ) { $0.timestamp(0) }
+    }
+
     /// Waiting transfers whose preferences are to be looked at, the earliest first.
     package func dueWaivers(_ now: Timestamp, limit: Int) throws -> [TransferID] {
         try connection.all(

@@ -47,15 +47,15 @@ extension Connection {
         let found = try first(
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
         ) { (try $0.phase(0), try $0.want(1), $0.bool(2)) }
-        guard let (phase, want, pending) = found else { return .refused(noSuchTransfer(id)) }
+        guard let (phase, want, pending) = found else { return .refused(.noSuchTransfer(id)) }
         guard phase.hasEnded, !pending else {
             let state = shownState(phase: phase, want: want, pending: pending)
             return .refused(
                 LonghaulError(
                     .conflict,
                     state == .cancelled
-                        ? "transfer \(id) is being cancelled. Try again when it has ended."
-                        : "transfer \(id) is \(state.rawValue) and has not ended. Cancel it first.",
+                        ? "it is being cancelled; try again when it has ended"
+                        : "it is \(state.rawValue) and has not ended; cancel it first",
                     transferID: id))
         }
         return .removed(partPath: try forget(id))

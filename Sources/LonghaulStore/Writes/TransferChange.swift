@@ -33,11 +33,11 @@ extension Store {
     ) throws(LonghaulError) {
         try write(.durable) { connection in
             let found = try connection.first(WorkRecord.select, id, read: WorkRecord.read)
-            guard let work = found else { throw noSuchTransfer(id) }
+            guard let work = found else { throw LonghaulError.noSuchTransfer(id) }
             guard work.phase != .completed else {
                 throw LonghaulError(
                     .conflict,
-                    "transfer \(id) is completed and can no longer be changed. Enqueue another.",
+                    "it is completed and can no longer be changed; enqueue another",
                     transferID: id)
             }
             var changed = work
@@ -46,10 +46,6 @@ extension Store {
             try connection.callAttention(to: id)
         }
     }
-}
-
-func noSuchTransfer(_ id: TransferID) -> LonghaulError {
-    LonghaulError(.noSuchTransfer, "there is no transfer \(id).", transferID: id)
 }
 
 extension TransferChange {

@@ -36,13 +36,14 @@ extension SystemFailure {
         case EACCES, EPERM:
             "No permission to \(deed) \(path). Change its permissions, or choose another place."
         case EROFS:
-            "\(path) is on a read-only file system. Choose another destination."
+            "\(path) is on a read-only file system. Make it writable and resume, or choose another "
+                + "destination."
         case EEXIST:
             "\(path) exists already. Move it away, or choose --if-exists overwrite or rename."
         case EFBIG:
             "The file system of \(path) cannot hold so large a file. Choose another destination."
         case ENOENT:
-            "\(path) does not exist any more. Create the directory again, then resume."
+            "\(path) does not exist any more. Bring the directory back, then resume."
         case ENOTDIR:
             "A part of the path \(path) is not a directory. Choose another destination."
         case EISDIR:
@@ -63,7 +64,7 @@ extension SystemFailure {
     /// The call in words, where its name is not one.
     private var deed: String {
         switch operation {
-        case "fdatasync", "fsync", "syncfs": "write to disk"
+        case "fdatasync", "fsync", "syncfs": "save"
         case "pwrite": "write"
         case "pread": "read"
         case "mkdir": "create"

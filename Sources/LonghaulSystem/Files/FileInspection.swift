@@ -4,7 +4,14 @@ package import LonghaulCore
 /// Looks at what stands under the names of a transfer, opening and changing nothing.
 package enum FileInspection {
     package static func facts(part: String, destination: String) -> FileFacts {
-        FileFacts(part: entry(at: part), destination: entry(at: destination))
+        var facts = FileFacts(part: entry(at: part), destination: entry(at: destination))
+        // Its disk may be away, and its bytes come back with it.
+        if facts.part == .missing, let (directory, _) = PathParts.split(part),
+            entry(at: directory) == .missing
+        {
+            facts.part = .unusable(errno: ENOENT)
+        }
+        return facts
     }
 
     /// Links are not followed: one in the place of a file is no file of ours. An empty path is a

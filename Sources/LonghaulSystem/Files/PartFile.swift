@@ -172,6 +172,21 @@ extension PartFile {
         return bytes
     }
 
+    /// Where a file that is being written has got to, by the doing of others.
+    package enum Place: Hashable, Sendable {
+        case inPlace
+        /// Its path leads nowhere or to something else: it, or a directory above it, was moved.
+        case elsewhere
+        /// It has no name any more: its bytes go with this object.
+        case gone
+    }
+
+    package var place: Place {
+        var facts = stat()
+        if lstat(path, &facts) == 0, FileIdentity(facts) == identity { return .inPlace }
+        return fstat(descriptor, &facts) == 0 && facts.st_nlink == 0 ? .gone : .elsewhere
+    }
+
     /// Frees the bytes: removes the name, if it still is this file's. The object stays usable until
     /// it is let go.
     package func remove() throws(SystemFailure) {

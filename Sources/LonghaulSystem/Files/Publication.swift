@@ -22,7 +22,8 @@ package enum FinishOutcome: Hashable, Sendable {
     case published(name: String)
     /// The name is taken, and is not to be replaced. The part file is as it was.
     case occupied
-    /// The part file's name leads to nothing, or to another file. Nothing was published.
+    /// The part file's path leads to nothing, or to another file. Nothing was published: in a
+    /// directory that was moved away it would not be where it is said to be.
     case partLost
     /// Whether it was renamed is to be looked up (``FileInspection``): a failed sync of the
     /// directory is reported here too.
@@ -45,7 +46,7 @@ package enum Publication {
         _ part: PartFile, as name: String, policy: ExistingFilePolicy
     ) -> FinishOutcome {
         do throws(SystemFailure) {
-            guard try part.directory.holds(part.identity, at: part.name) else { return .partLost }
+            guard part.place == .inPlace else { return .partLost }
             // Before the rename, so that the finished file is never seen with the part file's mode.
             if fchmod(part.descriptor, Umask.fileMode) < 0 {
                 throw SystemFailure.last("fchmod", part.path)

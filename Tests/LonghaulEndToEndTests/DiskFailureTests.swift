@@ -1,0 +1,224 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// The disk under a download fails, or its directory goes away. A clear error, the right exit
+/// status, bytes and queue kept, and on it goes when mended.
+@Suite(.timeLimit(.minutes(3))) struct DiskFailureTests {
+    private static let isRoot = geteuid() == 0
+
+    struct Injection: CustomTestStringConvertible, Sendable {
+        var call: String
+        var when = "1+"
+        var knobs = "size=16M&etag=v1&rate=12M"
+        /// On the part file alone; else wherever the call is made.
+        var isOnPart = true
+        /// The least that is kept, in bytes.
+        var kept = 0
+        var says: String
+
+        var testDescription: String { "\(call) \(when)" }
+    }
+
+    static let injections = [
+        Injection(call: "pwrite64", when: "40+", kept: 1 << 16, says: "disk failed"),
+        // What was written since the last checkpoint is unknown.
+        Injection(call: "fdatasync", says: "disk failed"),
+        Injection(
+            call: "pread64", knobs: "size=1M&etag=v1&digest", kept: 1 << 20, says: "disk failed"),
+        Injection(
+            call: "renameat2", knobs: "size=1M&etag=v1", isOnPart: false, kept: 1 << 20,
+            says: "disk failed"),
+    ]
+
+    @Test(
+        .enabled(if: InstalledProgram.find("strace") != nil, "skipped: no strace"),
+        arguments: injections)
+    func inputOutputErrors(_ row: Injection) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?seed=5&\(row.knobs)")
+            let part = ["-P", home.file(".a.bin.1.longhaul-part")]
+            let failing = home.through(
+                [InstalledProgram.find("strace") ?? "", "-f", "-qq", "-o", "/dev/null"]
+                    + (row.isOnPart ? part : [])
+                    + [
+                        "-e", "trace=\(row.call)", "-e",
+                        "inject=\(row.call):error=EIO:when=\(row.when)",
+                    ])
+            let result = try await failing.run(
+                "get", "--json", url, "-o", home.file("a.bin"), "--connections", "1")
+            #expect(result.status == 1, "\(result.errors)")
+            try await isKept(home, result, "io", says: row.says, atLeast: row.kept)
+            try await goesOn(home, server, url)
+        }
+    }
+
+    @Test(.enabled(if: isRoot, "skipped: mounting a tmpfs needs root"))
+    func aFullDiskIsWaitedFor() async throws {
+        let home = try LonghaulHome()
+        let disk = try OwnDisk(memory: "4m", at: home.file("disk"))
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=6M&seed=5&etag=v1&nolength")
+            _ = try await home.run("enqueue", url, "-o", home.file("disk/a.bin"))
+            #expect(try await home.run("run", "--max-time", "2s").status == 0)
+            let why = try #require(try await home.run("why", "1", "--json").rows.first)
+            let reasons = why["waitingFor"].items.map { $0["reason"].string }
+            #expect(why["state"] == "waiting" && reasons.first == "storage", "\(why)")
+            let kept = try await shown(home)["bytesDone"].int ?? 0
+            #expect(kept > 2 << 20)
+            try disk.remount("size=16m")
+            let run = try await home.start("run").wait(within: .seconds(60))
+            #expect(run.status == 0)
+            try server.expected(url).verify(file: home.file("disk/a.bin"))
+            #expect(server.log.requests(for: url).last?["Range"] == "bytes=\(kept)-")
+        }
+        disk.unmount()
+    }
+
+    /// As when the kernel has given the disk up, with files open for writing.
+    @Test(.enabled(if: OwnDisk.hasLoops, "skipped: no ext4 in a file can be mounted"))
+    func theDiskBecomesReadOnly() async throws {
+        let home = try LonghaulHome()
+        let disk = try OwnDisk(ext4: 48 << 20, at: home.file("disk"))
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=16M&seed=5&etag=v1&rate=4M")
+            let get = try home.start(
+                "get", "--json", url, "-o", home.file("disk/a.bin"), "--connections", "1")
+            // The first checkpoint is due after 8 MiB or 2 s.
+            try await server.log.waitForBytes(11 << 20, within: .seconds(60))
+            try disk.fail()
+            let result = try await get.wait()
+            #expect(result.status == 1, "\(result.errors)")
+            try await isKept(home, result, "permission", says: "read-only", atLeast: 4 << 20)
+            try disk.mend()
+            try await goesOn(home, server, url, file: "disk/a.bin")
+        }
+        disk.unmount()
+    }
+
+    // MARK: - Directories
+
+    @Test func aDirectoryThatWentBeforeTheStartIsMade() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=100K")
+            _ = try home.scratch.directory("files/there")
+            _ = try await home.run("enqueue", url, "-o", home.file("there/a.bin"))
+            rmdir(home.file("there"))
+            #expect(try await home.run("run").status == 0)
+            try server.expected(url).verify(file: home.file("there/a.bin"))
+        }
+    }
+
+    /// Moved away under the download: no file is reported to be where it is not. Seen at a
+    /// checkpoint, or, when none was due, before it gets its name.
+    @Test(arguments: ["size=12M&rate=2M", "size=900K&rate=500K"])
+    func aDirectoryThatIsMovedMeanwhile(knobs: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?seed=5&etag=v1&\(knobs)")
+            let get = try await getting(home, server, url, until: 100 << 10)
+            #expect(rename(home.file("there"), home.file("elsewhere")) == 0)
+            let result = try await get.wait()
+            #expect(result.status == 1, "\(result.errors)")
+            try await isKept(home, result, "io", says: "moved", atLeast: 100 << 10)
+            #expect(rename(home.file("elsewhere"), home.file("there")) == 0)
+            try await goesOn(home, server, url, file: "there/a.bin")
+            let size = try server.expected(url).size
+            #expect(try await shown(home)["bytesFetched"].int == size)
+        }
+    }
+
+    @Test func aDirectoryThatIsDeletedMeanwhile() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=16M&seed=5&etag=v1&rate=2M")
+            let get = try await getting(home, server, url)
+            try FileManager.default.removeItem(atPath: home.file("there"))
+            let result = try await get.wait()
+            #expect(result.status == 1, "\(result.errors)")
+            let error = try #require(try result.rows.last?["error"])
+            #expect(error["code"] == "io" && error["bytesKept"] == 0, "\(error)")
+            #expect(error["message"].string?.contains("deleted") == true)
+            // Seen at a checkpoint, not at the end.
+            #expect(try #require(try result.rows.last)["bytesFetched"].int ?? 0 < 16 << 20)
+            try await goesOn(home, server, url, file: "there/a.bin", status: 200)
+        }
+    }
+
+    /// A disk that is not mounted just now: nothing is begun anew in its place.
+    @Test func aDirectoryThatIsAwayBetweenTwoRuns() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=16M&seed=5&etag=v1&rate=8M&stall=11M&stalls=1")
+            // Past the first checkpoint.
+            let get = try await getting(home, server, url, until: 10 << 20)
+            get.send(SIGKILL)
+            _ = try await get.wait()
+            #expect(rename(home.file("there"), home.file("elsewhere")) == 0)
+            #expect(try await home.run("run").status == 0)
+            let failed = try await shown(home)
+            #expect(failed["state"] == "failed" && failed["error"]["code"] == "io", "\(failed)")
+            #expect(failed["error"]["bytesKept"].int ?? 0 > 4 << 20, "\(failed)")
+            #expect(access(home.file("there"), F_OK) != 0)
+            #expect(rename(home.file("elsewhere"), home.file("there")) == 0)
+            try await goesOn(home, server, url, file: "there/a.bin")
+        }
+    }
+
+    // MARK: -
+
+    /// Under way, with some bytes on disk.
+    private func getting(
+        _ home: LonghaulHome, _ server: LoopbackServer, _ url: String, until bytes: Int = 1 << 20
+    ) async throws -> CLIProcess {
+        _ = try home.scratch.directory("files/there")
+        let get = try home.start(
+            "get", "--json", url, "-o", home.file("there/a.bin"), "--connections", "1")
+        let part = "files/there/.a.bin.1.longhaul-part"
+        try await eventually(within: .seconds(40), "some bytes") {
+            home.scratch.size(of: part) ?? 0 > bytes
+        }
+        return get
+    }
+
+    private func shown(_ home: LonghaulHome) async throws -> JSONValue {
+        try #require(try await home.run("show", "1", "--json").rows.first)
+    }
+
+    private func isKept(
+        _ home: LonghaulHome, _ result: CLIProcess.Result, _ code: String, says: String,
+        atLeast least: Int
+    ) async throws {
+        let transfer = try #require(try result.rows.last)
+        let error = transfer["error"]
+        #expect(transfer["state"] == "failed" && error["code"] == .string(code), "\(error)")
+        #expect(error["message"].string?.contains(says) == true, "\(error)")
+        #expect(error["bytesKept"].int ?? -1 >= least, "\(error)")
+        let now = try await shown(home)
+        #expect(now["state"] == "failed" && now["bytesDone"] == error["bytesKept"])
+    }
+
+    /// After `resume`: from the bytes that were kept, and to the right end.
+    private func goesOn(
+        _ home: LonghaulHome, _ server: LoopbackServer, _ url: String, file: String = "a.bin",
+        status: Int = 206
+    ) async throws {
+        let kept = try await shown(home)["bytesDone"].int ?? 0
+        let expected = try server.expected(url)
+        let before = server.log.count
+        #expect(try await home.run("resume", "1").status == 0)
+        #expect(try await home.run("run").status == 0)
+        try expected.verify(file: home.file(file))
+        let requests = server.log.all.dropFirst(before)
+        if kept == expected.size {
+            #expect(requests.isEmpty)
+        } else {
+            let isResumed = status == 206 && kept > 0
+            #expect(requests.first?.status == (isResumed ? 206 : 200))
+            #expect(requests.first?["Range"] == (isResumed ? "bytes=\(kept)-" : nil))
+        }
+        #expect(try await shown(home)["state"] == "completed")
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+
+/// A file system of a test's own, mounted for as long as the test likes. Needs root.
+package final class OwnDisk {
+    package let path: String
+    private let scratch: Scratch
+    private let source: [String]
+
+    /// Whether this machine lets ext4 in a file be mounted.
+    package static let hasLoops: Bool = {
+        guard geteuid() == 0, InstalledProgram.find("mkfs.ext4") != nil,
+            let scratch = try? Scratch("disk"),
+            let disk = try? OwnDisk(ext4: 8 << 20, at: scratch("place"))
+        else { return false }
+        disk.unmount()
+        return true
+    }()
+
+    /// A tmpfs.
+    ///
+    /// - Parameter size: and further options: `4m`, `1m,ro`.
+    package init(memory size: String, at path: String) throws {
+        self.path = path
+        scratch = try Scratch("disk")
+        source = ["-t", "tmpfs", "-o", "size=\(size)", "tmpfs"]
+        try mount()
+    }
+
+    /// ext4 in a file.
+    package init(ext4 bytes: Int, at path: String) throws {
+        self.path = path
+        scratch = try Scratch("disk")
+        let image = scratch("image")
+        guard FileManager.default.createFile(atPath: image, contents: nil),
+            truncate(image, off_t(bytes)) == 0
+        else { throw SystemFailure("create \(image)") }
+        source = ["-o", "loop", image]
+        try run("mkfs.ext4", ["-q", "-F", image])
+        try mount()
+    }
+
+    deinit { if isMounted { unmount() } }
+
+    private var isMounted: Bool {
+        let mounts = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
+        return mounts.contains(" \(path) ")
+    }
+
+    package func mount() throws {
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true)
+        try run("mount", source + [path])
+    }
+
+    package func remount(_ options: String) throws {
+        try run("mount", ["-o", "remount,\(options)", path])
+    }
+
+    /// ext4 becomes read-only as when its disk has failed, files open for writing or not.
+    package func fail() throws { try remount("abort") }
+
+    /// What an administrator does then.
+    package func mend() throws {
+        unmount()
+        let image = source.last ?? ""
+        // 1 = mended.
+        _ = try CLIProcess("/usr/bin/env", ["e2fsck", "-fy", image]).reap()
+        try mount()
+    }
+
+    /// At once where nobody uses it any more, which a process that has just ended may seem to do;
+    /// else when they stop.
+    package func unmount() {
+        do {
+            try untilTrue(within: .seconds(5), "nobody uses \(path)") {
+                (try? run("umount", [path])) != nil
+            }
+        } catch {
+            try? run("umount", ["-l", path])
+        }
+    }
+
+    private func run(_ program: String, _ arguments: [String]) throws {
+        let process = try CLIProcess("/usr/bin/env", [program] + arguments)
+        guard try process.reap() == .exited(0) else {
+            throw FixtureFailed(description: process.errors)
+        }
+    }
+}
