@@ -95,7 +95,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
             FileIdentity(device: 1, inode: inode), size: Int64(file.data.count))
     }
 
-    func sync(part: String, expecting identity: FileIdentity) -> LocalFault? {
+    func sync(part: String, of fetch: FetchID, expecting identity: FileIdentity) -> LocalFault? {
         if let inode = names[part], inode == identity.inode { flush(inode, part) }
         return nil
     }
