@@ -6,86 +6,75 @@ import Testing
 /// Conditions that change under a running engine, between a simulated network and disk.
 @Suite struct ConditionTests {
     private func world(
-        _ size: Int = 3_000_000, _ edit: (inout TransferRequest) -> Void
+        _ size: Int64 = 3_000_000, _ edit: (inout TransferRequest) -> Void
     ) throws -> SimWorld {
         let world = try SimWorld(seed: 7)
-        world.wire.faults = false
-        let url = "http://s0.test/f"
-        world.wire.contents[url] = SimContent(proof: .strongTag, sizes: [size])
-        var request = TransferRequest(url: url, destination: .file("/d/f"))
-        request.options.connections = .exactly(1)
-        edit(&request)
-        _ = try world.store.enqueue(
-            [NewTransfer(request: request, origin: "http://s0.test:80", destination: "/d/f")],
-            now: world.now.wall)
-        world.inputs.append(.wake)
+        try world.enqueue(size, edit)
         return world
     }
 
     private func tell(_ world: SimWorld, _ text: String) throws {
-        var conditions = Conditions()
-        try ConditionOverride(parsing: text).apply(to: &conditions, source: "test") { _ in
+        try ConditionOverride(parsing: text).apply(to: &world.conditions, source: "test") { _ in
             world.now.wall
         }
-        world.inputs.append(.conditions(conditions))
+        world.tellConditions()
     }
 
-    private func transfer(_ world: SimWorld) throws -> Transfer {
-        try #require(
-            try world.store.transfer(TransferID(rawValue: 1), now: world.now.wall))
-    }
-
-    /// Turns and steps until it holds, at most for `seconds` of the world.
-    @discardableResult
-    private func live(
-        _ world: SimWorld, for seconds: Double, until isDone: () throws -> Bool = { false }
-    ) throws -> Bool {
-        let end = world.now.monotonic + seconds
-        while world.now.monotonic < end {
-            if try isDone() { return true }
-            world.wire.step(&world.random)
-            for _ in 0..<4 { world.disk.step(&world.random) }
-            try world.turn()
-            world.pass(0.05)
-        }
-        return try isDone()
+    private func hasBytes(_ world: SimWorld) -> Bool {
+        world.disk.cells.values.contains { $0.written > 0 }
     }
 
     @Test func aLostConditionStopsAndItsReturnGoesOn() throws {
         let world = try world { $0.schedule.requires = ConditionNeeds(unmetered: true) }
         defer { world.cleanUp() }
         // Not known to hold is not enough.
-        try live(world, for: 10)
-        #expect(try transfer(world).state == .waiting && world.wire.answered == 0)
+        try world.run(for: 10)
+        #expect(try world.transfer().state == .waiting && world.wire.answered == 0)
         try tell(world, "network=unmetered")
-        #expect(try live(world, for: 5) { world.disk.cells.values.contains { $0.written > 0 } })
+        #expect(try world.run(for: 8) { hasBytes(world) })
         try tell(world, "network=metered")
-        #expect(try live(world, for: 3) { try transfer(world).state == .waiting })
+        #expect(try world.run(for: 3) { try world.transfer().state == .waiting })
         #expect(world.wire.order.isEmpty)
-        let kept = try transfer(world).bytesDone
+        let kept = try world.transfer().bytesDone
         #expect(kept > 0 && kept < 3_000_000)
         try tell(world, "network=unmetered")
         // A network that changed has five seconds to settle.
         let back = world.now.monotonic
-        #expect(try live(world, for: 30) { !world.wire.order.isEmpty })
+        #expect(try world.run(for: 30) { !world.wire.order.isEmpty })
         #expect(world.now.monotonic - back >= Limits.networkSettleSeconds)
-        #expect(try live(world, for: 30) { try transfer(world).state == .completed })
-        #expect(try transfer(world).bytesFetched == 3_000_000)
+        #expect(try world.run(for: 30) { try world.transfer().state == .completed })
+        #expect(try world.transfer().bytesFetched == 3_000_000)
+    }
+
+    /// In one turn the file is opened, so that the request goes out, and the network is lost: what
+    /// has just been asked for is stopped, too.
+    @Test func aRequestIsStoppedInTheTurnThatSendsIt() throws {
+        let world = try world { $0.schedule.requires = ConditionNeeds(unmetered: true) }
+        defer { world.cleanUp() }
+        try tell(world, "network=unmetered")
+        #expect(try world.run(for: 10, disk: 0) { !world.disk.orders.isEmpty })
+        world.disk.step()
+        try tell(world, "network=metered")
+        try world.turn()
+        #expect(world.wire.order.allSatisfy { world.wire.exchanges[$0]?.isStopping == true })
+        #expect(try world.run(for: 5) { try world.transfer().state == .waiting })
+        #expect(world.wire.order.isEmpty)
     }
 
     @Test func aWindowEndsAndOpensAgain() throws {
         // The world's clock says 14:13:20 UTC.
         let world = try world { $0.schedule.window = TimeWindow(parsing: "13:00-14:14") }
         defer { world.cleanUp() }
-        #expect(try live(world, for: 5) { world.disk.cells.values.contains { $0.written > 0 } })
+        try world.restart(in: .utc)
+        #expect(try world.run(for: 5) { hasBytes(world) })
         world.pass(40)
-        #expect(try live(world, for: 3) { try transfer(world).state == .waiting })
+        #expect(try world.run(for: 3) { try world.transfer().state == .waiting })
         let outcome = try #require(try world.turn())
         let wait = try #require(outcome.wakeAt) - world.now.monotonic
         #expect(abs(wait - 22.75 * 3600) < 300)
         // Set back by hours, before the window's end: it is noticed.
         world.now.wall = world.now.wall + -1800
-        #expect(try live(world, for: 60) { try transfer(world).state == .completed })
+        #expect(try world.run(for: 90) { try world.transfer().state == .completed })
     }
 
     @Test func preferencesAreWaivedAndSaidSo() throws {
@@ -95,15 +84,34 @@ import Testing
         }
         defer { world.cleanUp() }
         try tell(world, "power=battery,idle=no")
-        try live(world, for: 5)
-        let waiting = try transfer(world)
+        try world.run(for: 5)
+        let waiting = try world.transfer()
         #expect(waiting.state == .waiting && !waiting.arePreferencesWaived)
         let outcome = try #require(try world.turn())
         #expect(outcome.isDrained && outcome.waitsForConditions)
         let wake = try #require(outcome.wakeAt) - world.now.monotonic
         #expect(wake > 500 && wake <= 600)
         world.pass(600)
-        #expect(try live(world, for: 5) { try transfer(world).state == .completed })
-        #expect(try transfer(world).arePreferencesWaived)
+        #expect(try world.run(for: 5) { try world.transfer().state == .completed })
+        #expect(try world.transfer().arePreferencesWaived)
+    }
+
+    /// One of two connections is done: who waits for the origin's limit need not wait for the
+    /// other.
+    @Test func aConnectionThatEndsLetsTheNextBegin() throws {
+        let world = try SimWorld(seed: 3)
+        defer { world.cleanUp() }
+        world.policy.limits.perOrigin = 2
+        try world.restart(in: .utc)
+        let first = try world.enqueue(40_000_000) { $0.options.connections = .exactly(2) }
+        #expect(try world.run(for: 30) { world.wire.order.count == 2 })
+        let second = try world.enqueue(5_000_000) { $0.options.connections = .exactly(1) }
+        let tail = try #require(world.wire.order.last)
+        world.wire.exchanges[tail]?.rate = 1
+        #expect(
+            try world.run(for: 30) {
+                try world.transfer(second).state == .running
+            })
+        #expect(try world.transfer(first).state == .running)
     }
 }

@@ -1,43 +1,56 @@
 import LonghaulCore
 
-/// What the simulated server holds under one URL: versions that differ at every byte.
+/// What the simulated server holds under one URL, and how it behaves.
 struct SimContent {
     enum Proof: CaseIterable {
         case strongTag, weakTag, date, nothing
     }
 
     var proof: Proof
-    var sizes: [Int]
-    /// Index of the version that is served now.
-    var version: Int { sizes.count - 1 }
-    /// Ignores Range.
+    /// The last one is served now.
+    private(set) var versions: [SimBytes]
     var ignoresRanges = false
+    /// Sends bodies without saying how long they are.
+    var isChunked = false
+    /// Body bytes per second on each connection.
+    var rate: Double = 2_000_000
+    /// Instead of the file, until it is mended.
+    var refusal: Int?
+    /// Where it redirects to.
+    var movedTo: String?
+    /// It has told a lie, or something about it made what is held useless.
+    var hasMisled = false
 
-    static func byte(_ version: Int, _ offset: Int) -> UInt8 {
-        let mixed = UInt64(truncatingIfNeeded: offset) &* 0x9E37_79B9 &+ UInt64(offset >> 9)
-        return UInt8(truncatingIfNeeded: (mixed >> 7) &+ UInt64(version) &* 89)
+    init(proof: Proof, label: Int, size: Int64) {
+        self.proof = proof
+        versions = [SimBytes(label: label, count: size)]
     }
 
-    static func bytes(_ version: Int, _ range: Range<Int>) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: range.count)
-        bytes.withUnsafeMutableBufferPointer { buffer in
-            var index = 0
-            while index < buffer.count {
-                buffer[index] = byte(version, range.lowerBound + index)
-                index += 1
-            }
-        }
-        return bytes
+    var version: Int { versions.count - 1 }
+    var current: SimBytes { versions[version] }
+
+    /// What a client that does everything right never has to fetch twice.
+    var isSteady: Bool {
+        (proof == .strongTag || proof == .date) && !ignoresRanges && !isChunked && !hasMisled
+            && versions.count == 1
     }
 
-    /// Which version these bytes are, whole and nothing else; `nil` if none.
-    func version(of bytes: [UInt8]) -> Int? {
-        sizes.indices.first { version in
-            sizes[version] == bytes.count && Self.bytes(version, 0..<bytes.count) == bytes
-        }
+    /// Another file under the same name; one that only grew begins as the one before.
+    mutating func change(label: Int, size: Int64, grows: Bool) {
+        guard grows else { return versions.append(SimBytes(label: label, count: size)) }
+        var next = current
+        let start = next.count
+        next.replace(
+            start..<start + max(1, size),
+            with: [
+                SimBytes.Run(range: start..<start + max(1, size), label: label, from: start)
+            ])
+        versions.append(next)
     }
 
-    func headers() -> HeaderFields {
+    func isVersion(_ bytes: SimBytes) -> Bool { versions.contains(bytes) }
+
+    func headers(at now: Timestamp) -> HeaderFields {
         var fields = HeaderFields()
         switch proof {
         case .strongTag: fields["ETag"] = "\"v\(version)\""
@@ -45,19 +58,19 @@ struct SimContent {
         case .date:
             fields["Last-Modified"] = HTTPDate.format(
                 Timestamp(milliseconds: 1_600_000_000_000 + Int64(version) * 86_400_000))
-            fields["Date"] = HTTPDate.format(Timestamp(milliseconds: 1_790_000_000_000))
+            fields["Date"] = HTTPDate.format(now)
         case .nothing: break
         }
         return fields
     }
 
     /// RFC 9110 §13.1.5, for the proofs that are strong.
-    func meets(_ ifRange: String?) -> Bool {
+    func meets(_ ifRange: String?, at now: Timestamp) -> Bool {
         guard let ifRange else { return true }
-        let now = headers()
+        let fields = headers(at: now)
         switch proof {
-        case .strongTag: return ifRange == now["ETag"]
-        case .date: return ifRange == now["Last-Modified"]
+        case .strongTag: return ifRange == fields["ETag"]
+        case .date: return ifRange == fields["Last-Modified"]
         case .weakTag, .nothing: return false
         }
     }

@@ -2,80 +2,108 @@ import LonghaulCore
 import LonghaulEngine
 
 extension SimDisk {
-    static let fault = LocalFault(code: .io, message: "simulated")
+    /// Each fetch's orders are carried out in turn; those of different fetches, and the lane in
+    /// which files are finished, overtake each other.
+    private func lane(_ order: FileOrder) -> FetchID? {
+        switch order {
+        case .prepare(let fetch, _, _), .reserve(let fetch, _), .truncate(let fetch, _),
+            .sync(let fetch, _, _, _), .verify(let fetch, _, _, _), .close(let fetch, _):
+            fetch
+        case .secure, .publish, .delete: nil
+        }
+    }
 
-    /// Carries out the oldest order. A batch of renames stops in the middle when the crash comes.
-    func step(_ random: inout SeededGenerator) {
-        guard !orders.isEmpty else { return }
-        switch orders.removeFirst() {
-        case .prepare(let fetch, let part, let fetched): prepare(fetch, part, fetched)
-        case .reserve(let fetch, _): outcomes.append((fetch, .reserved))
+    /// Carries out one order. A batch of renames stops in the middle when the crash comes.
+    func step() {
+        var lanes: Set<FetchID?> = []
+        let heads = orders.indices.filter { lanes.insert(lane(orders[$0])).inserted }
+        guard let index = heads.randomElement(using: &random) else { return }
+        let order = orders.remove(at: index)
+        say("disk: \(order)")
+        switch order {
+        case .prepare(let fetch, let part, let fetched):
+            outcomes.append((fetch, prepare(fetch, part, fetched)))
+        case .reserve(let fetch, let bytes): reserve(fetch, bytes)
         case .truncate(let fetch, let generation): truncate(fetch, generation)
-        case .sync(let fetch, let token, _, _):
-            guard let inode = open[fetch]?.inode else { return }
-            if syncsFail, Int.random(in: 0..<10, using: &random) == 0 {
-                files[inode]?.dirty = ByteRanges()
-                outcomes.append((fetch, .syncFailed(token: token, Self.fault)))
-            } else {
-                flush(inode, path(of: inode))
-                outcomes.append((fetch, .synced(token: token)))
-            }
-        case .verify(let fetch, _, _, _): outcomes.append((fetch, .verified))
+        case .sync(let fetch, let token, _, _): sync(fetch, token)
+        case .verify(let fetch, let wanted, let length, let destination):
+            verify(fetch, wanted, length, destination)
         case .secure(let batch):
-            for (fetch, length) in batch {
-                guard let inode = open[fetch]?.inode, var file = files[inode] else { continue }
-                if file.data.count > length { file.data = Array(file.data[..<Int(length)]) }
-                files[inode] = file
-                flush(inode, path(of: inode))
-                outcomes.append((fetch, .secured))
-            }
-        case .publish(let batch): publish(batch, &random)
+            for (fetch, length) in batch { secure(fetch, length) }
+        case .publish(let batch): publish(batch)
         case .close(let fetch, let deleting):
             guard let entry = open.removeValue(forKey: fetch) else { return }
             cells = cells.filter { $0.value.fetch != fetch }
-            if deleting { names[path(of: entry.inode)] = nil }
+            if deleting, let path = path(of: entry.inode), !isReadOnly {
+                rename(path, to: nil, entry.inode)
+            }
         case .delete(let path, let identity):
-            if let identity, names[path] == identity.inode { names[path] = nil }
+            if let identity, names[path] == identity.inode, !isReadOnly {
+                rename(path, to: nil, identity.inode)
+            }
         }
     }
 
-    private func path(of inode: UInt64) -> String {
-        names.keys.sorted().first { names[$0] == inode } ?? ""
+    /// A failure of this chance, or of a disk that only reads.
+    private func fault(_ chance: Double, _ what: String) -> LocalFault? {
+        if isReadOnly { return LocalFault(code: .permission, message: "\(what): read-only") }
+        guard random.happens(chance) else { return nil }
+        faults += 1
+        return LocalFault(code: .io, message: "\(what): simulated EIO")
     }
 
-    private func prepare(_ fetch: FetchID, _ order: PartOrder, _ fetched: Int64) {
+    private static let noSpace = LocalFault(code: .noSpace, message: "simulated ENOSPC")
+
+    private func prepare(
+        _ fetch: FetchID, _ order: PartOrder, _ fetched: Int64
+    ) -> FetchEvent {
         let path = order.destination + ".\(order.transfer).part"
+        if let fault = fault(trouble.open, "open") { return .prepareFailed(fault) }
+        if let room, let needs = order.needs, needs > room { return .prepareFailed(Self.noSpace) }
         if let expected = order.expected, names[path] == nil,
             names[order.publication] == expected.inode
         {
-            outcomes.append((fetch, .foundPublished(path: order.publication)))
-            return
+            if let fault = fault(trouble.directory, "sync of the directory") {
+                return .prepareFailed(fault)
+            }
+            syncNames()
+            return .foundPublished(path: order.publication)
         }
         let found = names[path]
-        let created = found == nil || found != order.expected?.inode
-        let inode: UInt64
-        if created {
-            inode = nextInode
-            nextInode += 1
-            names[path] = inode
+        let isCreated = found == nil || found != order.expected?.inode
+        var inode = found ?? 0
+        if isCreated {
+            if let found { rename(path, to: nil, found) }
+            inode = newInode()
             files[inode] = File()
-        } else {
-            inode = found ?? 0
+            rename(nil, to: path, inode)
         }
         nextCell += 64
         cells[nextCell] = Cell(
             fetch: fetch, generation: nil, start: 0, written: 0, received: fetched)
-        open[fetch] = (inode, nextCell)
-        outcomes.append(
-            (
-                fetch,
-                .prepared(FileIdentity(device: 1, inode: inode), path: path, created: created)
-            ))
+        open[fetch] = Open(inode: inode, cell: nextCell, isNameNew: true)
+        return .prepared(
+            FileIdentity(device: 1, inode: inode), path: path, created: isCreated)
+    }
+
+    private func reserve(_ fetch: FetchID, _ bytes: Int64) {
+        guard let inode = open[fetch]?.inode else { return }
+        let grows = max(0, bytes - (files[inode]?.data.count ?? 0))
+        if let room, grows > room {
+            outcomes.append((fetch, .reserveFailed(Self.noSpace)))
+        } else if let fault = fault(trouble.open, "reserve") {
+            outcomes.append((fetch, .reserveFailed(fault)))
+        } else {
+            outcomes.append((fetch, .reserved))
+        }
     }
 
     private func truncate(_ fetch: FetchID, _ generation: Int64) {
         guard let inode = open[fetch]?.inode else { return }
-        files[inode]?.data = []
+        if let fault = fault(trouble.open, "truncate") {
+            return outcomes.append((fetch, .truncateFailed(fault)))
+        }
+        files[inode]?.data = SimBytes()
         files[inode]?.dirty = ByteRanges()
         for cell in cells.keys where cells[cell]?.fetch == fetch && cells[cell]?.generation != nil {
             cells[cell]?.generation = generation
@@ -85,21 +113,114 @@ extension SimDisk {
         outcomes.append((fetch, .truncated))
     }
 
-    private func publish(
-        _ batch: [(FetchID, PublicationOrder)], _ random: inout SeededGenerator
+    /// Forgets what could not be written, and says so once.
+    private func syncFault(_ fetch: FetchID, _ inode: UInt64) -> LocalFault? {
+        let dirty = files[inode]?.dirty ?? ByteRanges()
+        if dirty.isEmpty && !isReadOnly { return nil }
+        var fault = fault(trouble.sync, "sync")
+        // Space that is found missing only now: a quota, blocks that were not reserved.
+        if fault != nil, !isReadOnly, Bool.random(using: &random) { fault = Self.noSpace }
+        if fault != nil {
+            willDistrust(fetch)
+            files[inode]?.dirty = ByteRanges()
+            distrust(fetch)
+        }
+        return fault
+    }
+
+    private func sync(_ fetch: FetchID, _ token: Int64) {
+        guard let entry = open[fetch] else { return }
+        if let fault = syncFault(fetch, entry.inode) {
+            return outcomes.append((fetch, .syncFailed(token: token, fault)))
+        }
+        flush(entry.inode)
+        if entry.isNameNew {
+            if let fault = fault(trouble.directory, "sync of the directory") {
+                willDistrust(fetch)
+                distrust(fetch)
+                return outcomes.append((fetch, .syncFailed(token: token, fault)))
+            }
+            syncNames()
+            open[fetch]?.isNameNew = false
+        }
+        outcomes.append((fetch, .synced(token: token)))
+    }
+
+    /// A digest names the label of the version that it is of.
+    private func verify(
+        _ fetch: FetchID, _ wanted: [Checksum], _ length: Int64, _ destination: String
     ) {
+        guard let inode = open[fetch]?.inode else { return }
+        if let fault = fault(trouble.open, "verify") {
+            return outcomes.append((fetch, .verifyFailed(fault)))
+        }
+        files[inode]?.data.truncate(to: length)
+        let data = files[inode]?.data ?? SimBytes()
+        for checksum in wanted where checksum != SimDisk.checksum(of: data) {
+            if let path = path(of: inode) { rename(path, to: destination + ".bad", inode) }
+            let actual = SimDisk.checksum(of: data).hex
+            return outcomes.append(
+                (fetch, .mismatched(checksum, actual: actual, keptAt: destination + ".bad")))
+        }
+        outcomes.append((fetch, .verified))
+    }
+
+    static func checksum(of bytes: SimBytes) -> Checksum {
+        let text = bytes.runs.map { "\($0)" }.joined() + "\(bytes.count)"
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        let digits = String(hash, radix: 16)
+        return Checksum(
+            algorithm: .sha256, hex: String(repeating: "0", count: 64 - digits.count) + digits)
+    }
+
+    private func secure(_ fetch: FetchID, _ length: Int64) {
+        guard let inode = open[fetch]?.inode, let file = files[inode] else { return }
+        if file.data.count != length { files[inode]?.data.truncate(to: length) }
+        if let fault = syncFault(fetch, inode) {
+            return outcomes.append((fetch, .secureFailed(fault)))
+        }
+        flush(inode)
+        outcomes.append((fetch, .secured))
+    }
+
+    private func publish(_ batch: [(FetchID, PublicationOrder)]) {
+        var events: [(FetchID, FetchEvent)] = []
         for (fetch, order) in batch {
-            guard mayAct(), let inode = open[fetch]?.inode else { continue }
-            let part = path(of: inode)
-            names[part] = nil
-            names[order.destination] = inode
+            guard mayAct() else { return }
+            if let event = publish(fetch, order) { events.append((fetch, event)) }
             // Sometimes the journal gets there before the sync of the directory does.
-            if Bool.random(using: &random) { durableNames = names }
+            if Bool.random(using: &random) { syncNames() }
         }
         guard mayAct() else { return }
-        durableNames = names
-        for (fetch, order) in batch where open[fetch] != nil {
-            outcomes.append((fetch, .published(path: order.destination)))
+        // One sync for all of them, and one failure.
+        if let fault = fault(trouble.directory, "sync of the directory") {
+            events = events.map { (fetch, event) in
+                if case .published = event { return (fetch, .publishFailed(fault)) }
+                return (fetch, event)
+            }
+        } else {
+            syncNames()
         }
+        outcomes += events
+    }
+
+    private func publish(_ fetch: FetchID, _ order: PublicationOrder) -> FetchEvent? {
+        guard let inode = open[fetch]?.inode else { return nil }
+        guard let part = path(of: inode), part.hasSuffix(".part") else {
+            return .publishFailed(LocalFault(code: .io, message: "the part file is lost"))
+        }
+        if let fault = fault(trouble.rename, "rename") { return .publishFailed(fault) }
+        let isTaken = names[order.destination] != nil
+        if isTaken, order.policy != .overwrite {
+            var next: String?
+            if order.policy == .rename {
+                next = (1...99).map { order.wanted + " (\($0))" }.first { names[$0] == nil }
+            }
+            return .occupied(
+                next: next, LocalFault(code: .destinationExists, message: "taken"))
+        }
+        rename(part, to: order.destination, inode)
+        return .published(path: order.destination)
     }
 }

@@ -1,14 +1,17 @@
 import LonghaulCore
 import LonghaulEngine
 
-/// A disk that forgets what was not synced when the power goes, and a progress board that a kill
-/// leaves and a power cut does not. Used by one thread; the ports ask for `Sendable`.
+/// A disk that forgets what was not synced when the power goes, that fails as it is told to, and a
+/// progress board that a kill leaves and a power cut does not. Used by one thread; the ports ask
+/// for `Sendable`.
 final class SimDisk: FilePort, @unchecked Sendable {
     struct File {
-        var data: [UInt8] = []
-        var durable: [UInt8] = []
+        var data = SimBytes()
+        var durable = SimBytes()
         /// What the next sync would write; a failed one forgets it, as the kernel may.
         var dirty = ByteRanges()
+        /// Somebody else's.
+        var isForeign = false
     }
 
     struct Cell {
@@ -19,23 +22,81 @@ final class SimDisk: FilePort, @unchecked Sendable {
         var received: Int64
     }
 
+    /// A change of names that has not reached the disk yet. They reach it in order.
+    struct NameChange {
+        var removed: String?
+        var added: String?
+        var inode: UInt64
+    }
+
+    struct Open {
+        var inode: UInt64
+        var cell: UInt
+        /// Not known to be on disk, by whoever opened it.
+        var isNameNew: Bool
+    }
+
     var files: [UInt64: File] = [:]
     var names: [String: UInt64] = [:]
     var durableNames: [String: UInt64] = [:]
-    var nextInode: UInt64 = 1
+    var journal: [NameChange] = []
     var cells: [UInt: Cell] = [:]
     var nextCell: UInt = 64
     /// Of the engine that lives: gone with it.
-    var open: [FetchID: (inode: UInt64, cell: UInt)] = [:]
+    var open: [FetchID: Open] = [:]
+    /// Part files of fetches, as the engine last named them.
     var orders: [FileOrder] = []
     var old: [BoardLeftover] = []
-    var syncsFail = false
+    var outcomes: [(FetchID, FetchEvent)] = []
     /// Set by the world: counts effects down to the crash.
     var mayAct: () -> Bool = { true }
-    var outcomes: [(FetchID, FetchEvent)] = []
+    /// Set by the world: told what is done.
+    var say: (@autoclosure () -> String) -> Void = { _ in }
+    /// Set by the world: a sync fails now, what was written since the last is void.
+    var willDistrust: (FetchID) -> Void = { _ in }
+
+    // MARK: Faults
+
+    var trouble = SimTrouble.none
+    var random = SeededGenerator(seed: 1)
+    /// Bytes that can still be written; `nil` = any number.
+    var room: Int64?
+    var isReadOnly = false
+    var faults = 0
 
     func submit(_ orders: [FileOrder]) {
         for order in orders where mayAct() { self.orders.append(order) }
+    }
+
+    // MARK: - Names
+
+    /// The lowest free number, as file systems give them: the next file may be mistaken for the one
+    /// before.
+    func newInode() -> UInt64 {
+        let used = Set(names.values).union(durableNames.values).union(open.values.map(\.inode))
+        var inode: UInt64 = 1
+        while used.contains(inode) { inode += 1 }
+        return inode
+    }
+
+    func rename(_ removed: String?, to added: String?, _ inode: UInt64) {
+        if let removed { names[removed] = nil }
+        if let added { names[added] = inode }
+        journal.append(NameChange(removed: removed, added: added, inode: inode))
+    }
+
+    private func settle(_ change: NameChange) {
+        if let removed = change.removed { durableNames[removed] = nil }
+        if let added = change.added { durableNames[added] = change.inode }
+    }
+
+    func syncNames() {
+        for change in journal { settle(change) }
+        journal = []
+    }
+
+    func path(of inode: UInt64) -> String? {
+        names.keys.sorted().first { names[$0] == inode }
     }
 
     // MARK: - Crashes
@@ -51,12 +112,26 @@ final class SimDisk: FilePort, @unchecked Sendable {
         outcomes = []
     }
 
-    func losePower() {
+    /// What was synced stays; of the rest any part may have got to the disk, names in their order.
+    func losePower(_ random: inout SeededGenerator) {
         kill()
         old = []
         cells = [:]
+        for change in journal.prefix(Int.random(in: 0...journal.count, using: &random)) {
+            settle(change)
+        }
+        journal = []
         names = durableNames
-        files = files.mapValues { File(data: $0.durable, durable: $0.durable) }
+        for inode in files.keys.sorted() {
+            guard var file = files[inode] else { continue }
+            for range in file.dirty.ranges where Bool.random(using: &random) {
+                let end = Int64.random(in: range.lowerBound...range.upperBound, using: &random)
+                let part = (range.lowerBound..<end).clamped(to: 0..<file.data.count)
+                file.durable.replace(part, with: file.data.pieces(in: part))
+            }
+            files[inode] = File(
+                data: file.durable, durable: file.durable, isForeign: file.isForeign)
+        }
     }
 
     // MARK: - Board
@@ -83,54 +158,39 @@ final class SimDisk: FilePort, @unchecked Sendable {
         cells = [:]
     }
 
-    // MARK: - Recovery
+    // MARK: - Content
 
-    func facts(part: String, destination: String) -> FileFacts {
-        FileFacts(part: entry(part), destination: entry(destination))
-    }
-
-    private func entry(_ path: String) -> FileFacts.Entry {
-        guard let inode = names[path], let file = files[inode] else { return .missing }
-        return .present(
-            FileIdentity(device: 1, inode: inode), size: Int64(file.data.count))
-    }
-
-    func sync(part: String, expecting identity: FileIdentity) -> LocalFault? {
-        if let inode = names[part], inode == identity.inode { flush(inode, part) }
-        return nil
-    }
-
-    func syncDirectory(of path: String) -> LocalFault? {
-        durableNames = names
-        return nil
-    }
-
-    func flush(_ inode: UInt64, _ path: String) {
-        guard var file = files[inode] else { return }
-        let count = file.data.count
-        if file.durable.count != count {
-            file.durable =
-                file.durable.count > count
-                ? Array(file.durable[..<count])
-                : file.durable + [UInt8](repeating: 0, count: count - file.durable.count)
+    /// Writes as much as there is room for. Returns an errno, 0 if all went well, and how much was
+    /// written.
+    func write(
+        _ inode: UInt64, _ range: Range<Int64>, _ pieces: [SimBytes.Run]
+    ) -> (errno: Int32, count: Int64) {
+        guard var file = files[inode] else { return (0, Int64(range.count)) }
+        if isReadOnly { return (30, 0) }
+        if random.happens(trouble.write) {
+            faults += 1
+            return (5, 0)
         }
+        var part = range
+        let grows = max(0, range.upperBound - max(file.data.count, range.lowerBound))
+        if let room, grows > room {
+            part = range.lowerBound..<max(range.lowerBound, range.upperBound - (grows - room))
+        }
+        file.data.replace(part, with: pieces.compactMap { $0.clipped(to: part) })
+        if !part.isEmpty { file.dirty.insert(part) }
+        files[inode] = file
+        if let room { self.room = max(0, room - grows) }
+        return (part == range ? 0 : 28, Int64(part.count))
+    }
+
+    func flush(_ inode: UInt64) {
+        guard var file = files[inode] else { return }
+        file.durable.truncate(to: file.data.count)
         for range in file.dirty.ranges {
-            let bounds = Int(range.lowerBound)..<min(Int(range.upperBound), count)
-            if !bounds.isEmpty { file.durable.replaceSubrange(bounds, with: file.data[bounds]) }
+            let part = range.clamped(to: 0..<file.data.count)
+            file.durable.replace(part, with: file.data.pieces(in: part))
         }
         file.dirty = ByteRanges()
-        files[inode] = file
-        durableNames[path] = inode
-    }
-
-    func write(_ inode: UInt64, at offset: Int, _ bytes: [UInt8]) {
-        var file = files[inode] ?? File()
-        let end = offset + bytes.count
-        if file.data.count < end {
-            file.data += [UInt8](repeating: 0, count: end - file.data.count)
-        }
-        file.data.replaceSubrange(offset..<end, with: bytes)
-        file.dirty.insert(Int64(offset)..<Int64(end))
         files[inode] = file
     }
 }

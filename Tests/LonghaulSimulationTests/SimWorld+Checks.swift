@@ -1,57 +1,222 @@
 import LonghaulCore
+import LonghaulEngine
 import LonghaulStore
 
-/// The promises, checked while the world goes on and when it has come to rest.
+/// The promises, checked after every turn and when the world has come to rest.
 extension SimWorld {
+    /// Reads what the store says now.
+    func look() {
+        guard let transfers = try? store.transfers(expected.keys.sorted(), now: now.wall)
+        else { return complain("the store cannot be read") }
+        shown = Dictionary(uniqueKeysWithValues: transfers.map { ($0.id, $0) })
+        for transfer in transfers {
+            guard let held = transfer.held else { continue }
+            var known =
+                ledger.held[held.fetch]
+                ?? SimLedger.Held(
+                    transfer: transfer.id, generation: held.generation, durable: ByteRanges())
+            if known.generation != held.generation { known.history = [] }
+            if known.durable != held.durable || known.history.isEmpty {
+                known.history.append((now.monotonic, held.durable.count))
+            }
+            known.generation = held.generation
+            known.durable = held.durable
+            ledger.held[held.fetch] = known
+        }
+    }
+
+    func checkTurn(_ outcome: TurnOutcome) throws {
+        if hasCommitted {
+            hasCommitted = false
+            look()
+            try checkEvents()
+            for id in expected.keys.sorted() { try checkProgress(id) }
+        }
+        if !isStoreFailing {
+            try checkRequirements()
+            try checkWaits(outcome)
+        }
+        if let complaint { throw complaint }
+    }
+
     /// What the store says is held is on the disk, and would be after a power cut; what was
     /// received is never forgotten.
-    func checkProgress() throws {
-        for id in expected.keys.sorted() {
-            guard let transfer = try store.transfer(id, now: now.wall) else {
-                throw SimComplaint("an acknowledged enqueue is lost: \(id)", self)
-            }
-            if transfer.state == .completed { try checkPublished(id) }
-            let before = expected[id]?.bytesFetched ?? 0
-            if transfer.bytesFetched < before, powerCuts == 0 {
-                throw SimComplaint("\(id): bytesFetched went down from \(before)", self)
-            }
-            expected[id]?.bytesFetched = transfer.bytesFetched
-            guard let held = transfer.held, !transfer.state.hasEnded,
-                let inode = disk.names["/d/f\(id.rawValue - 1).\(id).part"],
-                let file = disk.files[inode]
-            else { continue }
-            if let last = held.durable.ranges.last, last.upperBound > file.durable.count {
-                throw SimComplaint(
-                    "\(id): \(held.durable) is claimed, \(file.durable.count) durable", self)
-            }
+    private func checkProgress(_ id: TransferID) throws {
+        guard let transfer = shown[id], let known = expected[id] else {
+            throw SimComplaint("an acknowledged enqueue is lost: \(id)", self)
         }
+        if transfer.state == .completed { try checkPublished(transfer) }
+        if transfer.bytesFetched < known.bytesFetched, tally.powerCuts == 0 {
+            throw SimComplaint("\(id): bytesFetched went down from \(known.bytesFetched)", self)
+        }
+        expected[id]?.bytesFetched = transfer.bytesFetched
+        try checkEnds(transfer, known)
+        guard let held = transfer.held, transfer.state != .completed,
+            let last = held.durable.ranges.last
+        else { return }
+        try checkClaim(transfer, through: last.upperBound)
+    }
+
+    private func checkClaim(_ transfer: Transfer, through end: Int64) throws {
+        let id = transfer.id
+        // Published, and not recorded yet.
+        let path = disk.names[part(of: id)] == nil ? transfer.destination : part(of: id)
+        // A small file gets its name with the batch that publishes it, and no other before.
+        let isSmallAndWhole = end <= Limits.checkpointBytes && end == transfer.bytesTotal
+        guard let inode = disk.names[path], let file = disk.files[inode], !file.isForeign else {
+            if isSmallAndWhole, tally.powerCuts > 0 { return }
+            throw SimComplaint("\(id): \(end) bytes are claimed of a file that is not there", self)
+        }
+        if end > file.durable.count {
+            throw SimComplaint(
+                "\(id): \(end) bytes are claimed, \(file.durable.count) durable", self)
+        }
+        let isNamed = [part(of: id), transfer.destination].contains {
+            disk.durableNames[$0] == inode
+        }
+        if !isNamed, !isSmallAndWhole {
+            throw SimComplaint("\(id): \(end) bytes are claimed, their name is not durable", self)
+        }
+    }
+
+    func part(of id: TransferID) -> String {
+        (expected[id]?.destination ?? "") + ".\(id).part"
     }
 
     /// Whole, of one version, and still so after a power cut.
-    func checkPublished(_ id: TransferID) throws {
-        guard let transfer = expected[id], let content = wire.contents[transfer.url] else { return }
-        guard let inode = disk.durableNames[transfer.destination], let file = disk.files[inode]
-        else { throw SimComplaint("\(id) is completed and its name is not durable", self) }
-        // A published file is written by nobody: looking at it once is enough.
-        if verified[inode] == file.durable.count { return }
-        verified[inode] = file.durable.count
-        guard content.version(of: file.durable) != nil else {
+    private func checkPublished(_ transfer: Transfer) throws {
+        guard let known = expected[transfer.id], !known.isVerified,
+            let content = wire.contents[known.url]
+        else { return }
+        guard let inode = disk.durableNames[transfer.destination], let file = disk.files[inode],
+            !file.isForeign
+        else { throw SimComplaint("\(transfer.id) is completed, its name not durable", self) }
+        guard content.isVersion(file.durable) else {
             throw SimComplaint(
-                "\(id): \(file.durable.count) durable bytes are no version of \(content.sizes)",
-                self)
+                "\(transfer.id): \(file.durable) is no version of \(content.versions)", self)
+        }
+        expected[transfer.id]?.isVerified = true
+        guard !known.isExempt, content.isSteady else { return }
+        let most = file.durable.count + known.allowance
+        if known.received > most {
+            throw SimComplaint(
+                "\(transfer.id): \(known.received) bytes came for \(file.durable.count),"
+                    + " \(known.allowance) of them excused", self)
         }
     }
 
-    /// At rest: exactly one terminal event for each end.
-    func checkEvents() throws {
-        for id in expected.keys.sorted() {
-            try checkPublished(id)
-            let types = try store.events(of: id).map(\.type)
-            guard types.filter({ $0 == .transferCompleted }).count == 1,
-                types.last == .transferCompleted
-            else { throw SimComplaint("\(id): events \(types.map(\.rawValue))", self) }
+    // MARK: - Events
+
+    /// New ones, in order, none twice.
+    private func checkEvents() throws {
+        for event in try store.events(after: ledger.lastSeq, limit: 10_000) {
+            guard event.seq > ledger.lastSeq else {
+                throw SimComplaint("event \(event.seq) after \(ledger.lastSeq)", self)
+            }
+            ledger.lastSeq = event.seq
+            guard let id = event.transfer, expected[id] != nil else { continue }
+            say("event \(event.type.rawValue) of \(id) \(event.detail ?? "")")
+            switch event.type {
+            case .transferCompleted: tally.completed += 1
+            case .transferFailed: tally.failures += 1
+            case .transferCancelled: tally.cancelled += 1
+            default:
+                tally.restarts += 1
+                try checkRestart(id, event)
+                continue
+            }
+            expected[id]?.terminalEvents += 1
+            expected[id]?.lastTerminal = event.type.rawValue
         }
-        let parts = disk.names.keys.filter { $0.hasSuffix(".part") }
-        guard parts.isEmpty else { throw SimComplaint("left behind: \(parts.sorted())", self) }
+    }
+
+    /// Held bytes are given up only where a server gives reason to.
+    private func checkRestart(_ id: TransferID, _ event: StoredEvent) throws {
+        guard let known = expected[id], !known.isExempt, wire.contents[known.url]?.isSteady == true
+        else { return }
+        let isOfNoName = event.detail?.contains(RestartReason.partFileMissing.description) ?? false
+        let lost = shown[id]?.bytesFetched ?? 0
+        if isOfNoName, tally.powerCuts > 0, lost <= Limits.checkpointBytes {
+            // Small, and never published: its name had not reached the disk.
+            expected[id]?.allowance += lost
+            return
+        }
+        throw SimComplaint("\(id) gave up its bytes: \(event.detail ?? "")", self)
+    }
+
+    /// One terminal event for each end, and none while it goes on.
+    private func checkEnds(_ transfer: Transfer, _ known: SimTransfer) throws {
+        let events = known.terminalEvents
+        var isRight = events <= known.rearms
+        if let phase = endedPhase(transfer) {
+            isRight = events >= 1 && events <= known.rearms + 1 && known.lastTerminal == phase
+        }
+        guard isRight else {
+            throw SimComplaint(
+                "\(transfer.id) is \(transfer.state), with \(events) terminal events, the last"
+                    + " \(known.lastTerminal ?? "none"), taken up again \(known.rearms) times", self
+            )
+        }
+    }
+
+    /// A cancel that no engine has seen yet shows as cancelled, and has not ended.
+    private func endedPhase(_ transfer: Transfer) -> String? {
+        switch transfer.state {
+        case .completed: EventType.transferCompleted.rawValue
+        case .failed: EventType.transferFailed.rawValue
+        case .cancelled: transfer.finishedAt == nil ? nil : EventType.transferCancelled.rawValue
+        case .waiting, .running, .paused: nil
+        }
+    }
+
+    // MARK: - Crashes
+
+    func noteCrash() {
+        look()
+        ledger.heldAtCrash = [:]
+        for (fetch, held) in ledger.held where shown[held.transfer]?.held?.fetch == fetch {
+            ledger.heldAtCrash[held.transfer] = written(fetch)
+        }
+        for id in expected.keys { expected[id]?.notBefore = nil }
+    }
+
+    /// What the store remembers after the power came back: at most one checkpoint is missing.
+    func checkAfterCrash(power: Bool) throws {
+        ledger.diedByPower = power
+        let before = ledger.held
+        let lastSeq = ledger.lastSeq
+        ledger.held = [:]
+        look()
+        if lastSeq > 0, try store.events(after: lastSeq - 1, limit: 1).first?.seq != lastSeq {
+            throw SimComplaint("event \(lastSeq) is lost", self)
+        }
+        for (fetch, held) in before {
+            guard let now = ledger.held[fetch], now.generation == held.generation else { continue }
+            let settled = held.history.last {
+                $0.at + Limits.checkpointSeconds <= self.now.monotonic
+            }
+            let least = min(settled?.count ?? 0, held.durable.count - Limits.checkpointBytes)
+            if now.durable.count < least {
+                throw SimComplaint(
+                    "\(held.transfer): \(held.durable.count) bytes were recorded as durable, after"
+                        + " the power cut it is \(now.durable.count)", self)
+            }
+        }
+    }
+
+    /// What the new engine goes on from.
+    func checkRecovery() throws {
+        look()
+        for (id, count) in ledger.heldAtCrash {
+            guard let transfer = shown[id], transfer.state != .completed else { continue }
+            let lost = max(0, count - (transfer.held?.durable.count ?? 0))
+            expected[id]?.allowance += lost
+            if lost > 0 { say("\(id) lost \(lost) of \(count) bytes") }
+            // A small body whose version is not recorded yet, or a disk that failed just then.
+            let isExcused = lost <= Limits.holdThresholdBytes || disk.isReadOnly
+            if !ledger.diedByPower, !isExcused, trouble.sync == 0, trouble.open == 0 {
+                throw SimComplaint("\(id): \(lost) bytes are lost by a kill", self)
+            }
+        }
     }
 }

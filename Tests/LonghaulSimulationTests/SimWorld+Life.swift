@@ -2,101 +2,182 @@ import LonghaulCore
 import LonghaulEngine
 import LonghaulStore
 
-/// What happens to the world: clients, servers that change, crashes, and in the end peace.
+/// What happens to the world: trouble for a while, and in the end peace.
 extension SimWorld {
-    func populate() throws {
-        let count = Int.random(in: 1...6, using: &random)
-        for index in 0..<count {
-            let url = "http://s\(index % 2).test/f\(index)"
-            let big = Int.random(in: 0..<4, using: &random) == 0
-            let size = Int.random(in: 0...(big ? 2_000_000 : 30_000), using: &random)
-            var content = SimContent(
-                proof: SimContent.Proof.allCases.randomElement(using: &random) ?? .strongTag,
-                sizes: [size])
-            content.ignoresRanges = Int.random(in: 0..<6, using: &random) == 0
-            wire.contents[url] = content
-            var request = TransferRequest(url: url, destination: .file("/d/f\(index)"))
-            request.options.connections = [.automatic, .exactly(3)][index % 2]
-            let outcomes = try store.enqueue(
-                [
-                    NewTransfer(
-                        request: request, origin: "http://s\(index % 2).test:80",
-                        destination: "/d/f\(index)")
-                ], now: now.wall)
-            guard case .recorded(let id, _)? = outcomes.first else { continue }
-            expected[id] = SimTransfer(url: url, destination: "/d/f\(index)")
-        }
+    /// One life: servers and transfers, trouble, and then everything must end.
+    func live(steps: Int = 140) throws {
+        trouble = SimTrouble(&random)
+        say("\(trouble)")
+        disk.trouble = trouble
+        wire.trouble = trouble
+        policy.limits.running = [2, 3, 5, 16].randomElement(using: &random) ?? 16
+        policy.limits.perOrigin = [1, 2, 4, 6].randomElement(using: &random) ?? 6
+        policy.limits.reserved = Int.random(in: 0...1, using: &random)
+        setConditions()
+        try enginesLimitsChange()
+        for _ in 0..<Int.random(in: 1...6, using: &random) { try enqueue() }
+        for _ in 0..<steps { try stepInTrouble() }
+        try makePeace()
+        try checkAtRest()
+        tally.lives = 1
+        tally.stalls = wire.stalls
+        tally.redirects = wire.redirects
+        tally.diskFaults = disk.faults
+        tally.transfers = expected.count
     }
 
-    /// One step of trouble.
-    func stepInTrouble() throws {
-        disk.syncsFail = true
-        for _ in 0..<Int.random(in: 1...6, using: &random) { wire.step(&random) }
-        for _ in 0..<Int.random(in: 0...4, using: &random) { disk.step(&random) }
-        pass(Double.random(in: 0...0.8, using: &random))
-        let dice = Int.random(in: 0..<100, using: &random)
-        if dice < 5 { fuse = Int.random(in: 0...12, using: &random) }
-        if dice >= 5, dice < 8 { changeContent() }
-        if dice >= 8, dice < 16 { try clientActs() }
-        try turn()
+    /// The first engine knew other limits.
+    private func enginesLimitsChange() throws {
+        wire.forget()
+        disk.kill()
+        try startEngine()
+    }
+
+    private func stepInTrouble() throws {
+        let isBusy = hasNews || !wire.order.isEmpty || !disk.orders.isEmpty
+        var seconds = Double.random(in: 0...0.8, using: &random)
+        if random.happens(isBusy ? 0.15 : 0.5) { seconds *= 8 }
+        if random.happens(isBusy ? 0.03 : 0.3) { seconds += secondsToNext() }
+        pass(seconds)
+        wire.advance(seconds)
+        for _ in 0..<Int.random(in: 0...5, using: &random) { disk.step() }
+        changeWorld()
+        try clientsAct()
+        if random.happens(trouble.crash) {
+            fuse = fuse ?? Int.random(in: 0...12, using: &random)
+        }
+        // The engine's thread may be late.
+        if isTurnDue, random.happens(0.8) { try turn() }
         if isDead || (fuse ?? 1) < 0 { try crash() }
-        try checkProgress()
+        if let complaint { throw complaint }
+    }
+
+    // MARK: - Trouble
+
+    private func changeWorld() {
+        if random.happens(trouble.change) { changeContent() }
+        if random.happens(trouble.gone), let url = anyURL() {
+            let isGone = wire.contents[url]?.refusal != nil
+            let refusal = isGone ? nil : [401, 403, 404, 410].randomElement(using: &random)
+            wire.contents[url]?.refusal = refusal
+            say("\(url) answers \(refusal.map(String.init) ?? "again")")
+        }
+        if random.happens(trouble.move), let url = anyURL() {
+            let isAway = wire.contents[url]?.movedTo != nil
+            let target = isAway ? nil : sibling(of: url)
+            wire.contents[url]?.movedTo = target
+            say("\(url) \(isAway ? "is back" : "has moved")")
+        }
+        if random.happens(wire.isDown ? 0.3 : trouble.flap) {
+            wire.isDown.toggle()
+            say("the network is \(wire.isDown ? "down" : "up")")
+        }
+        changeDisk()
+        if random.happens(trouble.conditions) {
+            setConditions()
+            tellConditions()
+        }
+        if random.happens(trouble.clock) { changeClock() }
+    }
+
+    private func changeDisk() {
+        if random.happens(disk.room == nil ? trouble.full : 0.15) {
+            disk.room = disk.room == nil ? Int64.random(in: 0...2_000_000, using: &random) : nil
+            say("room on the disk: \(disk.room.map(String.init) ?? "plenty")")
+        }
+        if random.happens(disk.isReadOnly ? 0.2 : trouble.readOnly) {
+            disk.isReadOnly.toggle()
+            say("the disk is read-only: \(disk.isReadOnly)")
+        }
+        if random.happens(trouble.foreign),
+            let known = expected.keys.sorted().randomElement(using: &random),
+            let path = expected[known]?.destination
+        {
+            disk.putForeign(path)
+        }
     }
 
     private func changeContent() {
-        guard let url = wire.contents.keys.sorted().randomElement(using: &random) else { return }
-        let size = Int.random(in: 0...80_000, using: &random)
-        wire.contents[url]?.sizes.append(size)
-        say("\(url) changed to \(size) bytes")
+        guard let url = anyURL() else { return }
+        let size = Int64.random(in: 0...80_000, using: &random)
+        let grows = random.happens(0.3)
+        for name in [base(of: url), sibling(of: base(of: url))] {
+            wire.contents[name]?.change(label: nextLabel, size: size, grows: grows)
+        }
+        nextLabel += 1
+        say("\(url) changes to \(wire.contents[url]?.current.count ?? 0) bytes")
     }
 
-    private func clientActs() throws {
-        guard !isDead, fuse == nil, let id = expected.keys.sorted().randomElement(using: &random)
-        else { return }
-        let change: WantedChange = [.pause, .resume, .cancel(keepBytes: true), .retry][
-            Int.random(in: 0..<4, using: &random)]
-        _ = try store.change(.ids([id]), to: change)
-        say("\(id): \(change)")
-        inputs.append(.wake)
+    func setConditions() {
+        func reading<Value>(_ value: Value?) -> Reading<Value> {
+            Reading(value, source: "test", since: now.wall)
+        }
+        conditions.power = reading(
+            [.external, .external, .battery, nil].randomElement(using: &random)!)
+        conditions.battery = reading(
+            random.happens(0.2) ? nil : Int.random(in: 5...100, using: &random))
+        conditions.network = reading(
+            [.unmetered, .unmetered, .unmetered, .metered, .offline, nil]
+                .randomElement(using: &random)!)
+        conditions.isIdle = reading([true, false, nil].randomElement(using: &random)!)
+        say("conditions: \(conditions)")
     }
 
-    /// Faults stop, everybody wants everything: it must all end.
-    func makePeace() throws {
-        wire.faults = false
-        disk.syncsFail = false
-        fuse = nil
-        var rounds = 0
-        while true {
-            let open = try expected.keys.sorted().filter {
-                try store.transfer($0, now: now.wall)?.state != .completed
-            }
-            if open.isEmpty { return }
-            _ = try store.change(.ids(open), to: .retry)
-            _ = try store.change(.ids(open), to: .resume)
-            inputs.append(.wake)
-            for _ in 0..<40 {
-                for _ in 0..<8 { wire.step(&random) }
-                for _ in 0..<8 { disk.step(&random) }
-                try turn()
-                pass(0.05)
-            }
-            // Back-off and cool-downs pass.
-            if engineIsIdle { pass(900) }
-            rounds += 1
-            guard rounds < 400 else { throw SimComplaint("not done: \(open)", self) }
+    private func changeClock() {
+        tally.clockJumps += 1
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: jump(Double.random(in: -10_800...10_800, using: &random))
+        case 1: jump(Double.random(in: -90...90, using: &random))
+        case 2: jump(Double.random(in: -2...2, using: &random) * 86_400)
+        default:
+            // Both clocks go on while the machine sleeps; what waits on a timer may not have.
+            let seconds = Double.random(in: 10...30_000, using: &random)
+            say("the machine slept for \(seconds) s")
+            pass(seconds)
+            if Bool.random(using: &random) { nextTurn = nextTurn + seconds }
         }
     }
 
-    private var engineIsIdle: Bool {
-        wire.order.isEmpty && disk.orders.isEmpty
+    private func jump(_ seconds: Double) {
+        say("the clock is set by \(seconds) s")
+        now.wall = now.wall + seconds
+        wire.now = now
+        for id in expected.keys { expected[id]?.notBefore = nil }
     }
-}
 
-/// A promise that was broken.
-struct SimComplaint: Error, CustomStringConvertible {
-    let description: String
+    func setClockRight() {
+        let right = Self.start + Double(now.monotonic.nanoseconds) / 1e9
+        jump(right - now.wall)
+    }
 
-    init(_ text: String, _ world: SimWorld) {
-        description = "seed \(world.seed): \(text)\n" + world.trace.joined(separator: "\n")
+    // MARK: - Servers
+
+    func anyURL() -> String? { wire.contents.keys.sorted().randomElement(using: &random) }
+
+    private func base(of url: String) -> String {
+        url.hasSuffix("-b") ? String(url.dropLast(2)) : url
+    }
+
+    /// The same file by another name.
+    func sibling(of url: String) -> String {
+        url.hasSuffix("-b") ? String(url.dropLast(2)) : url + "-b"
+    }
+
+    /// A new file on a server, under two names.
+    func makeContent() -> String {
+        let url = "http://s\(nextURL % 2).test/f\(nextURL)"
+        nextURL += 1
+        let most: Int64 = [30_000, 30_000, 2_000_000, 40_000_000].randomElement(using: &random)!
+        let size = Int64.random(in: 0...most, using: &random)
+        let proof = SimContent.Proof.allCases.randomElement(using: &random) ?? .strongTag
+        for name in [url, sibling(of: url)] {
+            var content = SimContent(proof: proof, label: nextLabel, size: size)
+            content.ignoresRanges = random.happens(0.15)
+            content.isChunked = random.happens(0.1)
+            content.rate = [20_000, 400_000, 3_000_000, 20_000_000].randomElement(using: &random)!
+            wire.contents[name] = content
+        }
+        nextLabel += 1
+        return url
     }
 }

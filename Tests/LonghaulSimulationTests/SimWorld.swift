@@ -6,41 +6,68 @@ import LonghaulStore
 /// The simulated crash, thrown out of a commit.
 struct SimCrash: Error {}
 
-/// The real core, engine and store between a simulated network and a simulated disk, driven by one
-/// seed.
-final class SimWorld: CommitProbe, @unchecked Sendable {
+/// The real core, engine and store between a simulated network, disk, clock and machine, driven by
+/// one seed. The same seed lives the same life.
+final class SimWorld: @unchecked Sendable {
     let seed: UInt64
     var random: SeededGenerator
     let disk = SimDisk()
     let wire: SimWire
     let directory: String
     let snapshot: String
+    /// The engine's, and that of all other processes.
     var store: Store
+    var clients: Store
     var engine: Engine
-    var now = Moment(
-        wall: Timestamp(milliseconds: 1_790_000_000_000), monotonic: Instant(nanoseconds: 1))
+    var now: Moment
+    var trouble = SimTrouble.none
+    /// Local time is so far ahead of UTC; it changes in the middle of some lives.
+    var time: LocalTime
+    var policy = SchedulerPolicy()
+
+    // MARK: The engine's process
+
     /// Effects and commits until the process dies; `nil` = it lives on.
     var fuse: Int?
     var isDead = false
     var inputs: [EngineInput] = []
+    var nextTurn = Instant(nanoseconds: 0)
+    var dataVersion: Int64 = 0
+    var watched = ConditionNeeds()
+    /// What the machine is like, whoever looks.
+    var conditions = Conditions()
+    /// A commit has failed since the last turn that went well.
+    var isStoreFailing = false
+    var hasCommitted = true
+    /// The network as the engine was last told, and when it has settled.
+    var told: NetworkState?
+    var settlesAt: Instant?
+
+    // MARK: What is expected
+
     var expected: [TransferID: SimTransfer] = [:]
+    var ledger = SimLedger()
+    /// As the store showed them last.
+    var shown: [TransferID: Transfer] = [:]
+    var complaint: SimComplaint?
+    var tally = SimTally()
+    var nextLabel = 1
+    var nextURL = 0
+
+    // MARK: The trace
+
+    let isTracing: Bool
     var trace: [String] = []
-    /// Published files that were found whole, with their length.
-    var verified: [UInt64: Int] = [:]
-    var kills = 0
-    var powerCuts = 0
+    static let traceMax = 4000
 
-    struct SimTransfer {
-        var url: String
-        var destination: String
-        var wantsEnd = true
-        var retries = 0
-        var bytesFetched: Int64 = 0
-    }
-
-    init(seed: UInt64) throws {
+    init(seed: UInt64, isTracing: Bool = false, start: Timestamp = SimWorld.start) throws {
         self.seed = seed
+        self.isTracing = isTracing
         random = SeededGenerator(seed: seed)
+        now = Moment(wall: start, monotonic: Instant(nanoseconds: 1_000_000_000))
+        let change = start + Double.random(in: 0...7200, using: &random)
+        let isForward = Bool.random(using: &random)
+        time = LocalTime { ($0 < change) == isForward ? 3600 : 7200 }
         let base = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : "/tmp"
         directory = "\(base)/longhaul-sim-\(getpid())-\(seed)-\(UInt32.random(in: 0 ... .max))"
         snapshot = directory + "/durable"
@@ -48,28 +75,39 @@ final class SimWorld: CommitProbe, @unchecked Sendable {
             atPath: snapshot, withIntermediateDirectories: true)
         wire = SimWire(disk: disk)
         store = try Store.open(directory: directory + "/state")
+        clients = try Store.open(directory: directory + "/state")
         engine = Engine(
             store: store, epoch: Epoch(rawValue: 0), files: disk, wire: wire, seed: seed)
-        store.probe = self
-        didCommit(.durable)
+        disk.random = SeededGenerator(seed: random.next())
+        wire.random = SeededGenerator(seed: random.next())
         disk.mayAct = { [unowned self] in burn() }
+        if isTracing {
+            disk.say = { [unowned self] in say($0()) }
+            wire.say = { [unowned self] in say($0()) }
+        }
+        watchWire()
+        connect()
         try startEngine()
     }
+
+    static let start = Timestamp(milliseconds: 1_790_000_000_000)
 
     func cleanUp() {
         disk.mayAct = { true }
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    func say(_ text: String) {
-        trace.append("\(now.wall.milliseconds % 10_000_000): \(text)")
-        if trace.count > 60 { trace.removeFirst() }
+    func say(_ text: @autoclosure () -> String) {
+        guard isTracing else { return }
+        let seconds = Double(now.monotonic.nanoseconds) / 1e9
+        trace.append("\((seconds * 1000).rounded() / 1000) \(text())")
+        if trace.count > Self.traceMax { trace.removeFirst(Self.traceMax / 4) }
     }
 
-    // MARK: - Crashes
+    // MARK: - Effects and commits
 
     /// One step towards the crash; `false` once it has come.
-    private func burn() -> Bool {
+    func burn() -> Bool {
         if isDead { return false }
         guard let fuse else { return true }
         if fuse == 0 { isDead = true }
@@ -77,12 +115,23 @@ final class SimWorld: CommitProbe, @unchecked Sendable {
         return !isDead
     }
 
-    func willCommit() throws {
-        if !burn() { throw SimCrash() }
+    private func connect() {
+        store.probe = EngineProbe(world: self)
+        clients.probe = ClientProbe(world: self)
+        keepDurable()
     }
 
-    func didCommit(_ durability: Durability) {
-        guard durability == .durable else { return }
+    fileprivate func willCommit() throws {
+        if !burn() { throw SimCrash() }
+        if random.happens(trouble.store) {
+            isStoreFailing = true
+            tally.storeFaults += 1
+            throw LonghaulError(.storeUnavailable, "simulated: the disk is full", retryable: true)
+        }
+    }
+
+    /// Durable commits are what a power cut leaves at the least.
+    fileprivate func keepDurable() {
         copyStore(from: directory + "/state", to: snapshot)
     }
 
@@ -95,67 +144,105 @@ final class SimWorld: CommitProbe, @unchecked Sendable {
         }
     }
 
+    // MARK: - Crashes
+
     func crash() throws {
         let power = Bool.random(using: &random)
         isDead = true
+        say(power ? "POWER CUT" : "KILL")
+        noteCrash()
         if power {
-            powerCuts += 1
-            disk.losePower()
+            tally.powerCuts += 1
+            disk.losePower(&random)
         } else {
-            kills += 1
+            tally.kills += 1
             disk.kill()
         }
-        say(power ? "POWER CUT" : "KILL")
         wire.forget()
         inputs = []
+        // Relaxed commits since the last durable one may or may not have reached the disk.
+        let forgets = power && Bool.random(using: &random)
         store.probe = nil
+        clients.probe = nil
         try store.close()
-        if power {
-            // Relaxed commits since the last durable one may or may not have reached the disk.
-            if Bool.random(using: &random) {
-                try? FileManager.default.removeItem(atPath: directory + "/state/queue.sqlite-shm")
-                copyStore(from: snapshot, to: directory + "/state")
-            }
+        try clients.close()
+        if forgets {
+            try? FileManager.default.removeItem(atPath: directory + "/state/queue.sqlite-shm")
+            copyStore(from: snapshot, to: directory + "/state")
+            say("relaxed commits are lost")
         }
+        store = try Store.open(directory: directory + "/state")
+        clients = try Store.open(directory: directory + "/state")
+        connect()
         fuse = nil
         isDead = false
-        store = try Store.open(directory: directory + "/state")
-        store.probe = self
-        didCommit(.durable)
+        try checkAfterCrash(power: power)
         try startEngine()
     }
 
-    private func startEngine() throws {
-        let holder = EngineHolder(pid: 1, pidStart: 1, bootID: "sim", mode: "run")
-        let epoch = try store.raiseEpoch(holder, now: now.wall)
-        engine = Engine(
-            store: store, epoch: epoch, files: disk, wire: wire, seed: random.next())
-        try engine.recover(now: now)
-        inputs.append(.wake)
-    }
-
-    // MARK: - Time
-
-    /// Lets the engine take a turn on what has arrived, in the order in which it did.
-    @discardableResult
-    func turn() throws -> TurnOutcome? {
-        inputs += wire.facts.map { .wire($0) }
-        inputs += disk.outcomes.map { .fetch($0.0, $0.1) }
-        wire.facts = []
-        disk.outcomes = []
-        wire.now = now.wall
-        do {
-            let outcome = try engine.turn(inputs, now: now)
-            inputs = []
-            return isDead ? nil : outcome
-        } catch {
-            if isDead { return nil }
-            throw error
+    /// An engine that finds its store or its disk failing is started again until it runs.
+    func startEngine() throws {
+        for attempt in 0..<100 {
+            if attempt > 0 { pass(1) }
+            if random.happens(trouble.crash) { fuse = Int.random(in: 0...2, using: &random) }
+            do {
+                let holder = EngineHolder(pid: 1, pidStart: 1, bootID: "sim", mode: "run")
+                let epoch = try store.raiseEpoch(holder, now: now.wall)
+                watched = ConditionNeeds()
+                told = nil
+                settlesAt = nil
+                engine = Engine(
+                    store: store, epoch: epoch, files: disk, wire: wire, policy: policy,
+                    time: time, watching: watched, seed: random.next())
+                try engine.recover(now: now)
+                inputs = [.wake]
+                nextTurn = now.monotonic
+                hasCommitted = true
+                try checkRecovery()
+                return
+            } catch let complaint as SimComplaint {
+                throw complaint
+            } catch {
+                // Killed within: what stood on the board still stands there.
+                say("the engine could not start: \(error)")
+                fuse = nil
+                isDead = false
+            }
         }
+        throw SimComplaint("the engine does not start", self)
     }
+}
 
-    func pass(_ seconds: Double) {
-        now.monotonic = now.monotonic + seconds
-        now.wall = now.wall + seconds
+private struct EngineProbe: CommitProbe {
+    unowned let world: SimWorld
+
+    func willCommit() throws { try world.willCommit() }
+
+    func didCommit(_ durability: Durability) {
+        world.hasCommitted = true
+        world.isStoreFailing = false
+        if durability == .durable { world.keepDurable() }
+    }
+}
+
+/// Other processes die with the power only.
+private struct ClientProbe: CommitProbe {
+    unowned let world: SimWorld
+
+    func willCommit() throws {}
+
+    func didCommit(_ durability: Durability) {
+        world.hasCommitted = true
+        if durability == .durable { world.keepDurable() }
+    }
+}
+
+/// A promise that was broken.
+struct SimComplaint: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ text: String, _ world: SimWorld) {
+        description = text
+        world.say("BROKEN: \(text)")
     }
 }

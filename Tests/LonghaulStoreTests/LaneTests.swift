@@ -101,6 +101,16 @@ import Testing
         #expect(try scratch.turn(epoch) { try $0.readyLanes() } == [.plain])
     }
 
+    /// What has begun goes on when it may, whatever the clock was set to since.
+    @Test func whatHasBegunIsNotSaidToWaitForItsBeginning() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/a") { $0.earliestBegin = .start + 100 }
+        #expect(try scratch.store.transfer(id, now: .start)?.waitingFor.count == 1)
+        try scratch.turn(epoch) { _ = try $0.promoteDue(.start + 200, limit: 9) }
+        #expect(try scratch.store.transfer(id, now: .start)?.waitingFor.isEmpty == true)
+    }
+
     @Test func theAgeThatCountsIsThatOfItsReadiness() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()

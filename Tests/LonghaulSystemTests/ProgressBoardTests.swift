@@ -75,6 +75,24 @@ import Testing
         #expect(left.generation == 2 && left.start == 0 && left.written == 50)
     }
 
+    /// A sync has failed: what its segments say they wrote goes by no generation any more.
+    @Test func aDistrustedFetchLeavesNothingToGoBy() throws {
+        let other = FetchID(rawValue: 43)
+        do {
+            let board = ready()
+            let whole = board.takeFetch(fetch, received: 500)
+            let cell = board.take(fetch, generation: 3, start: 0, fetchCell: whole)
+            _ = board.take(other, generation: 3, start: 0, fetchCell: 0)
+            store(900, ProgressCell.written, of: cell)
+            board.distrust(fetch)
+            #expect(board.written(at: cell) == 900)
+        }
+        let left = ProgressBoard.open(in: scratch.path, boot: boot).leftovers
+        #expect(left.first { $0.fetch == fetch && $0.kind == .segment }?.generation == 0)
+        #expect(left.first { $0.fetch == fetch && $0.kind == .fetch }?.received == 500)
+        #expect(left.first { $0.fetch == other }?.generation == 3)
+    }
+
     @Test func cellsAreApartAndAligned() throws {
         let board = ready()
         let cells = (1...50).map {

@@ -40,6 +40,9 @@ extension FetchMachine {
         lastCheckpoint = context.now.monotonic
         state.durable = state.durable.union(pending.covers)
         step.writes.append(.save(state))
+        // A power cut may take every commit since the last one that was made durable, however old
+        // they are: what is to cost one checkpoint at most has to reach the disk with it.
+        step.durable = true
         release(first: pending.retired, &step)
         if stage == .settling {
             quiet(context, &step)

@@ -57,11 +57,13 @@ extension FetchMachine {
         _ step: inout FetchStep
     ) {
         guard stage == .preparing else { return }
-        if created, state.partIdentity != nil {
-            voidBytes(.partFileMissing, &step)
-        }
+        let isAnother = created && state.partIdentity != nil
+        if isAnother { voidBytes(.partFileMissing, &step) }
         state.partIdentity = identity
         state.partPath = path
+        // Its number may be that of the one that is gone: what was held there is void in the store,
+        // too, before a byte is written.
+        if isAnother { step.writes.append(.save(state)) }
         lastCheckpoint = context.now.monotonic
         startedMoving = context.now.monotonic
         receivedAtStart = state.bytesFetched

@@ -20,6 +20,7 @@ extension DiskFiles {
         let failures = GroupCommit.makeDurable(items)
         for ((fetch, _), failure) in zip(parts, failures) {
             if let failure {
+                board.distrust(fetch)
                 report(fetch, .secureFailed(LocalFault(failure)))
             } else {
                 report(fetch, .secured)

@@ -109,6 +109,8 @@ extension DiskFiles {
             // file is verified.
             if !digests.isEmpty { _ = try? digest(fetch, part, digests, through: through) }
         } catch {
+            // The next sync would answer 0: nobody may go by what was written since the last one.
+            board.distrust(fetch)
             report(fetch, .syncFailed(token: token, LocalFault(error)))
         }
     }

@@ -120,7 +120,9 @@ package final class DiskFiles: FilePort {
         FileInspection.facts(part: part, destination: destination)
     }
 
-    package func sync(part: String, expecting identity: FileIdentity) -> LocalFault? {
+    package func sync(
+        part: String, of fetch: FetchID, expecting identity: FileIdentity
+    ) -> LocalFault? {
         guard let (directory, name) = PathParts.split(part) else { return nil }
         do throws(SystemFailure) {
             let handle = try directories.handle(for: directory)
@@ -130,6 +132,7 @@ package final class DiskFiles: FilePort {
             }
             return nil
         } catch {
+            board.distrust(fetch)
             return LocalFault(error)
         }
     }

@@ -32,8 +32,9 @@ package protocol FilePort: Sendable {
 
     func facts(part: String, destination: String) -> FileFacts
 
-    /// Makes the file's content durable.
-    func sync(part: String, expecting identity: FileIdentity) -> LocalFault?
+    /// Makes the file's content durable. When that fails, the leftovers of the fetch are void for
+    /// every later engine, too.
+    func sync(part: String, of fetch: FetchID, expecting identity: FileIdentity) -> LocalFault?
 
     /// Makes the names in the directory of this path durable.
     func syncDirectory(of path: String) -> LocalFault?

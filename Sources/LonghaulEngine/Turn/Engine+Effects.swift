@@ -11,7 +11,11 @@ extension Engine {
                 if let request = request(ask, of: fetch) { requests.append(request) }
             case .proceed(let key, let plan): wire.proceed(key, plan)
             case .shrink(let key, let end): wire.shrink(key, end: end)
-            case .stop(let keys): wire.stop(keys)
+            case .stop(let keys):
+                // One of this very turn has to be there before it can be stopped.
+                if !requests.isEmpty { wire.start(requests) }
+                requests = []
+                wire.stop(keys)
             case .release(let keys): release(keys, of: fetch)
             case .prepare(let part):
                 let fetched = active[fetch]?.machine.state.bytesFetched ?? 0

@@ -58,7 +58,7 @@ extension Engine {
         guard case .requeue(let have) = plan.action, have != state.durable,
             let identity = state.partIdentity
         else { return }
-        if files.sync(part: state.partPath, expecting: identity) != nil {
+        if files.sync(part: state.partPath, of: state.id, expecting: identity) != nil {
             // Unknown from the last good checkpoint on.
             plan.state?.generation += 1
             plan.action = .requeue(have: state.durable)

@@ -64,6 +64,7 @@ extension Engine {
         settleLane(event, fetch)
         note(entry, now: now)
         let heldPlace = entry.holdsPlace
+        let heldConnections = entry.counted.connections
         var step = entry.machine.handle(event, in: context(entry, now: now))
         foldOrigins(&step, now: now)
         // Its place on the wire is free.
@@ -74,6 +75,8 @@ extension Engine {
             }
         }
         recount(entry)
+        // Who waits for the origin's limit need not wait for its last connection.
+        if entry.counted.connections < heldConnections { roomAt.insert(entry.origin) }
         unwritten.append(step, of: fetch)
         if entry.machine.stage == .left { leave(fetch) }
     }

@@ -48,7 +48,7 @@ enum TransferRecord {
                 StoredJSON.decode(LonghaulError.self, $0)
             }
         }
-        if state == .waiting { transfer.waitingFor = reasons(row, now: now) }
+        if state == .waiting { transfer.waitingFor = try reasons(row, now: now) }
         if let text = row.optionalText(18), let options = TransferOptions(stored: text) {
             transfer.checksum = options.checksum
             transfer.stallTimeout = options.stallTimeout
@@ -79,11 +79,13 @@ enum TransferRecord {
         transfer.restarts = max(row.int(30), transfer.restarts)
     }
 
-    private static func reasons(_ row: StoredRow, now: Timestamp) -> [WaitReason] {
+    private static func reasons(_ row: StoredRow, now: Timestamp) throws -> [WaitReason] {
         var reasons =
             row.optionalText(16).flatMap { StoredJSON.decode([WaitReason].self, $0) } ?? []
         let earliest = row.optionalTimestamp(10)
-        if let earliest, earliest > now,
+        // One that has begun is not held by it, though the clock was set back since.
+        let hasBegun = try row.phase(1) == .queued && row.optionalInt64(17) == 0
+        if let earliest, earliest > now, !hasBegun,
             !reasons.contains(where: { $0.reason == .earliestBegin })
         {
             reasons.append(

@@ -97,8 +97,9 @@ extension PartFile {
         guard facts.isRegular, facts.st_uid == geteuid(), facts.st_nlink == 1,
             FileIdentity(facts) == identity
         else { return .replaced }
+        // Whoever created it may have been killed, or may have left, before the first sync.
         return .opened(
-            PartFile(owner, identity: identity, name: name, directory: directory, isNew: false))
+            PartFile(owner, identity: identity, name: name, directory: directory, isNew: true))
     }
 }
 

@@ -190,6 +190,19 @@ package final class ProgressBoard: Sendable {
         store(fetch, address, ProgressCell.fetch)
     }
 
+    /// What the segments of a fetch wrote so far is unknown: whoever comes next must not go by
+    /// their cells, not even if this process is killed before it has recorded why. They count on.
+    /// Also before ``reset()``, for what a predecessor left.
+    package func distrust(_ fetch: FetchID) {
+        for index in 0..<BoardLayout.cellCount {
+            let cell = BoardLayout.cell(index, of: base)
+            guard load(cell, ProgressCell.fetch) == fetch.rawValue,
+                load(cell, ProgressCell.kind) == Int64(bitPattern: BoardLayout.segment)
+            else { continue }
+            store(0, cell, ProgressCell.generation)
+        }
+    }
+
     /// Shows readers how fast a fetch moves. Only its own cell.
     package func publish(rate: Double, at address: UInt) {
         store(Int64(max(0, min(rate, 1e18))), address, ProgressCell.rate)

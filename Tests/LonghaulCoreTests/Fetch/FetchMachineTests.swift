@@ -12,6 +12,7 @@ import Testing
         var asks: [SegmentAsk] = []
         var effects: [FetchEffect] = []
         var writes: [StoreWrite] = []
+        var isDurable = false
         var now = Moment(wall: receivedAt, monotonic: Instant(nanoseconds: 0))
         private let created: Bool
 
@@ -68,6 +69,7 @@ import Testing
 
         private mutating func take(_ step: FetchStep) {
             writes = step.writes
+            isDurable = step.durable
             effects = step.effects
             for case .ask(let ask) in step.effects { asks.append(ask) }
         }
@@ -251,6 +253,32 @@ import Testing
             script.event(.synced(token: token))
             #expect(script.machine.stage == .securing)
         }
+    }
+
+    /// A power cut takes every commit that was not made durable: what a checkpoint has secured must
+    /// not be forgotten with them.
+    @Test func aCheckpointIsDurableInTheStore() {
+        var script = Script()
+        script.answer(head(200, "Content-Length: 10485760", strong))
+        script.event(.reserved)
+        script.wrote(through: 9 * Self.mib, received: 9 * Self.mib)
+        script.event(.synced(token: 1))
+        #expect(script.isDurable)
+        #expect(script.writes == [.save(script.machine.state)])
+        #expect(script.machine.state.durable == ByteRanges(0..<9 * Self.mib))
+    }
+
+    /// The new file may have the number of the one that is gone: by the store's word it would hold
+    /// its bytes.
+    @Test func aLostPartFileIsForgottenInTheStore() {
+        var script = Script(held: 500, validator: Validator(etag: "\"v1\""), total: 1000)
+        script.machine = resumed(script.machine.state)
+        _ = script.machine.begin()
+        script.event(
+            .prepared(FileIdentity(device: 1, inode: 1), path: "/d/p", created: true))
+        #expect(script.writes.contains(.save(script.machine.state)))
+        #expect(script.machine.state.durable.isEmpty && script.isDurable)
+        #expect(script.ranges.last == .some(nil))
     }
 
     /// Whoever comes after a crash looks where the file may stand: the name is committed first.

@@ -1,0 +1,86 @@
+import LonghaulCore
+
+/// What is expected of one transfer, from the outside.
+struct SimTransfer {
+    /// The one that it asks for now, first.
+    var url: String
+    var destination: String
+    var policy: ExistingFilePolicy
+    /// Times that a client had it taken up again after its end.
+    var rearms = 0
+    var terminalEvents = 0
+    var lastTerminal: String?
+    var bytesFetched: Int64 = 0
+    /// Bytes that really came, and those of them that were lost by no fault of the engine.
+    var received: Int64 = 0
+    var allowance: Int64 = 0
+    /// Its bytes may have to be fetched again: its servers are not what they should be, or a client
+    /// gave it another URL.
+    var isExempt = false
+    var isVerified = false
+    /// A server has asked for so much time.
+    var notBefore: Instant?
+}
+
+/// What the checkers know of the fetches and events, as of the last look at the store.
+struct SimLedger {
+    struct Held {
+        var transfer: TransferID
+        var generation: Int64
+        var durable: ByteRanges
+        /// How many bytes were recorded as durable, and since when.
+        var history: [(at: Instant, count: Int64)] = []
+        /// What was written and is not recorded is given up: a sync has failed.
+        var isDistrusted = false
+    }
+
+    var held: [FetchID: Held] = [:]
+    var lastSeq: Int64 = 0
+    /// Durable or written when the process died.
+    var heldAtCrash: [TransferID: Int64] = [:]
+    var diedByPower = false
+}
+
+/// What happened in a life, so that one in which nothing happens is noticed.
+struct SimTally {
+    var lives = 0
+    var kills = 0
+    var powerCuts = 0
+    var givenUp = 0
+    var storeFaults = 0
+    var diskFaults = 0
+    var stalls = 0
+    var redirects = 0
+    var requests = 0
+    var transfers = 0
+    var completed = 0
+    var failures = 0
+    var cancelled = 0
+    var restarts = 0
+    var clockJumps = 0
+    var clientActs = 0
+    var waitsExplained = 0
+    var bytes: Int64 = 0
+
+    static func += (left: inout SimTally, right: SimTally) {
+        for field in fields { left[keyPath: field.path] += right[keyPath: field.path] }
+        left.bytes += right.bytes
+    }
+
+    private static var fields: [(name: String, path: WritableKeyPath<SimTally, Int>)] {
+        [
+            ("lives", \.lives), ("kills", \.kills), ("power cuts", \.powerCuts),
+            ("engines given up", \.givenUp), ("failed commits", \.storeFaults),
+            ("disk faults", \.diskFaults), ("stalls", \.stalls), ("redirects", \.redirects),
+            ("requests", \.requests), ("transfers", \.transfers), ("completed", \.completed),
+            ("failed", \.failures), ("cancelled", \.cancelled), ("restarts", \.restarts),
+            ("clock jumps", \.clockJumps), ("acts of clients", \.clientActs),
+            ("waits explained", \.waitsExplained),
+        ]
+    }
+
+    var description: String {
+        Self.fields.map { "\(self[keyPath: $0.path]) \($0.name)" }.joined(separator: ", ")
+            + ", \(bytes >> 20) MiB"
+    }
+}

@@ -1,0 +1,136 @@
+import LonghaulCore
+import LonghaulEngine
+import LonghaulStore
+
+/// Other processes: they write what they want into the store, and may or may not get a hint
+/// through.
+extension SimWorld {
+    func clientsAct() throws {
+        if random.happens(trouble.enqueues), expected.count < 12 { try enqueue() }
+        guard let id = expected.keys.sorted().randomElement(using: &random) else { return }
+        if random.happens(trouble.wants) { try want(id) }
+        if random.happens(trouble.changes) { try set(id) }
+        if random.happens(trouble.removals) { try remove(id) }
+    }
+
+    /// The datagram beside the store; it may be lost.
+    private func hint() {
+        tally.clientActs += 1
+        if !random.happens(trouble.hint) { inputs.append(.wake) }
+    }
+
+    func enqueue() throws {
+        let url = makeContent()
+        let destination = "/d/f\(nextURL)"
+        var request = TransferRequest(url: url, destination: .file(destination))
+        request.options.connections = [.automatic, .exactly(1), .exactly(3)]
+            .randomElement(using: &random)!
+        request.options.ifExists = [.fail, .rename, .overwrite].randomElement(using: &random)!
+        request.options.stallTimeout = [5, 20, 60].randomElement(using: &random)!
+        request.options.retries = random.happens(0.2) ? Int.random(in: 0...3, using: &random) : nil
+        request.priority = Priority.allCases.randomElement(using: &random)!
+        request.isDiscretionary = random.happens(0.2)
+        if random.happens(0.2) { request.schedule.requires = needs() }
+        if random.happens(0.1) { request.schedule.window = window() }
+        if random.happens(0.15) {
+            request.earliestBegin = now.wall + Double.random(in: 1...600, using: &random)
+        }
+        if random.happens(0.15) {
+            request.deadline = .after(seconds: Double.random(in: 20...900, using: &random))
+        }
+        request.options.failOnFullDisk = random.happens(0.1)
+        let new = NewTransfer(
+            request: request, origin: SimWire.origin(of: url), destination: destination)
+        let outcomes = try clients.enqueue([new], now: now.wall)
+        guard case .recorded(let id, _)? = outcomes.first else { return }
+        expected[id] = SimTransfer(
+            url: url, destination: destination, policy: request.options.ifExists)
+        say("enqueued \(id): \(request)")
+        hint()
+    }
+
+    private func needs() -> ConditionNeeds {
+        ConditionNeeds(
+            power: random.happens(0.4), unmetered: random.happens(0.4),
+            idle: random.happens(0.2), battery: random.happens(0.2) ? 40 : nil)
+    }
+
+    private func window() -> TimeWindow? {
+        TimeWindow(
+            parsing: ["15:00-16:30", "14:13-15:20", "22:00-06:30", "00:00-23:30"]
+                .randomElement(using: &random)!)
+    }
+
+    private func want(_ id: TransferID) throws {
+        let changes: [WantedChange] = [
+            .pause, .resume, .resume, .cancel(keepBytes: true), .cancel(keepBytes: false), .retry,
+            .retry,
+        ]
+        try change(id, changes.randomElement(using: &random)!)
+    }
+
+    /// What a client wants of a transfer, and what may follow from it.
+    func change(_ id: TransferID, _ change: WantedChange) throws {
+        guard let before = try clients.transfer(id, now: now.wall) else { return }
+        let result = try clients.change(.ids([id]), to: change).first?.result
+        say("\(id), \(before.state): \(change): \(result.map { "\($0)" } ?? "gone")")
+        expected[id]?.notBefore = nil
+        hint()
+        guard result == .changed else { return }
+        switch change {
+        case .resume, .retry:
+            if before.state.hasEnded, before.finishedAt != nil { expected[id]?.rearms += 1 }
+        case .cancel(let keepBytes):
+            // By right it begins anew.
+            if !keepBytes { expected[id]?.isExempt = true }
+        case .pause: break
+        }
+    }
+
+    private func set(_ id: TransferID) throws {
+        guard let transfer = try clients.transfer(id, now: now.wall),
+            transfer.state != .completed
+        else { return }
+        var change = TransferChange()
+        switch Int.random(in: 0..<7, using: &random) {
+        case 0:
+            let url = sibling(of: transfer.url)
+            change.url = (url, SimWire.origin(of: url))
+            expected[id]?.url = url
+            expected[id]?.isExempt = true
+        case 1: change.priority = Priority.allCases.randomElement(using: &random)
+        case 2:
+            change.earliestBegin =
+                random.happens(0.5)
+                ? .some(nil) : now.wall + Double.random(in: 0...300, using: &random)
+        case 3: change.requires = random.happens(0.5) ? ConditionNeeds() : needs()
+        case 4: change.window = random.happens(0.6) ? .some(nil) : window()
+        case 5: change.isDiscretionary = Bool.random(using: &random)
+        default:
+            let count = Int.random(in: 1...4, using: &random)
+            change.editOptions = { $0.connections = .exactly(count) }
+        }
+        say("set \(id): \(change)")
+        expected[id]?.notBefore = nil
+        do {
+            try clients.change(id, change, now: now.wall)
+        } catch {
+            // Completed just now.
+            guard error.code == .conflict else { throw error }
+        }
+        hint()
+    }
+
+    private func remove(_ id: TransferID) throws {
+        guard let outcome = try clients.remove([id]).first else { return }
+        switch outcome {
+        case .refused: return
+        case .removed(let path):
+            say("removed \(id)")
+            if let path { disk.unlink(path) }
+            expected[id] = nil
+            shown[id] = nil
+        }
+        hint()
+    }
+}

@@ -1,0 +1,57 @@
+import LonghaulCore
+import LonghaulEngine
+import LonghaulStore
+import Testing
+
+/// Worlds without chance, for tests that tell one story.
+extension SimWorld {
+    /// One file on a good server, and somebody who wants it.
+    @discardableResult
+    func enqueue(_ size: Int64, _ edit: (inout TransferRequest) -> Void) throws -> TransferID {
+        let url = "http://s0.test/f\(nextURL)"
+        let destination = "/d/f\(nextURL)"
+        nextURL += 1
+        var content = SimContent(proof: .strongTag, label: nextLabel, size: size)
+        content.rate = 1_000_000
+        nextLabel += 1
+        wire.contents[url] = content
+        var request = TransferRequest(url: url, destination: .file(destination))
+        request.options.connections = .exactly(1)
+        edit(&request)
+        let new = NewTransfer(
+            request: request, origin: SimWire.origin(of: url), destination: destination)
+        let outcome = try #require(try clients.enqueue([new], now: now.wall).first)
+        guard case .recorded(let id, _) = outcome else { throw SimComplaint("\(outcome)", self) }
+        expected[id] = SimTransfer(url: url, destination: destination, policy: .fail)
+        inputs.append(.wake)
+        return id
+    }
+
+    func transfer(_ id: TransferID = TransferID(rawValue: 1)) throws -> Transfer {
+        try #require(try store.transfer(id, now: now.wall))
+    }
+
+    /// The engine is replaced by one that goes by this zone, and the limits as they now are.
+    func restart(in zone: LocalTime) throws {
+        time = zone
+        wire.forget()
+        disk.kill()
+        try startEngine()
+    }
+
+    /// Turns and steps until it holds, at most for `seconds` of the world.
+    @discardableResult
+    func run(
+        for seconds: Double, disk steps: Int = 4, until isDone: () throws -> Bool = { false }
+    ) throws -> Bool {
+        let end = now.monotonic + seconds
+        while now.monotonic < end {
+            if try isDone() { return true }
+            wire.advance(0.05)
+            for _ in 0..<steps { disk.step() }
+            if isTurnDue { try turn() }
+            pass(0.05)
+        }
+        return try isDone()
+    }
+}

@@ -1,0 +1,92 @@
+import LonghaulCore
+import LonghaulEngine
+import LonghaulStore
+
+/// Who may run and who has to wait, by rules that are not the engine's.
+extension SimWorld {
+    /// Which of the things that it insists on, or wishes, do not hold.
+    func missing(_ transfer: Transfer, isRunning: Bool) -> Set<WaitReason.Reason> {
+        var missing: Set<WaitReason.Reason> = []
+        let must = transfer.schedule.requires
+        let wish =
+            transfer.arePreferencesWaived
+            ? ConditionNeeds()
+            : transfer.schedule.preferences(isDiscretionary: transfer.isDiscretionary)
+        let seen = visible
+        if must.power && seen.power.value != .external
+            || wish.power && seen.power.value == .battery
+        {
+            missing.insert(.power)
+        }
+        let network = seen.network.value
+        if must.unmetered && network != .unmetered || wish.unmetered && network == .metered {
+            missing.insert(.unmetered)
+        }
+        if must.idle && seen.isIdle.value != true || wish.idle && seen.isIdle.value == false {
+            missing.insert(.idle)
+        }
+        if let charge = must.battery, seen.power.value != .external,
+            (seen.battery.value ?? 0) < charge
+        {
+            missing.insert(.battery)
+        }
+        if network == .offline { missing.insert(.network) }
+        if let settlesAt, now.monotonic < settlesAt, !isRunning { missing.insert(.network) }
+        if let window = transfer.schedule.window, !window.phase(at: now.wall, time).isOpen {
+            missing.insert(.window)
+        }
+        return missing
+    }
+
+    /// Nothing is on the wire without what it requires, once the engine has been told.
+    func checkRequirements() throws {
+        for key in wire.order {
+            guard let exchange = wire.exchanges[key], !exchange.isStopping,
+                let id = transfer(of: key.fetch), let transfer = shown[id]
+            else { continue }
+            let missing = missing(transfer, isRunning: true)
+            if !missing.isEmpty { throw SimComplaint("\(id) runs without \(missing)", self) }
+        }
+    }
+
+    /// Each that waits has a reason that holds, and the engine will look when time ends it.
+    func checkWaits(_ outcome: TurnOutcome) throws {
+        for id in shown.keys.sorted() {
+            guard let transfer = shown[id], transfer.state == .waiting else { continue }
+            tally.waitsExplained += 1
+            var until: Timestamp?
+            let told = transfer.waitingFor.compactMap(\.nextCheck).max()
+            if let told, told > now.wall { until = told }
+            let missing = missing(transfer, isRunning: false)
+            if !missing.isEmpty { continue }
+            if let until {
+                let wait = outcome.wakeAt.map { $0 - now.monotonic } ?? .infinity
+                if wait > max(0, until - now.wall) + 0.01 {
+                    throw SimComplaint("nobody will wake \(id) at \(until), but in \(wait)", self)
+                }
+                continue
+            }
+            if try isItsTurnLater(transfer) { continue }
+            throw SimComplaint("\(id) waits for nothing: \(transfer.waitingFor)", self)
+        }
+    }
+
+    private func isItsTurnLater(_ transfer: Transfer) throws -> Bool {
+        let limits = policy.limits
+        let running = try store.runningCounts()
+        if running.total >= limits.running { return true }
+        let most = max(limits.running - limits.reserved, (limits.running + 1) / 2)
+        if transfer.isDiscretionary, running.discretionary >= most { return true }
+        let origin = SimWire.origin(of: transfer.url)
+        let ofOrigin = running.ofOrigin[origin] ?? 0
+        let parallel = wire.order.count {
+            SimWire.origin(of: wire.exchanges[$0]!.request.url) == origin
+        }
+        if max(ofOrigin, parallel) >= limits.perOrigin { return true }
+        switch try store.origin(origin).health(at: now.wall) {
+        case .cooling: return true
+        case .probing: return ofOrigin > 0
+        case .well: return false
+        }
+    }
+}
