@@ -33,6 +33,7 @@ extension Engine {
             // A full or failing disk under the store: nothing was written, nothing is performed;
             // the same is tried again.
             commitFailures += 1
+            journal?.commitFailed(error, times: commitFailures)
             if commitFailures > Engine.commitFailuresMax { throw error }
             commitRetryAt = now.monotonic + Engine.commitRetrySeconds
             return false
@@ -46,6 +47,7 @@ extension Engine {
             gates.clockWentBack = false
         }
         count(pending.writes)
+        if let journal { for write in pending.writes { journal.note(write) } }
         counters.failed += look.failed
         needsLook = look.isIncomplete
         if plans {

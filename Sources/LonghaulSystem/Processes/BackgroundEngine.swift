@@ -51,21 +51,3 @@ package enum BackgroundEngine {
         return path
     }
 }
-
-/// A null-terminated array of C strings.
-private final class CStrings {
-    let pointer: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
-    private let count: Int
-
-    init(_ texts: [String]) {
-        count = texts.count
-        pointer = .allocate(capacity: texts.count + 1)
-        for (index, text) in texts.enumerated() { pointer[index] = strdup(text) }
-        pointer[texts.count] = nil
-    }
-
-    deinit {
-        for index in 0..<count { free(pointer[index]) }
-        pointer.deallocate()
-    }
-}
