@@ -7,7 +7,13 @@ internal import Synchronization
 /// The machine's conditions for an engine: looked at once, and listened to.
 final class MachineConditions: ConditionsPort {
     private let queue: TransferQueue
-    private let report = Mutex<(@Sendable (Conditions) -> Void)?>(nil)
+    private struct Listener: Sendable {
+        var report: @Sendable (Conditions) -> Void
+        var onEvent: @Sendable (MachineEvent) -> Void
+    }
+
+    private let listener = Mutex<Listener?>(nil)
+    private let interest = Mutex(ConditionInterest())
     private let watching = Mutex<ConditionsWatch?>(nil)
 
     /// A source that has not answered by then counts as not there until it does.
@@ -17,14 +23,32 @@ final class MachineConditions: ConditionsPort {
         self.queue = queue
     }
 
-    func listen(_ report: @escaping @Sendable (Conditions) -> Void) {
-        self.report.withLock { $0 = report }
+    func listen(
+        _ report: @escaping @Sendable (Conditions) -> Void,
+        onEvent: @escaping @Sendable (MachineEvent) -> Void
+    ) {
+        listener.withLock { $0 = Listener(report: report, onEvent: onEvent) }
+    }
+
+    func attend(_ isWanted: Bool) {
+        // Who has watched nothing yet has nothing to take back.
+        guard isWanted || watching.withLock({ $0 != nil }), let watch = started() else { return }
+        let interest = interest.withLock { interest in
+            interest = interest.intersection(.conditions)
+            if isWanted { interest.insert(.machineEvents) }
+            return interest
+        }
+        watch.setInterest(interest)
     }
 
     func watch(_ interest: ConditionNeeds) -> Conditions {
         // With all unknown, requirements wait and everything else goes on.
         guard let watch = started() else { return Conditions() }
-        watch.setInterest(ConditionInterest(interest))
+        let all = self.interest.withLock { all in
+            all = all.intersection(.machineEvents).union(ConditionInterest(interest))
+            return all
+        }
+        watch.setInterest(all)
         return watch.read(within: Self.patienceSeconds)
     }
 
@@ -35,7 +59,7 @@ final class MachineConditions: ConditionsPort {
     }
 
     func stop() {
-        report.withLock { $0 = nil }
+        listener.withLock { $0 = nil }
         watching.withLock { $0 }?.stop()
     }
 
@@ -46,7 +70,9 @@ final class MachineConditions: ConditionsPort {
                 .machine(environment: Environment.all()), interest: [],
                 overrides: queue.conditionOverrides()
             ) { [weak self] new in
-                self?.report.withLock { $0 }?(new)
+                self?.listener.withLock { $0 }?.report(new)
+            } onEvent: { [weak self] event in
+                self?.listener.withLock { $0 }?.onEvent(event)
             }
             return watching
         }

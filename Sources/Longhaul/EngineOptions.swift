@@ -20,10 +20,23 @@ public struct EngineOptions: Sendable {
     public var onlyDiscretionary: Bool?
     /// When another process is the engine: wait until it ends, and take over.
     public var waitsForLease = false
+    public var limits = EngineLimits()
 
     public init(mode: EngineMode) {
         self.mode = mode
     }
+}
+
+/// What an engine keeps to. May be changed while it runs: see ``EngineRun/adjust(_:)``.
+public struct EngineLimits: Hashable, Sendable {
+    /// Transfers that move bytes at the same time, 1…64.
+    public var running = Limits.runningTransfers
+    /// Connections to one origin, 1…64; over HTTP/2 there is one anyway.
+    public var connectionsPerOrigin = Limits.connectionsPerOrigin
+    /// How fast all transfers together may be.
+    public var rates = RatePlan()
+
+    public init() {}
 }
 
 public struct EngineSummary: Sendable {

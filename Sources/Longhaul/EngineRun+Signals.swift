@@ -5,16 +5,20 @@ extension EngineRun {
     /// Runs on the calling thread; SIGINT, SIGTERM and SIGHUP checkpoint everything and make it
     /// return with `.signal`. The process has one such run at a time.
     ///
+    /// With `onHangUp` SIGHUP does not end it but calls that, on a thread of its own.
+    ///
     /// No task is awaited in here: Swift's shared threads wake up once a second for as long as they
     /// live, and an engine with nothing to do is to sleep.
     ///
     /// - Parameter onSignal: told the number first, on a thread of its own.
     public func runUntilSignalled(
-        onSignal: @escaping @Sendable (Int32) -> Void = { _ in }
+        onSignal: @escaping @Sendable (Int32) -> Void = { _ in },
+        onHangUp: (@Sendable () -> Void)? = nil
     ) throws(LonghaulError) -> EngineSummary {
         let trap: SignalTrap
         do {
             trap = try SignalTrap { [self] signal in
+                if signal == SignalTrap.hangUp, let onHangUp { return onHangUp() }
                 onSignal(signal)
                 stop()
             }

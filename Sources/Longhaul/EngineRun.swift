@@ -9,15 +9,20 @@ public final class EngineRun: Sendable {
     private let queue: TransferQueue
     private let options: EngineOptions
     private let loop: EngineLoop
+    /// A daemon tells its service manager how it does.
+    private let attendant: ServiceAttendant?
     private let waiting = Mutex<EngineLockWait?>(nil)
     private let isStopped = Atomic(false)
 
     public init(queue: TransferQueue, options: EngineOptions) {
         self.queue = queue
         self.options = options
+        attendant =
+            options.mode == .daemon ? ServiceAttendant(environment: Environment.all()) : nil
         loop = EngineLoop(
             store: queue.store, directory: queue.directory, holder: queue.holder(options.mode),
-            orders: EngineOrders(options))
+            orders: EngineOrders(options), attendant: attendant,
+            journal: EngineJournal.wanted(by: options.mode))
     }
 
     /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread.
@@ -40,6 +45,7 @@ public final class EngineRun: Sendable {
             guard options.waitsForLease else { return nil }
             let wait = try EngineLockWait(in: queue.directory)
             waiting.withLock { $0 = wait }
+            attendant?.standsBy()
             if isStopped.load(ordering: .relaxed) { return nil }
             return try wait.acquire()
         } catch {
@@ -55,6 +61,25 @@ public final class EngineRun: Sendable {
         return EngineSummary(
             completed: report?.completed ?? 0, failed: report?.failed ?? 0, left: left,
             bytes: report?.bytes ?? 0, seconds: report?.seconds ?? 0, stoppedBy: stoppedBy)
+    }
+
+    /// Other limits from now on; what runs goes on. From any thread; returns at once.
+    public func adjust(_ limits: EngineLimits) {
+        loop.adjust(EngineTuning(limits))
+    }
+
+    /// Reads limits anew, and keeps to the present ones where that fails. A service manager is told
+    /// of either.
+    package func reload(
+        _ limits: () throws(LonghaulError) -> EngineLimits
+    ) throws(LonghaulError) {
+        attendant?.isReloading()
+        do throws(LonghaulError) {
+            adjust(try limits())
+        } catch {
+            attendant?.isNotAdjusted(error.message)
+            throw error
+        }
     }
 
     /// Checkpoints everything and makes ``run()`` return with `.signal`. From any thread; returns
@@ -75,5 +100,15 @@ extension EngineOrders {
         untilDrained = options.untilDrained
         exitWhenIdle = options.exitWhenIdle
         until = options.until
+        tuning = EngineTuning(options.limits)
+    }
+}
+
+extension EngineTuning {
+    init(_ limits: EngineLimits) {
+        self.init()
+        self.limits.running = limits.running
+        self.limits.perOrigin = limits.connectionsPerOrigin
+        rates = limits.rates
     }
 }

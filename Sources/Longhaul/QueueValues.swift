@@ -102,6 +102,8 @@ public struct QueueStatus: Sendable {
     public var counts: [TransferState: Int]
     public var bytesPerSecond: Double
     public var nextWake: Timestamp?
+    /// The configuration file that commands and new engines go by; `nil` = there is none.
+    public var configuration: String?
 }
 
 public struct DoctorFinding: Sendable {

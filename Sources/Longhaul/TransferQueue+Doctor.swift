@@ -14,6 +14,7 @@ extension TransferQueue {
                 check: "libcurl", ok: curl.isUsable,
                 detail: "\(curl.version), \(curl.schemes.joined(separator: " "))",
                 fix: curl.isUsable ? nil : "install libcurl 7.85 or later"))
+        report(ConfigurationFile.finding())
         do {
             let home = try resolve(directory)
             if repair { report(try mend(home)) }

@@ -9,10 +9,12 @@ extension TransferQueue {
         (try? EngineLock.isHeld(in: directory)) ?? false
     }
 
-    /// Starts `longhaul daemon --exit-when-idle` of this executable, detached, unless an engine
-    /// runs.
+    /// Has the service that was installed start the engine; where there is none, or it does not
+    /// come, starts `longhaul daemon --exit-when-idle` of this executable, detached. Does nothing
+    /// while an engine runs.
     public func startBackgroundEngine() throws(LonghaulError) {
         if isEngineRunning { return }
+        if ActivationFile.touch(in: directory), waitForEngine() { return }
         do throws(SystemFailure) {
             var environment = Environment.all()
             environment["LONGHAUL_HOME"] = directory
@@ -25,6 +27,18 @@ extension TransferQueue {
         } catch {
             throw error.longhaulError()
         }
+    }
+
+    /// How long a service manager has to start what it was set up to.
+    private static let activationSeconds = 1.0
+
+    private func waitForEngine() -> Bool {
+        let end = SystemClock.now().monotonic + TransferQueue.activationSeconds
+        while SystemClock.now().monotonic < end {
+            if isEngineRunning { return true }
+            Pause.seconds(0.01)
+        }
+        return isEngineRunning
     }
 
     /// How long a background engine stays with nothing left to do or to wait for.

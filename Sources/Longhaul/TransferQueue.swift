@@ -17,9 +17,10 @@ public final class TransferQueue: Sendable {
     /// - Parameter directory: default `$LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else
     ///   `~/.local/state/longhaul`.
     /// - Throws: `storeUnavailable`, with what is wrong and what to do; `invalidRequest` when
-    ///   `LONGHAUL_CONDITIONS` is not understood.
+    ///   `LONGHAUL_CONDITIONS` or `LONGHAUL_LOG` is not understood.
     public init(directory: String? = nil) throws(LonghaulError) {
         _ = try TransferQueue.environmentOverride()
+        try JournalLevel.check()
         self.directory = try TransferQueue.resolve(directory)
         store = try Store.open(directory: self.directory, mode: .create)
         SignalTrap.ignoreBrokenPipes()

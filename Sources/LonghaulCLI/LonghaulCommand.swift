@@ -20,6 +20,8 @@ struct LonghaulCommand: ParsableCommand {
               LONGHAUL_HOME          state directory (default ~/.local/state/longhaul)
               LONGHAUL_AUTOSTART=0   do not start a background engine
               LONGHAUL_CONDITIONS    what holds, whatever the machine says (`conditions --help`)
+              LONGHAUL_CONFIG        configuration file (default ~/.config/longhaul/config.json)
+              LONGHAUL_LOG           what an engine logs: off, error, warning, info, debug, …
               NO_COLOR               no colours
             """,
         version: "longhaul 0.1.0",
@@ -39,7 +41,10 @@ struct LonghaulCommand: ParsableCommand {
                 subcommands: [EventsCommand.self, SessionCommand.self, HostCommand.self]),
             .init(
                 name: "Engine",
-                subcommands: [Run.self, Daemon.self, ConditionsCommand.self, Doctor.self]),
+                subcommands: [
+                    Run.self, Daemon.self, ConditionsCommand.self, Doctor.self, Install.self,
+                    Uninstall.self,
+                ]),
         ])
 
     /// Every way out of the process has a documented status, and with `--json` every error is an

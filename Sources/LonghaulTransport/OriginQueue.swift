@@ -56,7 +56,7 @@ final class OriginLine {
 /// never sees them: its cost grows with every handle in it, and a request waiting inside would use
 /// up its connect timeout there.
 struct OriginQueue {
-    let configuration: TransportConfiguration
+    var configuration: TransportConfiguration
     private var lines: [Substring: OriginLine] = [:]
     /// Lines with waiting requests, served in turn.
     private var order: [OriginLine] = []

@@ -83,6 +83,11 @@ package final class Transport: Sendable {
         inbox.send(.rate(key, bytesPerSecond))
     }
 
+    /// Connections to one origin from now on; those that are open stay.
+    package func setConnectionsPerOrigin(_ count: Int) {
+        inbox.send(.connectionsPerHost(count))
+    }
+
     /// Stops all requests, delivers their facts and ends the thread. May be called more than once,
     /// never from `facts`.
     package func shutdown() {

@@ -8,5 +8,6 @@ enum TransportCommand: Sendable {
     case stop([SegmentKey])
     case totalRate(Int64?)
     case rate(SegmentKey, Int64?)
+    case connectionsPerHost(Int)
     case shutdown
 }

@@ -102,6 +102,9 @@ final class TransportLoop {
                 lh_bucket_set(&turn.pointee.total, rate ?? 0, turn.pointee.now)
             case .rate(let key, let rate):
                 setRate(key, rate)
+            case .connectionsPerHost(let count):
+                queue.configuration.maxConnectionsPerHost = count
+                lh_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, count)
             case .shutdown:
                 stopAll()
                 isShuttingDown = true

@@ -19,6 +19,7 @@ import Testing
             "Synchronization",
         ],
         "Longhaul": [
+            "Configuration",
             "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
             "LonghaulEngine", "Foundation", "Logging",
             "Synchronization",

@@ -67,6 +67,7 @@ extension JSONText {
             }
             $0.field("bytesPerSecond", rate: status.bytesPerSecond)
             $0.field("nextWake", status.nextWake)
+            $0.field("configuration", status.configuration)
         }
     }
 

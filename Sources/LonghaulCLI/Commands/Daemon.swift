@@ -5,8 +5,9 @@ struct Daemon: ConsoleCommand {
     static let configuration = CommandConfiguration(
         abstract: "Be the engine until told to stop.",
         discussion: """
-            SIGTERM and SIGINT: everything is saved, exit 0. While another engine runs, this one \
-            stands by and takes over when that leaves.
+            SIGTERM and SIGINT: everything is saved, exit 0. SIGHUP: the configuration file is \
+            read again; what runs goes on. While another engine runs, this one stands by and takes \
+            over when that leaves. A service manager is told how it does (sd_notify).
 
               longhaul daemon
               longhaul daemon --exit-when-idle 5m
@@ -28,14 +29,33 @@ struct Daemon: ConsoleCommand {
         if let exitWhenIdle {
             options.exitWhenIdle = try OptionText.duration(exitWhenIdle, "--exit-when-idle")
         }
+        options.limits = try ConfigurationFile.read().limits
         let queue = try TransferQueue()
-        // Whoever wanted an engine for a while has one; a daemon stands by until it is needed.
-        options.waitsForLease = options.exitWhenIdle == nil
+        // Whoever wanted an engine for a while has one; a daemon stands by until it is needed, and
+        // so does one whose start somebody waits to hear of.
+        options.waitsForLease = options.exitWhenIdle == nil || (Daemon.isService && !background)
         if options.waitsForLease, queue.isEngineRunning {
             console.say("longhaul: another engine runs; standing by")
         }
-        let summary = try EngineRun(queue: queue, options: options).runUntilSignalled()
+        let engine = EngineRun(queue: queue, options: options)
+        let summary = try engine.runUntilSignalled(onHangUp: { Daemon.reload(engine) })
         return try report(summary, on: console)
+    }
+
+    private static var isService: Bool {
+        Platform.environment("NOTIFY_SOCKET").map { !$0.isEmpty } ?? false
+    }
+
+    /// What cannot be understood changes nothing.
+    private static func reload(_ engine: EngineRun) {
+        do {
+            try engine.reload { () throws(LonghaulError) in try ConfigurationFile.read().limits }
+        } catch {
+            // On the signal's own thread: not the console of the command.
+            Console.standard(isJSON: false).complain(
+                "longhaul: the configuration stays as it was: "
+                    + TerminalText.shown(error.message))
+        }
     }
 
     private func report(_ summary: EngineSummary, on console: Console) throws -> ExitStatus {

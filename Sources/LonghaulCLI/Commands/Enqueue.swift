@@ -47,7 +47,8 @@ struct Enqueue: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let context = try InputContext.current()
-        let template = try request.template(context)
+        _ = try start.isWanted()
+        let template = try request.template(context, try ConfigurationFile.read().defaults)
         let source = BatchInput(
             urls: urls.contains("-") ? [] : urls,
             lines: try (input ?? (urls.contains("-") ? "-" : nil)).map { try ByteLines(path: $0) },

@@ -32,7 +32,9 @@ struct Get: ConsoleCommand {
     var isQuiet: Bool { quiet }
 
     func perform(on console: Console) throws -> ExitStatus {
-        var requests = try request.template(try .current()).requests(urls: urls)
+        let configuration = try ConfigurationFile.read()
+        let template = try request.template(try .current(), configuration.defaults)
+        var requests = try template.requests(urls: urls)
         // Somebody is watching: a full disk is an answer, not something to wait for.
         for index in requests.indices { requests[index].options.failOnFullDisk = true }
         let queue = try TransferQueue()
@@ -44,7 +46,8 @@ struct Get: ConsoleCommand {
         for id in ids {
             if let transfer = try queue.transfer(id) { display.began(transfer) }
         }
-        let foreground = ForegroundWatch(ids, in: queue, display: display)
+        let foreground = ForegroundWatch(
+            ids, in: queue, limits: configuration.limits, display: display)
         switch try foreground.run() {
         case .allEnded:
             try report(outcomes, foreground.watch, on: console)

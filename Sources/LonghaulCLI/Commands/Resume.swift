@@ -22,7 +22,8 @@ struct Resume: ChangingCommand {
     @OptionGroup var output: OutputOptions
 
     func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
-        try queue.resume(which.selection)
+        _ = try start.isWanted()
+        return try queue.resume(which.selection)
     }
 
     func finish(_ queue: TransferQueue, on console: Console) throws {

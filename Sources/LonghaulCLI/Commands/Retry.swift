@@ -22,7 +22,8 @@ struct Retry: ChangingCommand {
     @OptionGroup var output: OutputOptions
 
     func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
-        try queue.retry(which.selection)
+        _ = try start.isWanted()
+        return try queue.retry(which.selection)
     }
 
     func finish(_ queue: TransferQueue, on console: Console) throws {

@@ -15,19 +15,7 @@ struct Run: ConsoleCommand {
             \(ExitStatus.help([.done, .internalError, .usage, .storeUnavailable, .interrupted]))
             """)
 
-    enum Only: String, ExpressibleByArgument, CaseIterable {
-        case discretionary, immediate
-    }
-
-    @Option(help: "Leave after this time: 90s, 15m, 2h.")
-    var maxTime: String?
-
-    @Option(help: "Leave after so many bytes: 500M, 2G.")
-    var maxBytes: String?
-
-    @Option(help: "Only these transfers.")
-    var only: Only?
-
+    @OptionGroup var box: RunOptions
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
@@ -46,13 +34,8 @@ struct Run: ConsoleCommand {
     func engineOptions() throws(LonghaulError) -> EngineOptions {
         var options = EngineOptions(mode: .run)
         options.untilDrained = true
-        if let maxTime { options.maxSeconds = try OptionText.duration(maxTime, "--max-time") }
-        if let maxBytes { options.maxBytes = try OptionText.size(maxBytes, "--max-bytes") }
-        switch only {
-        case .discretionary: options.onlyDiscretionary = true
-        case .immediate: options.onlyDiscretionary = false
-        case nil: break
-        }
+        try box.apply(to: &options)
+        options.limits = try ConfigurationFile.read().limits
         return options
     }
 

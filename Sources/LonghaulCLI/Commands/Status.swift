@@ -15,7 +15,8 @@ struct Status: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let status = try TransferQueue().status()
+        var status = try TransferQueue().status()
+        status.configuration = ConfigurationFile.inForce
         if console.isJSON {
             try console.line { $0.status(status) }
             return .done
@@ -41,6 +42,9 @@ struct Status: ConsoleCommand {
         lines.append("Rate:       " + Units.rate(status.bytesPerSecond))
         if let wake = status.nextWake {
             lines.append("Next wake:  \(time.full(wake)) (\(time.distance(wake)))")
+        }
+        if let path = status.configuration {
+            lines.append("Configured: \(TerminalText.shown(path))")
         }
         return lines
     }

@@ -9,8 +9,11 @@ struct RequestOptions: ParsableArguments {
     @OptionGroup(title: "How it is moved") var moving: MovingOptions
 
     /// What all the URLs of one command have in common.
-    func template(_ context: InputContext) throws(LonghaulError) -> RequestTemplate {
+    func template(
+        _ context: InputContext, _ defaults: TransferDefaults = TransferDefaults()
+    ) throws(LonghaulError) -> RequestTemplate {
         var template = RequestTemplate(directory: context.directory)
+        defaults.apply(to: &template.request)
         try place.apply(to: &template, context)
         try asking.apply(to: &template.request.options, context)
         try schedule.apply(to: &template.request, context)

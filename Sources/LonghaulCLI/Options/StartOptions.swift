@@ -6,15 +6,24 @@ struct StartOptions: ParsableArguments {
     @Flag(help: "Do not start a background engine.")
     var noStart = false
 
-    func isWanted(environment: (String) -> String? = Platform.environment) -> Bool {
-        !noStart && environment("LONGHAUL_AUTOSTART") != "0"
+    /// The environment stands before the configuration file, which is read only where it counts.
+    ///
+    /// To be asked before anything is recorded: a file that cannot be understood is a usage error.
+    func isWanted(
+        environment: (String) -> String? = Platform.environment,
+        configuration: () throws(LonghaulError) -> UserConfiguration = ConfigurationFile.read
+    ) throws(LonghaulError) -> Bool {
+        if noStart { return false }
+        if let said = environment("LONGHAUL_AUTOSTART"), !said.isEmpty { return said != "0" }
+        return try configuration().autostart
     }
 
     /// What was asked for is recorded by now: an engine that cannot be started is worth a word, not
     /// a failure.
     func start(_ queue: TransferQueue, on console: Console) {
-        if !isWanted() || queue.isEngineRunning { return }
+        if queue.isEngineRunning { return }
         do {
+            if !(try isWanted()) { return }
             try queue.startBackgroundEngine()
         } catch {
             console.complain(

@@ -23,13 +23,17 @@ final class ForegroundWatch {
     /// How long another engine is given to put down what we paused.
     private static let settleSeconds: Double = 10
 
-    init(_ ids: [TransferID], in queue: TransferQueue, display: ProgressDisplay) {
+    init(
+        _ ids: [TransferID], in queue: TransferQueue, limits: EngineLimits = EngineLimits(),
+        display: ProgressDisplay
+    ) {
         self.queue = queue
         self.display = display
         watch = TransferWatch(ids)
         count = ids.count
         var options = EngineOptions(mode: .get)
         options.until = ids
+        options.limits = limits
         self.options = options
     }
 

@@ -11,22 +11,34 @@ package final class EngineLoop: Sendable {
     private let holder: EngineHolder
     private let orders: EngineOrders
     private let transport: TransportConfiguration
+    private let attendant: (any EngineAttendant)?
+    private let journal: EngineJournal?
     private let mailbox = Mailbox<Message>()
 
     private enum Message: Sendable {
         case input(EngineInput)
+        case machine(MachineEvent)
+        case adjust(EngineTuning)
         case leave
     }
 
     package init(
         store: Store, directory: String, holder: EngineHolder, orders: EngineOrders,
-        transport: TransportConfiguration = TransportConfiguration()
+        transport: TransportConfiguration = TransportConfiguration(),
+        attendant: (any EngineAttendant)? = nil, journal: EngineJournal? = nil
     ) {
         self.store = store
         self.directory = directory
         self.holder = holder
         self.orders = orders
         self.transport = transport
+        self.attendant = attendant
+        self.journal = journal
+    }
+
+    /// New limits, with the next turn. From any thread, at any time.
+    package func adjust(_ tuning: EngineTuning) {
+        mailbox.put([.adjust(tuning)])
     }
 
     /// Checkpoint everything and leave. From any thread, at any time.
@@ -54,11 +66,17 @@ package final class EngineLoop: Sendable {
         let files = DiskFiles(board: ProgressBoard.open(in: directory), workers: workers) {
             mailbox.put([.input(.fetch($0, $1))])
         }
+        var transport = transport
+        transport.maxConnectionsPerHost = orders.tuning.limits.perOrigin
         let wire = LazyWire(configuration: transport) { facts in
             mailbox.put(facts.map { .input(.wire($0)) })
         }
         hosts.listen { mailbox.put([.input(.host($0))]) }
-        conditions.listen { mailbox.put([.input(.conditions($0))]) }
+        conditions.listen {
+            mailbox.put([.input(.conditions($0))])
+        } onEvent: {
+            mailbox.put([.machine($0)])
+        }
         defer {
             hosts.stop()
             conditions.stop()
@@ -68,22 +86,30 @@ package final class EngineLoop: Sendable {
         }
         var random = SystemRandom()
         let engine = Engine(
-            store: store, epoch: epoch, files: files, wire: wire,
-            hosts: hosts, scope: orders.scope,
+            store: store, epoch: epoch, files: files, wire: wire, hosts: hosts,
+            policy: SchedulerPolicy(limits: orders.tuning.limits), scope: orders.scope,
             time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
             watching: ConditionNeeds(), seed: random.next())
+        engine.journal = journal
+        journal?.starts(holder.mode, epoch: epoch.rawValue)
         if let seconds = orders.maxSeconds {
             engine.limitTime(to: seconds, from: started.monotonic)
         }
         try engine.recover(now: SystemClock.now())
-        let reason = try turns(of: engine, since: started, conditions)
+        var life = EngineLife(
+            engine: engine, wire: wire, rates: orders.tuning.rates, attendant: attendant)
+        life.begin()
+        let reason = try turns(of: engine, since: started, conditions, &life)
         workers.drain()
         try store.releaseLease(epoch)
+        life.end()
         withExtendedLifetime(lock) {}
         let seconds = SystemClock.now().monotonic - started.monotonic
-        return EngineReport(
+        let report = EngineReport(
             completed: engine.totals.completed, failed: engine.totals.failed,
             bytes: engine.bytesReceived, seconds: seconds, stoppedBy: reason)
+        journal?.leaves(report)
+        return report
     }
 
     /// One housekeeping turn: what a dead engine left and what clients want is folded into the
@@ -116,7 +142,8 @@ package final class EngineLoop: Sendable {
     static let lookSeconds: Double = 60
 
     private func turns(
-        of engine: Engine, since started: Moment, _ conditions: any ConditionsPort
+        of engine: Engine, since started: Moment, _ conditions: any ConditionsPort,
+        _ life: inout EngineLife
     ) throws(LonghaulError) -> EngineReport.StoppedBy {
         var messages: [Message] = []
         var watch = OrderWatch(orders: orders, started: started.monotonic)
@@ -128,6 +155,11 @@ package final class EngineLoop: Sendable {
             for message in messages {
                 switch message {
                 case .input(let input): inputs.append(input)
+                case .machine(let event):
+                    if life.take(event, now: now) { watch.reason = watch.reason ?? .signal }
+                    // The clock, power and the network may be others than before.
+                    inputs.append(.wake)
+                case .adjust(let tuning): life.adjust(tuning)
                 case .leave: watch.reason = watch.reason ?? .signal
                 }
             }
@@ -137,6 +169,7 @@ package final class EngineLoop: Sendable {
                 inputs.append(.wake)
                 conditions.lookAgain()
             }
+            journal?.turn(inputs.count, active: engine.activeCount)
             let outcome = try engine.turn(inputs, now: now)
             if outcome.interest != watched {
                 watched = outcome.interest
@@ -146,6 +179,7 @@ package final class EngineLoop: Sendable {
             }
             let wait = try watch.look(engine, outcome, store: store, now: now)
             if let reason = watch.reason {
+                life.leave()
                 if !engine.isLeaving { engine.beginLeaving(now: now) }
                 let last = try engine.turn([], now: now)
                 // What `run` has begun it sees to the end, within the budget of each.
@@ -155,7 +189,9 @@ package final class EngineLoop: Sendable {
                 messages = mailbox.take(within: 0.5)
                 continue
             }
-            messages = mailbox.take(within: min(wait ?? .infinity, EngineLoop.lookSeconds))
+            let next = life.look(isQuiet: outcome.isQuiet, conditions, now: now)
+            messages = mailbox.take(
+                within: min(wait ?? .infinity, next ?? .infinity, EngineLoop.lookSeconds))
             if outcome.gatherSeconds > 0 {
                 Pause.seconds(outcome.gatherSeconds)
                 messages += mailbox.take(within: 0)

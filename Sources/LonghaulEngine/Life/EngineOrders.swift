@@ -12,6 +12,7 @@ package struct EngineOrders: Sendable {
     package var exitWhenIdle: Double?
     /// When all of these have ended.
     package var until: [TransferID]?
+    package var tuning = EngineTuning()
 
     package init() {}
 }

@@ -4,9 +4,10 @@ internal import LonghaulTransport
 /// ``WirePort`` on libcurl, from the first request on: an engine that only waits for its moment has
 /// neither libcurl in memory nor a thread for it. Used by the engine's thread alone.
 final class LazyWire: WirePort {
-    private let configuration: TransportConfiguration
+    private var configuration: TransportConfiguration
     private let report: @Sendable ([WireFact]) -> Void
     private var transport: Transport?
+    private var totalRate: Int64?
 
     init(
         configuration: TransportConfiguration, report: @escaping @Sendable ([WireFact]) -> Void
@@ -36,11 +37,23 @@ final class LazyWire: WirePort {
     func shrink(_ key: SegmentKey, end: Int64) { transport?.shrink(key, end: end) }
     func stop(_ keys: [SegmentKey]) { transport?.stop(keys) }
 
+    /// Of all requests together, in bytes per second; `nil` = no limit.
+    func setTotalRate(_ rate: Int64?) {
+        totalRate = rate
+        transport?.setTotalRate(rate)
+    }
+
+    func setConnectionsPerOrigin(_ count: Int) {
+        configuration.maxConnectionsPerHost = count
+        transport?.setConnectionsPerOrigin(count)
+    }
+
     func shutdown() { transport?.shutdown() }
 
     private func opened() throws(LonghaulError) -> Transport {
         if let transport { return transport }
         let made = try Transport(configuration: configuration, facts: report)
+        if let totalRate { made.setTotalRate(totalRate) }
         transport = made
         return made
     }

@@ -34,6 +34,7 @@ extension Engine {
             // A full or failing disk under the store: nothing was written, nothing is performed;
             // the same is tried again.
             commitFailures += 1
+            journal?.commitFailed(error, times: commitFailures)
             if commitFailures > Engine.commitFailuresMax { throw error }
             commitRetryAt = now.monotonic + Engine.commitRetrySeconds
             return false
@@ -49,6 +50,7 @@ extension Engine {
         count(pending.writes)
         counters.failed += look.failed + hosts.failed
         if pending.durable || needsLook { hosts.isStale = true }
+        if let journal { for write in pending.writes { journal.note(write) } }
         needsLook = look.isIncomplete
         if plans {
             needsPlan = false

@@ -27,6 +27,7 @@ extension Engine {
         {
             networkSettlesAt = now.monotonic + Limits.networkSettleSeconds
         }
+        journal?.conditions(conditions, new)
         conditions = new
         mustPublishConditions = true
         gates.isStale = true

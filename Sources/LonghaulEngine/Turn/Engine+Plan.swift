@@ -156,6 +156,9 @@ extension Engine {
             firstSerial: nextSerial)
         // Serials of one fetch never repeat in this process, whatever becomes of this stay.
         nextSerial += Engine.serialsPerStay
+        journal?.starts(
+            work.id, url: work.request.url, holding: claim.state.durable.count,
+            of: claim.state.bytesTotal)
         let step = machine.begin()
         let entry = ActiveFetch(
             machine: machine, origin: work.origin, session: claim.session,

@@ -12,7 +12,7 @@ package final class Engine {
     let epoch: Epoch
     let files: any FilePort
     let wire: any WirePort
-    let policy: SchedulerPolicy
+    var policy: SchedulerPolicy
     let scope: EngineScope
     let time: LocalTime
     var random: SeededGenerator
@@ -56,6 +56,8 @@ package final class Engine {
     var mustPublishConditions: Bool
     var networkSettlesAt: Instant?
     var gates = GateWatch()
+    /// `nil` = nobody reads it.
+    package var journal: EngineJournal?
     /// The time that this engine was given, and when it is over.
     var box: (seconds: Double, ends: Instant)?
 

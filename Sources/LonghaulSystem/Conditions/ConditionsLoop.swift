@@ -101,7 +101,8 @@ final class ConditionsLoop {
         guard bus != nil else { return true }
         if !needed.isDisjoint(with: [.power, .battery]), !upower.service.isSettled { return false }
         if needed.contains(.network), !manager.service.isSettled { return false }
-        return needed.isDisjoint(with: [.idle, .machineEvents]) || login.service.isSettled
+        // Nobody waits for logind to be asked for its delay.
+        return !needed.contains(.idle) || login.service.isSettled
     }
 
     // MARK: - Kernel

@@ -19,7 +19,7 @@ package enum StateDirectory {
         if let state = value("XDG_STATE_HOME"), state.hasPrefix("/") {
             return PathParts.join(state, "longhaul")
         }
-        if let home = value("HOME") ?? passwdHome(), home.hasPrefix("/") {
+        if let home = UserDirectories.home(environment: environment) {
             return PathParts.join(home, ".local/state/longhaul")
         }
         throw refusal(
@@ -42,15 +42,5 @@ package enum StateDirectory {
         }
         defer { free(here) }
         return PathParts.join(String(cString: here), path)
-    }
-
-    private static func passwdHome() -> String? {
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        var buffer = [CChar](repeating: 0, count: 16_384)
-        guard getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &found) == 0, let found,
-            let home = found.pointee.pw_dir
-        else { return nil }
-        return String(cString: home)
     }
 }

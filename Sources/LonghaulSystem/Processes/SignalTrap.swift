@@ -10,6 +10,7 @@ private import Synchronization
 package final class SignalTrap: Sendable {
     /// What asks a process to leave.
     package static let leaving: [Int32] = [SIGINT, SIGTERM, SIGHUP]
+    package static let hangUp = SIGHUP
 
     private let signals: [Int32]
     private let stopping: Descriptor

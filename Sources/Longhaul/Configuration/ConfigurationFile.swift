@@ -1,0 +1,132 @@
+internal import Configuration
+package import LonghaulCore
+internal import LonghaulSystem
+
+/// The configuration file: `$LONGHAUL_CONFIG`, else `longhaul/config.json` in the user's directory
+/// for configuration.
+package enum ConfigurationFile {
+    /// Where it is, or would be; `nil` = there is no place for one.
+    package static var path: String? { named ?? standard }
+
+    /// The same, if it is there.
+    package static var inForce: String? {
+        path.flatMap { FileInspection.entry(at: $0) == .missing ? nil : $0 }
+    }
+
+    /// Whether it is there and understood.
+    static func finding() -> DoctorFinding {
+        do {
+            let found = try read()
+            return DoctorFinding(
+                check: "configuration", ok: true, detail: found.path ?? "no file: all is default",
+                fix: nil)
+        } catch {
+            return DoctorFinding(
+                check: "configuration", ok: false, detail: error.message,
+                fix: "mend the file; docs/configuration.md says what may stand in it")
+        }
+    }
+
+    private static var named: String? {
+        Environment.value("LONGHAUL_CONFIG").flatMap {
+            $0.isEmpty ? nil : WorkingDirectory.absolute($0)
+        }
+    }
+
+    private static var standard: String? {
+        UserDirectories.configuration(environment: Environment.all()).map {
+            PathParts.join($0, "longhaul/config.json")
+        }
+    }
+
+    /// Reads it. Without a file all is default; one that was named must be there.
+    ///
+    /// - Throws: `invalidRequest` with file, key and what is allowed.
+    package static func read() throws(LonghaulError) -> UserConfiguration {
+        guard let path else { return UserConfiguration() }
+        let bytes: [UInt8]?
+        do {
+            bytes = try TextFile.read(path)
+        } catch {
+            throw problem(path, "it cannot be read: \(error.reason)")
+        }
+        guard let bytes else {
+            if named == nil { return UserConfiguration() }
+            throw problem(path, "there is no such file; LONGHAUL_CONFIG names it")
+        }
+        return try parse(bytes, path)
+    }
+
+    /// The library's own provider of files would read it on Swift's shared threads, which an engine
+    /// does without; what it makes of the bytes is used directly.
+    package static func parse(
+        _ bytes: [UInt8], _ path: String
+    ) throws(LonghaulError) -> UserConfiguration {
+        // First the names: the library passes over what nobody asks for.
+        let written = try members(bytes, path)
+        let snapshot: JSONSnapshot
+        do {
+            snapshot = try JSONSnapshot(
+                data: bytes.span.bytes, providerName: path, parsingOptions: .default)
+        } catch {
+            throw problem(path, "\(error)")
+        }
+        var configuration = UserConfiguration()
+        configuration.path = path
+        for (name, raw) in written {
+            guard let key = UserConfiguration.keys.first(where: { $0.name == name }) else {
+                throw unknown(name, path)
+            }
+            let value = ConfigurationValue(snapshot: snapshot, name: name, raw: raw)
+            if !key.take(value, &configuration) {
+                throw problem(path, "'\(name)' is \(raw); it is \(key.allowed)")
+            }
+        }
+        return configuration
+    }
+
+    /// Every value by its whole name, as it is written.
+    private static func members(
+        _ bytes: [UInt8], _ path: String
+    ) throws(LonghaulError) -> [(name: String, raw: String)] {
+        var found: [(name: String, raw: String)] = []
+        do {
+            try bytes.withUnsafeBufferPointer { bytes in
+                var scanner = JSONScanner(bytes)
+                try scanner.object { name, scanner in
+                    guard groups.contains(name) else {
+                        return found.append((name, try scanner.raw()))
+                    }
+                    try scanner.object { key, scanner in
+                        found.append(("\(name).\(key)", try scanner.raw()))
+                    }
+                }
+                try scanner.end()
+            }
+        } catch {
+            throw problem(path, "it is no JSON: \(error)")
+        }
+        var names = Set<String>()
+        for (name, _) in found where !names.insert(name).inserted {
+            throw problem(path, "'\(name)' is there twice")
+        }
+        return found
+    }
+
+    private static let groups = Set(
+        UserConfiguration.keys.compactMap { key in
+            key.name.contains(".") ? key.name.split(separator: ".").first.map(String.init) : nil
+        })
+
+    private static func unknown(_ name: String, _ path: String) -> LonghaulError {
+        let group = name.split(separator: ".").first.map(String.init) ?? ""
+        let all = UserConfiguration.keys.map(\.name)
+        let near = all.filter { $0.hasPrefix(group + ".") }
+        let names = (near.isEmpty ? all : near).joined(separator: ", ")
+        return problem(path, "'\(name)' is not known; there are \(names)")
+    }
+
+    private static func problem(_ path: String, _ what: String) -> LonghaulError {
+        LonghaulError(.invalidRequest, "\(path): \(what)")
+    }
+}

@@ -1,0 +1,161 @@
+package import LonghaulCore
+internal import LonghaulSystem
+
+extension Installation {
+    /// - Parameter runOptions: for the timer's `longhaul run`.
+    package func unitTexts(runOptions: [String]) throws(LonghaulError) -> [InstallText] {
+        let directory = try unitDirectory()
+        return try units(runOptions).files.map {
+            InstallText(path: PathParts.join(directory, $0.name), text: $0.text)
+        }
+    }
+
+    /// Writes the units, and has the user's service manager take them up if there is one to talk
+    /// to.
+    package func installUnits(runOptions: [String]) throws(LonghaulError) -> [InstallStep] {
+        let texts = try unitTexts(runOptions: runOptions)
+        // The store's directory comes first: the file that is watched lies in it.
+        _ = try TransferQueue(directory: queue)
+        var before: [Standing] = []
+        for text in texts { before.append(try standing(text)) }
+        var steps: [InstallStep] = []
+        do throws(SystemFailure) {
+            try ActivationFile.create(in: queue)
+            for (text, standing) in zip(texts, before) {
+                let path = text.path ?? ""
+                if standing != .same { try TextFile.write(text.text, to: path) }
+                steps.append(.file(path, standing == .same ? .unchanged : .written))
+            }
+        } catch {
+            throw error.longhaulError()
+        }
+        steps += try takeUp(isOther: before.contains(.other))
+        if let advice = lingering() { steps.append(advice) }
+        return steps
+    }
+
+    func removeUnits() throws(LonghaulError) -> [InstallStep] {
+        let directory = try unitDirectory()
+        var found: [String] = []
+        for name in ServiceUnits.names {
+            let path = PathParts.join(directory, name)
+            if let text = try read(path), text.starts(with: ServiceUnits.mark.utf8) {
+                found.append(name)
+            }
+        }
+        var steps: [InstallStep] = []
+        if !found.isEmpty {
+            steps += try commands([["disable", "--now"] + found])
+            for name in found { steps += try remove(PathParts.join(directory, name)) }
+            // Where no manager did it, the links by which they were enabled are left.
+            for (target, name) in ServiceUnits.links {
+                try remove(PathParts.join(directory, "\(target)/\(name)"))
+            }
+            steps += try commands([["daemon-reload"]])
+        }
+        return steps + (try remove(ActivationFile.path(in: queue)))
+    }
+
+    // MARK: -
+
+    private func units(_ runOptions: [String]) throws(LonghaulError) -> ServiceUnits {
+        let units = ServiceUnits(
+            executable: executable, activation: ActivationFile.path(in: queue),
+            environment: inherited, runOptions: runOptions)
+        guard let units else {
+            throw LonghaulError(
+                .invalidRequest,
+                "A path has a control character in it, which no unit file can say.")
+        }
+        return units
+    }
+
+    private func unitDirectory() throws(LonghaulError) -> String {
+        guard let directory = UserDirectories.configuration(environment: environment) else {
+            throw LonghaulError(
+                .unsupported, "There is no home directory for the units. Set XDG_CONFIG_HOME.")
+        }
+        return PathParts.join(directory, "systemd/user")
+    }
+
+    /// What is there in a unit's place.
+    private enum Standing {
+        case none, same, other
+    }
+
+    /// What is not ours is not written over.
+    private func standing(_ text: InstallText) throws(LonghaulError) -> Standing {
+        let path = text.path ?? ""
+        guard let there = try read(path) else { return .none }
+        if there.elementsEqual(text.text.utf8) { return .same }
+        guard there.starts(with: ServiceUnits.mark.utf8) else {
+            throw LonghaulError(
+                .conflict,
+                "\(path) is there and was not written by `longhaul install`. Move it away first.")
+        }
+        return .other
+    }
+
+    private func read(_ path: String) throws(LonghaulError) -> [UInt8]? {
+        do {
+            return try TextFile.read(path)
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+
+    @discardableResult
+    private func remove(_ path: String) throws(LonghaulError) -> [InstallStep] {
+        do {
+            return try TextFile.remove(path) ? [.file(path, .removed)] : []
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+
+    /// Starts what was installed. What runs already with an older text is started anew.
+    private func takeUp(isOther: Bool) throws(LonghaulError) -> [InstallStep] {
+        var wanted = [["daemon-reload"], ["enable", "--now"] + ServiceUnits.enabled]
+        if isOther { wanted.append(["try-restart"] + ServiceUnits.enabled) }
+        return try commands(wanted)
+    }
+
+    /// Tells the user's service manager, as far as there is one; else says what to type where there
+    /// is one.
+    private func commands(_ wanted: [[String]]) throws(LonghaulError) -> [InstallStep] {
+        let isReachable =
+            ProgramRun.find("systemctl", environment: environment) != nil
+            ? try run("systemctl", ["--user", "show", "--property=Version"]).status == 0 : false
+        var steps: [InstallStep] = []
+        for arguments in wanted {
+            let line = (["systemctl", "--user"] + arguments).joined(separator: " ")
+            if isReachable {
+                let failure = try run("systemctl", ["--user"] + arguments).failure
+                steps.append(.command(line, failure: failure))
+            } else {
+                steps.append(
+                    .advice(
+                        "No service manager of this user can be reached from here.", command: line)
+                )
+            }
+        }
+        return steps
+    }
+
+    /// Without it a user's services end with the last session.
+    private func lingering() -> InstallStep? {
+        guard let user = UserDirectories.userName else { return nil }
+        if FileInspection.entry(at: "/var/lib/systemd/linger/\(user)") != .missing { return nil }
+        return .advice(
+            "Services of a user end when the user logs out, and begin at log-in, unless the user "
+                + "lingers.", command: "loginctl enable-linger")
+    }
+}
+
+extension ServiceUnits {
+    /// By which the units are enabled: directory and name.
+    fileprivate static let links = [
+        ("default.target.wants", "longhaul.service"), ("default.target.wants", "longhaul.path"),
+        ("timers.target.wants", "longhaul-run.timer"),
+    ]
+}

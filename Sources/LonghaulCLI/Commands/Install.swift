@@ -1,0 +1,119 @@
+import ArgumentParser
+import Longhaul
+
+struct Install: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Have transfers carried on without being asked: as a service, or by cron.",
+        discussion: """
+            --systemd writes units for your own service manager: an engine that is started when \
+            something is to be done and leaves when nothing is, and a timer that runs `longhaul \
+            run` once an hour should no engine run. --cron puts one marked line for `longhaul run` \
+            into your crontab. The options of `run` are passed on. Doing it again changes what is \
+            there; `uninstall` removes it.
+
+              longhaul install --systemd
+              longhaul install --cron "*/30 * * * *" --max-time 25m
+              longhaul install --cron @hourly --max-bytes 2G --print
+
+            \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
+            """)
+
+    @Flag(help: "As services of your own, with systemd.")
+    var systemd = false
+
+    @Option(help: ArgumentHelp("By cron, at these times: \"*/30 * * * *\".", valueName: "spec"))
+    var cron: String?
+
+    @Flag(help: "Only show what would be written.")
+    var print = false
+
+    @OptionGroup(title: "For `longhaul run`") var box: RunOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    func validate() throws {
+        if systemd == (cron != nil) { throw ValidationError("--systemd or --cron SPEC is needed") }
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let runOptions = try box.arguments()
+        let schedule = try cron.map { text throws(LonghaulError) in try Install.schedule(text) }
+        let installation = try Installation.current()
+        if print {
+            let texts =
+                try schedule.map { try [installation.cronText($0, runOptions: runOptions)] }
+                ?? installation.unitTexts(runOptions: unitOptions(runOptions))
+            for text in texts { try Install.show(text, on: console) }
+            return .done
+        }
+        let steps =
+            try schedule.map { try installation.installCron($0, runOptions: runOptions) }
+            ?? installation.installUnits(runOptions: unitOptions(runOptions))
+        return try Install.report(steps, on: console)
+    }
+
+    /// The timer's run is over before the next one is due.
+    private func unitOptions(_ given: [String]) -> [String] {
+        box.maxTime == nil ? ["--max-time", "50m"] + given : given
+    }
+
+    private static func schedule(_ text: String) throws(LonghaulError) -> CronSchedule {
+        do {
+            return try CronSchedule(parsing: text)
+        } catch {
+            throw .usage("--cron: \(error)")
+        }
+    }
+
+    private static func show(_ text: InstallText, on console: Console) throws {
+        if console.isJSON { return try console.line { $0.installText(text) } }
+        if let path = text.path { try console.line("# \(TerminalText.shown(path))") }
+        for line in text.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
+            try console.line(TerminalText.shown(String(line)))
+        }
+        if text.path != nil { try console.line("") }
+    }
+
+    /// A command of the service manager that failed is a refusal; what is written stays.
+    static func report(_ steps: [InstallStep], on console: Console) throws -> ExitStatus {
+        var status = ExitStatus.done
+        for step in steps {
+            if case .command(_, .some) = step { status = .refused }
+            if console.isJSON {
+                try console.line { $0.installStep(step) }
+            } else {
+                try console.line(TerminalText.shown(line(step)))
+            }
+        }
+        return status
+    }
+
+    static func line(_ step: InstallStep) -> String {
+        switch step {
+        case .file(let path, let change): "\(change.rawValue): \(path)"
+        case .crontab(let change): "\(change.rawValue): the lines in your crontab"
+        case .command(let line, nil): "ran: \(line)"
+        case .command(let line, .some(let failure)): "failed: \(line): \(failure)"
+        case .advice(let why, let line): "to do: \(line)   (\(why))"
+        }
+    }
+}
+
+struct Uninstall: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Remove what `install` set up.",
+        discussion: """
+            Units, the lines in the crontab, and nothing else: the queue stays as it is.
+
+              longhaul uninstall
+
+            \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
+            """)
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let steps = try Installation.current().uninstall()
+        if steps.isEmpty, !console.isJSON { try console.line("nothing is installed") }
+        return try Install.report(steps, on: console)
+    }
+}

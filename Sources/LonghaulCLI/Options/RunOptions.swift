@@ -1,0 +1,39 @@
+import ArgumentParser
+import Longhaul
+
+/// The box that `run` works in; `install` hands it on.
+struct RunOptions: ParsableArguments {
+    enum Only: String, ExpressibleByArgument, CaseIterable {
+        case discretionary, immediate
+    }
+
+    @Option(help: "Leave after this time: 90s, 15m, 2h.")
+    var maxTime: String?
+
+    @Option(help: "Leave after so many bytes: 500M, 2G.")
+    var maxBytes: String?
+
+    @Option(help: "Only these transfers.")
+    var only: Only?
+
+    func apply(to options: inout EngineOptions) throws(LonghaulError) {
+        if let maxTime { options.maxSeconds = try OptionText.duration(maxTime, "--max-time") }
+        if let maxBytes { options.maxBytes = try OptionText.size(maxBytes, "--max-bytes") }
+        switch only {
+        case .discretionary: options.onlyDiscretionary = true
+        case .immediate: options.onlyDiscretionary = false
+        case nil: break
+        }
+    }
+
+    /// As they were typed, understood before they are handed on.
+    func arguments() throws(LonghaulError) -> [String] {
+        var options = EngineOptions(mode: .run)
+        try apply(to: &options)
+        var arguments: [String] = []
+        if let maxTime { arguments += ["--max-time", maxTime] }
+        if let maxBytes { arguments += ["--max-bytes", maxBytes] }
+        if let only { arguments += ["--only", only.rawValue] }
+        return arguments
+    }
+}

@@ -1,0 +1,177 @@
+/// The units of a user's service manager that keep an engine at hand.
+///
+/// - `longhaul.service` is the engine. It begins with the user's manager, leaves when nothing is
+///   left to do or to wait for, and says how it does.
+/// - `longhaul.path` starts it again when somebody wants something: who asks for an engine touches
+///   a file beside the store.
+/// - `longhaul-run.timer` and `.service` drain the queue once an hour should there be no engine,
+///   for whatever reason.
+package struct ServiceUnits: Hashable, Sendable {
+    package struct File: Hashable, Sendable {
+        package var name: String
+        package var text: String
+    }
+
+    /// Absolute.
+    var executable: String
+    /// Touched to have an engine.
+    var activation: String
+    var environment: [EnvironmentEntry]
+    /// For `longhaul run`.
+    var runOptions: [String]
+
+    /// `nil` when a path has a line break in it, which no unit file can say.
+    package init?(
+        executable: String, activation: String, environment: [EnvironmentEntry],
+        runOptions: [String]
+    ) {
+        let texts = [executable, activation] + environment.map(\.value) + runOptions
+        if (texts.contains { $0.utf8.contains { $0 < 0x20 } }) { return nil }
+        self.executable = executable
+        self.activation = activation
+        self.environment = environment
+        self.runOptions = runOptions
+    }
+
+    /// By which `uninstall` knows what it may remove.
+    package static let mark = "# Written by `longhaul install`; `longhaul uninstall` removes it."
+
+    package static let names = [
+        "longhaul.service", "longhaul.path", "longhaul-run.service", "longhaul-run.timer",
+    ]
+    /// What is enabled; the service of the timer is not.
+    package static let enabled = ["longhaul.service", "longhaul.path", "longhaul-run.timer"]
+
+    package var files: [File] {
+        zip(ServiceUnits.names, [engine, path, run, timer]).map {
+            File(name: $0, text: ServiceUnits.mark + "\n\n" + $1)
+        }
+    }
+
+    /// How long the engine stays with nothing to do or to wait for.
+    private static let idle = "5m"
+    /// The engine looks at the store once a minute in any case: at half of this the watchdog costs
+    /// no wake-up of its own.
+    private static let watchdog = "2min"
+
+    private var engine: String {
+        """
+        [Unit]
+        Description=Longhaul, transfers that carry on
+
+        [Service]
+        Type=notify
+        ExecStart=\(command(["daemon", "--exit-when-idle", ServiceUnits.idle]))
+        ExecReload=/bin/kill -HUP $MAINPID
+        \(surroundings)Restart=on-failure
+        RestartSec=5
+        # A bad configuration or store does not get better by itself.
+        RestartPreventExitStatus=64 73
+        # While another engine runs it stands by, as long as that takes.
+        TimeoutStartSec=infinity
+        TimeoutStopSec=2min
+        WatchdogSec=\(ServiceUnits.watchdog)
+        \(ServiceUnits.hardening)
+        [Install]
+        WantedBy=default.target
+
+        """
+    }
+
+    private var path: String {
+        """
+        [Unit]
+        Description=Starts Longhaul when something is to be transferred
+
+        [Path]
+        PathChanged=\(UnitText.specifiersEscaped(activation))
+
+        [Install]
+        WantedBy=default.target
+
+        """
+    }
+
+    private var run: String {
+        """
+        [Unit]
+        Description=Longhaul, what can be transferred now
+
+        [Service]
+        Type=oneshot
+        ExecStart=\(command(["run"] + runOptions))
+        \(surroundings)\(ServiceUnits.hardening)
+        """
+    }
+
+    private var timer: String {
+        """
+        [Unit]
+        Description=Runs Longhaul once an hour, should no engine run
+
+        [Timer]
+        OnCalendar=hourly
+        RandomizedDelaySec=5min
+        Persistent=true
+
+        [Install]
+        WantedBy=timers.target
+
+        """
+    }
+
+    private func command(_ arguments: [String]) -> String {
+        ([executable] + arguments).map(UnitText.argument).joined(separator: " ")
+    }
+
+    private var surroundings: String {
+        environment.map { "Environment=\(UnitText.assignment($0.name, $0.value))\n" }.joined()
+    }
+
+    /// What a transfer manager can do without. It writes wherever its user may, so the file system
+    /// stays as it is; hosts that it launches inherit all of this. Only what a user's manager may
+    /// impose without privileges stands here.
+    private static let hardening = """
+        Slice=background.slice
+        # Launched hosts have budgets of their own; the next engine takes charge of them.
+        KillMode=process
+        NoNewPrivileges=yes
+        LockPersonality=yes
+        RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+        RestrictNamespaces=yes
+        RestrictRealtime=yes
+        RestrictSUIDSGID=yes
+        SystemCallArchitectures=native
+        SystemCallFilter=@system-service
+        SystemCallErrorNumber=EPERM
+
+        """
+}
+
+/// Text for unit files (systemd.syntax(7), systemd.service(5) "Command lines").
+enum UnitText {
+    /// `%` begins a specifier everywhere.
+    static func specifiersEscaped(_ text: String) -> String { doubled(text, "%") }
+
+    /// A word of a command line, where `$` begins a variable.
+    static func argument(_ text: String) -> String {
+        quoted(doubled(specifiersEscaped(text), "$"))
+    }
+
+    /// `NAME=value` for Environment=, where `$` has no meaning.
+    static func assignment(_ name: String, _ value: String) -> String {
+        quoted("\(name)=\(specifiersEscaped(value))")
+    }
+
+    private static func quoted(_ text: String) -> String {
+        let needsQuotes = text.isEmpty || text.utf8.contains { special.contains($0) }
+        guard needsQuotes else { return text }
+        return "\"" + text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""
+    }
+
+    private static let special = Set(" \t\"'\\;".utf8)
+
+    private static func doubled(_ text: String, _ mark: Character) -> String {
+        text.map { $0 == mark ? "\(mark)\(mark)" : "\($0)" }.joined()
+    }
+}

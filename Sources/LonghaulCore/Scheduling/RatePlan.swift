@@ -1,0 +1,40 @@
+/// How fast all transfers together may be, by the time of day.
+public struct RatePlan: Hashable, Sendable {
+    /// In a window; `nil` = as fast as it goes.
+    public struct Part: Hashable, Sendable {
+        public var window: TimeWindow
+        public var bytesPerSecond: Int64?
+
+        public init(window: TimeWindow, bytesPerSecond: Int64?) {
+            self.window = window
+            self.bytesPerSecond = bytesPerSecond
+        }
+    }
+
+    /// At all other times; `nil` = as fast as it goes.
+    public var bytesPerSecond: Int64?
+    /// Where windows overlap the first one counts.
+    public var parts: [Part] = []
+
+    public init() {}
+
+    package struct Now: Hashable, Sendable {
+        package var bytesPerSecond: Int64?
+        /// When to look again; `nil` = it is always the same.
+        package var until: Timestamp?
+    }
+
+    package func now(_ now: Timestamp, _ time: LocalTime) -> Now {
+        var found = Now(bytesPerSecond: bytesPerSecond)
+        var isFound = false
+        for part in parts {
+            let phase = part.window.phase(at: now, time)
+            found.until = min(found.until ?? phase.until, phase.until)
+            if phase.isOpen, !isFound {
+                found.bytesPerSecond = part.bytesPerSecond
+                isFound = true
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,155 @@
+package import Logging
+internal import LonghaulCore
+
+/// What an operator may want to know of an engine, as it happens. URLs and messages leave redacted.
+///
+/// An engine without one spends nothing on it.
+package struct EngineJournal: Sendable {
+    private let logger: Logger
+
+    package init(_ logger: Logger) {
+        self.logger = logger
+    }
+
+    func starts(_ mode: String, epoch: Int64) {
+        logger.info("the engine starts", metadata: ["mode": "\(mode)", "epoch": "\(epoch)"])
+    }
+
+    func leaves(_ report: EngineReport) {
+        logger.info(
+            "the engine leaves",
+            metadata: [
+                "stoppedBy": "\(report.stoppedBy.rawValue)", "completed": "\(report.completed)",
+                "failed": "\(report.failed)", "bytes": "\(report.bytes)",
+                "seconds": "\(Int(report.seconds))",
+            ])
+    }
+
+    func starts(_ transfer: TransferID, url: String, holding bytes: Int64, of total: Int64?) {
+        logger.info(
+            "starts",
+            metadata: [
+                "transfer": "\(transfer)", "url": "\(Redaction.url(url))", "have": "\(bytes)",
+                "total": "\(total.map(String.init) ?? "unknown")",
+            ])
+    }
+
+    /// What was committed.
+    func note(_ write: StoreWrite) {
+        switch write {
+        case .completed(let id, let path, let totals):
+            logger.info(
+                "completed",
+                metadata: [
+                    "transfer": "\(id)", "path": "\(TerminalText.shown(path))",
+                    "bytes": "\(totals.bytesDone)", "fetched": "\(totals.bytesFetched)",
+                    "attempts": "\(totals.attempts)",
+                ])
+        case .failed(let id, let error, _):
+            logger.warning("failed", metadata: facts(of: error, id))
+        case .cancelled(let id, _):
+            logger.info("cancelled", metadata: ["transfer": "\(id)"])
+        case .queued(let id, let readyAt, let reasons): waits(id, until: readyAt, reasons)
+        case .restarted(let id, let reason, let bytes):
+            logger.notice(
+                "starts over",
+                metadata: [
+                    "transfer": "\(id)", "reason": "\(reason)", "bytesLost": "\(bytes)",
+                ])
+        case .attempt(let id, let outcome): attempt(id, outcome)
+        case .save, .finishing, .dropFetch, .learn, .originFailed, .originWorked, .saveOrigin:
+            break
+        }
+    }
+
+    private func facts(of error: LonghaulError, _ id: TransferID) -> Logger.Metadata {
+        var facts: Logger.Metadata = [
+            "transfer": "\(id)", "code": "\(error.code.rawValue)",
+            "why": "\(Redaction.text(error.message))", "bytesKept": "\(error.bytesKept)",
+        ]
+        if let status = error.httpStatus { facts["httpStatus"] = "\(status)" }
+        if let code = error.curlCode { facts["curlCode"] = "\(code)" }
+        return facts
+    }
+
+    private func waits(_ id: TransferID, until: Timestamp?, _ reasons: [WaitReason]) {
+        var facts: Logger.Metadata = ["transfer": "\(id)"]
+        if !reasons.isEmpty {
+            facts["for"] = "\(reasons.map(\.reason.rawValue).joined(separator: ","))"
+        }
+        if let until { facts["until"] = "\(RFC3339.format(until))" }
+        logger.info("leaves the wire and waits", metadata: facts)
+    }
+
+    /// What went wrong is worth a line at once; the rest only to who looks closely.
+    private func attempt(_ id: TransferID, _ outcome: AttemptOutcome) {
+        let isWell = outcome.outcome == "completed" || outcome.outcome == "stopped"
+        var facts: Logger.Metadata = [
+            "transfer": "\(id)", "request": "\(outcome.number)",
+            "url": "\(Redaction.url(outcome.url))", "outcome": "\(outcome.outcome)",
+            "bytes": "\(outcome.bytes)",
+        ]
+        if let status = outcome.httpStatus { facts["httpStatus"] = "\(status)" }
+        if let message = outcome.message, !isWell {
+            facts["why"] = "\(Redaction.text(message))"
+        }
+        logger.log(level: isWell ? .debug : .notice, "a request ended", metadata: facts)
+    }
+
+    func conditions(_ old: Conditions, _ new: Conditions) {
+        changed("power", old.power, new.power)
+        changed("battery", old.battery, new.battery)
+        changed("network", old.network, new.network)
+        changed("idle", old.isIdle, new.isIdle)
+    }
+
+    /// A charge goes up and down all day: only to who looks closely.
+    private func changed<Value>(
+        _ name: String, _ old: Reading<Value>, _ new: Reading<Value>
+    ) {
+        guard old.value != new.value else { return }
+        logger.log(
+            level: name == "battery" ? .debug : .info, "a condition has changed",
+            metadata: [
+                "condition": "\(name)", "value": "\(text(new.value))",
+                "before": "\(text(old.value))", "source": "\(new.source)",
+            ])
+    }
+
+    private func text<Value>(_ value: Value?) -> String {
+        value.map { "\($0)" } ?? "unknown"
+    }
+
+    func liesDown() {
+        logger.notice("the machine goes to sleep: everything is saved first")
+    }
+
+    func getsUp() {
+        logger.notice("the machine is awake")
+    }
+
+    func machineGoesDown() {
+        logger.notice("the machine shuts down")
+    }
+
+    func adjusted(_ tuning: EngineTuning) {
+        logger.notice(
+            "new limits",
+            metadata: [
+                "running": "\(tuning.limits.running)", "perOrigin": "\(tuning.limits.perOrigin)",
+                "rate": "\(tuning.rates.bytesPerSecond.map(String.init) ?? "none")",
+                "windows": "\(tuning.rates.parts.count)",
+            ])
+    }
+
+    func commitFailed(_ error: LonghaulError, times: Int) {
+        logger.error(
+            "the store cannot be written; tried again",
+            metadata: ["why": "\(Redaction.text(error.message))", "times": "\(times)"])
+    }
+
+    /// Every turn, for who looks for what keeps an engine awake.
+    func turn(_ inputs: Int, active: Int) {
+        logger.trace("a turn", metadata: ["inputs": "\(inputs)", "active": "\(active)"])
+    }
+}

@@ -1,0 +1,84 @@
+internal import LonghaulCore
+internal import LonghaulSystem
+
+/// What an engine's thread does beside its turns: it holds the total rate to the time of day, tells
+/// its attendant how it does, and saves everything before the machine sleeps.
+struct EngineLife {
+    private let engine: Engine
+    private let wire: LazyWire
+    private var rates: RatePlan
+    private let attendant: (any EngineAttendant)?
+    private var rate: Int64?
+    private var rateSince = Timestamp(milliseconds: .min)
+    private var rateUntil: Timestamp?
+    private var looksAtRate = true
+    private var sleep = SleepGuard()
+    private var isLeaving = false
+
+    init(
+        engine: Engine, wire: LazyWire, rates: RatePlan, attendant: (any EngineAttendant)?
+    ) {
+        self.engine = engine
+        self.wire = wire
+        self.rates = rates
+        self.attendant = attendant
+    }
+
+    func begin() {
+        attendant?.isReady(now: SystemClock.now().monotonic)
+    }
+
+    mutating func adjust(_ tuning: EngineTuning) {
+        engine.setLimits(tuning.limits)
+        wire.setConnectionsPerOrigin(tuning.limits.perOrigin)
+        rates = tuning.rates
+        looksAtRate = true
+        engine.journal?.adjusted(tuning)
+        attendant?.isAdjusted()
+    }
+
+    /// Whether the engine is to leave: the machine goes down.
+    mutating func take(_ event: MachineEvent, now: Moment) -> Bool {
+        sleep.take(event, engine, now: now)
+    }
+
+    /// After a turn. Answers with the seconds until it must be called again; `nil` = when there is
+    /// a turn anyway.
+    mutating func look(
+        isQuiet: Bool, _ conditions: any ConditionsPort, now: Moment
+    ) -> Double? {
+        let wakes = [
+            holdRate(now: now),
+            sleep.look(engine, isQuiet: isQuiet, conditions, now: now),
+            attendant?.turned(active: engine.activeCount, now: now.monotonic),
+        ]
+        return wakes.compactMap { $0 }.min().map { max(0, $0 - now.monotonic) }
+    }
+
+    /// With nothing on the wire there is no rate to hold, and nobody is woken for it.
+    private mutating func holdRate(now: Moment) -> Instant? {
+        let isDue = rateUntil.map { $0 <= now.wall || now.wall < rateSince } ?? false
+        if looksAtRate || isDue {
+            looksAtRate = false
+            rateSince = now.wall
+            let found = rates.now(now.wall, engine.time)
+            rateUntil = found.until
+            if found.bytesPerSecond != rate {
+                rate = found.bytesPerSecond
+                wire.setTotalRate(rate)
+            }
+        }
+        guard engine.activeCount > 0, let rateUntil else { return nil }
+        return now.monotonic + max(0, rateUntil - now.wall)
+    }
+
+    mutating func leave() {
+        if isLeaving { return }
+        isLeaving = true
+        attendant?.isLeaving()
+    }
+
+    func end() {
+        sleep.end()
+    }
+}

@@ -1,0 +1,33 @@
+package import LonghaulCore
+
+extension Engine {
+    /// Fetches in memory: on the wire, or on their way to or from it.
+    package var activeCount: Int { active.count }
+
+    /// New limits, from the next plan on. What runs goes on, even if it is more than now may.
+    package func setLimits(_ limits: SchedulerLimits) {
+        if limits == policy.limits { return }
+        policy.limits = limits
+        needsPlan = true
+    }
+
+    /// The machine goes to sleep: everything off the wire, checkpointed, and on the disk, and
+    /// nothing starts before ``wakeUp(now:)``. Done when a turn is quiet.
+    package func lieDown(now: Moment) {
+        journal?.liesDown()
+        beginLeaving(now: now)
+        // Not relaxed as checkpoints are: a battery may run out during the sleep.
+        unwritten.durable = true
+        // There may be work, only not now.
+        needsPlan = true
+    }
+
+    /// Looks at everything again: much may have changed meanwhile.
+    package func wakeUp(now: Moment) {
+        journal?.getsUp()
+        isLeaving = false
+        needsLook = true
+        needsPlan = true
+        gates.isStale = true
+    }
+}

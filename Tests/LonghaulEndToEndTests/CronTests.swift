@@ -1,0 +1,111 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// The line of the README, run by a real cron: with a crontab and tables of its own, so that the
+/// machine's are neither seen nor touched. cron looks once a minute, and so this takes minutes.
+@Suite(.timeLimit(.minutes(6))) struct CronTests {
+    private static let missing: [String] = {
+        let programs = ["cron", "crontab", "unshare", "nsenter", "python3"]
+        let absent = programs.filter { InstalledProgram.find($0) == nil }
+        return (geteuid() == 0 ? [] : ["root"]) + absent
+    }()
+
+    /// What cron reads and writes, for it alone.
+    private static let script = """
+        set -e
+        mount --make-rprivate /
+        mount -t tmpfs tmpfs /run
+        mount -t tmpfs tmpfs /var/spool/cron
+        mount -t tmpfs tmpfs /etc/cron.d
+        mount --bind /dev/null /etc/crontab
+        mkdir /var/spool/cron/crontabs
+        chown root:crontab /var/spool/cron/crontabs
+        chmod 1730 /var/spool/cron/crontabs
+        echo ready
+        exec cron -f
+        """
+
+    private func startCron(_ home: LonghaulHome) async throws -> CLIProcess {
+        let unshare = try #require(InstalledProgram.find("unshare"))
+        let path = "/usr/sbin:/usr/bin:/sbin:/bin"
+        let cron = try CLIProcess(
+            unshare, ["--mount", "/bin/sh", "-c", Self.script],
+            environment: home.environment.merging(["PATH": path]) { $1 })
+        try await cron.waitForOutput("ready")
+        return cron
+    }
+
+    /// How many engines there have been.
+    private func engines(_ home: LonghaulHome) async throws -> Int {
+        let result = try await CLIProcess.run(
+            "/usr/bin/env",
+            [
+                "python3", "-c",
+                """
+                import sqlite3, sys
+                db = sqlite3.connect("file:" + sys.argv[1] + "/queue.sqlite?mode=ro", uri=True)
+                print(db.execute("SELECT epoch FROM lease").fetchone()[0])
+                """, home.state,
+            ], environment: home.environment)
+        return try #require(
+            Int(result.output.trimmingCharacters(in: .whitespacesAndNewlines)), "\(result)")
+    }
+
+    @Test(.enabled(if: missing.isEmpty, "skipped: there is no \(missing.joined(separator: ", "))"))
+    func waitsOnBatteryRunsOnPowerAndStaysInItsBox() async throws {
+        let home = try LonghaulHome()
+        let cron = try await startCron(home)
+        let minute = Duration.seconds(75)
+        func set(_ power: String) async throws {
+            let given = "power=\(power),network=unmetered,idle=yes"
+            #expect(try await home.run("conditions", "--set", given).status == 0)
+        }
+        func transfer() async throws -> JSONValue {
+            try #require(try await home.run("show", "1", "--json").rows.first)
+        }
+        try await LoopbackServer.run { server in
+            try await set("battery")
+            let url = server.url("a.bin?size=24M&seed=4&etag=v1&rate=1M")
+            let asked = try await home.run(
+                "enqueue", url, "-o", home.file("a"), "--discretionary", "--connections", "1")
+            #expect(asked.status == 0, "\(asked.errors)")
+            let nsenter = try #require(InstalledProgram.find("nsenter"))
+            let installed = try await CLIProcess.run(
+                nsenter,
+                [
+                    "--target", "\(cron.pid)", "--mount", try BuiltBinary.longhaul, "install",
+                    "--cron", "* * * * *", "--max-time", "15s",
+                ], environment: home.environment)
+            #expect(installed.output == "written: the lines in your crontab\n", "\(installed)")
+
+            let before = try await engines(home)
+            try await eventually(within: minute, "cron runs it on battery") {
+                try await engines(home) > before
+            }
+            #expect(try await transfer()["state"] == "waiting")
+            #expect(server.log.count == 0)
+
+            try await set("external")
+            try await eventually(within: minute, "it runs on power") {
+                try await transfer()["state"] == "running"
+            }
+            try await eventually(within: .seconds(30), "it stops at the end of the box") {
+                try await transfer()["state"] == "waiting"
+            }
+            let kept = try #require(try await transfer()["bytesDone"].int)
+            #expect(kept > 4 << 20 && kept < 24 << 20, "\(kept)")
+            try await eventually("the engine has left") {
+                try await home.run("status", "--json").rows.first?["engine"] == .null
+            }
+
+            try await eventually(within: minute, "it goes on in the next") {
+                try await transfer()["state"] == "completed"
+            }
+            let end = try await transfer()
+            #expect(end["bytesFetched"].int == 24 << 20)
+            #expect(server.log.count == 2)
+        }
+        withExtendedLifetime(cron) {}
+    }
+}

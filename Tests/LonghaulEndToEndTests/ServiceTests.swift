@@ -1,0 +1,84 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// What `install --systemd` sets up, with a real service manager.
+@Suite(
+    .timeLimit(.minutes(3)),
+    .enabled(if: UserManager.missing == nil, "skipped: \(UserManager.missing ?? "")"))
+struct ServiceTests {
+    private static let service = "longhaul.service"
+
+    private func engine(_ home: LonghaulHome) async throws -> JSONValue {
+        try #require(try await home.run("status", "--json").rows.first)["engine"]
+    }
+
+    @Test func theServiceIsTheEngine() async throws {
+        let manager = try await UserManager()
+        let home = manager.home
+        let installed = try await home.run("install", "--systemd", "--json")
+        #expect(installed.status == 0, "\(installed.errors)")
+        let commands = try installed.rows.filter { $0["step"] == "command" }
+        #expect(commands.count == 2 && commands.allSatisfy { $0["ok"] == true })
+        // Started, and ready: it has told so.
+        for unit in [Self.service, "longhaul.path", "longhaul-run.timer"] {
+            #expect(try await manager.property("ActiveState", of: unit) == "active", "\(unit)")
+        }
+        #expect(
+            try await manager.property("StatusText", of: Self.service) == "Nothing to transfer now")
+        #expect(try await manager.property("WatchdogUSec", of: Self.service) == "2min")
+        let pid = try await manager.property("MainPID", of: Self.service)
+        #expect(try await engine(home)["pid"].int.map(String.init) == pid)
+        #expect(try await engine(home)["mode"] == "daemon")
+
+        // Killed, it is back, and goes on with what it had.
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=6M&seed=2&etag=v1&rate=1M")
+            _ = try await home.run("enqueue", url, "--connections", "1")
+            try await eventually("it moves") {
+                let shown = try await home.run("show", "1", "--json").rows.first
+                return shown?["bytesDone"].int ?? 0 > 1 << 20
+            }
+            try await manager.kill(Self.service, "KILL")
+            try await eventually(within: .seconds(20), "it is started again") {
+                let now = try await manager.property("MainPID", of: Self.service)
+                return now != pid && now != "0"
+            }
+            #expect(try await home.run("wait", "1", within: .seconds(60)).status == 0)
+            let shown = try await home.run("show", "1", "--json").rows.first
+            #expect(shown?["bytesFetched"].int ?? .max < 7 << 20)
+        }
+        #expect(try await manager.systemctl("reload", Self.service).status == 0)
+        #expect(try await manager.property("ActiveState", of: Self.service) == "active")
+
+        // Beside it the timer's run has nothing to do.
+        #expect(try await manager.systemctl("start", "longhaul-run.service").status == 0)
+
+        let gone = try await home.run("uninstall")
+        #expect(gone.status == 0, "\(gone.output)\(gone.errors)")
+        #expect(try await engine(home) == .null)
+        #expect(try await manager.property("LoadState", of: Self.service) == "not-found")
+    }
+
+    /// With no engine there, asking for one starts the service and no engine of the command's own.
+    @Test func whatIsWantedActivatesIt() async throws {
+        let manager = try await UserManager()
+        let home = manager.home.with(["LONGHAUL_AUTOSTART": nil])
+        #expect(try await home.run("install", "--systemd").status == 0)
+        for _ in 1...2 {
+            _ = try await manager.systemctl("stop", Self.service)
+            #expect(try await engine(home) == .null)
+            try await LoopbackServer.run { server in
+                let asked = try await home.run("enqueue", server.url("a.bin?size=10K"))
+                #expect(asked.status == 0, "\(asked.errors)")
+                let id = asked.output.trimmingCharacters(in: .newlines)
+                #expect(try await home.run("wait", id).status == 0)
+                let pid = try await manager.property("MainPID", of: Self.service)
+                #expect(try await engine(home)["pid"].int.map(String.init) == pid)
+                _ = try await home.run("remove", id)
+                try FileManager.default.removeItem(atPath: home.file("a.bin"))
+            }
+        }
+        #expect(try await home.run("uninstall").status == 0)
+    }
+}
