@@ -56,12 +56,11 @@ import Testing
     func anEngineThatHangsIsSilent() async throws {
         let (home, socket) = try service(LonghaulHome(), watchdog: 0.4)
         let daemon = try home.start("daemon")
+        let start = ContinuousClock.now
         try await eventually { socket.count("WATCHDOG=1") > 5 }
-        let alive = socket.messages.filter { $0.lines == ["WATCHDOG=1"] }.map(\.at)
-        for (one, next) in zip(alive, alive.dropFirst()) {
-            // Half of the time, and what the machine is late.
-            #expect(next - one < .milliseconds(390))
-        }
+        // Not more often than a quarter of the time.
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        #expect(Double(socket.count("WATCHDOG=1")) <= seconds / 0.1 + 1)
         // Somebody keeps the store, and the engine has something to write.
         let keeper = try CLIProcess(
             "/usr/bin/env",

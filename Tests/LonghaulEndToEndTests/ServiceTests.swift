@@ -5,7 +5,7 @@ import Testing
 /// What `install --systemd` sets up, with a real service manager.
 @Suite(
     .timeLimit(.minutes(3)),
-    .enabled(if: UserManager.missing == nil, "skipped: \(UserManager.missing ?? "")"))
+    .enabled(if: OwnSystemd.missing == nil, "skipped: \(OwnSystemd.missing ?? "")"))
 struct ServiceTests {
     private static let service = "longhaul.service"
 
@@ -14,7 +14,7 @@ struct ServiceTests {
     }
 
     @Test func theServiceIsTheEngine() async throws {
-        let manager = try await UserManager()
+        let manager = try await OwnSystemd()
         let home = manager.home
         let installed = try await home.run("install", "--systemd", "--json")
         #expect(installed.status == 0, "\(installed.errors)")
@@ -34,7 +34,9 @@ struct ServiceTests {
         // Killed, it is back, and goes on with what it had.
         try await LoopbackServer.run { server in
             let url = server.url("a.bin?size=6M&seed=2&etag=v1&rate=1M")
-            _ = try await home.run("enqueue", url, "--connections", "1")
+            let asked = try await home.run(
+                "enqueue", url, "-o", home.file("a.bin"), "--connections", "1")
+            #expect(asked.status == 0, "\(asked.errors)")
             try await eventually("it moves") {
                 let shown = try await home.run("show", "1", "--json").rows.first
                 return shown?["bytesDone"].int ?? 0 > 1 << 20
@@ -62,14 +64,15 @@ struct ServiceTests {
 
     /// With no engine there, asking for one starts the service and no engine of the command's own.
     @Test func whatIsWantedActivatesIt() async throws {
-        let manager = try await UserManager()
+        let manager = try await OwnSystemd()
         let home = manager.home.with(["LONGHAUL_AUTOSTART": nil])
         #expect(try await home.run("install", "--systemd").status == 0)
         for _ in 1...2 {
             _ = try await manager.systemctl("stop", Self.service)
             #expect(try await engine(home) == .null)
             try await LoopbackServer.run { server in
-                let asked = try await home.run("enqueue", server.url("a.bin?size=10K"))
+                let asked = try await home.run(
+                    "enqueue", server.url("a.bin?size=10K"), "-o", home.file("a.bin"))
                 #expect(asked.status == 0, "\(asked.errors)")
                 let id = asked.output.trimmingCharacters(in: .newlines)
                 #expect(try await home.run("wait", id).status == 0)

@@ -4,7 +4,7 @@ import Testing
 
 /// A service manager of a test's own, as a user has one: real systemd, in namespaces of its own,
 /// which end with it and all that it has started.
-final class UserManager: Sendable {
+final class OwnSystemd: Sendable {
     private static let setup = """
         set -e
         mount --make-rprivate /
@@ -13,6 +13,7 @@ final class UserManager: Sendable {
         chmod 700 /run/user/0
         mount -t cgroup2 none /sys/fs/cgroup
         """
+    /// As a child: the first process of its namespace would take itself for the machine's.
     private static let program = "/lib/systemd/systemd"
     private static let namespaces = [
         "--mount", "--cgroup", "--pid", "--fork", "--kill-child", "--mount-proc",
@@ -46,11 +47,11 @@ final class UserManager: Sendable {
         process = try CLIProcess(
             unshare,
             Self.namespaces + [
-                "/bin/sh", "-c", Self.setup + "\nexec \(Self.program) --user --log-target=console",
+                "/bin/sh", "-c", Self.setup + "\n\(Self.program) --user & wait",
             ], environment: base.environment.merging(["PATH": path]) { $1 })
         let pid = process.pid
         var child = ""
-        try await eventually("the namespaces are there") {
+        try await eventually(within: .seconds(30), "the namespaces are there") {
             let children = try? String(
                 contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
             child = (children ?? "").trimmingCharacters(in: .whitespaces)
@@ -59,7 +60,7 @@ final class UserManager: Sendable {
         let nsenter = try #require(InstalledProgram.find("nsenter"))
         enter = [nsenter, "--target", child, "--mount", "--cgroup", "--pid"]
         home = base.through(enter)
-        try await eventually("systemd answers") {
+        try await eventually(within: .seconds(30), "systemd answers") {
             try await systemctl("show", "--property=Version").status == 0
         }
     }
