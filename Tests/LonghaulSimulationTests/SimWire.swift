@@ -5,6 +5,8 @@ import LonghaulEngine
 /// begins.
 final class SimWire: WirePort, @unchecked Sendable {
     enum Phase {
+        /// Waits for one of its origin's connections.
+        case queued
         /// On its way to the server, until this moment.
         case asked(Instant)
         case held
@@ -40,6 +42,11 @@ final class SimWire: WirePort, @unchecked Sendable {
         /// The engine has said stop; the network thread has not got to it yet.
         var isStopping = false
         var answer: ResponseHead?
+
+        var isQueued: Bool {
+            if case .queued = phase { return true }
+            return false
+        }
     }
 
     let disk: SimDisk
@@ -51,11 +58,15 @@ final class SimWire: WirePort, @unchecked Sendable {
     var random = SeededGenerator(seed: 1)
     var now = Moment(wall: Timestamp(milliseconds: 0), monotonic: Instant(nanoseconds: 0))
     var isDown = false
+    /// The transport lets no more than these onto the wire.
+    var connectionsPerOrigin = Limits.connectionsPerOrigin
     /// Requests that were answered: work without progress shows here.
     var answered = 0
     var stalls = 0
     var redirects = 0
-    /// What the checkers want to see: each request as it goes out, each body byte as it arrives.
+    /// What the checkers want to see: each request as it is handed over and as it goes out, each
+    /// body byte as it arrives.
+    var willQueue: (SegmentRequest) -> Void = { _ in }
     var willStart: (SegmentRequest) -> Void = { _ in }
     var didReceive: (SegmentKey, Range<Int64>, SimContent, BodyPlan) -> Void = { _, _, _, _ in }
     /// Bytes that came and could not be used.
@@ -80,12 +91,29 @@ final class SimWire: WirePort, @unchecked Sendable {
             say(
                 "ask \(request.key) \(request.url) \(request.headers["Range"] ?? "whole")"
                     + " \(request.headers["If-Range"] ?? "")")
-            willStart(request)
-            let latency = Double.random(in: 0...0.3, using: &random)
+            willQueue(request)
             exchanges[request.key] = Exchange(
-                request: request, phase: .asked(now.monotonic + latency), url: request.url,
-                touched: now.monotonic)
+                request: request, phase: .queued, url: request.url, touched: now.monotonic)
             order.append(request.key)
+        }
+        admit()
+    }
+
+    /// In the order in which they came, as far as there are connections.
+    private func admit() {
+        var used: [String: Int] = [:]
+        for exchange in exchanges.values where !exchange.isQueued {
+            used[Self.origin(of: exchange.request.url), default: 0] += 1
+        }
+        for key in order {
+            guard let exchange = exchanges[key], exchange.isQueued else { continue }
+            let origin = Self.origin(of: exchange.request.url)
+            guard used[origin, default: 0] < connectionsPerOrigin else { continue }
+            used[origin, default: 0] += 1
+            let latency = Double.random(in: 0...0.3, using: &random)
+            exchanges[key]?.phase = .asked(now.monotonic + latency)
+            exchanges[key]?.touched = now.monotonic
+            willStart(exchange.request)
         }
     }
 
@@ -99,6 +127,10 @@ final class SimWire: WirePort, @unchecked Sendable {
         guard disk.mayAct(), let exchange = exchanges[key] else { return }
         say("shrink \(key) to \(end)")
         exchanges[key]?.stopAt = min(end, exchange.stopAt ?? end)
+        // There already.
+        if exchange.isOpen, exchange.plan.compare == 0, exchange.position >= end {
+            self.end(key, nil)
+        }
     }
 
     func stop(_ keys: [SegmentKey]) {
@@ -129,6 +161,7 @@ final class SimWire: WirePort, @unchecked Sendable {
                 continue
             }
             switch exchange.phase {
+            case .queued: continue
             case .asked(let until):
                 if isDown {
                     end(key, .curl(code: 7, text: "unreachable", osError: 101))
@@ -140,11 +173,13 @@ final class SimWire: WirePort, @unchecked Sendable {
             }
             endIfStalled(key)
         }
+        admit()
     }
 
     private func endIfStalled(_ key: SegmentKey) {
         guard let exchange = exchanges[key] else { return }
         if case .held = exchange.phase { return }
+        if exchange.isQueued { return }
         if now.monotonic - exchange.touched >= exchange.request.connection.stallTimeout {
             stalls += 1
             end(key, .stalled)
@@ -159,7 +194,7 @@ final class SimWire: WirePort, @unchecked Sendable {
             var moment = exchange.touched + exchange.request.connection.stallTimeout
             switch exchange.phase {
             case .asked(let until): moment = min(moment, until)
-            case .held: continue
+            case .held, .queued: continue
             case .moving:
                 if exchange.silentAfter.map({ exchange.sent < $0 }) ?? true {
                     let left = Double(exchange.body.count) - Double(exchange.sent)

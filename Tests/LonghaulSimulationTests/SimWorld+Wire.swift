@@ -5,6 +5,7 @@ import LonghaulEngine
 /// comes.
 extension SimWorld {
     func watchWire() {
+        wire.willQueue = { [unowned self] in checkQueue($0) }
         wire.willStart = { [unowned self] in checkStart($0) }
         wire.didReceive = { [unowned self] in checkBytes($0, $1, $2, $3) }
         wire.didWaste = { [unowned self] key, bytes in
@@ -27,19 +28,15 @@ extension SimWorld {
 
     func transfer(of fetch: FetchID) -> TransferID? { ledger.held[fetch]?.transfer }
 
-    private func checkStart(_ request: SegmentRequest) {
+    private func checkQueue(_ request: SegmentRequest) {
         tally.requests += 1
         let fetch = request.key.fetch
         if ledger.held[fetch] == nil { look() }
         let origin = SimWire.origin(of: request.url)
-        let connections = wire.exchanges.values.count {
-            SimWire.origin(of: $0.request.url) == origin
+        let all = wire.exchanges.values.count { SimWire.origin(of: $0.request.url) == origin }
+        if all >= policy.limits.perOrigin + StartPace.aheadMax {
+            complain("\(request.key): \(all + 1) requests for \(origin)")
         }
-        if connections >= policy.limits.perOrigin {
-            complain("\(request.key): connection \(connections + 1) to \(origin)")
-        }
-        let running = Set(wire.exchanges.keys.map(\.fetch)).union([fetch]).count
-        if running > policy.limits.running { complain("\(running) transfers run at a time") }
         guard let id = transfer(of: fetch) else { return }
         if let moment = expected[id]?.notBefore {
             if now.monotonic < moment {
@@ -47,6 +44,17 @@ extension SimWorld {
             }
             expected[id]?.notBefore = nil
         }
+    }
+
+    private func checkStart(_ request: SegmentRequest) {
+        let origin = SimWire.origin(of: request.url)
+        let moving = wire.exchanges.values.filter { !$0.isQueued }
+        let connections = moving.count { SimWire.origin(of: $0.request.url) == origin }
+        if connections > policy.limits.perOrigin {
+            complain("\(request.key): \(connections) connections to \(origin)")
+        }
+        let running = Set(moving.map(\.request.key.fetch)).count
+        if running > policy.limits.running { complain("\(running) transfers run at a time") }
     }
 
     /// Nothing that was fetched and recorded as durable is fetched again, where the server gives no

@@ -191,6 +191,7 @@ final class SimWorld: @unchecked Sendable {
                 watched = ConditionNeeds()
                 told = nil
                 settlesAt = nil
+                wire.connectionsPerOrigin = policy.limits.perOrigin
                 engine = Engine(
                     store: store, epoch: epoch, files: disk, wire: wire, policy: policy,
                     time: time, watching: watched, seed: random.next())

@@ -276,8 +276,12 @@ import Testing
         _ = script.machine.begin()
         script.event(
             .prepared(FileIdentity(device: 1, inode: 1), path: "/d/p", created: true))
-        #expect(script.writes.contains(.save(script.machine.state)))
-        #expect(script.machine.state.durable.isEmpty && script.isDurable)
+        let saved = script.writes.compactMap { write -> FetchState? in
+            if case .save(let state) = write { return state }
+            return nil
+        }
+        #expect(saved.map(\.durable) == [ByteRanges()] && script.isDurable)
+        #expect(saved.map(\.generation) == [script.machine.state.generation])
         #expect(script.ranges.last == .some(nil))
     }
 
