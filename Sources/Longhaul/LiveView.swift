@@ -43,7 +43,9 @@ struct LiveView {
                 have.insert(range)
             }
             transfer.bytesDone = have.count
-            transfer.bytesFetched = max(transfer.bytesFetched, live.received)
+            if !held.isAnothers {
+                transfer.bytesFetched = max(transfer.bytesFetched, live.received)
+            }
             if transfer.state == .running {
                 transfer.bytesPerSecond = live.bytesPerSecond
                 transfer.yielding = live.yielding

@@ -37,6 +37,14 @@ package enum Limits {
     /// A longer ETag or Last-Modified pins nothing: it would only bloat the store.
     package static let validatorBytes = 1024
 
+    // Sharing.
+    /// Transfers that one fetch serves; what comes beyond waits, or starts another fetch.
+    package static let sharersPerFetch = 1000
+    /// Completed transfers with an equal request whose files are considered for reuse.
+    package static let finishedLookedAt = 4
+    /// Copies that are made and synced together.
+    package static let copiesPerBatch = 8
+
     // Wire.
     package static let redirects = 20
     package static let headerBytes = 256 << 10

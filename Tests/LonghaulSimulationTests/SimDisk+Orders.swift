@@ -7,9 +7,10 @@ extension SimDisk {
     private func lane(_ order: FileOrder) -> FetchID? {
         switch order {
         case .prepare(let fetch, _, _), .reserve(let fetch, _), .truncate(let fetch, _),
-            .sync(let fetch, _, _, _), .verify(let fetch, _, _, _), .close(let fetch, _):
+            .sync(let fetch, _, _, _), .verify(let fetch, _, _, _), .close(let fetch, _),
+            .fill(let fetch, _):
             fetch
-        case .secure, .publish, .delete: nil
+        case .secure, .publish, .copy, .delete: nil
         }
     }
 
@@ -31,6 +32,8 @@ extension SimDisk {
         case .secure(let batch):
             for (fetch, length) in batch { secure(fetch, length) }
         case .publish(let batch): publish(batch)
+        case .copy(let fetch, let orders, _): copy(fetch, orders)
+        case .fill(let fetch, let kept): fill(fetch, kept)
         case .close(let fetch, let deleting):
             guard let entry = open.removeValue(forKey: fetch) else { return }
             cells = cells.filter { $0.value.fetch != fetch }
@@ -57,7 +60,9 @@ extension SimDisk {
     private func prepare(
         _ fetch: FetchID, _ order: PartOrder, _ fetched: Int64
     ) -> FetchEvent {
-        let path = order.destination + ".\(order.transfer).part"
+        var path = order.destination + ".\(order.transfer).part"
+        // One that was made for another, which has left since.
+        if let expected = order.expected, names[order.path] == expected.inode { path = order.path }
         if let fault = fault(trouble.open, "open") { return .prepareFailed(fault) }
         if let room, let needs = order.needs, needs > room { return .prepareFailed(Self.noSpace) }
         if let expected = order.expected, names[path] == nil,

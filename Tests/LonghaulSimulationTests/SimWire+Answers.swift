@@ -34,6 +34,12 @@ extension SimWire {
         var head = ResponseHead(
             status: 200, headers: content.headers(at: now.wall), effectiveURL: exchange.url,
             receivedAt: now.wall)
+        let tag = exchange.request.headers["If-None-Match"]
+        if let tag, tag == head.headers["ETag"] {
+            head.status = 304
+            exchange.body = 0..<0
+            return conclude(key, &exchange, head)
+        }
         ranged(&head, &exchange, content)
         if !content.isChunked { head.headers["Content-Length"] = String(exchange.body.count) }
         if content.isChunked { head.headers["Transfer-Encoding"] = "chunked" }

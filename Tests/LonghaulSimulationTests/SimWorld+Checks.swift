@@ -51,7 +51,8 @@ extension SimWorld {
         }
         expected[id]?.bytesFetched = transfer.bytesFetched
         try checkEnds(transfer, known)
-        guard let held = transfer.held, transfer.state != .completed,
+        // Which file holds the bytes of several is not told by the name of one.
+        guard let held = transfer.held, transfer.state != .completed, transfer.sharedFetch == nil,
             let last = held.durable.ranges.last
         else { return }
         try checkClaim(transfer, through: last.upperBound)

@@ -33,7 +33,7 @@ extension SimWorld {
         try startEngine()
     }
 
-    private func stepInTrouble() throws {
+    func stepInTrouble() throws {
         let isBusy = hasNews || !wire.order.isEmpty || !disk.orders.isEmpty
         var seconds = Double.random(in: 0...0.8, using: &random)
         if random.happens(isBusy ? 0.15 : 0.5) { seconds *= 8 }

@@ -1,5 +1,6 @@
 #ifndef CLONGHAUL_H
 #define CLONGHAUL_H
+#include "copy_shim.h"
 #include "curl_shim.h"
 #include "host_shim.h"
 #include "linux_shim.h"

@@ -117,6 +117,9 @@ struct JSONRequest {
         switch key {
         case "checksum": options.checksum = try OptionText.checksum(try scanner.string(), key)
         case "ifExists": options.ifExists = try OptionText.ifExists(try scanner.string(), key)
+        case "onDuplicate":
+            options.onDuplicate = try OptionText.onDuplicate(try scanner.string(), key)
+        case "reuse": options.reuse = try scanner.bool()
         case "limitRate":
             options.limitRate =
                 scanner.isString()

@@ -12,3 +12,4 @@ extension TransferID: ExpressibleByArgument {
 extension TransferState: ExpressibleByArgument {}
 
 extension ExistingFilePolicy: ExpressibleByArgument {}
+extension DuplicatePolicy: ExpressibleByArgument {}

@@ -150,6 +150,15 @@ enum OptionText {
         return priority
     }
 
+    static func onDuplicate(
+        _ text: String, _ name: String
+    ) throws(LonghaulError) -> DuplicatePolicy {
+        guard let policy = DuplicatePolicy(rawValue: text) else {
+            throw bad(text, name, "it is join, separate, replace or fail")
+        }
+        return policy
+    }
+
     static func ifExists(
         _ text: String, _ name: String
     ) throws(LonghaulError) -> ExistingFilePolicy {

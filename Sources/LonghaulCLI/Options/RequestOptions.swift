@@ -43,6 +43,14 @@ struct PlaceOptions: ParsableArguments {
             valueName: "what"))
     var ifExists: ExistingFilePolicy?
 
+    @Option(
+        help: ArgumentHelp(
+            "What to do where an equal transfer is live (default: join).", valueName: "what"))
+    var onDuplicate: DuplicatePolicy?
+
+    @Flag(help: "Copy a finished download of the same where the server says it is still current.")
+    var reuse = false
+
     @Option(help: "The session it belongs to (default: default, or the name of --host).")
     var session: String?
 
@@ -72,6 +80,8 @@ struct PlaceOptions: ParsableArguments {
         template.file = output.map(context.absolute)
         template.request.options.remoteName = remoteName
         if let ifExists { template.request.options.ifExists = ifExists }
+        template.request.options.reuse = reuse
+        if let onDuplicate { template.request.options.onDuplicate = onDuplicate }
         if let name = session ?? host { template.request.session = name }
         template.request.host = host
         if let meta { template.request.options.metadata = try OptionText.json(meta, "--meta") }

@@ -32,6 +32,14 @@ package enum FetchEvent: Sendable {
     /// Instead of a part file, the file itself was found under its name: published, and then not
     /// recorded.
     case foundPublished(path: String)
+    /// The part file is a durable copy of the kept file.
+    case filled
+    case fillFailed(LocalFault)
+    /// A transfer that shares the fetch has its own copy of the whole file, durable.
+    case copied(TransferID, FileIdentity, path: String)
+    case copyFailed(TransferID, LocalFault)
+    /// All that others were to get of the file they have.
+    case handedOut
     /// Leave the wire, checkpointed.
     case leave(FetchDeparture)
     case tick

@@ -17,7 +17,7 @@ extension FetchMachine {
         switch stage {
         case .settling: quiet(context, &step)
         case .moving: next(after: segment, end, failure, context, &step)
-        case .preparing, .verifying, .securing, .publishing, .left: break
+        case .preparing, .verifying, .securing, .sharing, .publishing, .left: break
         }
     }
 
@@ -158,6 +158,10 @@ extension FetchMachine {
     private mutating func broughtNothing(
         _ segment: ActiveSegment, _ context: FetchContext, _ step: inout FetchStep
     ) {
+        if segment.head?.status == 304, have.isEmpty, let kept {
+            step.effects.append(.fill(kept))
+            return
+        }
         let wasFromZero = !segment.ask.sendsRange
         switch segment.decision {
         case .alreadyComplete(let length)?:

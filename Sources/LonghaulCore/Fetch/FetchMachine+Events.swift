@@ -45,6 +45,11 @@ extension FetchMachine {
         case .published(let path): published(path, &step)
         case .occupied(let next, let fault): occupied(next, fault, context, &step)
         case .foundPublished(let path): foundPublished(path, context, &step)
+        case .handedOut: handedOut(&step)
+        case .filled: filled(&step)
+        case .fillFailed(let fault): fillFailed(fault, context, &step)
+        // Whose copy it was is not the fetch's affair.
+        case .copied, .copyFailed: break
         case .leave(let departure): depart(departure, context, &step)
         }
         return step
@@ -107,6 +112,7 @@ extension FetchMachine {
         case .left, .securing, .publishing, .verifying:
             // So near the end that going on is the shortest way out.
             return
+        case .sharing: if departure != .requeue { return }
         case .preparing, .moving, .settling: break
         }
         switch departure {

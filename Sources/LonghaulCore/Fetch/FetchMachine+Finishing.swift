@@ -18,7 +18,8 @@ extension FetchMachine {
     /// What the whole file must come to, by the user's word and the server's.
     var digests: [Checksum] {
         IntegrityPlan.digests(
-            expected: request.options.checksum, reported: state.validator?.digest)
+            expected: request.options.checksum, reported: state.validator?.digest
+        ).filter { !proven.contains($0) }
     }
 
     mutating func secure(_ step: inout FetchStep) {
@@ -28,15 +29,14 @@ extension FetchMachine {
 
     mutating func secured(_ step: inout FetchStep) {
         guard stage == .securing else { return }
-        stage = .publishing
         state.durable = have
         step.writes.append(.save(state))
-        publish(as: finalDestination, &step)
+        shareOrPublish(&step)
     }
 
     /// The name is committed before the rename, so that a successor knows where to look for a file
     /// that was renamed and not recorded.
-    private mutating func publish(as path: String, _ step: inout FetchStep) {
+    mutating func publish(as path: String, _ step: inout FetchStep) {
         publication = path
         step.writes.append(.finishing(transfer, path: path))
         step.durable = true

@@ -40,6 +40,11 @@ extension FetchMachine {
             key: key, url: url, ask: ask, pinned: state.validator,
             maxSize: request.options.maxSize, isParallel: isParallel)
         order.isForMirror = url != request.url
+        if ask.proof == .nothingHeld, have.isEmpty, !order.isForMirror,
+            ResponseHead.Scheme(of: url) == .http
+        {
+            order.condition = kept?.condition ?? HeaderFields()
+        }
         step.effects.append(.ask(order))
     }
 
@@ -120,10 +125,9 @@ extension FetchMachine {
         state.askedURL = request.url
         state.effectiveURL = head.effectiveURL
         state.contentCoding = head.headers.contentCoding
-        if request.options.remoteName {
-            state.proposedName = head.headers["Content-Disposition"]
-                .flatMap(ContentDisposition.fileName).flatMap(FileNaming.sanitised)
-        }
+        // Whoever asks for it: another of those that share the fetch may.
+        state.proposedName = head.headers["Content-Disposition"]
+            .flatMap(ContentDisposition.fileName).flatMap(FileNaming.sanitised)
         guard let index = segments.firstIndex(where: { $0.key == key }),
             let decision = segments[index].decision, decision.verdict == .hold
         else { return }

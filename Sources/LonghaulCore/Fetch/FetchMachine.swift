@@ -15,6 +15,8 @@ package struct FetchMachine: Sendable {
         case verifying
         /// All bytes are there; made durable together with others.
         case securing
+        /// Whole and durable, and others are given their copies first.
+        case sharing
         case publishing
         /// Gone: nothing may follow.
         case left
@@ -31,13 +33,20 @@ package struct FetchMachine: Sendable {
         case cancel(keepingBytes: Bool)
     }
 
-    package let transfer: TransferID
+    /// Of several that share the fetch, the one that leads.
+    package internal(set) var transfer: TransferID
     package var request: TransferRequest
     /// Absolute path of the reserved destination.
-    package let destination: String
+    package internal(set) var destination: String
     /// The name that the file was, or was about to be, given when it was last whole.
     package internal(set) var publication: String?
-    package let deadline: Timestamp?
+    package internal(set) var deadline: Timestamp?
+    /// Others wait for copies of the whole file.
+    package internal(set) var isShared = false
+    /// Digests that the file, of which this one is a copy, was found to have.
+    package var proven: [Checksum] = []
+    /// A file that may be copied if the server says that its version is the current one.
+    package var kept: KeptFile?
 
     package internal(set) var state: FetchState
     package internal(set) var stage: Stage = .preparing

@@ -29,6 +29,13 @@ package enum StoreWrite: Hashable, Sendable {
     case attempt(TransferID, AttemptOutcome)
     /// The fetch row is of no more use.
     case dropFetch(TransferID)
+    /// This state, of a copy of the shared file, is the transfer's own from now on. The digests
+    /// are those that the file was found to have.
+    case give(TransferID, FetchState, proven: [Checksum])
+    /// The shared fetch serves this transfer no more.
+    case leave(TransferID, remembering: Bool)
+    /// The shared fetch serves nobody any more.
+    case discard(FetchID)
     case learn(origin: String, OriginLesson)
     case originFailed(origin: String, Failure, gained: Int64)
     case originWorked(origin: String, bytesPerSecond: Double?, http2: Bool)
@@ -102,6 +109,10 @@ package enum FetchEffect: Sendable {
     case verify([Checksum], length: Int64)
     /// Make the whole file durable; batched with others.
     case secure(length: Int64)
+    /// Fill the empty part file with a copy of this one, if it is still what it was.
+    case fill(KeptFile)
+    /// Give those that share the fetch their copies.
+    case handOut
     /// Give it its name; batched with others.
     case publish(PublicationOrder)
     /// Close the part file and free its cells; delete it too if it is of no more use.
@@ -154,6 +165,8 @@ package struct SegmentAsk: Hashable, Sendable {
     package var ask: RangeAsk
     package var pinned: Validator?
     package var maxSize: Int64?
+    /// Asked for unless the version of a file that is here is still the current one.
+    package var condition = HeaderFields()
     /// Not the request's own URL: its credentials are not for this server.
     package var isForMirror = false
     /// One of several at a time: only a 206 under the pinned validator is of use, on a connection
@@ -170,5 +183,17 @@ package struct SegmentAsk: Hashable, Sendable {
         self.pinned = pinned
         self.maxSize = maxSize
         self.isParallel = isParallel
+    }
+}
+
+/// A copy of a fetch's whole part file, for one of those that share the fetch.
+package struct CopyOrder: Hashable, Sendable {
+    package var transfer: TransferID
+    /// It is made beside this, under the transfer's own part name.
+    package var destination: String
+
+    package init(transfer: TransferID, destination: String) {
+        self.transfer = transfer
+        self.destination = destination
     }
 }

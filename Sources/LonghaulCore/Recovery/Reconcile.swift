@@ -11,17 +11,23 @@ package enum RecoveryAction: Hashable, Sendable {
     case markCompleted
     /// Back to the queue from zero: what was held is void.
     case restart(RestartReason)
+    /// Back to the queue, in the fetch that another leads: its bytes are looked at once, there.
+    case rejoin
 }
 
 /// Compares what the store says with what the disk shows. A crash between any two steps of a
 /// transfer's life leaves one of these combinations; each has one answer.
 ///
 /// - Parameters:
+///   - follows: Another transfer leads its fetch.
 ///   - written: What this boot's progress board says was written under the row's generation; empty
 ///     after a power cut.
 package func reconcile(
-    phase: Phase, fetch: FetchState?, facts: FileFacts, written: ByteRanges
+    phase: Phase, fetch: FetchState?, follows: Bool = false, facts: FileFacts,
+    written: ByteRanges
 ) -> RecoveryAction {
+    // Only a leader publishes the fetch's file; a copy comes with a fetch of its own.
+    if follows, phase == .running { return .rejoin }
     guard let fetch, let identity = fetch.partIdentity else { return .requeueFresh }
     if phase == .finishing {
         // Somebody may have changed a file since: no wrong length is ever called complete.

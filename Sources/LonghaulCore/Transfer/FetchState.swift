@@ -36,6 +36,9 @@ package struct FetchState: Hashable, Sendable {
     package var contentCoding: String?
     /// What the server said of the representation, where somebody wants to know.
     package var response: TransferResponse?
+    /// Which of several transfers leads it; `nil` = it has never been shared. Read here; written
+    /// where that changes, and not with the rest.
+    package var leader: TransferID?
 
     package init(id: FetchID) {
         self.id = id

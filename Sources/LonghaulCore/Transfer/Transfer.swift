@@ -36,6 +36,7 @@ public struct Transfer: Hashable, Sendable {
     public var finishedAt: Timestamp?
     public var attempts: Int
     public var restarts: Int
+    /// Served, or last served, by the same fetch; at most ``Limits/sharersPerFetch``.
     public var sharedWith: [TransferID] = []
     public var waitingFor: [WaitReason]
     public var error: LonghaulError?
@@ -52,6 +53,7 @@ public struct Transfer: Hashable, Sendable {
     public var yielding: YieldReport?
     /// What the store knows of the bytes held, for those who also see the progress board.
     package var held: HeldBytes?
+    package var sharedFetch: FetchID?
 
     package init(
         id: TransferID, state: TransferState, url: String, destination: String, session: String,
@@ -78,11 +80,16 @@ package struct HeldBytes: Hashable, Sendable {
     package var fetch: FetchID
     package var generation: Int64
     package var durable: ByteRanges
+    /// Another transfer leads the fetch: what was received counts with that one.
+    package var isAnothers: Bool
 
-    package init(fetch: FetchID, generation: Int64, durable: ByteRanges) {
+    package init(
+        fetch: FetchID, generation: Int64, durable: ByteRanges, isAnothers: Bool = false
+    ) {
         self.fetch = fetch
         self.generation = generation
         self.durable = durable
+        self.isAnothers = isAnothers
     }
 }
 

@@ -41,6 +41,12 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// Take only what other traffic leaves of the line; `nil` = if discretionary.
     public var yields: Bool?
 
+    /// What to do where an equal transfer is live.
+    public var onDuplicate: DuplicatePolicy = .join
+    /// Copy the file of a completed transfer with an equal request, where the server says that its
+    /// version is still the current one.
+    public var reuse: Bool = false
+
     public init() {}
 }
 

@@ -7,13 +7,10 @@ internal import Synchronization
 extension DiskFiles {
     func prepare(_ fetch: FetchID, _ order: PartOrder, fetched: Int64) {
         do throws(SystemFailure) {
-            guard let (directory, finalName) = PathParts.split(order.destination) else {
-                throw SystemFailure(operation: "open", path: order.destination, errno: 2)
-            }
+            let (directory, name) = try place(of: order)
             // Where bytes should be, a missing directory is not made: its disk may be away.
             let handle = try directories.handle(for: directory, creating: order.expected == nil)
             try checkSpace(for: order, in: directory)
-            let name = PartFile.partName(for: finalName, id: order.transfer.rawValue)
             if let expected = order.expected, isPublished(expected, order.publication),
                 FileInspection.entry(at: handle.path(of: name)) == .missing
             {
@@ -32,6 +29,20 @@ extension DiskFiles {
         } catch {
             report(fetch, .prepareFailed(LocalFault(error)))
         }
+    }
+
+    /// Beside the destination; one that was made for another transfer, which has left since, stays
+    /// where it is as long as it is there.
+    private func place(of order: PartOrder) throws(SystemFailure) -> (String, name: String) {
+        guard let (directory, finalName) = PathParts.split(order.destination) else {
+            throw SystemFailure(operation: "open", path: order.destination, errno: 2)
+        }
+        if let expected = order.expected, let known = PathParts.split(order.path),
+            case .present(expected, _) = FileInspection.entry(at: order.path)
+        {
+            return known
+        }
+        return (directory, PartFile.partName(for: finalName, id: order.transfer.rawValue))
     }
 
     private func isPublished(_ identity: FileIdentity, _ destination: String) -> Bool {

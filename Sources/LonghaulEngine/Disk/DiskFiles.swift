@@ -35,7 +35,15 @@ package final class DiskFiles: FilePort {
     }
 
     package func submit(_ orders: [FileOrder]) {
-        workers.submit(orders.map(job))
+        // A large number of copies are several jobs.
+        workers.submit(orders.flatMap(jobs))
+    }
+
+    private func jobs(_ order: FileOrder) -> [(key: Int64, job: FileWorkers.Job)] {
+        if case .copy(let fetch, let orders, let length) = order {
+            return copyJobs(fetch, orders, length)
+        }
+        return [job(order)]
     }
 
     private func job(_ order: FileOrder) -> (key: Int64, job: FileWorkers.Job) {
@@ -54,6 +62,9 @@ package final class DiskFiles: FilePort {
             )
         case .secure(let fetches): (Self.finishingLane, { self.secure(fetches) })
         case .publish(let orders): (Self.finishingLane, { self.publish(orders) })
+        case .fill(let fetch, let kept): (fetch.rawValue, { self.fill(fetch, kept) })
+        case .copy(let fetch, let orders, let length):
+            (Self.copyingLane, { self.copy(fetch, orders, length) })
         case .close(let fetch, let deletingPart):
             (fetch.rawValue, { self.close(fetch, deletingPart: deletingPart) })
         case .delete(let path, let identity):

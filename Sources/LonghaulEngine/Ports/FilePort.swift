@@ -50,6 +50,10 @@ package enum FileOrder: Sendable {
     /// One batch: see group commit in the documentation of the engine.
     case secure([(FetchID, length: Int64)])
     case publish([(FetchID, PublicationOrder)])
+    /// Copy a file into the empty part file, if it is still what it was.
+    case fill(FetchID, KeptFile)
+    /// Copies of the fetch's whole part file; each is durable when it is reported.
+    case copy(FetchID, [CopyOrder], length: Int64)
     case close(FetchID, deletingPart: Bool)
     /// The part file of a transfer that nobody wants any more; only if it still is that file.
     case delete(path: String, FileIdentity?)

@@ -6,7 +6,13 @@ final class ActiveFetch {
     var machine: FetchMachine
     let origin: String
     let session: String
-    let lane: ScheduleClass
+    /// Those that it serves.
+    var roster: Roster
+    let identityKey: Int64
+    /// Those whose copies are being made.
+    var copying: Set<TransferID> = []
+    /// Its leader, too, was given a copy.
+    var isGivenAway = false
     /// When it was started for having waited longest.
     let overdueSince: Timestamp?
     var targets: [SegmentKey: SegmentTarget] = [:]
@@ -17,21 +23,24 @@ final class ActiveFetch {
     var counted = HeldAtOrigin()
 
     init(
-        machine: FetchMachine, origin: String, session: String, lane: ScheduleClass,
-        overdueSince: Timestamp?, receivedBefore: Int64
+        machine: FetchMachine, origin: String, session: String, roster: Roster,
+        identityKey: Int64, overdueSince: Timestamp?, receivedBefore: Int64
     ) {
         self.machine = machine
         self.origin = origin
         self.session = session
-        self.lane = lane
+        self.roster = roster
+        self.identityKey = identityKey
         self.overdueSince = overdueSince
         self.receivedBefore = receivedBefore
     }
 
+    var lane: ScheduleClass { roster.lane }
+
     /// What only waits for the disk holds no place.
     var holdsPlace: Bool {
         switch machine.stage {
-        case .verifying, .securing, .publishing, .left: false
+        case .verifying, .securing, .sharing, .publishing, .left: false
         case .preparing, .moving, .settling: true
         }
     }

@@ -19,6 +19,7 @@ extension Engine {
         }
         let durability: Durability = pending.durable || needsLook ? .durable : .relaxed
         hosts.failed = 0
+        sharing.given = []
         do {
             try store.withEngineTransaction(epoch, durability) { tx in
                 for write in pending.writes { try apply(write, tx, now: now) }
@@ -53,7 +54,7 @@ extension Engine {
         if let journal { for write in pending.writes { journal.note(write) } }
         needsLook = look.isIncomplete
         if plans {
-            needsPlan = false
+            needsPlan = plan.broughtOthers
             roomAt = []
             hasBacklog = plan.hasBacklog
             gates.holdsBack = plan.holdsBack
@@ -61,7 +62,9 @@ extension Engine {
         }
         perform(pending)
         files.submit(look.deletions)
-        for claim in plan.claims { install(claim, now: now) }
+        files.submit(plan.deletions)
+        for claim in plan.claims + sharing.given { install(claim, now: now) }
+        adopt(look.rosters.merging(plan.rosters) { _, later in later }, now: now)
         for (fetch, departure) in look.departures { handle(.leave(departure), of: fetch, now: now) }
         return true
     }
@@ -73,7 +76,8 @@ extension Engine {
             case .completed: counters.completed += 1
             case .failed: counters.failed += 1
             case .save, .queued, .finishing, .needsInput, .cancelled, .restarted, .attempt,
-                .dropFetch, .learn, .originFailed, .originWorked, .saveOrigin:
+                .dropFetch, .give, .leave, .discard, .learn, .originFailed, .originWorked,
+                .saveOrigin:
                 break
             }
         }
@@ -139,6 +143,9 @@ extension Engine {
         case .attempt(let id, let outcome):
             try tx.record(AttemptRecord(serial: Int64(outcome.number), outcome: outcome), of: id)
         case .dropFetch(let id): try tx.dropFetch(of: id)
+        case .give(let id, let copy, let proven): try give(copy, to: id, proven, tx)
+        case .leave(let id, let remembering): try tx.leave(id, remembering: remembering)
+        case .discard(let fetch): try tx.discard(fetch)
         case .saveOrigin(let memory): try tx.save(memory)
         case .learn, .originFailed, .originWorked:
             preconditionFailure("folded into the origin's memory before the commit")
@@ -172,7 +179,7 @@ extension Engine {
                 step.writes[index] = remember(name) { $0.worked(at: rate, http2: http2) }
                 roomAt.insert(name)
             case .save, .queued, .finishing, .completed, .failed, .needsInput, .cancelled,
-                .restarted, .attempt, .dropFetch, .saveOrigin:
+                .restarted, .attempt, .dropFetch, .give, .leave, .discard, .saveOrigin:
                 break
             }
         }

@@ -53,13 +53,14 @@ extension Engine {
     }
 
     /// Takes off the wire what lost its conditions; what has all its bytes already is let finish.
-    private func lookAtRunning(now: Moment) {
+    func lookAtRunning(now: Moment) {
         gates.isStale = false
         gates.runningChangesAt = nil
         let around = surroundings(now: now)
         for fetch in active.keys.sorted() {
-            guard let entry = active[fetch], entry.holdsPlace else { continue }
-            let gate = entry.lane.gate(in: around, now: now.wall, isRunning: true)
+            guard let entry = active[fetch], entry.holdsPlace, !entry.machine.isWhole
+            else { continue }
+            let gate = entry.roster.gate(in: around, now: now.wall, isRunning: true)
             if !gate.isOpen {
                 handle(.leave(.requeue), of: fetch, now: now)
             } else {

@@ -3,7 +3,7 @@ internal import LonghaulCore
 /// Performing what was committed. Nothing here decides or waits.
 extension Engine {
     func perform(_ pending: Unwritten) {
-        var orders: [FileOrder] = pending.deletions
+        var orders: [FileOrder] = pending.orders
         var requests: [SegmentRequest] = []
         for (fetch, effect) in pending.effects {
             switch effect {
@@ -30,6 +30,9 @@ extension Engine {
                 orders.append(
                     .verify(fetch, digests, length: length, destination: destination))
             case .secure(let length): finishing.toSecure.append((fetch, length))
+            // Begun with the turn in which it was decided, see `handOut`.
+            case .handOut: break
+            case .fill(let kept): orders.append(.fill(fetch, kept))
             case .publish(let order): finishing.toPublish.append((fetch, order))
             case .close(let deletingPart):
                 orders.append(.close(fetch, deletingPart: deletingPart))
@@ -59,6 +62,7 @@ extension Engine {
         let options = machine.request.options
         var headers = options.headers
         for field in ask.ask.headers.fields { headers[field.name] = field.value }
+        for field in ask.condition.fields { headers[field.name] = field.value }
         let isHTTP = ask.url.lowercased().hasPrefix("http")
         var request = SegmentRequest(
             key: ask.key, url: ask.url, headers: isHTTP ? headers : HeaderFields(),

@@ -9,7 +9,7 @@ extension Engine {
         case .published, .occupied, .publishFailed, .displaced: finishing.publishing.remove(fetch)
         case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
             .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
-            .foundPublished, .leave, .tick:
+            .foundPublished, .copied, .copyFailed, .handedOut, .filled, .fillFailed, .leave, .tick:
             break
         }
     }

@@ -8,6 +8,8 @@ struct LookOutcome {
     var isIncomplete = false
     /// Transfers whose deadline passed while they waited.
     var failed = 0
+    /// Fetches whom others serve than before.
+    var rosters: [FetchID: Roster] = [:]
 }
 
 /// Folding what clients want into what is.
@@ -16,6 +18,8 @@ extension Engine {
 
     func look(_ tx: borrowing EngineTransaction, now: Moment) throws -> LookOutcome {
         var outcome = LookOutcome()
+        // Before anybody leaves: who comes may go on with what another gives up.
+        try welcome(tx, now: now, &outcome)
         let ids = try tx.takeAttention(limit: Engine.attentionMax)
         outcome.isIncomplete = ids.count == Engine.attentionMax
         for id in ids {
@@ -34,7 +38,9 @@ extension Engine {
         for id in expired {
             guard let work = try tx.work(id) else { continue }
             if let fetch = work.fetchID, active[fetch] != nil {
-                outcome.departures.append((fetch, .expire))
+                if try !part(work, from: fetch, .expire, tx, now: now, &outcome) {
+                    outcome.departures.append((fetch, .expire))
+                }
             } else {
                 let totals = try totals(of: work, tx)
                 var error = FetchMachine.expired
@@ -57,6 +63,7 @@ extension Engine {
         _ outcome: inout LookOutcome
     ) throws {
         if let fetch = work.fetchID, let entry = active[fetch] {
+            if try reactTogether(to: work, in: fetch, tx, now: now, &outcome) { return }
             if let departure = departure(for: work, entry) {
                 outcome.departures.append((fetch, departure))
             }
@@ -94,7 +101,7 @@ extension Engine {
         case .cancel: .cancel(keepingBytes: false)
         case .cancelKeepingBytes: .cancel(keepingBytes: true)
         // Other settings than those it runs with: off the wire and on again.
-        case .run: work.request == entry.machine.request ? nil : .requeue
+        case .run: work.request == entry.roster.leader.request ? nil : .requeue
         }
     }
 
@@ -110,16 +117,19 @@ extension Engine {
         _ work: TransferWork, _ tx: borrowing EngineTransaction, _ outcome: inout LookOutcome
     ) throws {
         guard let id = work.fetchID else { return }
+        if try handDown(id, of: work, tx) { return }
         if let state = try tx.fetch(id) {
             outcome.deletions.append(.delete(path: state.partPath, state.partIdentity))
         }
         try tx.dropFetch(of: work.id)
     }
 
-    private func totals(
+    func totals(
         of work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> TransferNumbers {
-        guard let id = work.fetchID, let state = try tx.fetch(id) else { return work.numbers }
+        guard let id = work.fetchID, let state = try tx.fetch(id),
+            state.leader ?? work.id == work.id
+        else { return work.numbers }
         return TransferNumbers(state)
     }
 }

@@ -11,6 +11,11 @@ struct PlanOutcome {
     /// Of the lanes that were looked at; `nil` = none were, every place is taken.
     var interest: ConditionNeeds?
     var lanesChangeAt: Timestamp?
+    /// Fetches that serve more than they did.
+    var rosters: [FetchID: Roster] = [:]
+    var deletions: [FileOrder] = []
+    /// Some came along with others: there may be places left.
+    var broughtOthers = false
 }
 
 struct Claim {
@@ -18,6 +23,11 @@ struct Claim {
     var state: FetchState
     var session: String
     var isOverdue: Bool
+    var roster: Roster
+    /// What a copy need not be checked for again.
+    var proven: [Checksum] = []
+    /// What may make the transfer unnecessary.
+    var kept: KeptFile?
 }
 
 extension ReadyRow {
@@ -77,13 +87,11 @@ extension Engine {
             head: head, running: running, origins: states, in: surroundings, box: box,
             now: now.wall)
         for id in plan.starts {
-            guard let (work, state) = try tx.claim(id, now: now.wall),
-                let row = rows.first(where: { $0.id == id })
+            guard let row = rows.first(where: { $0.id == id }),
+                var claim = try takeUp(id, session: row.sessionKey, tx, now: now, &outcome)
             else { continue }
-            outcome.claims.append(
-                Claim(
-                    work: work, state: state, session: row.sessionKey,
-                    isOverdue: id == plan.overdue))
+            claim.isOverdue = id == plan.overdue
+            outcome.claims.append(claim)
         }
         // What a place would not help is no backlog: a pause of its server, or too little time.
         outcome.hasBacklog = plan.waiting.contains {
@@ -154,6 +162,9 @@ extension Engine {
             transfer: work.id, request: work.request, destination: work.destination,
             deadline: work.deadline, publication: work.finalPath, state: claim.state,
             firstSerial: nextSerial)
+        machine.serve(claim.roster)
+        machine.proven = claim.proven
+        machine.kept = claim.kept
         // Serials of one fetch never repeat in this process, whatever becomes of this stay.
         nextSerial += Engine.serialsPerStay
         journal?.starts(
@@ -162,11 +173,13 @@ extension Engine {
         let step = machine.begin()
         let entry = ActiveFetch(
             machine: machine, origin: work.origin, session: claim.session,
-            lane: work.lane, overdueSince: claim.isOverdue ? now.wall : nil,
+            roster: claim.roster, identityKey: work.identityKey,
+            overdueSince: claim.isOverdue ? now.wall : nil,
             receivedBefore: claim.state.bytesFetched)
         active[claim.state.id] = entry
         recount(entry)
-        gates.noteRunning(work.lane.gate(in: surroundings(now: now), now: now.wall))
+        sharing.add(claim.state.id, work.identityKey)
+        gates.noteRunning(claim.roster.gate(in: surroundings(now: now), now: now.wall))
         unwritten.append(step, of: claim.state.id)
     }
 

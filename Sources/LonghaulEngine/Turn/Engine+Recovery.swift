@@ -36,6 +36,12 @@ extension Engine {
     /// Looks at the files, and makes durable what this boot wrote after the last checkpoint.
     private func examine(_ plan: inout Recovered, _ leftovers: [FetchID: [BoardLeftover]]) {
         guard var state = plan.state else { return }
+        if let leader = state.leader, leader != plan.work.id, plan.work.phase == .running {
+            plan.action = reconcile(
+                phase: .running, fetch: state, follows: true,
+                facts: FileFacts(part: .missing, destination: .missing), written: ByteRanges())
+            return
+        }
         var written = ByteRanges()
         for left in leftovers[state.id] ?? [] {
             if let generation = left.generation {
@@ -90,6 +96,7 @@ extension Engine {
             if lost > 0 {
                 try restarted(id, reason.description, bytesLost: lost, tx, now: now)
             }
+        case .rejoin: break
         case .republish:
             // Whole and durable: the next attempt goes straight to publishing.
             if let state = plan.state { try tx.save(state) }

@@ -62,10 +62,12 @@ extension Engine {
     func handle(_ event: FetchEvent, of fetch: FetchID, now: Moment) {
         guard let entry = active[fetch] else { return }
         settleLane(event, fetch)
+        take(event, into: entry, now: now)
         note(entry, now: now)
         let heldPlace = entry.holdsPlace
         let heldConnections = entry.counted.connections
         var step = entry.machine.handle(event, in: context(entry, now: now))
+        spread(&step, over: entry, now: now)
         foldOrigins(&step, now: now)
         // Its place on the wire is free.
         if heldPlace, !entry.holdsPlace {
@@ -79,10 +81,12 @@ extension Engine {
         if entry.counted.connections < heldConnections { roomAt.insert(entry.origin) }
         unwritten.append(step, of: fetch)
         if entry.machine.stage == .left { leave(fetch) }
+        if entry.machine.stage == .sharing { handOut(fetch, now: now) }
     }
 
     private func leave(_ fetch: FetchID) {
         guard let entry = active.removeValue(forKey: fetch) else { return }
+        sharing.remove(fetch, entry.identityKey)
         // Its cells are freed when the file is closed, after the commit: until then they are what a
         // successor would go by.
         counters.bytesOfGone += max(0, entry.machine.state.bytesFetched - entry.receivedBefore)

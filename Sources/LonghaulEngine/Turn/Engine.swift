@@ -58,6 +58,8 @@ package final class Engine {
     var gates = GateWatch()
     /// `nil` = nobody reads it.
     package var journal: EngineJournal?
+    /// What is on its way by the look of requests: those that may be equal to a newcomer's.
+    var sharing = SharingDesk()
     /// The time that this engine was given, and when it is over.
     var box: (seconds: Double, ends: Instant)?
 
@@ -111,10 +113,10 @@ package struct EngineCounters: Hashable, Sendable {
 struct Unwritten {
     var writes: [StoreWrite] = []
     var effects: [(FetchID, FetchEffect)] = []
-    var deletions: [FileOrder] = []
+    var orders: [FileOrder] = []
     var durable = false
 
-    var isEmpty: Bool { writes.isEmpty && effects.isEmpty && deletions.isEmpty }
+    var isEmpty: Bool { writes.isEmpty && effects.isEmpty && orders.isEmpty }
 
     mutating func append(_ step: FetchStep, of fetch: FetchID) {
         writes += step.writes

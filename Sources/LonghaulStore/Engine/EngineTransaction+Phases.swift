@@ -25,6 +25,8 @@ extension EngineTransaction {
         else { return nil }
         let state: FetchState
         if let existing = work.fetchID, let found = try fetch(existing) {
+            // Others have a part in it: see `take`.
+            guard found.leader == nil else { return nil }
             state = found
         } else {
             state = try insertFetch(continuing: work.numbers)
@@ -82,14 +84,19 @@ extension EngineTransaction {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = NULL, \
-            response = (SELECT f.response FROM fetch f WHERE f.id = transfer.fetchID), \
+            (response, fileValidator, fileDevice, fileInode) = \
+            (SELECT f.response, f.validator, f.partDevice, f.partInode FROM fetch f \
+            WHERE f.id = transfer.fetchID), \
             waitReason = NULL, finalPath = nullif(?8, destination), fetchID = NULL, \
             bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, restarts = ?7 \
             WHERE id = ?1 AND ended = 0
             """)
         statement.bind(8, finalPath)
         try end(id, statement, numbers, now)
-        if let fetchID { try connection.deleteFetch(fetchID) }
+        if let fetchID {
+            try connection.disband(fetchID)
+            try connection.deleteFetch(fetchID)
+        }
         return try appendEvent(.transferCompleted, of: id, detail: detail, now: now)
     }
 

@@ -14,6 +14,10 @@ package struct TransferWork: Hashable, Sendable {
     /// (``EngineTransaction/rearm(_:now:)``).
     package var isRearmPending: Bool
     package var fetchID: FetchID?
+    /// Which fetch has served it together with others.
+    package var sharedFetch: FetchID?
+    /// By which those are found whose request may be equal.
+    package var identityKey: Int64
     /// Under which path it is being, or was, published.
     package var finalPath: String?
     package var createdAt: Timestamp
@@ -69,8 +73,8 @@ enum WorkRecord {
         t.priority, t.schedule, t.earliest, t.deadline, t.deadlineAt, t.deadlineAfter, \
         t.expectedBytes, t.options, t.created, t.startedAt, t.finishedAt, t.readyAt, t.waitReason, \
         t.fetchID, t.finalPath, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
-        t.restarts, t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created) \
-        FROM transfer t JOIN session s ON s.id = t.sessionID \
+        t.restarts, t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
+        t.identityKey, t.sharedFetch FROM transfer t JOIN session s ON s.id = t.sessionID \
         JOIN origin o ON o.id = t.originID WHERE t.id = ?1
         """
 
@@ -82,6 +86,8 @@ enum WorkRecord {
             destination: destination, want: try row.want(2), phase: try row.phase(1),
             isRearmPending: row.bool(3),
             fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
+            sharedFetch: row.optionalInt64(34).map(FetchID.init(rawValue:)),
+            identityKey: row.int64(33),
             finalPath: row.optionalText(22), createdAt: row.timestamp(16),
             startedAt: row.optionalTimestamp(17), finishedAt: row.optionalTimestamp(18),
             deadline: row.timestamp(11), lane: ScheduleClass(rawValue: row.int64(29)),

@@ -60,7 +60,13 @@ extension Store {
 
 extension Connection {
     func transfer(_ id: TransferID, now: Timestamp) throws -> Transfer? {
-        try first(TransferRecord.select, id) { try TransferRecord.read($0, now: now) }
+        var found = try first(TransferRecord.select, id) {
+            try TransferRecord.read($0, now: now)
+        }
+        if let shared = found?.sharedFetch {
+            found?.sharedWith = try sharers(of: shared).filter { $0 != id }
+        }
+        return found
     }
 
     func counts(session: String?) throws -> [TransferState: Int] {

@@ -14,7 +14,7 @@ enum DestinationKey {
         return path.withUTF8 { of($0) }
     }
 
-    private static func of(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64 {
+    static func of(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64 {
         let run = longestRun(bytes)
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for index in 0..<run.lowerBound { hash = mix(hash, bytes[index]) }

@@ -8,7 +8,7 @@ enum FetchRecord {
         proposedName, contentCoding, askedURL, response
         """
 
-    static let select = "SELECT \(columns) FROM fetch WHERE id = ?"
+    static let select = "SELECT \(columns), leader FROM fetch WHERE id = ?"
 
     static let update = """
         UPDATE fetch SET generation = ?2, partPath = ?3, partDevice = ?4, partInode = ?5, \
@@ -72,6 +72,7 @@ enum FetchRecord {
         state.response = row.optionalText(18).flatMap {
             StoredJSON.decode(TransferResponse.self, $0)
         }
+        state.leader = row.optionalInt64(19).map(TransferID.init(rawValue:))
         return state
     }
 }

@@ -10,7 +10,7 @@ enum TransferRecord {
         t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
         f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
         t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
-        coalesce(t.response, f.response), s.host
+        coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader
         """
 
     static let select = """
@@ -57,6 +57,7 @@ enum TransferRecord {
         transfer.response = row.optionalText(36).flatMap {
             StoredJSON.decode(TransferResponse.self, $0)
         }
+        transfer.sharedFetch = row.optionalInt64(38).map(FetchID.init(rawValue:))
         readNumbers(row, into: &transfer)
         return transfer
     }
@@ -71,10 +72,13 @@ enum TransferRecord {
         if row.isNull(25) { return }
         transfer.bytesTotal = row.optionalInt64(27) ?? transfer.bytesTotal
         let durable = ByteRanges(stored: row.text(26)) ?? ByteRanges()
+        let follows = !row.isNull(39) && row.transferID(39) != transfer.id
         transfer.held = HeldBytes(
-            fetch: FetchID(rawValue: row.int64(25)), generation: row.int64(31), durable: durable)
+            fetch: FetchID(rawValue: row.int64(25)), generation: row.int64(31), durable: durable,
+            isAnothers: follows)
         transfer.bytesDone = durable.count
-        transfer.bytesFetched = max(row.int64(28), transfer.bytesFetched)
+        // What was received is counted once, with the one that leads.
+        if !follows { transfer.bytesFetched = max(row.int64(28), transfer.bytesFetched) }
         transfer.attempts = max(row.int(29), transfer.attempts)
         transfer.restarts = max(row.int(30), transfer.restarts)
     }

@@ -41,6 +41,7 @@ extension Migration {
           sessionID INTEGER NOT NULL,
           originID INTEGER NOT NULL,
           destinationKey INTEGER NOT NULL,
+          identityKey INTEGER NOT NULL DEFAULT 0,
           created INTEGER NOT NULL,
           deadline INTEGER NOT NULL,
           deadlineAt INTEGER,
@@ -57,6 +58,10 @@ extension Migration {
           readySince INTEGER,
           waitReason TEXT,
           fetchID INTEGER,
+          sharedFetch INTEGER,
+          fileValidator TEXT,
+          fileDevice INTEGER,
+          fileInode INTEGER,
           startedAt INTEGER,
           finishedAt INTEGER,
           finalPath TEXT,
@@ -99,6 +104,7 @@ extension Migration {
           contentCoding TEXT,
           askedURL TEXT,
           response TEXT,
+          leader INTEGER,
           CHECK ((partDevice IS NULL) = (partInode IS NULL))
         ) STRICT
         """,
@@ -166,6 +172,8 @@ extension Migration {
     /// update writes every index anew that mentions a column it sets.
     private static let indexes1: [String] = [
         "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE ended = 0",
+        "CREATE INDEX transferByIdentity ON transfer (identityKey)",
+        "CREATE INDEX transferShared ON transfer (sharedFetch) WHERE sharedFetch IS NOT NULL",
         "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE ended = 0",
         """
         CREATE INDEX transferReady ON transfer (lane, priority, sessionID, originID)

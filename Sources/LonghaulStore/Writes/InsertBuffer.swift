@@ -11,6 +11,7 @@ struct InsertBuffer {
         var session: Int64
         var origin: Int64
         var destinationKey: Int64
+        var identityKey: Int64
         var created: Timestamp
         var deadline: Timestamp
         var deadlineAt: Timestamp?
@@ -24,7 +25,7 @@ struct InsertBuffer {
 
     /// Rows of one statement.
     static let capacity = 100
-    private static let columns = 19
+    private static let columns = 20
 
     private var rows: [Row] = []
     private var keys: Set<Int64> = []
@@ -35,6 +36,8 @@ struct InsertBuffer {
         keys.insert(row.destinationKey)
         return rows.count == Self.capacity
     }
+
+    func holds(identity key: Int64) -> Bool { rows.contains { $0.identityKey == key } }
 
     func holder(of path: String, key: Int64) -> TransferID? {
         guard keys.contains(key) else { return nil }
@@ -69,7 +72,7 @@ struct InsertBuffer {
         return """
             INSERT INTO transfer (id, readyAt, schedule, priority, sessionID, originID, \
             destinationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
-            url, destination, options, lane, waiveAt, waiveBy) VALUES \
+            url, destination, options, lane, waiveAt, waiveBy, identityKey) VALUES \
             \(Array(repeating: values, count: rows).joined(separator: ","))
             """
     }
@@ -96,5 +99,6 @@ extension InsertBuffer.Row {
         statement.bind(index + 16, schedule.lane.rawValue)
         statement.bind(index + 17, schedule.waiver?.checkAt)
         statement.bind(index + 18, schedule.waiver?.by)
+        statement.bind(index + 19, identityKey)
     }
 }

@@ -79,11 +79,12 @@ extension Connection {
         let fetch = try first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
             $0.optionalInt64(0).map(FetchID.init(rawValue:))
         }
+        let goesOn = try (fetch ?? nil).map { try handOver($0, without: id) } ?? false
         try run("DELETE FROM transfer WHERE id = ?1", id)
         try run("DELETE FROM attempt WHERE transferID = ?1", id)
         try run("DELETE FROM attention WHERE transferID = ?1", id)
         try forgetAcknowledged(of: id)
-        guard let fetchID = fetch ?? nil else { return nil }
+        guard let fetchID = fetch ?? nil, !goesOn else { return nil }
         let path = try first("SELECT partPath FROM fetch WHERE id = ?1", fetchID) { $0.text(0) }
         try deleteFetch(fetchID)
         guard changes == 1, let path, !path.isEmpty else { return nil }

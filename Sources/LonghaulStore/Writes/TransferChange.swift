@@ -77,16 +77,18 @@ extension Connection {
         }
         let origin = change.url?.origin ?? work.origin
         let schedule = schedule(of: work, insteadOf: old, origin, begin, deadline)
+        let originID = try id(ofOrigin: origin)
         try run(
             """
             UPDATE transfer SET url = ?2, originID = ?3, priority = ?4, schedule = ?5, \
             earliest = ?6, deadline = ?7, deadlineAt = ?8, deadlineAfter = ?9, \
-            expectedBytes = ?10, options = ?11, lane = ?12, waiveAt = ?13, waiveBy = ?14 \
-            WHERE id = ?1
-            """, work.id, request.url, try id(ofOrigin: origin), request.priority.rawValue,
+            expectedBytes = ?10, options = ?11, lane = ?12, waiveAt = ?13, waiveBy = ?14, \
+            identityKey = ?15 WHERE id = ?1
+            """, work.id, request.url, originID, request.priority.rawValue,
             schedule.asked.rawValue, request.earliestBegin, deadline, request.deadline.instant,
             request.deadline.seconds, request.expectedBytes, request.options.stored,
-            schedule.lane.rawValue, schedule.waiver?.checkAt, schedule.waiver?.by)
+            schedule.lane.rawValue, schedule.waiver?.checkAt, schedule.waiver?.by,
+            IdentityKey.of(request.url, origin: originID))
         if change.earliestBegin != nil, work.phase == .queued {
             try run(
                 "UPDATE transfer SET readyAt = ?2, waitReason = NULL WHERE id = ?1", work.id,

@@ -11,10 +11,10 @@ package final class TransferInserter {
     /// How many names `rename` tries before it gives up.
     private static let maximumNumber = 1_000_000
 
-    private let connection: Connection
+    let connection: Connection
     private let now: Timestamp
     private let reservation: Prepared
-    private var buffer = InsertBuffer()
+    var buffer = InsertBuffer()
     private var nextID: Int64
     private var sessions: [String: SessionRow] = [:]
     private var origins: [String: Int64] = [:]
@@ -47,18 +47,21 @@ package final class TransferInserter {
     ) throws -> (id: TransferID, destination: String) {
         var destination = new.destination
         var key = DestinationKey.of(destination)
+        let identity = IdentityKey.of(new.request.url, origin: try originID(new.origin))
+        let replaced = try duplicates(of: new, identity)
         if new.request.options.ifExists == .rename {
             if try holder(of: destination, key: key) != nil || isTaken(destination) {
                 destination = try freeName(destination, isTaken: isTaken)
                 key = DestinationKey.of(destination)
             }
-        } else if let holder = try holder(of: destination, key: key) {
+        } else if let holder = try holder(of: destination, key: key), !replaced.contains(holder) {
             throw LonghaulError(
                 .conflict,
                 "\(destination) is already the destination of transfer \(holder). Choose another"
                     + " one, or cancel that transfer first.", transferID: holder)
         }
-        let row = try row(new, destination: destination, key: key)
+        try cancel(replaced)
+        let row = try row(new, destination: destination, key: key, identity: identity)
         if buffer.append(row) { try buffer.flush(connection) }
         nextID += 1
         count += 1
@@ -79,7 +82,7 @@ package final class TransferInserter {
     }
 
     private func row(
-        _ new: NewTransfer, destination: String, key: Int64
+        _ new: NewTransfer, destination: String, key: Int64, identity: Int64
     ) throws -> InsertBuffer.Row {
         var request = new.request
         let session = try sessionRow(request)
@@ -93,7 +96,7 @@ package final class TransferInserter {
                 request, usesNetwork: !lastOrigin.isLoopback, begin: begin, deadline: deadline),
             priority: request.priority.rawValue,
             session: session.id, origin: origin,
-            destinationKey: key, created: now,
+            destinationKey: key, identityKey: identity, created: now,
             deadline: deadline,
             deadlineAt: request.deadline.instant, deadlineAfter: request.deadline.seconds,
             earliest: request.earliestBegin, expectedBytes: request.expectedBytes,

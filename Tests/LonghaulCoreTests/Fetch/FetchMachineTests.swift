@@ -81,7 +81,8 @@ import Testing
             writes.last { write in
                 switch write {
                 case .completed, .failed, .needsInput, .cancelled, .queued: true
-                case .save, .finishing, .restarted, .attempt, .dropFetch, .learn, .originFailed,
+                case .save, .finishing, .restarted, .attempt, .dropFetch, .give, .leave,
+                    .discard, .learn, .originFailed,
                     .originWorked, .saveOrigin:
                     false
                 }

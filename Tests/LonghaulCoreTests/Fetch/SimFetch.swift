@@ -117,7 +117,7 @@ struct SimFetch {
         case .learn(_, let lesson):
             note("learned \(lesson)")
             origin.learn(lesson)
-        case .attempt, .dropFetch, .originFailed, .originWorked, .saveOrigin: break
+        case .attempt, .dropFetch, .give, .leave, .discard, .originFailed, .originWorked, .saveOrigin: break
         }
     }
 
@@ -145,7 +145,7 @@ struct SimFetch {
         case .shrink(let key, let end):
             guard let index = wire.firstIndex(where: { $0.order.key == key }) else { return }
             wire[index].shrink(to: end)
-        case .release: break
+        case .release, .handOut, .fill: break
         case .stop(let keys):
             for key in keys {
                 if let index = wire.firstIndex(where: { $0.order.key == key }) {
@@ -243,7 +243,7 @@ struct SimFetch {
             store.durable = ByteRanges()
             store.validator = nil
             store.bytesTotal = nil
-        case .republish: break
+        case .republish, .rejoin: break
         case .markCompleted:
             ended = .completed(
                 TransferID(rawValue: 1), path: "/d/f", TransferTotals(store, bytesDone: 0))

@@ -1,0 +1,89 @@
+/// What is different for a fetch that serves several transfers.
+extension FetchMachine {
+    /// Who leads from now on, and what is to be heeded of all.
+    package mutating func serve(_ roster: Roster) {
+        transfer = roster.leader.id
+        destination = roster.leader.destination
+        publication = roster.leader.publication
+        deadline = roster.deadline
+        request = roster.request
+        isShared = roster.isShared
+    }
+
+    /// Whether the part file can be given its leader by a rename.
+    package var isAtHome: Bool {
+        state.partPath.isEmpty
+            || FileNaming.directory(of: state.partPath) == FileNaming.directory(of: destination)
+    }
+
+    /// Whether another transfer may still come along.
+    package var isJoinable: Bool {
+        switch stage {
+        case .verifying, .securing, .sharing: true
+        case .preparing, .moving, .settling:
+            switch leaving {
+            case .requeue, .retry, .waitForStorage, nil: true
+            case .fail, .cancel: false
+            }
+        case .publishing, .left: false
+        }
+    }
+
+    /// The copies are made while the part file is still ours alone: nobody can change it under
+    /// them, and after a crash at any point it is there for those that are missing.
+    mutating func shareOrPublish(_ step: inout FetchStep) {
+        if isShared || !isAtHome {
+            stage = .sharing
+            step.effects.append(.handOut)
+        } else {
+            stage = .publishing
+            publish(as: finalDestination, &step)
+        }
+    }
+
+    mutating func handedOut(_ step: inout FetchStep) {
+        guard stage == .sharing else { return }
+        if isAtHome {
+            stage = .publishing
+            publish(as: finalDestination, &step)
+        } else {
+            // Its leader was given a copy too.
+            stage = .left
+            step.writes.append(.discard(state.id))
+            step.effects.append(.close(deletingPart: true))
+        }
+    }
+
+    /// The digests that the whole file was found to have.
+    package var verified: [Checksum] { digests + proven }
+
+    /// What is known of a copy of the whole file.
+    package func copy(for sharer: Sharer, _ identity: FileIdentity, path: String) -> FetchState {
+        var copy = FetchState(id: state.id)
+        copy.partPath = path
+        copy.partIdentity = identity
+        copy.durable = have
+        copy.validator = state.validator
+        copy.bytesTotal = state.bytesTotal
+        copy.attempts = state.attempts
+        copy.restarts = state.restarts
+        copy.askedURL = sharer.request.url
+        copy.effectiveURL = state.effectiveURL
+        copy.proposedName = state.proposedName
+        copy.contentCoding = state.contentCoding
+        copy.response = sharer.request.options.keepsResponse ? state.response : nil
+        // What was received is counted once.
+        copy.bytesFetched = sharer.id == transfer ? state.bytesFetched : sharer.bytesFetched
+        return copy
+    }
+}
+
+extension LonghaulError.Code {
+    /// Of this machine's disk, where one transfer's file is: no matter of the others'.
+    package var isLocal: Bool {
+        switch self {
+        case .io, .permission, .noSpace, .destinationExists: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// What makes two requests one: whoever asks for this gets these bytes, in this way, and fails for
+/// the same reasons. Transfers of equal identity may share a fetch.
+///
+/// The rule: what can change the bytes, where they may come from, or whether they are accepted is
+/// part of it. When, how fast, how often and under which name is not: that is each transfer's own,
+/// see ``Roster``.
+package struct FetchIdentity: Hashable, Sendable {
+    package var method: String
+    /// Canonical, without user information.
+    package var url: String
+    /// Names in lower case, in the order of the names, then as given.
+    package var headers: [HeaderFields.Field]
+    package var credentials: Credentials
+    /// The body that is sent, for methods that have one.
+    package var bodyDigest: Checksum?
+    /// One that expects another digest must not fail, nor be failed by, its neighbour.
+    package var checksum: Checksum?
+    package var maxSize: Int64?
+    /// Who did not name a mirror does not get its bytes.
+    package var mirrors: [String]
+
+    /// Who asks, and whom it trusts. Files are told by their paths.
+    package struct Credentials: Hashable, Sendable {
+        package var userInfo: String?
+        package var user: String?
+        package var netrc: Bool
+        package var proxy: String?
+        package var caCertificate: String?
+        package var clientCertificate: String?
+        package var clientKey: String?
+        package var insecure: Bool
+    }
+
+    /// `nil` where the URL is none that can be fetched.
+    package init?(
+        _ request: TransferRequest, method: String = "GET", bodyDigest: Checksum? = nil
+    ) {
+        guard let url = CanonicalURL.of(request.url) else { return nil }
+        let options = request.options
+        self.method = method
+        self.url = url
+        headers = FetchIdentity.selecting(options.headers)
+        credentials = Credentials(
+            userInfo: (try? URLParts(request.url))?.userInfo, user: options.user,
+            netrc: options.netrc, proxy: options.proxy, caCertificate: options.caCertificate,
+            clientCertificate: options.clientCertificate, clientKey: options.clientKey,
+            insecure: options.insecure)
+        self.bodyDigest = bodyDigest
+        checksum = options.checksum
+        maxSize = options.maxSize
+        mirrors = options.mirrors.map { CanonicalURL.of($0) ?? $0 }
+    }
+
+    /// Fields that select no representation whatever the server: those between one hop and the next
+    /// (RFC 9110 §7.6.1), the priority of a response (RFC 9218), and marks by which a request is
+    /// traced (W3C Trace Context, and the usual names before it). Every other field may: what a
+    /// server varies on is told by `Vary` only once it has answered, and custom fields carry keys
+    /// and tenants.
+    package static let notSelecting: Set<String> = [
+        "connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "priority",
+        "traceparent", "tracestate", "x-request-id", "x-correlation-id",
+    ]
+
+    private static func selecting(_ headers: HeaderFields) -> [HeaderFields.Field] {
+        let named = headers.fields.map {
+            HeaderFields.Field(
+                name: $0.name.lowercased(), value: String($0.value[...].trimmingBlanks))
+        }.filter { !notSelecting.contains($0.name) }
+        // Stable: fields of one name keep their order, which counts (RFC 9110 §5.3).
+        return named.enumerated().sorted {
+            ($0.element.name, $0.offset) < ($1.element.name, $1.offset)
+        }.map(\.element)
+    }
+}
+
+/// What an enqueued transfer does where an equal one is live.
+public enum DuplicatePolicy: String, Codable, Sendable, CaseIterable {
+    /// One fetch for both, each with its own file and end.
+    case join
+    /// A fetch of its own, whatever others do.
+    case separate
+    /// The older one is cancelled; this one takes over its fetch and bytes.
+    case replace
+    /// It is refused, naming the older one.
+    case fail
+}

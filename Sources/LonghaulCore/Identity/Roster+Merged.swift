@@ -1,0 +1,66 @@
+/// What the fetch heeds of all that it serves: always the least strict.
+extension Roster {
+    /// Those whose word counts; all of them where nobody wants to run.
+    private var heeded: [Sharer] {
+        let wanted = wanted
+        return wanted.isEmpty ? [leader] : wanted
+    }
+
+    /// The leader's request with the freest limits of all: one that was alone has exactly its own.
+    package var request: TransferRequest {
+        let heeded = heeded
+        var request = leader.request
+        if heeded.count == 1, heeded[0].id == leader.id { return request }
+        let options = heeded.map(\.request.options)
+        request.isDiscretionary = heeded.allSatisfy(\.request.isDiscretionary)
+        request.options.yields = heeded.allSatisfy {
+            $0.request.options.yields ?? $0.request.isDiscretionary
+        }
+        request.options.keepsResponse = options.contains(where: \.keepsResponse)
+        request.options.limitRate = freest(options.map(\.limitRate))
+        request.options.retries = freest(options.map(\.retries))
+        request.options.stallTimeout = options.map(\.stallTimeout).max() ?? 60
+        // Who can wait for space does; a command that somebody watches waits with it.
+        request.options.failOnFullDisk = options.allSatisfy(\.failOnFullDisk)
+        return request
+    }
+
+    /// The last of their deadlines. Who has an earlier one fails alone when it comes.
+    package var deadline: Timestamp { heeded.map(\.deadline).max() ?? leader.deadline }
+
+    /// Any of these lets it run.
+    package var lanes: [ScheduleClass] {
+        var lanes: [ScheduleClass] = []
+        for sharer in heeded where !lanes.contains(sharer.lane) { lanes.append(sharer.lane) }
+        return lanes
+    }
+
+    /// Where it counts among what runs: with those that are not discretionary, if one is not.
+    package var lane: ScheduleClass {
+        let lanes = lanes
+        return lanes.first { !$0.isDiscretionary } ?? lanes.first ?? leader.lane
+    }
+
+    /// Whether somebody's time has come. A fetch runs for the first of them; the others come along.
+    package func isTimely(now: Timestamp) -> Bool {
+        heeded.contains { ($0.request.earliestBegin ?? now) <= now }
+    }
+
+    /// The gate of the lane that is open, else of the one that opens first.
+    package func gate(
+        in surroundings: Surroundings, now: Timestamp, isRunning: Bool = false
+    ) -> Gate {
+        let gates = lanes.map { $0.gate(in: surroundings, now: now, isRunning: isRunning) }
+        if let open = gates.first(where: \.isOpen) { return open }
+        return gates.min { ($0.changesAt ?? .distantFuture) < ($1.changesAt ?? .distantFuture) }
+            ?? leader.lane.gate(in: surroundings, now: now, isRunning: isRunning)
+    }
+
+    private func freest(_ limits: [Int64?]) -> Int64? {
+        limits.contains(nil) ? nil : limits.compactMap { $0 }.max()
+    }
+
+    private func freest(_ limits: [Int?]) -> Int? {
+        limits.contains(nil) ? nil : limits.compactMap { $0 }.max()
+    }
+}

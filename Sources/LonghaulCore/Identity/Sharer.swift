@@ -1,0 +1,29 @@
+/// One transfer's part in a fetch: what of it the fetch must heed.
+package struct Sharer: Hashable, Sendable {
+    package var id: TransferID
+    package var request: TransferRequest
+    /// Absolute path of its reserved destination.
+    package var destination: String
+    /// The name that its file was last about to be given.
+    package var publication: String?
+    package var deadline: Timestamp
+    package var lane: ScheduleClass
+    /// It wants to run. One that is paused gets the bytes and keeps no fetch going.
+    package var isWanted: Bool
+    /// Body bytes that were received for it before it shared.
+    package var bytesFetched: Int64
+
+    package init(
+        id: TransferID, request: TransferRequest, destination: String, publication: String?,
+        deadline: Timestamp, lane: ScheduleClass, isWanted: Bool, bytesFetched: Int64
+    ) {
+        self.id = id
+        self.request = request
+        self.destination = destination
+        self.publication = publication
+        self.deadline = deadline
+        self.lane = lane
+        self.isWanted = isWanted
+        self.bytesFetched = bytesFetched
+    }
+}

@@ -1,0 +1,226 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+extension Sharer {
+    init(_ work: TransferWork) {
+        self.init(
+            id: work.id, request: work.request, destination: work.destination,
+            publication: work.finalPath, deadline: work.deadline, lane: work.lane,
+            isWanted: work.want == .run, bytesFetched: work.numbers.bytesFetched)
+    }
+}
+
+extension TransferWork {
+    /// What may be shared of it; `nil` = it goes alone.
+    var sharedIdentity: FetchIdentity? {
+        request.options.onDuplicate == .separate ? nil : FetchIdentity(request)
+    }
+
+    /// Its disk is full: no other's bytes are of use to it now.
+    func isHeldBack(_ now: Timestamp) -> Bool {
+        guard let readyAt, readyAt > now else { return false }
+        return waitingFor.contains { $0.reason == .storage }
+    }
+}
+
+/// The moment a transfer starts: those that ask for the same come along, whatever they wait for.
+extension Engine {
+    /// Takes a ready transfer up. `nil` when it is not to be taken up any more, or came along with
+    /// a fetch that runs.
+    func takeUp(
+        _ id: TransferID, session: String, _ tx: borrowing EngineTransaction, now: Moment,
+        _ outcome: inout PlanOutcome
+    ) throws -> Claim? {
+        let peers = try tx.peers(of: id, limit: Limits.sharersPerFetch)
+        if peers.isEmpty, let (work, state) = try tx.claim(id, now: now.wall) {
+            var claim = Claim(
+                work: work, state: state, session: session, isOverdue: false,
+                roster: Roster(leader: Sharer(work)))
+            claim.kept = try keptFile(for: [work], state, tx)
+            return claim
+        }
+        guard let work = try tx.work(id), work.phase == .queued, work.want == .run,
+            work.readyAt.map({ $0 <= now.wall }) ?? true
+        else { return nil }
+        if let fetch = try runningFetch(for: work, outcome.rosters, tx) {
+            var roster = try outcome.rosters[fetch] ?? self.roster(of: fetch)
+            try join(work, fetch, &roster, tx, now: now, &outcome.deletions)
+            outcome.rosters[fetch] = roster
+            outcome.broughtOthers = true
+            return nil
+        }
+        let party = try gather(work, peers, tx, now: now)
+        return try start(party, session: session, tx, now: now, &outcome)
+    }
+
+    /// Those that a start concerns.
+    private struct Party {
+        /// It was its turn.
+        var first: TransferWork
+        /// Those that come along.
+        var others: [TransferWork] = []
+        /// Paused, and with bytes in the fetch: they keep their part in it.
+        var paused: [TransferWork] = []
+        /// Had the fetch and have it no more.
+        var strangers: [TransferID] = []
+        /// The bytes to go on from.
+        var state: FetchState?
+    }
+
+    private func gather(
+        _ work: TransferWork, _ peers: [TransferID], _ tx: borrowing EngineTransaction,
+        now: Moment
+    ) throws -> Party {
+        var party = Party(first: work)
+        var equals: [TransferWork] = []
+        if let identity = work.sharedIdentity {
+            equals = try peers.compactMap { try tx.work($0) }.filter {
+                $0.phase == .queued && !$0.isHeldBack(now.wall) && $0.sharedIdentity == identity
+            }
+        }
+        // Whoever holds the most bytes, even one that is being cancelled.
+        for candidate in [work] + equals {
+            guard let fetch = candidate.fetchID, active[fetch] == nil,
+                let state = try tx.fetch(fetch), state.id != party.state?.id
+            else { continue }
+            if state.durable.count > party.state?.durable.count ?? -1 { party.state = state }
+        }
+        for other in equals {
+            switch other.want {
+            case .run:
+                if try mayGiveUpItsFetch(other, for: party.state?.id, tx) {
+                    party.others.append(other)
+                }
+            case .pause: if other.fetchID == party.state?.id { party.paused.append(other) }
+            case .cancel, .cancelKeepingBytes: break
+            }
+        }
+        if let state = party.state {
+            let staying = ([work] + party.others + party.paused).map(\.id)
+            // Who held it alone is not in the list of those that share it.
+            let holders = equals.filter { $0.fetchID == state.id }.map(\.id)
+            let members = try tx.members(of: state.id) + holders
+            party.strangers = Set(members).subtracting(staying).sorted()
+        }
+        return party
+    }
+
+    /// What it has of its own is no more than an empty file, or the very fetch in question.
+    private func mayGiveUpItsFetch(
+        _ work: TransferWork, for fetch: FetchID?, _ tx: borrowing EngineTransaction
+    ) throws -> Bool {
+        guard let own = work.fetchID, own != fetch else { return true }
+        if active[own] != nil { return false }
+        return try tx.fetch(own)?.durable.isEmpty ?? true
+    }
+
+    private func start(
+        _ party: Party, session: String, _ tx: borrowing EngineTransaction, now: Moment,
+        _ outcome: inout PlanOutcome
+    ) throws -> Claim? {
+        for id in party.strangers { try tx.leave(id) }
+        let runners = [party.first] + party.others
+        for work in runners where work.fetchID != nil && work.fetchID != party.state?.id {
+            try dropOwnFetch(of: work, tx, &outcome.deletions)
+        }
+        let home = party.state?.partIdentity == nil ? nil : party.state?.partPath
+        let sharers = runners.map(Sharer.init)
+        let lead =
+            home.flatMap { Roster.successor(among: sharers, home: FileNaming.directory(of: $0)) }
+            ?? sharers[0]
+        guard let fetch = try tx.take(lead.id, into: party.state?.id, now: now.wall)
+        else { return nil }
+        var roster = Roster(leader: lead)
+        // Who held it until now and does not lead keeps its count.
+        if let state = party.state {
+            let holders = runners + party.paused
+            for work in holders where work.fetchID == state.id && work.id != lead.id {
+                guard state.leader ?? work.id == work.id else { continue }
+                try tx.keepCount(of: work.id, in: fetch)
+            }
+        }
+        for sharer in sharers where sharer.id != lead.id {
+            _ = try tx.take(sharer.id, into: fetch, now: now.wall)
+            guard let work = try tx.work(sharer.id) else { continue }
+            roster.admit(Sharer(work))
+        }
+        for work in party.paused {
+            guard let now = try tx.work(work.id) else { continue }
+            roster.admit(Sharer(now))
+        }
+        if roster.isShared {
+            outcome.broughtOthers = true
+            try tx.share(fetch, among: roster.all.map(\.id))
+        } else if party.state?.leader != nil {
+            try tx.setLeader(of: fetch, to: lead.id)
+        }
+        // Its numbers are in the store only now.
+        guard let work = try tx.work(lead.id), let state = try tx.fetch(fetch) else { return nil }
+        var claim = Claim(
+            work: work, state: state, session: session, isOverdue: false, roster: roster)
+        claim.kept = try keptFile(for: runners, state, tx)
+        return claim
+    }
+
+    /// A file that may be copied instead: where that was asked for, or one of those that were to be
+    /// served together was, and another was not.
+    private func keptFile(
+        for works: [TransferWork], _ state: FetchState, _ tx: borrowing EngineTransaction
+    ) throws -> KeptFile? {
+        guard state.durable.isEmpty,
+            let work = works.first(where: { $0.request.options.reuse || $0.sharedFetch != nil })
+        else { return nil }
+        return try tx.finished(like: work)
+    }
+
+    func dropOwnFetch(
+        of work: TransferWork, _ tx: borrowing EngineTransaction,
+        _ deletions: inout [FileOrder]
+    ) throws {
+        guard let own = work.fetchID else { return }
+        if try tx.isLast(work.id, of: own), let state = try tx.fetch(own) {
+            deletions.append(.delete(path: state.partPath, state.partIdentity))
+        }
+        try tx.dropFetch(of: work.id)
+    }
+
+    // MARK: - Joining what runs
+
+    /// A fetch under way that this transfer could have asked for itself.
+    ///
+    /// Who has more to go on from than an empty file goes on from that, and gets `nil`.
+    func runningFetch(
+        for work: TransferWork, _ rosters: [FetchID: Roster], _ tx: borrowing EngineTransaction
+    ) throws -> FetchID? {
+        let candidates = sharing.fetches(work.identityKey)
+        guard !candidates.isEmpty, let identity = work.sharedIdentity else { return nil }
+        let own = work.fetchID
+        if let own, !candidates.contains(own), try !mayGiveUpItsFetch(work, for: nil, tx) {
+            return nil
+        }
+        return candidates.first { fetch in
+            guard let entry = active[fetch], entry.machine.isJoinable else { return false }
+            let roster = rosters[fetch] ?? entry.roster
+            let leader = roster.leader.request
+            return roster.all.count < Limits.sharersPerFetch
+                && leader.options.onDuplicate != .separate && FetchIdentity(leader) == identity
+        }
+    }
+
+    func roster(of fetch: FetchID) throws -> Roster {
+        guard let entry = active[fetch] else {
+            preconditionFailure("only what runs is joined")
+        }
+        return entry.roster
+    }
+
+    func join(
+        _ work: TransferWork, _ fetch: FetchID, _ roster: inout Roster,
+        _ tx: borrowing EngineTransaction, now: Moment, _ deletions: inout [FileOrder]
+    ) throws {
+        if let own = work.fetchID, own != fetch { try dropOwnFetch(of: work, tx, &deletions) }
+        _ = try tx.take(work.id, into: fetch, now: now.wall)
+        roster.admit(Sharer(work))
+        try tx.share(fetch, among: [roster.leader.id, work.id])
+    }
+}

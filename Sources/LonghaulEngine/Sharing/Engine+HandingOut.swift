@@ -1,0 +1,102 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// A whole file becomes as many as there are transfers that asked for it. Each copy goes on as a
+/// fetch of its own that lacks nothing: it is checked, named and recorded by the rules of its own
+/// transfer, with all that is said of a crash on that way.
+extension Engine {
+    /// Orders the copies that are still missing. The leader comes last: until then the part file is
+    /// what a successor of this engine would copy from.
+    func handOut(_ fetch: FetchID, now: Moment) {
+        guard let entry = active[fetch], entry.machine.stage == .sharing else { return }
+        var missing = entry.roster.followers.filter { !entry.copying.contains($0.id) }
+        if entry.roster.followers.isEmpty, entry.copying.isEmpty {
+            if entry.machine.isAtHome || entry.isGivenAway {
+                handle(.handedOut, of: fetch, now: now)
+                return
+            }
+            missing = [entry.roster.leader]
+        }
+        if missing.isEmpty { return }
+        entry.copying.formUnion(missing.map(\.id))
+        let orders = missing.map { CopyOrder(transfer: $0.id, destination: $0.destination) }
+        unwritten.orders.append(
+            .copy(fetch, orders, length: entry.machine.state.bytesTotal ?? 0))
+    }
+
+    /// What came of one copy.
+    func take(_ event: FetchEvent, into entry: ActiveFetch, now: Moment) {
+        switch event {
+        case .copied(let id, let identity, let path):
+            entry.copying.remove(id)
+            guard let sharer = entry.roster[id], entry.machine.stage == .sharing else {
+                unwritten.orders.append(.delete(path: path, identity))
+                return
+            }
+            let copy = entry.machine.copy(for: sharer, identity, path: path)
+            unwritten.writes.append(.give(id, copy, proven: entry.machine.verified))
+            parted(id, entry)
+        case .copyFailed(let id, let fault):
+            entry.copying.remove(id)
+            guard let sharer = entry.roster[id], entry.machine.stage == .sharing else { return }
+            withhold(sharer, fault, entry, now: now)
+        case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
+            .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
+            .secured, .secureFailed, .published, .occupied, .publishFailed, .foundPublished,
+            .handedOut, .filled, .fillFailed, .leave, .tick:
+            break
+        }
+    }
+
+    /// The leader that is given a copy like the others goes last, and the fetch with it.
+    private func parted(_ id: TransferID, _ entry: ActiveFetch) {
+        if entry.roster.remove(id, home: entry.machine.home) == .wasLast {
+            entry.isGivenAway = true
+        } else {
+            entry.machine.serve(entry.roster)
+        }
+        needsLook = true
+    }
+
+    /// The failure of one copy is its transfer's alone.
+    private func withhold(
+        _ sharer: Sharer, _ fault: LocalFault, _ entry: ActiveFetch, now: Moment
+    ) {
+        let id = sharer.id
+        let error = LonghaulError(
+            fault.code, fault.message, transferID: id, retryable: true, bytesKept: 0)
+        let next = now.wall + Limits.storageCheckSeconds
+        let waits = fault.code == .noSpace && !sharer.request.options.failOnFullDisk
+        if waits {
+            // Looked at again when there may be space.
+            unwritten.writes.append(
+                .queued(
+                    id, readyAt: next,
+                    waitingFor: [
+                        WaitReason(
+                            .storage, required: "free space", current: error.message,
+                            since: now.wall, nextCheck: next)
+                    ]))
+        } else if sharer.isWanted {
+            var totals = TransferTotals(entry.machine.state, bytesDone: 0)
+            totals.bytesFetched = sharer.bytesFetched
+            unwritten.writes.append(.failed(id, error, totals))
+            unwritten.durable = true
+        }
+        // Later, the file of another that was served may do.
+        unwritten.writes.append(.leave(id, remembering: true))
+        parted(id, entry)
+    }
+
+    /// In the commit: from now on it goes alone.
+    func give(
+        _ copy: FetchState, to id: TransferID, _ proven: [Checksum],
+        _ tx: borrowing EngineTransaction
+    ) throws {
+        guard let (work, state) = try tx.adopt(copy, for: id), work.want == .run else { return }
+        sharing.given.append(
+            Claim(
+                work: work, state: state, session: work.request.session, isOverdue: false,
+                roster: Roster(leader: Sharer(work)), proven: proven))
+    }
+}

@@ -1,0 +1,189 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// Who comes to a fetch that runs, and who goes.
+extension Engine {
+    /// Takes along those that have begun to wait for what is on its way: they need no place.
+    func welcome(
+        _ tx: borrowing EngineTransaction, now: Moment, _ outcome: inout LookOutcome
+    ) throws {
+        if isLeaving || scope.startsNothing { return }
+        for fetch in active.keys.sorted() {
+            guard let entry = active[fetch], entry.machine.isJoinable,
+                entry.roster.leader.request.options.onDuplicate != .separate
+            else { continue }
+            var last = TransferID(rawValue: 0)
+            while true {
+                let ids = try tx.newcomers(
+                    entry.identityKey, after: last, limit: Engine.attentionMax)
+                for id in ids {
+                    guard let work = try tx.work(id), !work.isHeldBack(now.wall),
+                        try runningFetch(for: work, outcome.rosters, tx) == fetch
+                    else { continue }
+                    var roster = outcome.rosters[fetch] ?? entry.roster
+                    try join(work, fetch, &roster, tx, now: now, &outcome.deletions)
+                    outcome.rosters[fetch] = roster
+                }
+                guard ids.count == Engine.attentionMax, let bound = ids.last else { break }
+                last = bound
+            }
+        }
+    }
+
+    enum Parting {
+        case cancel
+        case expire
+        /// It asks for something else now.
+        case change
+    }
+
+    /// What a change of wants means for one of several that share a fetch. `false` = it has the
+    /// fetch for itself.
+    func reactTogether(
+        to work: TransferWork, in fetch: FetchID, _ tx: borrowing EngineTransaction, now: Moment,
+        _ outcome: inout LookOutcome
+    ) throws -> Bool {
+        guard let entry = active[fetch] else { return false }
+        var roster = outcome.rosters[fetch] ?? entry.roster
+        guard roster.isShared, let old = roster[work.id] else { return false }
+        switch work.want {
+        case .cancel, .cancelKeepingBytes:
+            return try part(work, from: fetch, .cancel, tx, now: now, &outcome)
+        case .pause: try pause(work, fetch, &roster, tx, &outcome)
+        case .run:
+            guard work.sharedIdentity == FetchIdentity(old.request) else {
+                return try part(work, from: fetch, .change, tx, now: now, &outcome)
+            }
+            if work.phase == .queued {
+                guard entry.machine.isJoinable else { return true }
+                _ = try tx.take(work.id, into: fetch, now: now.wall)
+            }
+            roster.admit(Sharer(work))
+        }
+        outcome.rosters[fetch] = roster
+        return true
+    }
+
+    /// A paused one keeps its part in the bytes, and keeps nothing going.
+    private func pause(
+        _ work: TransferWork, _ fetch: FetchID, _ roster: inout Roster,
+        _ tx: borrowing EngineTransaction, _ outcome: inout LookOutcome
+    ) throws {
+        guard var sharer = roster[work.id], let machine = active[fetch]?.machine else { return }
+        let leads = work.id == roster.leader.id
+        // Too late to be seen.
+        if leads, machine.isEnding { return }
+        sharer.isWanted = false
+        if leads {
+            sharer.bytesFetched = max(sharer.bytesFetched, machine.state.bytesFetched)
+            try tx.keepCount(of: work.id, in: fetch, atLeast: sharer.bytesFetched)
+        }
+        roster.admit(sharer)
+        if !leads {
+            try tx.setQueued(work.id)
+        } else if let next = roster.stepDown(home: machine.home) {
+            try tx.setLeader(of: fetch, to: next)
+            try tx.setQueued(work.id)
+        }
+        if !roster.isWanted { outcome.departures.append((fetch, .requeue)) }
+    }
+
+    /// One leaves and the others go on. `false` = there are no others.
+    func part(
+        _ work: TransferWork, from fetch: FetchID, _ how: Parting,
+        _ tx: borrowing EngineTransaction, now: Moment, _ outcome: inout LookOutcome
+    ) throws -> Bool {
+        guard let machine = active[fetch]?.machine else { return false }
+        var roster = try outcome.rosters[fetch] ?? roster(of: fetch)
+        guard roster.isShared, roster[work.id] != nil else { return false }
+        let leads = work.id == roster.leader.id
+        if leads, machine.isEnding { return true }
+        var numbers = leads ? TransferNumbers(machine.totals) : work.numbers
+        numbers.bytesDone = 0
+        if leads {
+            try tx.keepCount(of: work.id, in: fetch, atLeast: numbers.bytesFetched)
+        }
+        switch roster.remove(work.id, home: machine.home) {
+        case .follower: break
+        case .succeeded(let next): try tx.setLeader(of: fetch, to: next)
+        case .wasLast, .wasNotThere: return false
+        }
+        switch how {
+        case .cancel: try tx.cancel(work.id, numbers: numbers, now: now.wall)
+        case .expire:
+            var error = FetchMachine.expired
+            error.transferID = work.id
+            error.bytesKept = 0
+            try tx.fail(work.id, error: error, numbers: numbers, now: now.wall)
+            outcome.failed += 1
+        case .change: try tx.setQueued(work.id)
+        }
+        try tx.leave(work.id)
+        outcome.rosters[fetch] = roster
+        if !roster.isWanted { outcome.departures.append((fetch, .requeue)) }
+        return true
+    }
+
+    /// The bytes of one that gives them up go to one that asks for the same, if there is any.
+    func handDown(
+        _ fetch: FetchID, of work: TransferWork, _ tx: borrowing EngineTransaction
+    ) throws -> Bool {
+        if try !tx.isLast(work.id, of: fetch) {
+            try tx.leave(work.id)
+            return true
+        }
+        let peers = try tx.peers(of: work.id, limit: Limits.sharersPerFetch)
+        guard !peers.isEmpty, let identity = work.sharedIdentity else { return false }
+        for id in peers {
+            guard let heir = try tx.work(id), heir.phase == .queued, heir.fetchID == nil,
+                heir.want == .run || heir.want == .pause, heir.sharedIdentity == identity
+            else { continue }
+            try tx.bequeath(fetch, from: work.id, to: id)
+            return true
+        }
+        return false
+    }
+
+    /// Others are served than before: after the commit that says so.
+    func adopt(_ rosters: [FetchID: Roster], now: Moment) {
+        for fetch in rosters.keys.sorted() {
+            guard let roster = rosters[fetch], let entry = active[fetch] else { continue }
+            let before = entry.machine.request
+            entry.roster = roster
+            entry.machine.serve(roster)
+            let isOther = !before.isOnWireLike(entry.machine.request)
+            if entry.machine.stage == .sharing {
+                handOut(fetch, now: now)
+            } else if isOther || !roster.isTimely(now: now.wall) {
+                // Off the wire and on again, if anybody's time has come.
+                handle(.leave(.requeue), of: fetch, now: now)
+            }
+        }
+        if !rosters.isEmpty { lookAtRunning(now: now) }
+    }
+}
+
+extension FetchMachine {
+    /// The directory of the part file; empty while there is none.
+    var home: String { FileNaming.directory(of: state.partPath) }
+
+    /// Its leader is being given the file, or is about to be.
+    var isEnding: Bool {
+        switch stage {
+        case .sharing, .publishing, .left: true
+        case .preparing, .moving, .settling, .verifying, .securing: false
+        }
+    }
+}
+
+extension TransferRequest {
+    /// Whether requests that are out would be made in the same way.
+    fileprivate func isOnWireLike(_ other: TransferRequest) -> Bool {
+        isDiscretionary == other.isDiscretionary && yields == other.yields
+            && options.limitRate == other.options.limitRate
+            && options.stallTimeout == other.options.stallTimeout
+            && options.keepsResponse == other.options.keepsResponse
+    }
+
+    private var yields: Bool { options.yields ?? isDiscretionary }
+}

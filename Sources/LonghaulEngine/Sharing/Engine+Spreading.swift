@@ -1,0 +1,111 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// What is written of the leader is written of all that the fetch serves.
+extension Engine {
+    func spread(_ step: inout FetchStep, over entry: ActiveFetch, now: Moment) {
+        let roster = entry.roster
+        var writes: [StoreWrite] = []
+        for write in step.writes {
+            switch write {
+            case .queued(let id, let readyAt, let reasons):
+                writes += requeue(roster, id, readyAt, reasons, now: now)
+            case .failed(_, let error, let totals) where roster.isShared:
+                writes.append(write)
+                writes += fail(roster, error, totals)
+            case .restarted(_, let reason, let bytesLost):
+                writes.append(write)
+                for sharer in roster.followers where sharer.isWanted {
+                    writes.append(.restarted(sharer.id, reason: reason, bytesLost: bytesLost))
+                }
+            case .completed where roster.isShared:
+                // Found under its name when it was opened: there is nothing left to copy.
+                writes.append(write)
+                writes += release(roster)
+            case .needsInput(_, let error, let totals) where roster.isShared:
+                writes.append(write)
+                writes += needInput(roster, error, totals)
+            case .save, .finishing, .completed, .failed, .needsInput, .cancelled, .attempt, .dropFetch, .give,
+                .leave, .discard, .learn, .originFailed, .originWorked, .saveOrigin:
+                writes.append(write)
+            }
+        }
+        step.writes = writes
+    }
+
+    private func requeue(
+        _ roster: Roster, _ id: TransferID, _ readyAt: Timestamp?, _ reasons: [WaitReason],
+        now: Moment
+    ) -> [StoreWrite] {
+        var writes = [back(roster.leader, id, readyAt, reasons, now: now)]
+        let home = FileNaming.directory(of: roster.leader.destination)
+        let isFull = reasons.contains { $0.reason == .storage }
+        if isFull, roster.followers.contains(where: { $0.isElsewhere(than: home) }) {
+            // Where the leader is: the others need not wait for it.
+            return writes + release(roster)
+        }
+        for sharer in roster.followers where sharer.isWanted {
+            writes.append(back(sharer, sharer.id, readyAt, reasons, now: now))
+        }
+        return writes
+    }
+
+    /// Its own earliest moment holds again now that it does not come along any more.
+    private func back(
+        _ sharer: Sharer, _ id: TransferID, _ readyAt: Timestamp?, _ reasons: [WaitReason],
+        now: Moment
+    ) -> StoreWrite {
+        guard let earliest = sharer.request.earliestBegin, earliest > now.wall,
+            earliest > readyAt ?? now.wall
+        else { return .queued(id, readyAt: readyAt, waitingFor: reasons) }
+        return .queued(id, readyAt: earliest, waitingFor: [])
+    }
+
+    private func fail(
+        _ roster: Roster, _ error: LonghaulError, _ totals: TransferTotals
+    ) -> [StoreWrite] {
+        let home = FileNaming.directory(of: roster.leader.destination)
+        if error.code.isLocal, roster.followers.contains(where: { $0.isElsewhere(than: home) }) {
+            return release(roster)
+        }
+        var writes: [StoreWrite] = []
+        for sharer in roster.followers where sharer.isWanted {
+            var own = error
+            own.transferID = sharer.id
+            var numbers = totals
+            numbers.bytesFetched = sharer.bytesFetched
+            writes.append(.failed(sharer.id, own, numbers))
+        }
+        return writes
+    }
+
+    private func needInput(
+        _ roster: Roster, _ error: LonghaulError, _ totals: TransferTotals
+    ) -> [StoreWrite] {
+        roster.followers.filter(\.isWanted).map { sharer in
+            var own = error
+            own.transferID = sharer.id
+            var numbers = totals
+            numbers.bytesFetched = sharer.bytesFetched
+            return .needsInput(sharer.id, own, numbers)
+        }
+    }
+
+    /// The followers begin anew, without the leader and what it has.
+    private func release(_ roster: Roster) -> [StoreWrite] {
+        var writes: [StoreWrite] = []
+        for sharer in roster.followers {
+            if sharer.isWanted {
+                writes.append(.queued(sharer.id, readyAt: nil, waitingFor: []))
+            }
+            writes.append(.leave(sharer.id, remembering: false))
+        }
+        return writes
+    }
+}
+
+extension Sharer {
+    fileprivate func isElsewhere(than home: String) -> Bool {
+        isWanted && FileNaming.directory(of: destination) != home
+    }
+}

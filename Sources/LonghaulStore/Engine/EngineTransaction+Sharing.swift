@@ -1,0 +1,216 @@
+internal import GRDB
+package import LonghaulCore
+
+/// One fetch for several transfers. Those that it serves have its id in `fetchID`; `leader` in its
+/// row tells which of them leads. `sharedFetch` outlives `fetchID`: it says who was served together.
+extension EngineTransaction {
+    /// Other live transfers whose request may be equal, the oldest first. One look-up where there
+    /// are none.
+    package func peers(of id: TransferID, limit: Int) throws -> [TransferID] {
+        try connection.all(
+            """
+            SELECT p.id FROM transfer t CROSS JOIN transfer p INDEXED BY transferByIdentity \
+            ON p.identityKey = t.identityKey WHERE t.id = ?1 AND p.ended = 0 AND p.id <> ?1 \
+            ORDER BY p.id LIMIT ?2
+            """, id, limit
+        ) { $0.transferID(0) }
+    }
+
+    /// Queued ones that want to run and whose request may be that of a fetch with this key.
+    package func newcomers(
+        _ key: Int64, after id: TransferID, limit: Int
+    ) throws -> [TransferID] {
+        try connection.all(
+            """
+            SELECT id FROM transfer INDEXED BY transferByIdentity WHERE identityKey = ?1 \
+            AND ended = 0 AND phase = 0 AND want = 0 AND id > ?2 ORDER BY id LIMIT ?3
+            """, key, id, limit
+        ) { $0.transferID(0) }
+    }
+
+    /// All that have this fetch, whoever leads it.
+    package func members(of fetch: FetchID) throws -> [TransferID] {
+        try connection.members(of: fetch)
+    }
+
+    /// Makes a queued transfer run, in this fetch or, with `nil`, in one of its own.
+    package func take(
+        _ id: TransferID, into fetch: FetchID?, now: Timestamp
+    ) throws -> FetchID? {
+        guard let work = try work(id), work.phase == .queued else { return nil }
+        let fetch = try fetch ?? insertFetch(continuing: work.numbers).id
+        try connection.run(
+            """
+            UPDATE transfer SET phase = 1, readyAt = 0, waitReason = NULL, fetchID = ?2, \
+            startedAt = coalesce(startedAt, ?3) WHERE id = ?1
+            """, id, fetch, now)
+        return fetch
+    }
+
+    /// From now on this fetch serves these, the first of them leading.
+    package func share(_ fetch: FetchID, among ids: [TransferID]) throws {
+        guard let leader = ids.first else { return }
+        try connection.run("UPDATE fetch SET leader = ?2 WHERE id = ?1", fetch, leader)
+        for id in ids {
+            try connection.run("UPDATE transfer SET sharedFetch = ?2 WHERE id = ?1", id, fetch)
+        }
+    }
+
+    package func setLeader(of fetch: FetchID, to id: TransferID) throws {
+        let old = try connection.first("SELECT leader FROM fetch WHERE id = ?1", fetch) {
+            $0.optionalInt64(0).map(TransferID.init(rawValue:))
+        }
+        if let old = old ?? nil, old != id { try keepCount(of: old, in: fetch) }
+        try connection.run("UPDATE fetch SET leader = ?2 WHERE id = ?1", fetch, id)
+    }
+
+    /// What one that led has counted stays with it: what was received never goes down.
+    package func keepCount(of id: TransferID, in fetch: FetchID, atLeast bytes: Int64 = 0) throws {
+        try connection.run(
+            """
+            UPDATE transfer SET bytesFetched = max(bytesFetched, ?3, \
+            coalesce((SELECT bytesFetched FROM fetch WHERE id = ?2), 0)) WHERE id = ?1
+            """, id, fetch, bytes)
+    }
+
+    /// Its fetch is no longer this transfer's; what has been counted for it so far stays with it.
+    /// The transfer is not running.
+    ///
+    /// - Parameter remembering: Who was served with it can still be told.
+    package func leave(_ id: TransferID, remembering: Bool = false) throws {
+        let fetch = try fetchID(of: id)
+        if let fetch, try self.fetch(fetch)?.leader ?? id == id { try keepCount(of: id, in: fetch) }
+        try connection.run("UPDATE transfer SET fetchID = NULL WHERE id = ?1", id)
+        if !remembering {
+            try connection.run("UPDATE transfer SET sharedFetch = NULL WHERE id = ?1", id)
+        }
+        if let fetch { _ = try connection.handOver(fetch, without: id) }
+    }
+
+    /// Whether nobody else has the fetch of this transfer.
+    package func isLast(_ id: TransferID, of fetch: FetchID) throws -> Bool {
+        try members(of: fetch).allSatisfy { $0 == id }
+    }
+
+    /// The heir goes on with the fetch and bytes of one that does not want them any more.
+    package func bequeath(_ fetch: FetchID, from id: TransferID, to heir: TransferID) throws {
+        try keepCount(of: id, in: fetch)
+        try connection.run(
+            "UPDATE transfer SET fetchID = NULL, sharedFetch = NULL WHERE id = ?1", id)
+        try connection.run("UPDATE transfer SET fetchID = ?2 WHERE id = ?1", heir, fetch)
+        try connection.run("UPDATE fetch SET leader = NULL WHERE id = ?1", fetch)
+    }
+
+    /// A copy of the shared file is this transfer's from now on: it goes on alone, with a fetch of
+    /// its own that says so. Runs on if that is wanted, and is queued otherwise.
+    package func adopt(
+        _ copy: FetchState, for id: TransferID
+    ) throws -> (work: TransferWork, fetch: FetchState)? {
+        guard var work = try work(id), !work.phase.hasEnded else { return nil }
+        let statement = try connection.prepare(FetchRecord.insert)
+        statement.bind(1, Int64?.none)
+        FetchRecord.bind(copy, to: statement)
+        try statement.runOnce()
+        var state = copy
+        state.id = FetchID(rawValue: connection.lastInsertedRowID)
+        state.leader = nil
+        let runs = work.want == .run
+        try connection.run(
+            "UPDATE transfer SET phase = ?2, readyAt = 0, fetchID = ?3 WHERE id = ?1", id,
+            runs ? Phase.running.rawValue : Phase.queued.rawValue, state.id)
+        work.phase = runs ? .running : .queued
+        work.fetchID = state.id
+        return (work, state)
+    }
+
+    /// The newest completed transfer with an equal request, if the version of its file is known.
+    /// Whether the file is still what it was is for the disk to say.
+    package func finished(like work: TransferWork) throws -> KeptFile? {
+        let ids = try connection.all(
+            """
+            SELECT id FROM transfer INDEXED BY transferByIdentity WHERE identityKey = ?1 \
+            AND phase = 3 AND fileValidator IS NOT NULL AND fileInode IS NOT NULL \
+            ORDER BY id DESC LIMIT ?2
+            """, work.identityKey, Limits.finishedLookedAt
+        ) { $0.transferID(0) }
+        if ids.isEmpty { return nil }
+        let identity = FetchIdentity(work.request)
+        for id in ids {
+            guard let other = try self.work(id), FetchIdentity(other.request) == identity,
+                let file = try connection.first(KeptFile.select, id, read: KeptFile.read)
+            else { continue }
+            if let file { return file }
+        }
+        return nil
+    }
+
+    /// A fetch that serves nobody any more.
+    package func discard(_ fetch: FetchID) throws {
+        try connection.disband(fetch)
+        try connection.deleteFetch(fetch)
+    }
+}
+
+extension Connection {
+    func members(of fetch: FetchID) throws -> [TransferID] {
+        try all(
+            """
+            SELECT id FROM transfer INDEXED BY transferShared WHERE sharedFetch = ?1 \
+            AND sharedFetch IS NOT NULL AND fetchID = ?1 ORDER BY id
+            """, fetch
+        ) { $0.transferID(0) }
+    }
+
+    /// Those that a fetch serves, or served.
+    func sharers(of fetch: FetchID) throws -> [TransferID] {
+        try all(
+            """
+            SELECT id FROM transfer INDEXED BY transferShared WHERE sharedFetch = ?1 \
+            AND sharedFetch IS NOT NULL ORDER BY id LIMIT ?2
+            """, fetch, Limits.sharersPerFetch
+        ) { $0.transferID(0) }
+    }
+
+    /// Whether others have the fetch when this one has left it; one of them leads it then, if
+    /// possible one that lives.
+    func handOver(_ fetch: FetchID, without id: TransferID) throws -> Bool {
+        let next = try first(
+            """
+            SELECT id FROM transfer INDEXED BY transferShared WHERE sharedFetch = ?1 \
+            AND sharedFetch IS NOT NULL AND fetchID = ?1 AND id <> ?2 ORDER BY ended, id LIMIT 1
+            """, fetch, id
+        ) { $0.transferID(0) }
+        guard let next else { return false }
+        try run("UPDATE fetch SET leader = ?2 WHERE id = ?1 AND leader = ?3", fetch, next, id)
+        return true
+    }
+
+    /// Whoever still has the fetch has it no more.
+    func disband(_ fetch: FetchID) throws {
+        try run(
+            """
+            UPDATE transfer SET fetchID = NULL, phase = CASE phase WHEN 1 THEN 0 ELSE phase END \
+            WHERE id IN (SELECT id FROM transfer \
+            INDEXED BY transferShared WHERE sharedFetch = ?1 AND sharedFetch IS NOT NULL \
+            AND fetchID = ?1)
+            """, fetch)
+    }
+}
+
+extension KeptFile {
+    fileprivate static let select = """
+        SELECT coalesce(finalPath, destination), fileDevice, fileInode, bytesTotal, finishedAt, \
+        fileValidator FROM transfer WHERE id = ?1
+        """
+
+    fileprivate static func read(_ row: StoredRow) -> KeptFile? {
+        guard let length = row.optionalInt64(3),
+            let validator = StoredJSON.decode(Validator.self, row.text(5))
+        else { return nil }
+        return KeptFile(
+            path: row.text(0),
+            identity: FileIdentity(
+                device: UInt64(bitPattern: row.int64(1)), inode: UInt64(bitPattern: row.int64(2))),
+            length: length, finishedAt: row.timestamp(4), validator: validator)
+    }
+}

@@ -1,0 +1,317 @@
+import LonghaulCore
+import LonghaulEngine
+import LonghaulStore
+import Testing
+
+/// One fetch for equal requests, between a simulated network and disk.
+@Suite struct SharingTests {
+    static let url = "http://s0.test/f"
+    static let size: Int64 = 2_500_000
+
+    /// A world without chance in it, but for the order of things.
+    private func world(seed: UInt64 = 7) throws -> SimWorld {
+        let world = try SimWorld(seed: seed)
+        var content = SimContent(proof: .strongTag, label: 1, size: Self.size)
+        content.rate = 1_000_000
+        world.wire.contents[Self.url] = content
+        world.nextLabel = 2
+        return world
+    }
+
+    @discardableResult
+    private func add(
+        _ world: SimWorld, _ destination: String,
+        _ edit: (inout TransferRequest) -> Void = { _ in }
+    ) throws -> TransferID {
+        var request = TransferRequest(url: Self.url, destination: .file(destination))
+        request.options.connections = .exactly(1)
+        edit(&request)
+        let new = NewTransfer(
+            request: request, origin: SimWire.origin(of: Self.url), destination: destination)
+        let outcome = try #require(try world.clients.enqueue([new], now: world.now.wall).first)
+        world.inputs.append(.wake)
+        guard case .recorded(let id, _) = outcome else { throw SimComplaint("refused", world) }
+        return id
+    }
+
+    private func change(_ world: SimWorld, _ ids: [TransferID], _ change: WantedChange) throws {
+        _ = try world.clients.change(.ids(ids), to: change)
+        world.inputs.append(.wake)
+    }
+
+    private func received(_ world: SimWorld) -> Int64 {
+        world.disk.cells.values.filter { $0.generation == nil }.map(\.received).reduce(0, +)
+    }
+
+    private func half(_ world: SimWorld) throws {
+        try #require(try world.run(for: 60) { received(world) > Self.size / 2 })
+    }
+
+    private func isCompleted(_ world: SimWorld, _ ids: [TransferID]) throws -> Bool {
+        try ids.allSatisfy { try world.transfer($0).state == .completed }
+    }
+
+    private func isBare(_ world: SimWorld) -> Bool {
+        !world.disk.names.keys.contains { $0.hasSuffix(".part") }
+    }
+
+    /// Each its own file with the right bytes, one terminal event, nothing left behind; together
+    /// they received the file once.
+    private func check(
+        _ world: SimWorld, _ ids: [TransferID], received: Int64 = size
+    ) throws {
+        var inodes: Set<UInt64> = []
+        for id in ids {
+            let inode = try #require(world.disk.names[try world.transfer(id).destination])
+            #expect(inodes.insert(inode).inserted, "\(id) shares an inode")
+            let content = try #require(world.wire.contents[Self.url])
+            #expect(content.isVersion(try #require(world.disk.files[inode]).durable))
+            let ends = try world.store.events(of: id).filter { $0.type != .transferRestarted }
+            #expect(ends.map(\.type) == [.transferCompleted])
+        }
+        #expect(isBare(world))
+        let all = try world.store.list(TransferFilter(limit: 100), now: world.now.wall)
+        #expect(all.map(\.bytesFetched).reduce(0, +) == received)
+    }
+
+    @Test func oneFetchServesWhoWaitsAndWhoComes() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        var ids = [try add(world, "/d/1"), try add(world, "/e/2")]
+        try half(world)
+        #expect(try world.transfer(ids[1]).sharedWith == [ids[0]])
+        #expect(try world.transfer(ids[1]).state == .running)
+        // In the middle of it, while it takes the only connection.
+        for number in 3...6 { ids.append(try add(world, "/d/\(number)")) }
+        #expect(try world.run(for: 1) { try world.transfer(ids[5]).state == .running })
+        #expect(try world.transfer(ids[0]).sharedWith == Array(ids.dropFirst()))
+        #expect(try world.run(for: 60) { try isCompleted(world, ids) })
+        #expect(world.wire.answered == 1)
+        try check(world, ids)
+        #expect(try world.transfer(ids[3]).sharedWith.count == 5)
+    }
+
+    @Test func separateIsNeverShared() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let ids = [
+            try add(world, "/d/1"), try add(world, "/d/2") { $0.options.onDuplicate = .separate },
+            try add(world, "/d/3") { $0.options.headers["Accept"] = "text/html" },
+        ]
+        #expect(try world.run(for: 60) { try isCompleted(world, ids) })
+        #expect(world.wire.answered == 3)
+        try check(world, ids, received: 3 * Self.size)
+    }
+
+    /// Whoever leads may go; the bytes stay.
+    @Test(arguments: ["/d", "/e"], [WantedChange.cancel(keepBytes: false), .pause])
+    func leadershipPasses(_ directory: String, _ wanted: WantedChange) throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let ids = [
+            try add(world, "/d/1"), try add(world, directory + "/2"),
+            try add(world, directory + "/3"),
+        ]
+        try half(world)
+        try change(world, [ids[0]], wanted)
+        #expect(try world.run(for: 60) { try isCompleted(world, [ids[1], ids[2]]) })
+        #expect(world.wire.answered == 1)
+        if wanted == .pause {
+            // It was given its bytes all the same.
+            #expect(try world.transfer(ids[0]).state == .paused)
+            #expect(try world.transfer(ids[0]).bytesDone == Self.size)
+            try change(world, [ids[0]], .resume)
+            #expect(try world.run(for: 60) { try isCompleted(world, ids) })
+            #expect(world.wire.answered == 1)
+            try check(world, ids)
+        } else {
+            #expect(try world.transfer(ids[0]).state == .cancelled)
+            #expect(isBare(world))
+        }
+    }
+
+    @Test func theFetchEndsWithTheLastOne() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let ids = [try add(world, "/d/1"), try add(world, "/e/2"), try add(world, "/d/3")]
+        try half(world)
+        try change(world, [ids[0], ids[2]], .cancel(keepBytes: false))
+        try world.run(for: 1) { try world.transfer(ids[2]).state == .cancelled }
+        #expect(!world.wire.order.isEmpty)
+        try change(world, [ids[1]], .pause)
+        #expect(try world.run(for: 60) { try world.transfer(ids[1]).bytesDone > Self.size / 2 })
+        #expect(world.wire.order.isEmpty)
+        let kept = try world.transfer(ids[1]).bytesDone
+        #expect(kept > Self.size / 2 && kept < Self.size)
+        try change(world, [ids[1]], .cancel(keepBytes: false))
+        #expect(try world.run(for: 5) { world.disk.names.isEmpty })
+    }
+
+    /// Any of them lets it run; when that one goes, it stops.
+    @Test func theLeastStrictScheduleCounts() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let strict = try add(world, "/d/1") { $0.schedule.requires = ConditionNeeds(unmetered: true) }
+        let later = try add(world, "/d/2") { $0.earliestBegin = world.now.wall + 3600 }
+        try world.run(for: 2)
+        #expect(world.wire.answered == 0)
+        let free = try add(world, "/d/3")
+        try half(world)
+        #expect(try world.transfer(strict).state == .running)
+        #expect(try world.transfer(later).state == .running)
+        try change(world, [free], .cancel(keepBytes: false))
+        #expect(try world.run(for: 60) { try world.transfer(strict).state == .waiting })
+        #expect(world.wire.order.isEmpty)
+        #expect(try world.transfer(later).waitingFor.contains { $0.reason == .earliestBegin })
+        // Not a byte is lost to the last of them.
+        world.pass(3600)
+        #expect(try world.run(for: 60) { try isCompleted(world, [strict, later]) })
+        let other = try world.transfer(free).bytesFetched
+        try check(world, [strict, later], received: Self.size + other)
+    }
+
+    @Test func aDeadlineIsEachOnesOwn() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let hurried = try add(world, "/d/1") { $0.deadline = .at(world.now.wall + 0.3) }
+        let patient = try add(world, "/d/2")
+        #expect(try world.run(for: 60) { try isCompleted(world, [patient]) })
+        #expect(try world.transfer(hurried).error?.code == .timedOut)
+        #expect(world.wire.answered == 1)
+        #expect(try world.store.events(of: hurried).map(\.type) == [.transferFailed])
+    }
+
+    @Test func aFailureIsEverybodys() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        // Larger than they accept.
+        let ids = try (1...3).map { number in
+            try add(world, "/d/\(number)") { $0.options.maxSize = 1000 }
+        }
+        #expect(
+            try world.run(for: 60) { try ids.allSatisfy { try world.transfer($0).state == .failed } })
+        #expect(world.wire.answered == 1)
+        for id in ids {
+            #expect(try world.transfer(id).error?.code == .tooLarge)
+            #expect(try world.store.events(of: id).map(\.type) == [.transferFailed])
+        }
+    }
+
+    @Test func aFullDiskHoldsOnlyItsOwn() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        world.disk.copiesFail["full"] = LocalFault(code: .noSpace, message: "full")
+        world.disk.copiesFail["shut"] = LocalFault(code: .permission, message: "shut")
+        let good = [try add(world, "/d/1"), try add(world, "/d/4")]
+        let held = try add(world, "/full/2")
+        let shut = try add(world, "/shut/3")
+        #expect(try world.run(for: 60) { try isCompleted(world, good) })
+        #expect(try world.transfer(held).waitingFor.contains { $0.reason == .storage })
+        #expect(try world.transfer(shut).error?.code == .permission)
+        world.disk.copiesFail = [:]
+        #expect(try world.run(for: 60) { try isCompleted(world, [held]) })
+        // From the file of one of the others: the server was only asked whether that is current.
+        #expect(try world.transfer(held).bytesFetched == 0 && world.wire.answered == 2)
+    }
+
+    @Test func aFinishedFileIsReusedIfItIsStillTheOne() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let first = try add(world, "/d/1")
+        #expect(try world.run(for: 60) { try isCompleted(world, [first]) })
+        let reusing: (inout TransferRequest) -> Void = { $0.options.reuse = true }
+        let second = try add(world, "/e/2", reusing)
+        #expect(try world.run(for: 60) { try isCompleted(world, [second]) })
+        #expect(world.wire.answered == 2)
+        try check(world, [first, second])
+        // Who does not ask for it gets its own.
+        let plain = try add(world, "/d/3")
+        #expect(try world.run(for: 60) { try isCompleted(world, [plain]) })
+        try check(world, [first, second, plain], received: 2 * Self.size)
+        // Changed here: the newest is tried and found to be another.
+        for path in ["/d/1", "/e/2", "/d/3"] {
+            if let inode = world.disk.names[path] { world.disk.files[inode]?.isForeign = true }
+        }
+        let anew = try add(world, "/d/4", reusing)
+        #expect(try world.run(for: 60) { try isCompleted(world, [anew]) })
+        #expect(try world.transfer(anew).bytesFetched == Self.size)
+        // Changed there.
+        world.wire.contents[Self.url]?.change(label: 9, size: 700, grows: false)
+        let changed = try add(world, "/d/5", reusing)
+        #expect(try world.run(for: 60) { try isCompleted(world, [changed]) })
+        #expect(try world.transfer(changed).bytesFetched == 700)
+    }
+
+    @Test func replacedOnesLeaveTheirBytes() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let old = try add(world, "/d/1")
+        try half(world)
+        // Running, and under the very same name.
+        let new = try add(world, "/d/1") { $0.options.onDuplicate = .replace }
+        #expect(try world.run(for: 60) { try isCompleted(world, [new]) })
+        #expect(try world.transfer(old).state == .cancelled && world.wire.answered == 1)
+
+        // Not running: stopped half-way by its own want.
+        let second = try self.world(seed: 8)
+        defer { second.cleanUp() }
+        let paused = try add(second, "/d/1")
+        try half(second)
+        try change(second, [paused], .pause)
+        #expect(try second.run(for: 60) { try second.transfer(paused).bytesDone > 0 })
+        let kept = try second.transfer(paused).bytesDone
+        let heir = try add(second, "/e/1") { $0.options.onDuplicate = .replace }
+        #expect(try second.run(for: 60) { try isCompleted(second, [heir]) })
+        #expect(try second.transfer(heir).bytesFetched == Self.size)
+        #expect(kept > 0 && second.wire.answered == 2)
+        #expect(try second.transfer(paused).state == .cancelled)
+        #expect(second.disk.names.keys.sorted() == ["/e/1"])
+    }
+
+    /// Seeds: joins, leaves, kills at any effect.
+    @Test func everyPromiseHoldsForThoseWhoShare() throws {
+        for seed in SimulationTests.first..<SimulationTests.first + SimulationTests.count {
+            let world = try SimWorld(seed: seed)
+            defer { world.cleanUp() }
+            do {
+                try live(world)
+            } catch let complaint as SimComplaint {
+                Issue.record("seed \(seed): \(complaint)")
+                try trace(seed)
+            }
+        }
+    }
+
+    private func live(_ world: SimWorld) throws {
+        world.trouble = SimTrouble(&world.random)
+        world.trouble.enqueues = 0
+        world.disk.trouble = world.trouble
+        world.wire.trouble = world.trouble
+        let size = Int64.random(in: 1...1_500_000, using: &world.random)
+        world.wire.contents[Self.url] = SimContent(proof: .strongTag, label: 1, size: size)
+        world.nextLabel = 2
+        for step in 0..<140 {
+            if step == 0 || (world.expected.count < 8 && world.random.happens(0.1)) {
+                let destination = ["/d", "/e"][step % 2] + "/f\(step)"
+                let id = try add(world, destination)
+                world.expected[id] = SimTransfer(
+                    url: Self.url, destination: destination, policy: .fail)
+            }
+            try world.stepInTrouble()
+        }
+        try world.makePeace()
+        try world.checkAtRest()
+        let inodes = world.expected.values.compactMap { world.disk.names[$0.destination] }
+        if Set(inodes).count != world.expected.count {
+            throw SimComplaint("files share an inode", world)
+        }
+    }
+
+    private func trace(_ seed: UInt64) throws {
+        let world = try SimWorld(seed: seed, isTracing: true)
+        defer { world.cleanUp() }
+        try? live(world)
+        print("the last of seed \(seed):")
+        for line in world.trace.suffix(150) { print(line) }
+    }
+}

@@ -1,0 +1,46 @@
+import LonghaulCore
+import LonghaulEngine
+
+extension SimDisk {
+    /// A copy for each that shares the file; the crash may come between any two.
+    func copy(_ fetch: FetchID, _ orders: [CopyOrder]) {
+        guard let source = open[fetch]?.inode, let data = files[source]?.data else { return }
+        for order in orders {
+            guard mayAct() else { return }
+            let directory = String(order.destination.dropFirst().prefix { $0 != "/" })
+            let path = order.destination + ".\(order.transfer).part"
+            var fault = copiesFail[directory]
+            if fault == nil, random.happens(trouble.open) || isReadOnly {
+                fault = LocalFault(code: .io, message: "copy: simulated")
+            }
+            if let fault {
+                outcomes.append((fetch, .copyFailed(order.transfer, fault)))
+                continue
+            }
+            if let old = names[path] { rename(path, to: nil, old) }
+            let inode = newInode()
+            files[inode] = File(data: data, dirty: ByteRanges(0..<data.count))
+            rename(nil, to: path, inode)
+            guard mayAct() else { return }
+            flush(inode)
+            syncNames()
+            outcomes.append(
+                (fetch, .copied(order.transfer, FileIdentity(device: 1, inode: inode), path: path)))
+        }
+    }
+
+    func fill(_ fetch: FetchID, _ kept: KeptFile) {
+        guard let inode = open[fetch]?.inode else { return }
+        guard names[kept.path] == kept.identity.inode, let source = files[kept.identity.inode],
+            source.data.count == kept.length, !source.isForeign
+        else {
+            outcomes.append((fetch, .fillFailed(LocalFault(code: .io, message: "stale"))))
+            return
+        }
+        files[inode]?.data = source.data
+        files[inode]?.dirty = ByteRanges(0..<source.data.count)
+        flush(inode)
+        syncNames()
+        outcomes.append((fetch, .filled))
+    }
+}
