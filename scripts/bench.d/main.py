@@ -11,10 +11,12 @@ import subprocess
 import sys
 
 from queue_bench import Queue
+from schedule_bench import Schedules
 from servers import Nginx
 from transfers import Bench
 
-CASES = ["http", "tls", "durable", "small", "limited", "queue", "start", "idle", "yield"]
+CASES = ["http", "tls", "durable", "small", "limited", "queue", "schedules", "start", "idle",
+         "yield"]
 
 
 def main():
@@ -46,14 +48,15 @@ def main():
         print("  " + subprocess.run(tool, capture_output=True, text=True).stdout.splitlines()[0])
     nginx = Nginx(options.work)
     bench = Bench(options, nginx)
-    queue = Queue(bench)
+    queue, schedules = Queue(bench), Schedules(bench)
     try:
         for case in options.cases or CASES:
             if case == "yield":
                 yielding = os.path.join(os.path.dirname(__file__), "yield.py")
                 subprocess.run([sys.executable, yielding, "--binary", options.longhaul], check=False)
             else:
-                getattr(queue if case in ("queue", "start", "idle") else bench, case)()
+                owner = next(part for part in (queue, schedules, bench) if hasattr(part, case))
+                getattr(owner, case)()
     finally:
         nginx.stop()
 
