@@ -80,7 +80,11 @@ int lh_pidfd_signal(int descriptor, int signal) {
     return answer((int)syscall(SYS_pidfd_send_signal, descriptor, signal, NULL, 0));
 }
 
-int lh_group_signal(int pid, int signal) { return answer(kill(-pid, signal)); }
+int lh_group_signal(int pid, int signal) {
+    // 0 and 1 would mean our own group, and everybody.
+    if (pid <= 1) return -EINVAL;
+    return answer(kill(-pid, signal));
+}
 
 int lh_reap(int pid, int *status) {
     int word = 0, result;

@@ -47,6 +47,8 @@ package struct EngineJournal: Sendable {
                 ])
         case .failed(let id, let error, _):
             logger.warning("failed", metadata: facts(of: error, id))
+        case .needsInput(let id, let error, _):
+            logger.warning("needs input", metadata: facts(of: error, id))
         case .cancelled(let id, _):
             logger.info("cancelled", metadata: ["transfer": "\(id)"])
         case .queued(let id, let readyAt, let reasons): waits(id, until: readyAt, reasons)
@@ -57,7 +59,8 @@ package struct EngineJournal: Sendable {
                     "transfer": "\(id)", "reason": "\(reason)", "bytesLost": "\(bytes)",
                 ])
         case .attempt(let id, let outcome): attempt(id, outcome)
-        case .save, .finishing, .dropFetch, .learn, .originFailed, .originWorked, .saveOrigin:
+        case .save, .finishing, .dropFetch, .give, .leave, .discard, .learn, .originFailed,
+            .originWorked, .saveOrigin:
             break
         }
     }

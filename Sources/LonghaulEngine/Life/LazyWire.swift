@@ -3,7 +3,7 @@ internal import LonghaulTransport
 
 /// ``WirePort`` on libcurl, from the first request on: an engine that only waits for its moment has
 /// neither libcurl in memory nor a thread for it. Used by the engine's thread alone.
-final class LazyWire: WirePort {
+final class LazyWire: WirePort, @unchecked Sendable {
     private var configuration: TransportConfiguration
     private let report: @Sendable ([WireFact]) -> Void
     private var transport: Transport?
