@@ -1,0 +1,202 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// Equal requests from many processes, with the built command.
+@Suite(.serialized, .timeLimit(.minutes(30)))
+struct SharingTests {
+    static let environment = ProcessInfo.processInfo.environment
+    static let mebibytes = environment["LONGHAUL_SHARE_MEBIBYTES"].flatMap { Int($0) } ?? 6
+    static let processes = 64
+    /// Long enough on the wire for all the processes to come while it runs.
+    static let seconds = 20
+
+    private func url(_ server: LoopbackServer) -> String {
+        let rate = Self.mebibytes * 1024 / Self.seconds
+        return server.url("big.bin?size=\(Self.mebibytes)M&seed=5&etag=v1&rate=\(rate)K")
+    }
+
+    /// Enqueues in as many processes at once; the ids in the order of the names.
+    private func enqueue(
+        _ home: LonghaulHome, _ url: String, _ numbers: Range<Int>
+    ) async throws -> [String] {
+        try await withThrowingTaskGroup(of: (Int, String).self) { group in
+            for number in numbers {
+                group.addTask {
+                    let result = try await home.run(
+                        "enqueue", url, "-o", home.file("f\(number)"), "--connections", "1",
+                        within: .seconds(120))
+                    #expect(result.status == 0, "\(result.errors)")
+                    return (
+                        number, result.output.trimmingCharacters(in: .whitespacesAndNewlines)
+                    )
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }
+                .map(\.1)
+        }
+    }
+
+    private func inode(_ path: String) throws -> UInt64 {
+        let facts = try FileManager.default.attributesOfItem(atPath: path)
+        return try #require((facts[.systemFileNumber] as? NSNumber)?.uint64Value)
+    }
+
+    private func rows(_ home: LonghaulHome) async throws -> [JSONValue] {
+        try await home.run("list", "--json", "--all", within: .seconds(60)).rows
+    }
+
+    @Test func sixtyFourProcessesMakeOneFetch() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = url(server)
+            let engine = try home.start("daemon")
+            let half = Self.processes / 2
+            _ = try await enqueue(home, url, 0..<half)
+            // In the middle of it.
+            try await server.log.waitForCount(1, within: .seconds(30))
+            let ids = try await enqueue(home, url, half..<Self.processes)
+            let shown = try await home.run("show", "--json", ids[0]).rows[0]
+            #expect(shown["state"] == "running")
+            #expect(shown["sharedWith"].array?.count == Self.processes - 1)
+            let wait = try await home.run("wait", "--all", within: .seconds(600))
+            #expect(wait.status == 0, "\(wait.errors)")
+            let expected = try server.expected(url)
+            #expect(server.log.count == 1)
+            #expect(server.log.bodyBytesSent() == expected.size)
+            var inodes: Set<UInt64> = []
+            for number in 0..<Self.processes {
+                try expected.verify(file: home.file("f\(number)"))
+                inodes.insert(try inode(home.file("f\(number)")))
+            }
+            #expect(inodes.count == Self.processes)
+            let rows = try await rows(home)
+            #expect(rows.count == Self.processes)
+            #expect(rows.allSatisfy { $0["state"] == "completed" })
+            #expect(rows.reduce(0) { $0 + ($1["bytesFetched"].int ?? 0) } == expected.size)
+            let events = try await home.run("events").rows
+            #expect(events.count { $0["type"] == "transferCompleted" } == Self.processes)
+            #expect(try home.scratch.names(in: "files").count == Self.processes)
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+        }
+    }
+
+    @Test func cancellingAllButOneLeavesOne() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = url(server)
+            let engine = try home.start("daemon")
+            let list = (0..<Self.processes).map { number in
+                #"{"url":"\#(url)","destination":"f\#(number)","connections":1}"#
+            }
+            let enqueued = try await home.run(
+                "enqueue", "--input", "-", input: list.joined(separator: "\n") + "\n")
+            #expect(enqueued.status == 0, "\(enqueued.errors)")
+            let ids = enqueued.output.split(separator: "\n").map(String.init)
+            try #require(ids.count == Self.processes)
+            try await server.log.waitForBytes(Self.mebibytes << 18)
+            let cancel = try await home.start(["cancel"] + ids.dropLast()).wait()
+            #expect(cancel.status == 0, "\(cancel.errors)")
+            let wait = try await home.run("wait", ids[63], within: .seconds(120))
+            #expect(wait.status == 0, "\(wait.errors)")
+            #expect(server.log.count == 1)
+            try server.expected(url).verify(file: home.file("f63"))
+            let states = try await rows(home).map { $0["state"].string ?? "" }
+            #expect(states.count { $0 == "cancelled" } == 63)
+            #expect(states.count { $0 == "completed" } == 1)
+            #expect(try home.scratch.names(in: "files") == ["f63"])
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+        }
+    }
+
+    /// `kill -9` of the engine: while it is on the wire, and while it hands out the copies.
+    @Test func aKilledEngineChangesNothing() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let rate = Self.mebibytes * 1024 / 4
+            let url = server.url("big.bin?size=\(Self.mebibytes)M&seed=5&etag=v1&rate=\(rate)K")
+            let list = (0..<Self.processes).map { #"{"url":"\#(url)","destination":"f\#($0)"}"# }
+            _ = try await home.run(
+                "enqueue", "--input", "-", input: list.joined(separator: "\n") + "\n")
+            let size = Self.mebibytes << 20
+            for part in 1...3 {
+                let engine = try home.start("run")
+                try await server.log.waitForBytes(size / 4 * part, within: .seconds(60))
+                engine.send(SIGKILL)
+                _ = try await engine.wait()
+            }
+            // From the moment on at which the first one is finished.
+            var kills = 0
+            while kills < 4 {
+                let engine = try home.start("run")
+                try await eventually(within: .seconds(60), "more files") {
+                    let names = try home.scratch.names(in: "files").filter { $0.hasPrefix("f") }
+                    return names.count > kills * 12 || !engine.isRunning
+                }
+                if !engine.isRunning { break }
+                engine.send(SIGKILL)
+                _ = try await engine.wait()
+                kills += 1
+            }
+            let last = try await home.start(["run"]).wait(within: .seconds(240))
+            #expect(last.status == 0, "\(last.errors)")
+            let expected = try server.expected(url)
+            for number in 0..<Self.processes {
+                try expected.verify(file: home.file("f\(number)"))
+            }
+            let rows = try await rows(home)
+            #expect(rows.allSatisfy { $0["state"] == "completed" && $0["restarts"] == 0 })
+            let fetched = rows.reduce(0) { $0 + ($1["bytesFetched"].int ?? 0) }
+            #expect(fetched >= expected.size && fetched <= expected.size + 1 << 20)
+            let events = try await home.run("events").rows
+            let ends = events.filter { $0["type"] == "transferCompleted" }
+            #expect(Set(ends.map { $0["transfer"]["id"].int ?? 0 }).count == Self.processes)
+            #expect(ends.count == Self.processes)
+            #expect(try home.scratch.names(in: "files").count == Self.processes)
+        }
+    }
+
+    @Test func duplicatesAreWhatOneMakesOfThem() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=400K&etag=v1&seed=2")
+            _ = try await home.run("enqueue", url, "-o", "a")
+            let refused = try await home.run(
+                "enqueue", url, "-o", "b", "--on-duplicate", "fail", "--json")
+            #expect(refused.status == 5)
+            #expect(try refused.rows[0]["error"]["id"] == 1)
+            let bad = try await home.run("enqueue", url, "--on-duplicate", "perhaps")
+            #expect(bad.status == 64)
+            #expect(try await home.run("enqueue", url, "-o", "a").status == 5)
+            let replaced = try await home.run(
+                "enqueue", url, "-o", "a", "--on-duplicate", "replace")
+            #expect(replaced.status == 0, "\(replaced.errors)")
+            _ = try await home.run("enqueue", url, "-o", "c", "--on-duplicate", "separate")
+            let run = try await home.run("run")
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(server.log.count == 2)
+            let states = try await rows(home).map { $0["state"].string ?? "" }
+            #expect(states == ["completed", "completed", "cancelled"])
+            for name in ["a", "c"] { try server.expected(url).verify(file: home.file(name)) }
+        }
+    }
+
+    @Test func aFinishedFileIsReused() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            // The first request is answered with the file, every later one with 304.
+            let url = server.url("a.bin?size=3M&etag=v1&seed=2&304&statusafter=1")
+            let first = try await home.run("get", "-q", url, "-o", "a")
+            #expect(first.status == 0, "\(first.errors)")
+            let second = try await home.run("get", "-q", url, "-o", "b", "--reuse")
+            #expect(second.status == 0, "\(second.errors)")
+            #expect(server.log.all[1]["If-None-Match"] == "\"v1\"")
+            #expect(server.log.bodyBytesSent() == 3 << 20)
+            let expected = try server.expected(url)
+            try expected.verify(file: home.file("b"))
+            #expect(try inode(home.file("a")) != inode(home.file("b")))
+        }
+    }
+}
