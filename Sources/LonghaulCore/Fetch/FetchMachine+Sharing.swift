@@ -23,7 +23,7 @@ extension FetchMachine {
         case .preparing, .moving, .settling:
             switch leaving {
             case .requeue, .retry, .waitForStorage, nil: true
-            case .fail, .cancel: false
+            case .fail, .needInput, .cancel: false
             }
         case .publishing, .left: false
         }

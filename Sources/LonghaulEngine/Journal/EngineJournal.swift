@@ -59,7 +59,8 @@ package struct EngineJournal: Sendable {
                     "transfer": "\(id)", "reason": "\(reason)", "bytesLost": "\(bytes)",
                 ])
         case .attempt(let id, let outcome): attempt(id, outcome)
-        case .save, .finishing, .dropFetch, .learn, .originFailed, .originWorked, .saveOrigin:
+        case .save, .finishing, .dropFetch, .give, .leave, .discard, .learn, .originFailed,
+            .originWorked, .saveOrigin:
             break
         }
     }

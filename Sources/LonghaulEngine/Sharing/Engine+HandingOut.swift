@@ -42,7 +42,8 @@ extension Engine {
             withhold(sharer, fault, entry, now: now)
         case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
             .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
-            .secured, .secureFailed, .published, .occupied, .publishFailed, .foundPublished,
+            .secured, .secureFailed, .published, .occupied, .publishFailed, .displaced,
+            .foundPublished,
             .handedOut, .filled, .fillFailed, .leave, .tick:
             break
         }
