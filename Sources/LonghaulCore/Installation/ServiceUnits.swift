@@ -62,7 +62,7 @@ package struct ServiceUnits: Hashable, Sendable {
         [Service]
         Type=notify
         ExecStart=\(command(["daemon", "--exit-when-idle", ServiceUnits.idle]))
-        ExecReload=/bin/kill -HUP $MAINPID
+        ExecReload=/bin/sh -c "kill -HUP $MAINPID"
         \(surroundings)Restart=on-failure
         RestartSec=5
         # A bad configuration or store does not get better by itself.

@@ -91,6 +91,7 @@ extension Engine {
         case .notPrepared(let id, let message):
             guard let launch = hosts.launches[id] else { return }
             try recordFailure(id, launch.host, message, now: now)
+            journal?.launchFailed(launch.host, message)
             hosts.launches[id] = nil
         case .prepared(let launch): try begin(launch, now: now)
         case .ended(let id, let ending, let status, let output):
@@ -99,6 +100,7 @@ extension Engine {
             try transaction(.durable) { tx in
                 try tx.end(id, how, status: status, output: output, now: now.wall)
             }
+            journal?.launchEnded(launch.host, id, how, status: status)
             hosts.launches[id] = nil
         }
         hosts.isStale = true
@@ -119,6 +121,7 @@ extension Engine {
         }
         kept.endsAt = now.monotonic + max(0, launch.deadline - now.wall)
         hosts.launches[launch.id] = kept
+        journal?.launches(host, launch)
         hostPort.begin(launch.id)
     }
 

@@ -5,7 +5,7 @@ internal import LonghaulCore
 ///
 /// An engine without one spends nothing on it.
 package struct EngineJournal: Sendable {
-    private let logger: Logger
+    let logger: Logger
 
     package init(_ logger: Logger) {
         self.logger = logger

@@ -1,0 +1,31 @@
+internal import Logging
+internal import LonghaulCore
+internal import LonghaulStore
+
+extension EngineJournal {
+    func launches(_ host: String, _ launch: PreparedLaunch) {
+        logger.info(
+            "a host is launched",
+            metadata: [
+                "host": "\(host)", "launch": "\(launch.id.rawValue)",
+                "reason": "\(launch.handover.reason.rawValue)",
+                "session": "\(launch.handover.session)", "events": "\(launch.handover.count)",
+            ])
+    }
+
+    func launchEnded(_ host: String, _ id: LaunchID, _ how: LaunchEnding, status: Int?) {
+        let isWell = how == .exited && status == 0
+        logger.log(
+            level: isWell ? .info : .warning, "a launch ended",
+            metadata: [
+                "host": "\(host)", "launch": "\(id.rawValue)", "how": "\(how.rawValue)",
+                "status": "\(status.map(String.init) ?? "unknown")",
+            ])
+    }
+
+    func launchFailed(_ host: String, _ message: String) {
+        logger.warning(
+            "a host cannot be launched",
+            metadata: ["host": "\(host)", "why": "\(Redaction.text(message))"])
+    }
+}
