@@ -30,7 +30,8 @@ static void close_from(int first) {
 }
 
 static void become(
-    const char *path, char *const arguments[], char *const environment[], int go, const int streams[3]) {
+    const char *path, char *const arguments[], char *const environment[], int go,
+    const int streams[3]) {
     setsid();
     for (int signal = 1; signal < NSIG; signal++) {
         struct sigaction action = {.sa_handler = SIG_DFL};
@@ -80,7 +81,11 @@ int lh_pidfd_signal(int descriptor, int signal) {
     return answer((int)syscall(SYS_pidfd_send_signal, descriptor, signal, NULL, 0));
 }
 
-int lh_group_signal(int pid, int signal) { return answer(kill(-pid, signal)); }
+int lh_group_signal(int pid, int signal) {
+    // 0 and 1 would mean our own group, and everybody.
+    if (pid <= 1) return -EINVAL;
+    return answer(kill(-pid, signal));
+}
 
 int lh_reap(int pid, int *status) {
     int word = 0, result;

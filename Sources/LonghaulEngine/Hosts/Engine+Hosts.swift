@@ -100,6 +100,8 @@ extension Engine {
                 try tx.end(id, how, status: status, output: output, now: now.wall)
             }
             hosts.launches[id] = nil
+            // It may have said something about transfers.
+            needsLook = true
         }
         hosts.isStale = true
     }

@@ -133,6 +133,9 @@ final class HostProcess {
 
     func terminate() { _ = lh_pidfd_signal(end.number, SIGTERM) }
 
+    /// It ends without having begun.
+    func abandon() { go = nil }
+
     /// Ends all of its group, and what has left that and still has the launch in its environment.
     func kill(marks: [String]) {
         _ = lh_group_signal(identity.pid, SIGKILL)
@@ -155,6 +158,8 @@ final class HostProcess {
 enum ProcessMarks {
     /// Of this user, those that were started with all of these variables (`NAME=value`).
     static func processes(with marks: [String]) -> [Int32] {
+        // No mark is a mark of every process there is.
+        precondition(!marks.isEmpty, "processes are looked for by what marks them")
         guard let directory = opendir("/proc") else { return [] }
         defer { closedir(directory) }
         let wanted = Set(marks)
@@ -163,7 +168,7 @@ enum ProcessMarks {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard let pid = Int32(name), pid != getpid(),
+            guard let pid = Int32(name), pid > 1, pid != getpid(),
                 let text = try? smallFile("/proc/\(pid)/environ")
             else { continue }
             let variables = Set(text.split(separator: "\0").map(String.init))

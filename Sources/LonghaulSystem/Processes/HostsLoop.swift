@@ -57,7 +57,7 @@ package final class HostsLoop {
     /// It does not begin, and no end is told.
     package func discard(_ id: Int64) {
         guard let launch = launches.removeValue(forKey: id) else { return }
-        launch.process.kill(marks: [])
+        launch.process.abandon()
         var asked = pollfd(fd: launch.process.end.number, events: Int16(POLLIN), revents: 0)
         _ = poll(&asked, 1, 1_000)
         _ = launch.process.reap()
