@@ -30,7 +30,8 @@ static void close_from(int first) {
 }
 
 static void become(
-    const char *path, char *const arguments[], char *const environment[], int go, const int streams[3]) {
+    const char *path, char *const arguments[], char *const environment[], int go,
+    const int streams[3]) {
     setsid();
     for (int signal = 1; signal < NSIG; signal++) {
         struct sigaction action = {.sa_handler = SIG_DFL};

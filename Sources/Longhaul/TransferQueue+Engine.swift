@@ -18,6 +18,8 @@ extension TransferQueue {
         do throws(SystemFailure) {
             var environment = Environment.all()
             environment["LONGHAUL_HOME"] = directory
+            // Started by a host, it is no part of that launch.
+            environment["LONGHAUL_LAUNCH_ID"] = nil
             try BackgroundEngine.spawn(
                 executable: BackgroundEngine.ownExecutable(),
                 arguments: [

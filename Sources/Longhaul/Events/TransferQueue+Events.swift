@@ -72,11 +72,23 @@ extension EventRecord {
 enum EventDetail {
     /// An error's text may quote a URL with its secrets.
     static func redacted(_ detail: String, _ type: EventType) -> String {
-        guard type == .transferFailed || type == .transferNeedsInput,
-            let error = StoredJSON.decode(LonghaulError.self, detail)
-        else { return detail }
         var json = JSONText()
-        json.object { $0.errorFields(error) }
+        if type == .transferFailed {
+            guard let error = StoredJSON.decode(LonghaulError.self, detail) else { return detail }
+            json.object { $0.errorFields(error) }
+        } else if type == .transferNeedsInput {
+            guard let need = StoredJSON.decode(InputDetail.self, detail) else { return detail }
+            json.object {
+                $0.field("reason", need.reason.rawValue)
+                if let error = need.error {
+                    $0.field("error") { $0.errorFields(error) }
+                } else {
+                    $0.field("error", String?.none)
+                }
+            }
+        } else {
+            return detail
+        }
         return json.text
     }
 }

@@ -102,6 +102,8 @@ extension Engine {
             }
             journal?.launchEnded(launch.host, id, how, status: status)
             hosts.launches[id] = nil
+            // It may have said something about transfers.
+            needsLook = true
         }
         hosts.isStale = true
     }

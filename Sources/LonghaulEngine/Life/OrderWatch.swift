@@ -19,6 +19,8 @@ struct OrderWatch {
     }
 
     static let backOffWaitedOutSeconds: Double = 60
+    /// Less than a host that failed waits: it is for a later run.
+    static let hostDueSeconds: Double = 30
     /// An engine that leaves when idle stays for a host that is due within this time.
     static let hostWaitedForSeconds: Double = 900
 
@@ -54,9 +56,7 @@ struct OrderWatch {
 
     private mutating func isDrained(_ outcome: TurnOutcome, now: Moment) -> Bool {
         guard outcome.isDrained else { return false }
-        let box = orders.maxSeconds.map { (started + $0) - now.monotonic }
-        let patience = box ?? OrderWatch.backOffWaitedOutSeconds
-        if isHostDue(outcome, within: patience, now: now) { return false }
+        if isHostDue(outcome, within: OrderWatch.hostDueSeconds, now: now) { return false }
         guard let next = outcome.nextReady else { return true }
         guard let seconds = orders.maxSeconds else {
             let most = OrderWatch.backOffWaitedOutSeconds

@@ -137,10 +137,16 @@ extension Engine {
             wake = min(wake ?? due, due)
         }
         if let at = hostsWakeAt(now: now) { wake = min(wake ?? at, at) }
-        if let commitRetryAt { wake = min(wake ?? commitRetryAt, commitRetryAt) }
+        if let commitRetryAt {
+            wake = min(wake ?? commitRetryAt, commitRetryAt)
+        } else if needsLook {
+            // More wants have changed than one turn takes, or a host may have changed some.
+            wake = now.monotonic
+        }
+        let isIdle = active.isEmpty && unwritten.isEmpty && (!needsLook || isLeaving)
         return TurnOutcome(
-            wakeAt: wake, isQuiet: active.isEmpty && unwritten.isEmpty,
-            isDrained: active.isEmpty && unwritten.isEmpty && !hasBacklog && !needsPlan
+            wakeAt: wake, isQuiet: isIdle,
+            isDrained: isIdle && !hasBacklog && !needsPlan
                 && roomAt.isEmpty,
             nextReady: nextReady, nextReadyBesidesStorage: nextReadyBesidesStorage,
             waitsForConditions: gates.holdsBack, interest: gates.interest,

@@ -26,9 +26,15 @@ package final class WriteWatch: Sendable {
         }
     }
 
-    /// Waits until one of them may have been written to, or the time is over, or a signal was
-    /// caught.
-    package func wait(seconds: Double) {
+    package enum Woken: Sendable {
+        /// One of them may have been written to.
+        case written
+        case timeIsOver
+        /// A signal was caught, or somebody said so.
+        case interrupted
+    }
+
+    package func wait(seconds: Double) -> Woken {
         var asked = [
             pollfd(fd: stopping.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: watch?.number ?? -1, events: Int16(POLLIN), revents: 0),
@@ -37,8 +43,10 @@ package final class WriteWatch: Sendable {
         while true {
             let left = Int32(max(0, (end - lh_clock_boottime() + 999_999) / 1_000_000))
             let pause = watch == nil ? min(left, Self.blindMilliseconds) : left
-            if poll(&asked, 2, pause) <= 0 || asked[0].revents != 0 { return }
-            if take() { return }
+            let count = poll(&asked, 2, pause)
+            if count == 0 { return watch == nil && pause < left ? .written : .timeIsOver }
+            if count < 0 || asked[0].revents != 0 { return .interrupted }
+            if take() { return .written }
         }
     }
 

@@ -30,6 +30,9 @@ struct EventsCommand: ConsoleCommand {
     @Flag(help: "Go on as more happens, until interrupted.")
     var follow = false
 
+    @Flag(help: "Be the session's host meanwhile: it is not started.")
+    var attach = false
+
     @Flag(help: "Only those that nobody has acknowledged.")
     var unacknowledged = false
 
@@ -45,6 +48,9 @@ struct EventsCommand: ConsoleCommand {
 
     func validate() throws {
         let acknowledges = ack != nil || !ackOne.isEmpty
+        if attach, !follow || session == nil {
+            throw ValidationError("--attach needs --follow and --session")
+        }
         if acknowledges, follow || unacknowledged || after != 0 {
             throw ValidationError("acknowledging and reading exclude each other")
         }
@@ -87,10 +93,21 @@ struct EventsCommand: ConsoleCommand {
         }
     }
 
+    private func attached(_ queue: TransferQueue) throws -> HostAttachment {
+        let name = session ?? ""
+        guard let found = try queue.session(name) else { throw LonghaulError.noSuchSession(name) }
+        guard let host = found.settings.host else {
+            throw LonghaulError(.noSuchHost, "session \(TerminalText.shown(name)) has no host")
+        }
+        return try queue.attach(host: host)
+    }
+
     /// How often signals are looked for that came in between.
     private static let breathSeconds: Double = 60
 
     private func followOn(_ queue: TransferQueue, _ console: Console) throws -> ExitStatus {
+        let attachment = try attach ? attached(queue) : nil
+        defer { withExtendedLifetime(attachment) {} }
         let follower = try queue.followEvents(
             after: after, session: session, waitingOnly: unacknowledged)
         Signals.watch()
