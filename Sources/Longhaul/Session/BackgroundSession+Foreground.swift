@@ -36,7 +36,7 @@ extension BackgroundSession {
         let file = try await fetch(request)
         let id = file.id
         try await desk.change { queue throws(LonghaulError) in
-            try queue.store.acknowledgeEvents(of: id, now: queue.now)
+            try queue.store.consume(id, forgetting: false, now: queue.now)
         }
         presence.release(id)
         return (URL(fileURLWithPath: file.path, isDirectory: false), file.response)
@@ -64,7 +64,7 @@ extension BackgroundSession {
         } catch let error as LonghaulError {
             // It was told to who waited; the log need not tell it again.
             try? await desk.change { queue throws(LonghaulError) in
-                try queue.store.acknowledgeEvents(of: id, now: queue.now)
+                try queue.store.consume(id, forgetting: false, now: queue.now)
             }
             presence.release(id)
             throw error

@@ -41,6 +41,7 @@ public final class BackgroundSession: Sendable {
             try StorePresence.enter(configuration.store)
         }
         do throws(LonghaulError) {
+            try await record()
             try await takeSeat()
         } catch {
             life.withLock { $0 = .invalidated }
@@ -67,6 +68,7 @@ public final class BackgroundSession: Sendable {
                 "a session's identifier has at least one character, none of them"
                     + " a control character")
         }
+        try configuration.host?.check()
         let intervals = [
             configuration.timeoutIntervalForRequest, configuration.timeoutIntervalForResource,
         ]

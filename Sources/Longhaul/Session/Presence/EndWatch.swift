@@ -30,7 +30,7 @@ struct EndWatch {
             let now = SystemClock.now().wall
             // Before the transfers are looked at: what ends after that is in the log.
             var read: Int64
-            if let log { read = log } else { read = try queue.store.lastEventSequence() }
+            if let log { read = log } else { read = try queue.store.lastEvent() }
             var candidates = unseen.intersection(waited)
             while log != nil {
                 let ends = try queue.store.ends(after: read, limit: EndWatch.page)
