@@ -125,35 +125,3 @@ import Testing
         await #expect(throws: LonghaulError.self) { try await session.tasks }
     }
 }
-
-@Suite(.timeLimit(.minutes(2))) struct HostTests {
-    @Test func theSessionsHostIsMadeKnown() async throws {
-        let home = try SessionHome()
-        var configuration = home.configuration(.external)
-        configuration.host = Host(
-            identifier: "com.example.photos", command: ["/bin/photosync", "--background"])
-        configuration.sessionSendsLaunchEvents = false
-        let open = configuration
-        let session = try await BackgroundSession(
-            identifier: "com.example.test", configuration: open)
-        let queue = try TransferQueue(directory: home.store)
-        let known = try #require(try queue.session("com.example.test"))
-        #expect(known.settings.host == "com.example.photos")
-        #expect(!known.settings.launchEvents)
-        try await session.invalidate()
-
-        configuration.host?.identifier = "com.example.other"
-        let other = configuration
-        let taken = await #expect(throws: LonghaulError.self) {
-            _ = try await BackgroundSession(identifier: "com.example.test", configuration: other)
-        }
-        #expect(taken?.code == .conflict)
-        configuration.host = Host(identifier: "com.example.photos", command: ["photosync"])
-        let relative = configuration
-        let refused = await #expect(throws: LonghaulError.self) {
-            _ = try await BackgroundSession(
-                identifier: "com.example.test", configuration: relative)
-        }
-        #expect(refused?.code == .invalidRequest)
-    }
-}

@@ -9,15 +9,14 @@ public final class ChangeWatch: Sendable {
     /// A connection of its own: SQLite tells a connection of what others did, not of what it did
     /// itself, and an engine of this process may use the queue's.
     private let store: Store
-    private let watch: WriteWatch
+    private let watch: CommitWatch
     private let seen: Mutex<Int64>
     private let isCancelled = Atomic(false)
 
     init(directory: String) throws(LonghaulError) {
         let store = try Store.open(directory: directory, mode: .existing)
         do throws(SystemFailure) {
-            watch = try WriteWatch(
-                directory: directory, names: ["queue.sqlite-wal", "queue.sqlite"])
+            watch = try CommitWatch(of: "queue.sqlite", in: directory)
         } catch {
             throw error.longhaulError()
         }
@@ -33,16 +32,22 @@ public final class ChangeWatch: Sendable {
     /// says so; `false` when the time is over, a signal was caught, or it was cancelled. For one
     /// thread at a time.
     public func wait(timeout seconds: Double) throws(LonghaulError) -> Bool {
-        if try hasChanged() { return true }
-        if isCancelled.load(ordering: .relaxed) { return false }
-        watch.wait(seconds: seconds)
-        return try hasChanged()
+        let end = SystemClock.now().monotonic + seconds
+        var settling = WriteSettling()
+        while true {
+            if try hasChanged() { return true }
+            let left = end - SystemClock.now().monotonic
+            if isCancelled.load(ordering: .relaxed) || left <= 0 { return false }
+            let woken = watch.wait(atMost: min(left, settling.pause ?? left))
+            if woken.isInterrupted { return try hasChanged() }
+            if woken.isWritten { settling.written() } else { settling.looked() }
+        }
     }
 
     /// Makes a wait that is under way, and every later one, return at once. From any thread.
     public func cancel() {
         isCancelled.store(true, ordering: .relaxed)
-        watch.cancel()
+        watch.call()
     }
 
     private func hasChanged() throws(LonghaulError) -> Bool {

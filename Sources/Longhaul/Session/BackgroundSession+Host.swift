@@ -1,15 +1,12 @@
 internal import LonghaulCore
-internal import LonghaulStore
 
 extension BackgroundSession {
-    /// Makes known, durably, what the configuration says of the session and its host. Writes
-    /// nothing when all is known already.
-    func record() async throws(LonghaulError) {
+    /// Makes known, durably, what the configuration says of the session and its host, and attaches
+    /// this process to the host: as long as it is, its events are told here and it is not started.
+    func record() async throws(LonghaulError) -> HostAttachment? {
         let (session, configuration) = (identifier, configuration)
-        try await desk.change { queue throws(LonghaulError) in
-            let now = queue.now
-            if let host = configuration.host { try queue.store.learn(host, now: now) }
-            let known = try queue.store.session(session)?.settings
+        return try await desk.change { queue throws(LonghaulError) in
+            let known = try queue.session(session)?.settings
             if let wanted = configuration.host, let other = known?.host,
                 other != wanted.identifier
             {
@@ -18,44 +15,27 @@ extension BackgroundSession {
                     "session \(session) belongs to host \(other); `longhaul session set --host`"
                         + " changes that")
             }
+            if let host = configuration.host { try queue.learn(host) }
             var change = SessionChange()
             change.launchEvents = configuration.sessionSendsLaunchEvents
             change.askBeforeStart = configuration.asksBeforeDelayedRequests
             if let host = configuration.host { change.host = .some(host.identifier) }
             var settings = known ?? SessionSettings()
             change.apply(to: &settings)
-            if settings != known { try queue.store.change(session: session, change, now: now) }
+            if settings != known { try queue.change(session: session, change) }
+            // A host that was removed is nobody to attach to.
+            guard let host = settings.host, try queue.host(host) != nil else { return nil }
+            return try queue.attach(host: host)
         }
     }
 }
 
-extension Host {
-    private static let identifierBytes = 200
-
-    /// The name is also one of a file, and the program must be found from any directory.
-    func check() throws(LonghaulError) {
-        let bytes = identifier.utf8
-        let isName =
-            !bytes.isEmpty && bytes.count <= Host.identifierBytes && bytes.first != 0x2E
-            && !bytes.contains { $0 < 0x21 || $0 == 0x2F || $0 == 0x7F }
-        if !isName {
-            throw LonghaulError(
-                .invalidRequest, "\(identifier) is no host's identifier: no blanks, no slashes")
-        }
-        guard let program = command.first, program.utf8.first == 0x2F else {
-            throw LonghaulError(
-                .invalidRequest, "a host's command begins with the absolute path of a program")
-        }
-    }
-}
-
-extension Store {
-    /// A program that is known already keeps what else was said of it.
-    fileprivate func learn(_ host: Host, now: Timestamp) throws(LonghaulError) {
-        var settings =
-            try self.host(host.identifier)?.settings ?? HostSettings(argv: [])
+extension TransferQueue {
+    /// A host that is known already keeps what else was said of it.
+    fileprivate func learn(_ host: Host) throws(LonghaulError) {
+        var settings = try self.host(host.identifier)?.settings ?? HostSettings(argv: [])
         if settings.argv == host.command { return }
         settings.argv = host.command
-        try add(host: host.identifier, settings, now: now)
+        try add(host: host.identifier, settings)
     }
 }
