@@ -82,7 +82,7 @@ extension TransferQueue {
             let left = end - SystemClock.now().monotonic
             if left <= 0 { return }
             let woken = watch.wait(atMost: min(left, settling.pause ?? left))
-            if (try? store.dataVersion()) != version { return }
+            if woken.isInterrupted || (try? store.dataVersion()) != version { return }
             if woken.isWritten { settling.written() } else { settling.looked() }
         }
     }

@@ -17,11 +17,6 @@ package final class Transport: Sendable {
     private let thread: LoopThread
     private let isJoined = Mutex(false)
 
-    /// Sets libcurl and what it uses up, once for the process; otherwise the first transport does.
-    package static func prepare() throws(LonghaulError) {
-        try CurlGlobal.start()
-    }
-
     /// Starts the thread. Throws where libcurl is unusable or no thread is to be had.
     package init(
         configuration: TransportConfiguration = TransportConfiguration(),

@@ -17,6 +17,8 @@ import Testing
                 #expect(response.headers["Content-Length"] == "102400")
                 #expect(try await session.tasks.isEmpty)
                 #expect(try home.scratch.names(in: "state/foreground").isEmpty)
+                let queue = try TransferQueue(directory: home.store)
+                #expect(try queue.events(session: session.identifier, waitingOnly: true).isEmpty)
             }
         }
     }

@@ -31,9 +31,13 @@ import Testing
             .deletingLastPathComponent()
         let root = Article.root
         let checkouts = root.appending(path: ".build/checkouts")
-        let maps = [
-            root.appending(path: "Sources/CLibcurl"), root.appending(path: "Sources/CSystemd"),
-            build.appending(path: "CLonghaul.build"),
+        let folders = [
+            root.appending(path: "Sources/CDelayLoad/include"),
+            root.appending(path: "Sources/CLibcurl/include"),
+            root.appending(path: "Sources/CSystemd/include"),
+            root.appending(path: "Sources/CLonghaul/include"),
+            build.appending(path: "CDelayLoad.build"), build.appending(path: "CLibcurl.build"),
+            build.appending(path: "CSystemd.build"), build.appending(path: "CLonghaul.build"),
             checkouts.appending(path: "GRDB.swift/Sources/GRDBSQLite"),
             checkouts.appending(path: "swift-system/Sources/CSystem/include"),
             checkouts.appending(path: "swift-crypto/Sources/CXKCP/include"),
@@ -42,9 +46,12 @@ import Testing
             checkouts.appending(path: "swift-crypto/Sources/CCryptoBoringSSLShims/include"),
         ]
         var arguments = ["-I", build.appending(path: "Modules").path]
-        for map in maps {
-            arguments += ["-Xcc", "-fmodule-map-file=\(map.path)/module.modulemap"]
-            arguments += ["-Xcc", "-I\(map.path)"]
+        for folder in folders {
+            let map = "\(folder.path)/module.modulemap"
+            if FileManager.default.fileExists(atPath: map) {
+                arguments += ["-Xcc", "-fmodule-map-file=\(map)"]
+            }
+            arguments += ["-Xcc", "-I\(folder.path)"]
         }
         return arguments
     }

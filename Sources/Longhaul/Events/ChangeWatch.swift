@@ -9,16 +9,14 @@ public final class ChangeWatch: Sendable {
     /// A connection of its own: SQLite tells a connection of what others did, not of what it did
     /// itself, and an engine of this process may use the queue's.
     private let store: Store
-    private let watch: WriteWatch
+    private let watch: CommitWatch
     private let seen: Mutex<Int64>
     private let isCancelled = Atomic(false)
-    private let nextLook = Atomic(0)
 
     init(directory: String) throws(LonghaulError) {
         let store = try Store.open(directory: directory, mode: .existing)
         do throws(SystemFailure) {
-            watch = try WriteWatch(
-                directory: directory, names: ["queue.sqlite-wal", "queue.sqlite"])
+            watch = try CommitWatch(of: "queue.sqlite", in: directory)
         } catch {
             throw error.longhaulError()
         }
@@ -30,37 +28,26 @@ public final class ChangeWatch: Sendable {
         try? store.close()
     }
 
-    /// The log is written to, synced, and only then does the commit count, in shared memory that
-    /// nobody is told of: after a notice the store is looked at more and more seldom for a while.
-    private static let looksMilliseconds: [Double] = (0..<12).map { Double(1 << $0) }
-    /// Insurance against a commit that took longer.
-    private static let blindSeconds: Double = 10
-
     /// Blocks until something was committed since the last call (or since the watch was made), and
     /// says so; `false` when the time is over, a signal was caught, or it was cancelled. For one
     /// thread at a time.
     public func wait(timeout seconds: Double) throws(LonghaulError) -> Bool {
-        let end = SystemClock.now().monotonic + min(max(0, seconds), 1e9)
+        let end = SystemClock.now().monotonic + seconds
+        var settling = WriteSettling()
         while true {
             if try hasChanged() { return true }
             let left = end - SystemClock.now().monotonic
-            if left <= 0 || isCancelled.load(ordering: .relaxed) { return false }
-            let look = nextLook.load(ordering: .relaxed)
-            let pause =
-                look < Self.looksMilliseconds.count
-                ? Self.looksMilliseconds[look] / 1000 : Self.blindSeconds
-            switch watch.wait(seconds: min(pause, left)) {
-            case .written: nextLook.store(0, ordering: .relaxed)
-            case .timeIsOver: nextLook.store(look + 1, ordering: .relaxed)
-            case .interrupted: return try hasChanged()
-            }
+            if isCancelled.load(ordering: .relaxed) || left <= 0 { return false }
+            let woken = watch.wait(atMost: min(left, settling.pause ?? left))
+            if woken.isInterrupted { return try hasChanged() }
+            if woken.isWritten { settling.written() } else { settling.looked() }
         }
     }
 
     /// Makes a wait that is under way, and every later one, return at once. From any thread.
     public func cancel() {
         isCancelled.store(true, ordering: .relaxed)
-        watch.cancel()
+        watch.call()
     }
 
     private func hasChanged() throws(LonghaulError) -> Bool {

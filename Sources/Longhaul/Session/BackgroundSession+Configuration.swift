@@ -10,6 +10,9 @@ extension BackgroundSession {
         /// The session's host is started when events wait and no process of it is attached.
         /// Default: yes; without a ``host`` nothing is started.
         public var sessionSendsLaunchEvents = true
+        /// The host is asked before a transfer begins that was put off (`earliestBeginDate`).
+        /// Default: no.
+        public var asksBeforeDelayedRequests = false
         /// So many seconds without a byte end an attempt, never the transfer. Default: 60.
         public var timeoutIntervalForRequest: Double = 60
         /// So many seconds after it may begin, a transfer that has not ended fails. Default: 7

@@ -23,7 +23,7 @@ extension BackgroundSession {
         try checkOpen()
         let session = identifier
         try await desk.change { queue throws(LonghaulError) in
-            try queue.store.acknowledge(session: session, through: sequence, now: queue.now)
+            _ = try queue.store.acknowledge(through: sequence, session: session, now: queue.now)
         }
     }
 
@@ -33,18 +33,14 @@ extension BackgroundSession {
     ) async throws(LonghaulError) -> (events: [SessionEvent], last: Int64?) {
         let (session, presence) = (identifier, presence)
         return try await desk.perform { books throws(LonghaulError) in
-            let store = books.queue.store
-            let page = try store.events(after: cursor, session: session, limit: limit)
+            let page = try books.queue.store.loggedEvents(
+                after: cursor, session: session, isWaiting: true, limit: limit,
+                now: books.queue.now)
             // On this thread a transfer ceases to be awaited, too: none is passed over by mistake.
-            let waiting = page.filter { event in
-                event.acknowledgedAt == nil
-                    && !(event.transfer.map(presence.isAwaited) ?? false)
-            }
-            let transfers = try store.transfers(
-                Array(Set(waiting.compactMap(\.transfer))), now: books.queue.now)
-            let byID = Dictionary(uniqueKeysWithValues: transfers.map { ($0.id, $0) })
-            let events = waiting.map { SessionEvent($0, $0.transfer.flatMap { byID[$0] }) }
-            return (events, page.last?.seq)
+            let events = page.filter { logged in
+                !(logged.event.transfer.map(presence.isAwaited) ?? false)
+            }.map { SessionEvent($0.event, $0.transfer) }
+            return (events, page.last?.event.seq)
         }
     }
 }

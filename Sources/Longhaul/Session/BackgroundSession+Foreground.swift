@@ -36,7 +36,7 @@ extension BackgroundSession {
         let file = try await fetch(request)
         let id = file.id
         try await desk.change { queue throws(LonghaulError) in
-            try queue.store.acknowledgeEvents(of: id, now: queue.now)
+            try queue.store.consume(id, forgetting: false, now: queue.now)
         }
         presence.release(id)
         return (URL(fileURLWithPath: file.path, isDirectory: false), file.response)
@@ -53,7 +53,10 @@ extension BackgroundSession {
         try Task.checkCancellation()
         let id = try await begin(request)
         do {
-            let file = try DownloadedFile(try await desk.end(of: id))
+            // Without somebody to give a word, waiting for one would be waiting for ever.
+            let ended = try await desk.end(of: id, orInput: !inputs.isWatching)
+            if !ended.state.hasEnded { try await giveUp(id) }
+            let file = try DownloadedFile(ended)
             return FetchedFile(
                 id: id, path: file.url.path(percentEncoded: false), response: file.response)
         } catch is CancellationError {
@@ -64,11 +67,26 @@ extension BackgroundSession {
         } catch let error as LonghaulError {
             // It was told to who waited; the log need not tell it again.
             try? await desk.change { queue throws(LonghaulError) in
-                try queue.store.acknowledgeEvents(of: id, now: queue.now)
+                try queue.store.consume(id, forgetting: false, now: queue.now)
             }
             presence.release(id)
             throw error
         }
+    }
+
+    /// It waits for a word that nobody gives: who waits for it is told why, and it ends.
+    private func giveUp(_ id: TransferID) async throws {
+        let error = try await desk.change { queue throws(LonghaulError) in
+            let error = try queue.store.inputError(of: id)
+            _ = try queue.cancel(.ids([id]))
+            if !queue.isEngineRunning { try queue.settle() }
+            return error
+        }
+        let ended = try await desk.end(of: id)
+        throw error
+            ?? LonghaulError(
+                .cancelled, "transfer \(id) waited for a word that nobody gives",
+                transferID: id, bytesKept: ended.bytesDone)
     }
 
     private func begin(_ request: TransferRequest) async throws(LonghaulError) -> TransferID {

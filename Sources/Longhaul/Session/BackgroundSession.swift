@@ -18,7 +18,9 @@ public final class BackgroundSession: Sendable {
     public let identifier: String
     public let configuration: Configuration
     let presence: StorePresence
+    let inputs: InputWatch
     private let life = Mutex(Life.open)
+    private let attachment = Mutex<HostAttachment?>(nil)
 
     private enum Life {
         case open, invalidated
@@ -40,7 +42,10 @@ public final class BackgroundSession: Sendable {
         presence = try await Blocking.run { () throws(LonghaulError) in
             try StorePresence.enter(configuration.store)
         }
+        inputs = InputWatch(presence.desk, session: identifier)
         do throws(LonghaulError) {
+            let attachment = try await record()
+            self.attachment.withLock { $0 = attachment }
             try await takeSeat()
         } catch {
             life.withLock { $0 = .invalidated }
@@ -83,9 +88,9 @@ public final class BackgroundSession: Sendable {
     private func takeSeat() async throws(LonghaulError) {
         switch configuration.engine {
         case .external: return
-        case .automatic: try presence.takeEngine()
+        case .automatic: presence.takeEngine()
         case .inProcess:
-            try presence.takeEngine()
+            presence.takeEngine()
             guard await isEngineHere(within: BackgroundSession.seatSeconds) else {
                 let failure = presence.engineFailure
                 await presence.dropEngine()
@@ -147,6 +152,7 @@ public final class BackgroundSession: Sendable {
             return life == .open
         }
         guard wasOpen else { return }
+        inputs.stop()
         var failure: LonghaulError?
         if cancelling {
             let session = identifier
@@ -163,6 +169,7 @@ public final class BackgroundSession: Sendable {
         case .automatic, .inProcess: await presence.dropEngine()
         case .external: break
         }
+        attachment.withLock { $0 = nil }
         await presence.leave()
         if let failure { throw failure }
     }

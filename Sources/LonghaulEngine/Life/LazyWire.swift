@@ -1,4 +1,5 @@
 internal import LonghaulCore
+internal import LonghaulSystem
 internal import LonghaulTransport
 
 /// ``WirePort`` on libcurl, from the first request on: an engine that only waits for its moment has
@@ -53,6 +54,8 @@ final class LazyWire: WirePort, @unchecked Sendable {
     private func opened() throws(LonghaulError) -> Transport {
         if let transport { return transport }
         let made = try Transport(configuration: configuration, facts: report)
+        // The TLS library has just registered how it takes its tables down: that comes after us.
+        ExitWork.goFirst()
         if let totalRate { made.setTotalRate(totalRate) }
         transport = made
         return made

@@ -1,17 +1,7 @@
 package import LonghaulCore
 
 extension Store {
-    /// All that the log says of a transfer was dealt with, durably.
-    package func acknowledgeEvents(of id: TransferID, now: Timestamp) throws(LonghaulError) {
-        try write(.durable) { connection in
-            try connection.run(
-                """
-                UPDATE event SET acknowledgedAt = ?2 \
-                WHERE transferID = ?1 AND acknowledgedAt IS NULL
-                """, id, now)
-        }
-    }
-
+    /// An event was dealt with, durably. One that was forgotten since needs no word any more.
     package func acknowledge(event sequence: Int64, now: Timestamp) throws(LonghaulError) {
         try write(.durable) { connection in
             try connection.run(
@@ -20,15 +10,36 @@ extension Store {
         }
     }
 
-    package func acknowledge(
-        session name: String, through sequence: Int64, now: Timestamp
+    /// An ended transfer was dealt with by who waited for it, durably: its events are acknowledged,
+    /// and the end of its session that came with it, unless that is news to who reads the events.
+    /// With `forgetting` the transfer goes, too.
+    package func consume(
+        _ id: TransferID, forgetting: Bool, now: Timestamp
     ) throws(LonghaulError) {
         try write(.durable) { connection in
+            let found = try connection.first(
+                """
+                SELECT t.sessionID, t.ended = 1 AND t.rearm = t.rearmed, \
+                (SELECT max(e.seq) FROM event e WHERE e.transferID = t.id) \
+                FROM transfer t WHERE t.id = ?1
+                """, id
+            ) { (session: $0.int64(0), hasEnded: $0.bool(1), event: $0.optionalInt64(2)) }
+            guard let found, found.hasEnded else { return }
             try connection.run(
                 """
-                UPDATE event SET acknowledgedAt = ?3 WHERE seq <= ?2 AND acknowledgedAt IS NULL \
-                AND sessionID = (SELECT id FROM session WHERE name = ?1)
-                """, name, sequence, now)
+                UPDATE event SET acknowledgedAt = ?2 \
+                WHERE transferID = ?1 AND acknowledgedAt IS NULL
+                """, id, now)
+            if let event = found.event {
+                try connection.run(
+                    """
+                    UPDATE event SET acknowledgedAt = ?3 WHERE seq IN (\
+                    SELECT w.seq FROM event w INDEXED BY eventWaiting WHERE w.sessionID = ?1 \
+                    AND w.acknowledgedAt IS NULL ORDER BY w.seq LIMIT 1) \
+                    AND seq > ?2 AND type = ?4
+                    """, found.session, event, now, EventType.sessionFinished.rawValue)
+            }
+            if forgetting { _ = try connection.forget(id) }
         }
     }
 }

@@ -2,12 +2,8 @@ package import LonghaulCore
 
 /// The event log and the transfers as a session's own process follows them.
 extension Store {
-    /// The number of the last event; 0 when there is none.
-    package func lastEventSequence() throws(LonghaulError) -> Int64 {
-        try access { try $0.first("SELECT coalesce(max(seq), 0) FROM event") { $0.int64(0) } ?? 0 }
-    }
-
-    /// The next ends of transfers after an event, in order, whatever their session; `last` is the
+    /// The next transfers that have ended, or wait for a word, after an event, in order, whatever
+    /// their session; `last` is the
     /// event up to which the log was read, `nil` when nothing is left.
     package func ends(
         after sequence: Int64, limit: Int
@@ -19,7 +15,8 @@ extension Store {
             ) { ($0.int64(0), $0.optionalInt64(1), EventType(rawValue: $0.text(2))) }
         }
         let ids = events.compactMap { event in
-            event.2.endsTransfer ? event.1.map(TransferID.init(rawValue:)) : nil
+            event.2.endsTransfer || event.2 == .transferNeedsInput
+                ? event.1.map(TransferID.init(rawValue:)) : nil
         }
         return (ids, events.last?.0)
     }
@@ -32,7 +29,7 @@ extension Store {
             var ids = Set(try connection.newest(of: live, below: .max, limit: .max))
             let ended = try connection.all(
                 """
-                SELECT e.transferID, e.type FROM event e INDEXED BY eventBySession \
+                SELECT e.transferID, e.type FROM event e INDEXED BY eventWaiting \
                 JOIN transfer t ON t.id = e.transferID \
                 WHERE e.sessionID = (SELECT id FROM session WHERE name = ?1) \
                 AND e.acknowledgedAt IS NULL

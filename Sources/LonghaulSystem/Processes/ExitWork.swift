@@ -1,19 +1,36 @@
 internal import Glibc
 private import Synchronization
 
-/// What is to be done when the process ends in order (a return from `main`, `exit`), before
-/// libraries whose own turn was registered earlier take down what threads of ours still use.
+/// What is to be done when the process ends in order (a return from `main`, `exit`): threads of
+/// ours leave before the libraries that they use take their tables down.
+///
+/// The handlers of atexit(3) run in the reverse order of registration, so whoever brings such a
+/// library in says ``goFirst()`` afterwards.
 package enum ExitWork {
     private static let works = Mutex<[Int: @Sendable () -> Void]>([:])
-    private static let isRegistered: Bool = atexit { ExitWork.perform() } == 0
 
     /// Replaces what was to be done under this key; `nil` = nothing.
     package static func set(_ key: Int, _ work: (@Sendable () -> Void)?) {
-        works.withLock { $0[key] = work }
-        _ = isRegistered
+        let isFirst = works.withLock { works in
+            defer { works[key] = work }
+            return works.isEmpty
+        }
+        if isFirst { goFirst() }
     }
 
+    /// The work is done before that of all who have registered something until now. Without work,
+    /// nothing happens.
+    package static func goFirst() {
+        guard works.withLock({ !$0.isEmpty }) else { return }
+        atexit { ExitWork.perform() }
+    }
+
+    /// Once, however often it was registered.
     private static func perform() {
-        for work in works.withLock({ Array($0.values) }) { work() }
+        let due = works.withLock { works in
+            defer { works.removeAll() }
+            return works
+        }
+        for work in due.values { work() }
     }
 }

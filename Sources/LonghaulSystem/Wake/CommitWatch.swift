@@ -9,7 +9,9 @@ internal import Glibc
 package final class CommitWatch: Sendable {
     package struct Woken: Sendable {
         package var isWritten: Bool
-        package var isCalled: Bool
+        package var isCalled = false
+        /// A signal was caught.
+        package var isInterrupted = false
     }
 
     private let prefix: [UInt8]
@@ -51,8 +53,10 @@ package final class CommitWatch: Sendable {
         // Rounded up: a timer that is nearly due must not make a loop spin.
         let milliseconds = left.map { Int32(min(max($0, 0), 86_400) * 1000 + 0.999) } ?? -1
         let answer = poll(&asked, 2, milliseconds)
-        if answer < 0, Glibc.errno != EINTR { usleep(10_000) }
-        var woken = Woken(isWritten: watch == nil, isCalled: false)
+        let number = Glibc.errno
+        if answer < 0, number != EINTR { usleep(10_000) }
+        var woken = Woken(isWritten: watch == nil)
+        woken.isInterrupted = answer < 0 && number == EINTR
         guard answer > 0 else { return woken }
         if asked[0].revents != 0 { woken.isCalled = lh_eventfd_take(calling.number) > 0 }
         if asked[1].revents != 0, takeWrites() { woken.isWritten = true }

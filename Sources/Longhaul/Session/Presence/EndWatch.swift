@@ -2,8 +2,9 @@ internal import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulSystem
 
-/// Finds out which of the transfers that are waited for have ended. It reads the event log and not
-/// the transfers: one new event among a thousand that are waited for costs one look.
+/// Finds out which of the transfers that are waited for have ended, or wait for a word. It reads
+/// the event log and not the transfers: one new event among a thousand that are waited for costs
+/// one look.
 struct EndWatch {
     /// The last event that was read; `nil` = nobody waits, and the log is not followed.
     private var log: Int64?
@@ -30,7 +31,7 @@ struct EndWatch {
             let now = SystemClock.now().wall
             // Before the transfers are looked at: what ends after that is in the log.
             var read: Int64
-            if let log { read = log } else { read = try queue.store.lastEventSequence() }
+            if let log { read = log } else { read = try queue.store.lastEvent() }
             var candidates = unseen.intersection(waited)
             while log != nil {
                 let ends = try queue.store.ends(after: read, limit: EndWatch.page)
@@ -43,7 +44,8 @@ struct EndWatch {
                     found.append((id, .failure(LonghaulError.noTransfer(id))))
                     continue
                 }
-                if transfer.state.hasEnded { found.append((id, .success(transfer))) }
+                let needsInput = transfer.waitingFor.contains { $0.reason == .input }
+                if transfer.state.hasEnded || needsInput { found.append((id, .success(transfer))) }
             }
             log = read
             unseen.removeAll()

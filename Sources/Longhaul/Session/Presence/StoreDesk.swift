@@ -32,7 +32,7 @@ final class StoreDesk: Sendable {
         /// Raised whenever the store may have changed.
         var edition: UInt64 = 1
         var changes = WaiterList<ChangeWait, Void>()
-        var ends = WaiterList<TransferID, Transfer>()
+        var ends = WaiterList<EndWait, Transfer>()
         /// Waited for since the last look.
         var fresh: Set<TransferID> = []
         var isClosing = false
@@ -112,13 +112,16 @@ final class StoreDesk: Sendable {
     }
 
     /// Until the transfer has ended; as it then is.
-    func end(of id: TransferID) async throws -> Transfer {
+    ///
+    /// - Parameter orInput: or waits for a word (``WaitReason/Reason/input``).
+    func end(of id: TransferID, orInput: Bool = false) async throws -> Transfer {
         let token = state.withLock { $0.ends.announce() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let refusal = state.withLock { state -> (any Error)? in
                     if state.isClosing { return StoreDesk.closed }
-                    guard state.ends.add(token, id, continuation) else {
+                    let wait = EndWait(id: id, orInput: orInput)
+                    guard state.ends.add(token, wait, continuation) else {
                         return CancellationError()
                     }
                     state.fresh.insert(id)
@@ -221,12 +224,15 @@ final class StoreDesk: Sendable {
     private func tellOfEnds(_ books: Books, _ watch: inout EndWatch) {
         let (edition, fresh, waited) = state.withLock { state in
             defer { state.fresh.removeAll() }
-            return (state.edition, state.fresh, Set(state.ends.waits))
+            return (state.edition, state.fresh, Set(state.ends.waits.map(\.id)))
         }
         if waited.isEmpty { return watch.rest() }
         let found = watch.look(in: books.queue, for: waited, fresh: fresh, edition: edition)
         for (id, result) in found {
-            let waiting = state.withLock { $0.ends.take { $0 == id } }
+            let hasEnded = (try? result.get().state.hasEnded) ?? true
+            let waiting = state.withLock {
+                $0.ends.take { $0.id == id && (hasEnded || $0.orInput) }
+            }
             for continuation in waiting { continuation.resume(with: result) }
         }
     }

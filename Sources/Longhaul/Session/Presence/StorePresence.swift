@@ -1,6 +1,5 @@
 internal import LonghaulCore
 internal import LonghaulSystem
-internal import LonghaulTransport
 internal import Synchronization
 
 /// What this process has of one store, shared by all its sessions there: a desk, and while one of
@@ -74,10 +73,7 @@ final class StorePresence: Sendable {
     // MARK: - The engine
 
     /// From now on this process is the engine whenever no other is.
-    func takeEngine() throws(LonghaulError) {
-        // The order matters when the process ends: what was registered last is done first, and the
-        // engine must be gone before the TLS library takes its tables down.
-        try Transport.prepare()
+    func takeEngine() {
         ExitWork.set(0) { StorePresence.leaveAtExit() }
         state.withLock { state in
             state.engineUsers += 1

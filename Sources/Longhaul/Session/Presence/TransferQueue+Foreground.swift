@@ -23,8 +23,7 @@ extension TransferQueue {
             throw LonghaulError(
                 .io, "\(path) was downloaded, and cannot be read: \(error)", transferID: id)
         }
-        try store.acknowledgeEvents(of: id, now: now)
-        _ = try store.remove([id])
+        try store.consume(id, forgetting: true, now: now)
         SpooledFile.remove(path)
         return data
     }

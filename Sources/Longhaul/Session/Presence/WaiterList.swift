@@ -52,3 +52,9 @@ struct ChangeWait: Sendable {
         edition > since || until.map { $0 <= now } ?? false
     }
 }
+
+/// Waits for the end of a transfer.
+struct EndWait: Sendable {
+    let id: TransferID
+    let orInput: Bool
+}

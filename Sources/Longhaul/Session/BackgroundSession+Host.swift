@@ -1,0 +1,41 @@
+internal import LonghaulCore
+
+extension BackgroundSession {
+    /// Makes known, durably, what the configuration says of the session and its host, and attaches
+    /// this process to the host: as long as it is, its events are told here and it is not started.
+    func record() async throws(LonghaulError) -> HostAttachment? {
+        let (session, configuration) = (identifier, configuration)
+        return try await desk.change { queue throws(LonghaulError) in
+            let known = try queue.session(session)?.settings
+            if let wanted = configuration.host, let other = known?.host,
+                other != wanted.identifier
+            {
+                throw LonghaulError(
+                    .conflict,
+                    "session \(session) belongs to host \(other); `longhaul session set --host`"
+                        + " changes that")
+            }
+            if let host = configuration.host { try queue.learn(host) }
+            var change = SessionChange()
+            change.launchEvents = configuration.sessionSendsLaunchEvents
+            change.askBeforeStart = configuration.asksBeforeDelayedRequests
+            if let host = configuration.host { change.host = .some(host.identifier) }
+            var settings = known ?? SessionSettings()
+            change.apply(to: &settings)
+            if settings != known { try queue.change(session: session, change) }
+            // A host that was removed is nobody to attach to.
+            guard let host = settings.host, try queue.host(host) != nil else { return nil }
+            return try queue.attach(host: host)
+        }
+    }
+}
+
+extension TransferQueue {
+    /// A host that is known already keeps what else was said of it.
+    fileprivate func learn(_ host: Host) throws(LonghaulError) {
+        var settings = try self.host(host.identifier)?.settings ?? HostSettings(argv: [])
+        if settings.argv == host.command { return }
+        settings.argv = host.command
+        try add(host: host.identifier, settings)
+    }
+}

@@ -1,0 +1,25 @@
+public import LonghaulCore
+
+/// A transfer waits for a word of the program that asked for it.
+public struct InputNeed: Sendable {
+    public enum Reason: Hashable, Sendable {
+        /// The server refuses its link or its credentials (401, 403, 404, 410). Its bytes are kept.
+        case expired
+        /// It was put off (`earliestBeginDate`) and is about to begin, see
+        /// ``BackgroundSession/Configuration/asksBeforeDelayedRequests``.
+        case delayedRequest
+    }
+
+    public var reason: Reason
+    public var transfer: Transfer
+}
+
+/// What is to become of it.
+public enum InputReply: Sendable {
+    /// As it is: a delayed one begins, one whose link has expired is tried once more.
+    case `continue`
+    /// With the URL and the header fields of this request. The bytes are kept if the server proves
+    /// that it has the same file.
+    case use(TransferRequest)
+    case cancel
+}

@@ -1,0 +1,87 @@
+internal import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+internal import Synchronization
+
+/// Asks a program for the input that transfers of its session wait for, each need once. Knows the
+/// session by name only, so that letting go of the session ends it.
+final class InputWatch: Sendable {
+    typealias Handler = @Sendable (InputNeed) async throws -> InputReply
+
+    private let desk: StoreDesk
+    private let session: String
+    private let state = Mutex(State())
+
+    private struct State {
+        var handler: Handler?
+        var task: Task<Void, Never>?
+    }
+
+    init(_ desk: StoreDesk, session: String) {
+        self.desk = desk
+        self.session = session
+    }
+
+    deinit {
+        stop()
+    }
+
+    var isWatching: Bool { state.withLock { $0.handler != nil } }
+
+    /// From now on `handler` is asked, in the place of an earlier one.
+    func ask(_ handler: @escaping Handler) {
+        let (desk, session) = (desk, session)
+        state.withLock { state in
+            state.handler = handler
+            state.task?.cancel()
+            state.task = Task { await InputWatch.watch(desk, session, handler) }
+        }
+    }
+
+    func stop() {
+        state.withLock { state in
+            state.handler = nil
+            state.task?.cancel()
+            state.task = nil
+        }
+    }
+
+    private static func watch(_ desk: StoreDesk, _ session: String, _ handler: Handler) async {
+        var asked: Set<Int64> = []
+        while !Task.isCancelled {
+            let edition = desk.edition
+            let needs = try? await desk.perform { books throws(LonghaulError) in
+                try books.queue.store.openNeeds(of: session, now: books.queue.now)
+            }
+            let open = needs ?? []
+            asked.formIntersection(open.map(\.event))
+            for need in open where asked.insert(need.event).inserted {
+                let question = InputNeed(
+                    reason: need.isDelayed ? .delayedRequest : .expired, transfer: need.transfer)
+                guard let reply = try? await handler(question) else { continue }
+                try? await desk.change { queue throws(LonghaulError) in
+                    try queue.answer(need, with: reply)
+                }
+            }
+            if (try? await desk.changed(since: edition)) == nil { return }
+        }
+    }
+}
+
+extension TransferQueue {
+    fileprivate func answer(_ need: OpenNeed, with reply: InputReply) throws(LonghaulError) {
+        let id = need.transfer.id
+        switch reply {
+        case .continue: _ = try store.answerInput(id)
+        case .use(let request):
+            var change = TransferChange()
+            change.url = request.url
+            change.headers = request.options.headers.fields
+            try self.change(id, change)
+        case .cancel: _ = try cancel(.ids([id]))
+        }
+        // Nobody else is to be asked, nor started for it.
+        try store.acknowledge(event: need.event, now: now)
+        WakeChannel.poke(directory)
+    }
+}

@@ -1,0 +1,38 @@
+package import LonghaulCore
+
+/// A transfer that waits for a word, and the event that says so.
+package struct OpenNeed: Sendable {
+    package var transfer: Transfer
+    package var event: Int64
+    package var isDelayed: Bool
+}
+
+extension Store {
+    /// What transfers of a session wait for and nobody has answered, in order.
+    package func openNeeds(
+        of session: String, now: Timestamp
+    ) throws(LonghaulError) -> [OpenNeed] {
+        try snapshot { connection in
+            let found = try connection.all(
+                """
+                SELECT t.id, t.input, (SELECT max(e.seq) FROM event e INDEXED BY eventByTransfer \
+                WHERE e.transferID = t.id AND e.type = ?2 AND e.acknowledgedAt IS NULL) AS question \
+                FROM transfer t INDEXED BY transferInput \
+                WHERE t.sessionID = (SELECT id FROM session WHERE name = ?1) AND t.input > 0 \
+                AND question IS NOT NULL ORDER BY question
+                """, session, EventType.transferNeedsInput.rawValue
+            ) { ($0.transferID(0), $0.int(1) == InputKind.delayed, $0.int64(2)) }
+            return try found.compactMap { id, isDelayed, event in
+                try connection.transfer(id, now: now).map {
+                    OpenNeed(transfer: $0, event: event, isDelayed: isDelayed)
+                }
+            }
+        }
+    }
+
+    /// Why a transfer waits for a word; `nil` when it has not said.
+    package func inputError(of id: TransferID) throws(LonghaulError) -> LonghaulError? {
+        try events(of: id).last { $0.type == .transferNeedsInput }?.detail
+            .flatMap { StoredJSON.decode(InputDetail.self, $0) }?.error
+    }
+}
