@@ -40,7 +40,16 @@ public struct TransferChange: Sendable {
     public var deadline: Deadline?
     /// Fields to set; an empty value removes the field.
     public var headers: [HeaderFields.Field] = []
+    /// Of this and what follows, `.some(nil)` removes it.
     public var user: String??
+    public var proxy: String??
+    /// Files are given by absolute paths.
+    public var caCertificate: String??
+    public var clientCertificate: String??
+    public var clientKey: String??
+    public var usesNetrc: Bool?
+    /// The server's certificate is not verified.
+    public var isInsecure: Bool?
     public var limitRate: Int64??
     /// Whether it takes only what other traffic leaves of the line; `.some(nil)` = if
     /// discretionary.

@@ -12,6 +12,9 @@ extension TransferChange {
                 throw LonghaulError(.invalidRequest, error.description)
             }
         }
+        for case let path?? in [caCertificate, clientCertificate, clientKey] {
+            try Admission.checkFile(path)
+        }
         change.priority = priority
         change.isDiscretionary = isDiscretionary
         change.window = window
@@ -29,16 +32,31 @@ extension TransferChange {
 
     private var changesOptions: Bool {
         !headers.isEmpty || user != nil || limitRate != nil || yields != nil
-            || connections != nil
+            || connections != nil || changesIdentity
             || checksum != nil || stallTimeout != nil || retries != nil || maxSize != nil
             || mirrors != nil || metadata != nil || waiveAfter != nil
+    }
+
+    private var changesIdentity: Bool {
+        proxy != nil || caCertificate != nil || clientCertificate != nil || clientKey != nil
+            || usesNetrc != nil || isInsecure != nil
+    }
+
+    private func applyIdentity(to options: inout TransferOptions) {
+        if let user { options.user = user }
+        if let proxy { options.proxy = proxy }
+        if let caCertificate { options.caCertificate = caCertificate }
+        if let clientCertificate { options.clientCertificate = clientCertificate }
+        if let clientKey { options.clientKey = clientKey }
+        if let usesNetrc { options.netrc = usesNetrc }
+        if let isInsecure { options.insecure = isInsecure }
     }
 
     private func apply(to options: inout TransferOptions) {
         for field in headers {
             options.headers[field.name] = field.value.isEmpty ? nil : field.value
         }
-        if let user { options.user = user }
+        applyIdentity(to: &options)
         if let limitRate { options.limitRate = limitRate }
         if let yields { options.yields = yields }
         if let connections { options.connections = connections }

@@ -119,9 +119,14 @@ struct Admission {
             throw LonghaulError(.invalidRequest, "a stall timeout is more than 0 seconds")
         }
         for path in [options.caCertificate, options.clientCertificate, options.clientKey] {
-            guard let path, !Admission.exists(path) else { continue }
-            throw LonghaulError(.invalidRequest, "there is no file \(path)")
+            if let path { try checkFile(path) }
         }
+    }
+
+    /// A file that a request needs.
+    static func checkFile(_ path: String) throws(LonghaulError) {
+        if exists(path) { return }
+        throw LonghaulError(.invalidRequest, "there is no file \(path)")
     }
 
     /// Whether the destination exists; refuses one that could not be written. A directory is

@@ -24,7 +24,7 @@ struct LonghaulCommand: ParsableCommand {
               LONGHAUL_LOG           what an engine logs: off, error, warning, info, debug, …
               NO_COLOR               no colours
             """,
-        version: "longhaul 0.1.0",
+        version: "longhaul \(LonghaulVersion.current)",
         groupedSubcommands: [
             .init(name: "Transfer", subcommands: [Get.self, Enqueue.self]),
             .init(

@@ -57,10 +57,14 @@ package enum Limits {
     package static let minSplitBytes: Int64 = 8 << 20
     /// No piece is made smaller than this by splitting.
     package static let minPieceBytes: Int64 = 1 << 20
-    /// A connection is added only while more than this much time remains…
-    package static let minSplitSeconds: Double = 4
-    /// …and while the last one that was added raised the throughput by this part.
+    /// Connections are added only while more than this much time remains,…
+    package static let minSplitSeconds: Double = 2
+    /// …while the last ones that were added raised the throughput by this part,…
     package static let worthwhileGain = 0.15
+    /// …and below so many bytes per second: 2 Gbit/s and more come from next door.
+    package static let fastEnough: Double = 256 * 1024 * 1024
+    /// How often a fetch is looked at whose number of connections is not settled.
+    package static let splitTickSeconds: Double = 0.25
 
     // Retry.
     package static let backOffMinimumSeconds: Double = 1

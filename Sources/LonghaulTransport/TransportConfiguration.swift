@@ -1,7 +1,9 @@
+internal import LonghaulCore
+
 /// The bounds of one ``Transport``. Every limit on what a server may make it do stands here.
 package struct TransportConfiguration: Sendable {
     /// Sent as User-Agent where the request's fields have none.
-    package var userAgent = "longhaul"
+    package var userAgent = "longhaul/\(LonghaulVersion.current)"
     /// Connections to one origin (scheme, host, port) over HTTP/1.1, FTP and SFTP.
     package var maxConnectionsPerHost = 6
     /// Connections in use at one time, to all origins together.

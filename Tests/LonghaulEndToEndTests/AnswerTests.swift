@@ -1,3 +1,4 @@
+import Foundation
 import LonghaulTestSupport
 import Testing
 
@@ -23,6 +24,14 @@ import Testing
         Failing(knobs: "short=9", code: "network", requests: 1, arguments: ["--retries", "0"]),
         Failing(knobs: "badchunk", code: "network", requests: 1, arguments: ["--retries", "0"]),
         Failing(knobs: "redirects=30", code: "clientError", requests: 21),
+        Failing(knobs: "redirect=gopher%3A%2F%2Fh%2Ff", code: "unsupported"),
+        // Longer than the total that it gives elsewhere: never complete, and never a loop.
+        Failing(
+            knobs: "etag=v1&nolength&long=9", code: "network", requests: 3,
+            arguments: ["--retries", "1"]),
+        Failing(
+            knobs: "etag=v1&cut=1M&cuts=1&304&statusafter=1", code: "serverError", requests: 3,
+            arguments: ["--retries", "2"]),
         Failing(knobs: "etag=v1", code: "tooLarge", arguments: ["--max-size", "10K"]),
         Failing(knobs: "nolength", code: "tooLarge", arguments: ["--max-size", "10K"]),
     ]
@@ -62,7 +71,8 @@ import Testing
 
     static let complete = [
         "size=0", "size=1", "size=2M", "size=2M&nolength", "size=2M&closelength", "size=100K&gzip",
-        "size=100K&redirects=3", "size=100K&digest", "size=100K&interim=2", "size=5M&etag=a&digest",
+        "size=100K&redirects=3", "size=100K&digest", "size=5M&etag=a&contentdigest&cut=1M&cuts=1",
+        "size=100K&interim=2", "size=5M&etag=a&digest",
     ]
 
     @Test(arguments: complete) func completes(_ knobs: String) async throws {
@@ -102,24 +112,143 @@ import Testing
         }
     }
 
+    /// Bytes gained start the count of retries anew.
+    @Test func gainedBytesResetTheCount() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=3M&etag=v1&cut=500K&cuts=4")
+            let result = try await home.run(
+                "get", "-q", url, "-o", home.file("a.bin"), "--retries", "1")
+            #expect(result.status == 0, "\(result.errors)")
+            try server.expected(url).verify(file: home.file("a.bin"))
+            #expect(server.log.bodyBytesSent() == 3 << 20)
+        }
+    }
+
+    /// In both forms, as a minimum.
+    @Test(arguments: ["status=429&retryafter=2", "status=503&retryafterdate=3"])
+    func retryAfterIsObeyed(_ knobs: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=10K&statuses=1&\(knobs)")
+            let result = try await home.run("get", "-q", url, "-o", home.file("a.bin"))
+            #expect(result.status == 0, "\(result.errors)")
+            let requests = server.log.all
+            let (first, second) = (try #require(requests.first), try #require(requests.last))
+            // A date has whole seconds.
+            #expect(first.startedAt.duration(to: second.startedAt) >= .milliseconds(1_900))
+            #expect(requests.map(\.status).last == 200 && requests.count == 2)
+        }
+    }
+
+    /// An origin that fails again and again rests, for all its transfers.
+    @Test func aFailingOriginRests() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            for number in 1...3 {
+                let url = server.url("f\(number).bin?status=503&retryafter=60")
+                _ = try await home.run("enqueue", url)
+            }
+            #expect(try await home.run("run", "--max-time", "1s").status == 0)
+            _ = try await home.run("enqueue", server.url("g.bin?size=1K"))
+            let engine = try home.start("daemon")
+            try await eventually("an engine runs") {
+                try await home.run("status", "--json").rows.first?["engine"]["pid"].int != nil
+            }
+            let why = try #require(try await home.run("why", "4", "--json").rows.first)
+            #expect(why["waitingFor"].items.first?["reason"] == "originCooldown", "\(why)")
+            #expect(server.log.requests(for: "g.bin").isEmpty)
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+        }
+    }
+
+    /// Half of it came from a server that then failed for good: the mirror goes on from there.
+    @Test func aMirrorGoesOnFromTheBytes() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let bad = server.url(
+                "a.bin?size=3M&seed=4&etag=a&cut=1M&cuts=1&status=404&statusafter=1")
+            let good = server.url("b.bin?size=3M&seed=4&etag=b")
+            let result = try await home.run(
+                "get", "-q", bad, "--mirror", good, "-o", home.file("a.bin"))
+            #expect(result.status == 0, "\(result.errors)")
+            try server.expected(good).verify(file: home.file("a.bin"))
+            let requests = server.log.requests(for: good)
+            #expect(requests.map(\.status) == [206])
+            #expect(requests.first?["Range"] == "bytes=983040-")
+            // Another server's tag says nothing here.
+            #expect(requests.first?["If-Range"] == nil)
+        }
+    }
+
+    struct Refusal: CustomTestStringConvertible, Sendable {
+        var status: Int
+        var code: String
+        /// Of the new URL; default: the same bytes.
+        var knobs = "size=3M&seed=4&etag=other"
+        var statuses = [206]
+        var restarts = 0
+
+        var testDescription: String { "\(status) \(knobs)" }
+    }
+
+    static let refusals = [
+        Refusal(status: 401, code: "unauthorized"), Refusal(status: 403, code: "forbidden"),
+        Refusal(status: 404, code: "notFound"), Refusal(status: 410, code: "notFound"),
+        // Other bytes there, or another length: nothing is spliced.
+        Refusal(
+            status: 403, code: "forbidden", knobs: "size=3M&seed=5&etag=other",
+            statuses: [206, 200], restarts: 1),
+        Refusal(
+            status: 403, code: "forbidden", knobs: "size=4M&seed=4&etag=other",
+            statuses: [206, 200], restarts: 1),
+    ]
+
     /// A link that has expired: the bytes are kept, and another URL goes on with them.
-    @Test func anotherURLGoesOnFromTheBytes() async throws {
+    @Test(arguments: refusals) func anotherURLGoesOnFromTheBytes(_ row: Refusal) async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let old = server.url(
-                "a.bin?size=3M&seed=4&etag=v1&cut=1M&cuts=1&status=403&statusafter=1")
+                "a.bin?size=3M&seed=4&etag=v1&cut=1M&cuts=1&status=\(row.status)&statusafter=1")
             let first = try await home.run("get", "--json", old, "-o", home.file("a.bin"))
             #expect(first.status == 1)
             let failed = try #require(try first.rows.last)
-            #expect(failed["error"]["code"] == "forbidden")
+            #expect(failed["error"]["code"] == .string(row.code))
             #expect(failed["error"]["bytesKept"] == .int(1 << 20))
-            let new = server.url("b.bin?size=3M&seed=4&etag=other")
+            let new = server.url("b.bin?\(row.knobs)")
             #expect(try await home.run("set", "1", "--url", new).status == 0)
             #expect(try await home.run("resume", "1").status == 0)
             #expect(try await home.run("run").status == 0)
             try server.expected(new).verify(file: home.file("a.bin"))
-            #expect(server.log.requests(for: new).map(\.status) == [206])
+            #expect(server.log.requests(for: new).map(\.status) == row.statuses)
             #expect(server.log.requests(for: new).first?["Range"] == "bytes=983040-")
+            let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(shown["restarts"] == .int(row.restarts))
+        }
+    }
+
+    /// The same link works again with the right credentials.
+    @Test func credentialsGoOnFromTheBytes() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=3M&seed=4&etag=v1&auth=me%3Anew&cut=1M&cuts=1")
+            let first = try await home.run(
+                "get", "--json", url, "-o", home.file("a.bin"), "--user", "me:new", "--retries",
+                "0")
+            #expect(try first.rows.last?["error"]["bytesKept"] == .int(1 << 20))
+            #expect(try await home.run("set", "1", "--user", "me:old").status == 0)
+            let again = try await home.run("retry", "1")
+            #expect(again.status == 0)
+            #expect(try await home.run("run").status == 0)
+            let refused = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(refused["error"]["code"] == "unauthorized")
+            #expect(refused["error"]["bytesKept"] == .int(1 << 20))
+            #expect(try await home.run("set", "1", "--user", "me:new").status == 0)
+            #expect(try await home.run("resume", "1").status == 0)
+            #expect(try await home.run("run").status == 0)
+            try server.expected(url).verify(file: home.file("a.bin"))
+            #expect(server.log.requests(for: url).map(\.status) == [200, 401, 206])
         }
     }
 }

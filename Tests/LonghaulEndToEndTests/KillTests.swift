@@ -29,39 +29,70 @@ struct KillTests {
         let mebibytes = environment["LONGHAUL_KILL_MEBIBYTES"].flatMap { Int($0) } ?? 96
         var random = SeededRandom.fromEnvironment()
         let root = try Scratch()
-        let file = Representation(size: mebibytes << 20, seed: 7)
-        try file.write(to: root("big.bin"))
         let nginx = try await NginxServer.start(root: root.path)
         let home = try LonghaulHome()
-        let url = kind.isTLS ? nginx.https("big.bin") : nginx.http("big.bin")
-        // Slow enough for all the kills to fall into the download.
-        let limit = "\(mebibytes * 3 / rounds)M"
-        let enqueued = try await home.run(
-            "enqueue", url, "-o", home.file("big.bin"), "--connections",
-            String(kind.connections), "--cacert", nginx.authority.certificate, "--limit-rate",
-            limit)
-        #expect(enqueued.status == 0, "\(enqueued.errors)")
+        var tally = Tally()
+        // A download that ended early makes room for another, until all kills have happened.
+        while tally.kills < rounds {
+            tally.files += 1
+            let name = "big\(tally.files).bin"
+            let file = Representation(size: mebibytes << 20, seed: UInt64(tally.files))
+            try file.write(to: root(name))
+            let url = kind.isTLS ? nginx.https(name) : nginx.http(name)
+            // Slow enough for all the kills to fall into the download.
+            let limit = "\(max(1, mebibytes * 3 / rounds))M"
+            let enqueued = try await home.run(
+                "enqueue", url, "-o", home.file(name), "--connections",
+                String(kind.connections), "--cacert", nginx.authority.certificate, "--limit-rate",
+                limit)
+            #expect(enqueued.status == 0, "\(enqueued.errors)")
+            let id = String(tally.files)
+            let kills = try await kill(home, most: rounds - tally.kills, &random)
+            tally.kills += kills
+            let last = try await home.start(["run"]).wait(within: .seconds(240))
+            #expect(last.status == 0, "\(last.errors)")
+            try file.verify(file: home.file(name))
+            let shown = try #require(try await home.run("show", "--json", id).rows.first)
+            #expect(shown["state"] == "completed")
+            #expect(shown["restarts"] == 0)
+            let fetched = try #require(shown["bytesFetched"].int)
+            #expect(fetched >= file.size)
+            #expect(fetched <= file.size + kills * Self.lossPerKill, "\(kills) kills")
+            tally.lost += fetched - file.size
+            #expect(try home.scratch.names(in: "files") == [name])
+            unlink(home.file(name))
+            unlink(root(name))
+        }
+        #expect(tally.kills == rounds)
+        print("kills: \(kind): \(tally)")
+        await nginx.stop()
+    }
+
+    private struct Tally: CustomStringConvertible {
         var kills = 0
-        while kills < rounds {
+        var files = 0
+        /// Bytes fetched again, of all files.
+        var lost = 0
+
+        var description: String { "\(kills) kills, \(files) files, \(lost) bytes fetched again" }
+    }
+
+    /// Kills engines at random moments, until one has ended by itself.
+    ///
+    /// - Returns: how many.
+    private func kill(
+        _ home: LonghaulHome, most: Int, _ random: inout SeededRandom
+    ) async throws -> Int {
+        var kills = 0
+        while kills < most {
             let engine = try home.start("run")
             let moment = Duration.milliseconds(Int.random(in: 20...400, using: &random))
             try? await Task.sleep(for: moment)
             if !engine.isRunning { break }
             engine.send(SIGKILL)
-            _ = try await engine.wait()
-            kills += 1
+            if case .signalled = try await engine.wait().ending { kills += 1 }
         }
-        let last = try await home.start(["run"]).wait(within: .seconds(120))
-        #expect(last.status == 0, "\(last.errors)")
-        try file.verify(file: home.file("big.bin"))
-        let transfer = try #require(try await home.run("show", "--json", "1").rows.first)
-        #expect(transfer["state"] == "completed")
-        #expect(transfer["restarts"] == 0)
-        let fetched = try #require(transfer["bytesFetched"].int)
-        #expect(fetched >= file.size)
-        #expect(fetched <= file.size + kills * Self.lossPerKill, "\(kills) kills")
-        #expect(try home.scratch.names(in: "files") == ["big.bin"])
-        await nginx.stop()
+        return kills
     }
 
     /// `get` goes on by itself when the engine that did its work is killed.

@@ -1,11 +1,13 @@
 import LonghaulTestSupport
 import Testing
 
-/// What each answer to a resume means, by the built command: the first answer breaks off after 1
-/// MiB of 3, and the row says how the server behaves from then on.
+/// What each answer to a resume means, by the built command: the first answer breaks off, and the
+/// row says how the server behaves from then on.
 @Suite(.timeLimit(.minutes(3))) struct ResumeEndToEndTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var knobs: String
+        /// What the first answer is; `knobs` come on top.
+        var first = ResumeEndToEndTests.cutAtOne
         /// Status of each answer, in order.
         var statuses: [Int]
         /// Range of the second request.
@@ -15,11 +17,13 @@ import Testing
         /// Which request's version of the content is expected.
         var version = 1
 
-        var testDescription: String { knobs }
+        var testDescription: String { "\(first) \(knobs)" }
     }
 
-    static let size = 3 << 20
-    static let cut = 1 << 20
+    /// 3 MiB, broken off after the first.
+    static let cutAtOne = "size=3M&cut=1M&cuts=1"
+    /// All of 1 MiB, but not the end of its framing: that it is all, only the next answer can tell.
+    static let unended = "size=1M&nolength&cut=1M&cuts=1"
     /// 64 KiB before the cut.
     static let early = "bytes=983040-"
     static let exact = "bytes=1048576-"
@@ -65,13 +69,71 @@ import Testing
         Row(
             knobs: "changeafter=1", statuses: [200, 206, 200], range: early, restarts: 1, version: 3
         ),
+        Row(
+            knobs: "etag=v1&wrongend=5", statuses: [200, 206, 200], range: exact,
+            ifRange: "\"v1\"", restarts: 1),
+        Row(
+            knobs: "etag=v1&unknowntotal", statuses: [200, 206], range: exact,
+            ifRange: "\"v1\""),
+        // As much of the range as the server likes (RFC 9110 §14.2): the rest is asked for.
+        Row(
+            knobs: "etag=v1&maxrange=1M", statuses: [200, 206, 206], range: exact,
+            ifRange: "\"v1\""),
+        Row(
+            knobs: "lastmod=1700000000&ignorerange", statuses: [200, 200], range: exact,
+            ifRange: "Tue, 14 Nov 2023 22:13:20 GMT"),
+        Row(
+            knobs: "ignorerange&changeafter=1", statuses: [200, 200], range: early, restarts: 1,
+            version: 2),
+        Row(
+            knobs: "etag=v1&long=9", statuses: [200, 206], range: exact, ifRange: "\"v1\""),
     ]
 
-    @Test(arguments: rows) func resumes(_ row: Row) async throws {
+    /// 416: complete only by the right total under the same validator.
+    static let unsatisfied: [Row] = [
+        Row(
+            knobs: "etag=v1", first: unended, statuses: [200, 416], range: exact,
+            ifRange: "\"v1\""),
+        Row(
+            knobs: "etag=v1&no416range", first: unended, statuses: [200, 416, 200], range: exact,
+            ifRange: "\"v1\"", restarts: 1),
+        Row(
+            knobs: "etag=v1&bad416=7", first: unended, statuses: [200, 416, 200], range: exact,
+            ifRange: "\"v1\"", restarts: 1),
+        Row(
+            knobs: "etag=v1&noifrange&changeafter=1", first: unended, statuses: [200, 416, 200],
+            range: exact, ifRange: "\"v1\"", restarts: 1, version: 3),
+        // Another file, and shorter than what is held.
+        Row(
+            knobs: "etag=v1&noifrange&changeafter=1&changesize=512K", statuses: [200, 416, 200],
+            range: exact, ifRange: "\"v1\"", restarts: 1, version: 3),
+        // Once, and for nothing: the range can be satisfied.
+        Row(
+            knobs: "etag=v1&status=416&statusafter=1&statuses=1", statuses: [200, 416, 206],
+            range: exact, ifRange: "\"v1\""),
+    ]
+
+    /// Answers that bring nothing: again, then once from zero.
+    static let empty: [Row] = [
+        Row(
+            knobs: "etag=v1&304&statusafter=1&statuses=1", statuses: [200, 304, 206],
+            range: exact, ifRange: "\"v1\""),
+        Row(
+            knobs: "etag=v1&304&statusafter=1&statuses=2", statuses: [200, 304, 304, 200],
+            range: exact, ifRange: "\"v1\"", restarts: 1),
+        Row(
+            knobs: "etag=v1&status=204&statusafter=1&statuses=2", statuses: [200, 204, 204, 200],
+            range: exact, ifRange: "\"v1\"", restarts: 1),
+        Row(
+            knobs: "etag=v1&empty206", statuses: [200, 206, 200], range: exact,
+            ifRange: "\"v1\"", restarts: 1),
+    ]
+
+    @Test(arguments: rows + unsatisfied + empty) func resumes(_ row: Row) async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let url = server.url(
-                "a.bin?size=\(Self.size)&seed=4&cut=\(Self.cut)&cuts=1&\(row.knobs)")
+                "a.bin?seed=4&\(row.first)&\(row.knobs)")
             let result = try await home.run("get", "--json", url, "-o", home.file("a.bin"))
             #expect(result.status == 0, "\(result.errors)")
             try server.expected(url, request: row.version).verify(file: home.file("a.bin"))
@@ -86,6 +148,9 @@ import Testing
             let shown = try await home.run("show", "--json", "1")
             let transfer = try #require(try shown.rows.first)
             #expect(transfer["restarts"] == .int(row.restarts))
+            let expected = try server.expected(url, request: row.version)
+            #expect(transfer["bytesDone"].int == expected.size)
+            #expect(transfer["bytesFetched"].int ?? 0 >= expected.size)
             let types = transfer["events"].items.compactMap { $0["type"].string }
             let restarts = Array(repeating: "transferRestarted", count: row.restarts)
             #expect(types == restarts + ["transferCompleted"])

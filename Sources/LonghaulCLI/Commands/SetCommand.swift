@@ -11,6 +11,7 @@ struct SetCommand: ConsoleCommand {
 
               longhaul set 12 --priority high --limit-rate none
               longhaul set 12 --url 'https://example.com/f?sig=new' --deadline 2h
+              longhaul set 12 --cacert ours.pem --proxy http://proxy:3128
               longhaul set 12 --header 'Authorization: Bearer new' --header 'X-Old:'
 
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
@@ -52,8 +53,7 @@ struct SetCommand: ConsoleCommand {
         help: ArgumentHelp("A request header to set (repeatable).", valueName: "k: v"))
     var headers: [String] = []
 
-    @Option(help: ArgumentHelp("User and password, or none.", valueName: "u:p"))
-    var user: String?
+    @OptionGroup var identity: IdentityChangeOptions
 
     @Option(
         name: .customLong("mirror"),
@@ -127,7 +127,7 @@ struct SetCommand: ConsoleCommand {
         }
         try applySchedule(to: &change)
         change.headers = try OptionText.headers(headers)
-        if let user { change.user = user == "none" ? .some(nil) : user }
+        identity.apply(to: &change, context)
         if mirrors == ["none"] {
             change.mirrors = []
         } else if !mirrors.isEmpty {

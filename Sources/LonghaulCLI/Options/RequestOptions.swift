@@ -110,7 +110,7 @@ struct AskingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The client certificate to show.", valueName: "file"))
     var cert: String?
 
-    @Option(help: ArgumentHelp("Its private key.", valueName: "file"))
+    @Option(help: ArgumentHelp("Its private key; alone, SFTP's.", valueName: "file"))
     var key: String?
 
     @Flag(help: "Do not verify the server's certificate.")
@@ -120,10 +120,6 @@ struct AskingOptions: ParsableArguments {
         name: .customLong("mirror"),
         help: ArgumentHelp("Another URL of the same bytes (repeatable).", valueName: "url"))
     var mirrors: [String] = []
-
-    func validate() throws {
-        if key != nil, cert == nil { throw ValidationError("--key needs --cert") }
-    }
 
     func apply(
         to options: inout TransferOptions, _ context: InputContext

@@ -95,6 +95,7 @@ final class ForegroundWatch {
             bytesOfEnded += transfer.bytesDone
             display.ended(transfer)
         }
+        display.looked(at: sight.unfinished)
         guard display.isDue(at: Platform.uptime()) else { return }
         let moving = count <= ForegroundWatch.shownWaitingMaximum ? sight.unfinished : try mine()
         display.show(moving, totals(moving))

@@ -17,6 +17,8 @@ final class ProgressDisplay {
     private var standing: [String] = []
     private var nextShow: Double = 0
     private let namesAll: Bool
+    /// Waits whose cause was said, each once until the transfer moves again.
+    private var explained: Set<TransferID> = []
 
     private static let liveSeconds = 0.2
     private static let plainSeconds: Double = 10
@@ -79,6 +81,20 @@ final class ProgressDisplay {
         let line = ending(transfer)
         if mode == .live { return standing.append(line) }
         put(line)
+        flush()
+    }
+
+    /// Without a terminal: who waits because something went wrong says what, at once.
+    func looked(at transfers: [Transfer]) {
+        guard mode == .plain else { return }
+        for transfer in transfers {
+            guard transfer.state == .waiting, wait.cause(transfer.waitingFor) != nil else {
+                if transfer.state == .running { explained.remove(transfer.id) }
+                continue
+            }
+            guard explained.insert(transfer.id).inserted else { continue }
+            put(plain(transfer))
+        }
         flush()
     }
 

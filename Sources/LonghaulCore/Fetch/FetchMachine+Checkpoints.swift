@@ -30,7 +30,8 @@ extension FetchMachine {
     /// `nil` while off the wire.
     package var nextTick: Instant? {
         guard stage == .moving, !segments.isEmpty else { return nil }
-        return (lastTick ?? lastCheckpoint).map { $0 + Limits.tickSeconds }
+        let pause = isTryingConnections ? Limits.splitTickSeconds : Limits.tickSeconds
+        return (lastTick ?? lastCheckpoint).map { $0 + pause }
     }
 
     mutating func synced(_ token: Int64, _ context: FetchContext, _ step: inout FetchStep) {

@@ -72,6 +72,7 @@ extension FetchMachine {
         lastCheckpoint = context.now.monotonic
         startedMoving = context.now.monotonic
         receivedAtStart = state.bytesFetched
+        atStart = (have.count, state.restarts)
         if leaving != nil {
             // Somebody changed their mind while the file was being opened.
             stage = .settling

@@ -3,7 +3,7 @@ extension FetchMachine {
     mutating func exit(_ context: FetchContext, _ step: inout FetchStep) {
         guard let leaving else { return }
         stage = .left
-        if gained > 0 { state.fruitlessAttempts = 0 }
+        if progress > 0 { state.fruitlessAttempts = 0 }
         switch leaving {
         case .requeue:
             step.writes.append(.save(state))
@@ -75,7 +75,7 @@ extension FetchMachine {
         let verdict = RetryPolicy.decide(
             failure,
             attempts: RetryPolicy.Attempts(
-                fruitless: state.fruitlessAttempts, gained: gained,
+                fruitless: state.fruitlessAttempts, gained: progress,
                 retries: request.options.retries),
             now: context.now.wall, deadline: deadline, using: &random)
         nextSource()
@@ -95,7 +95,7 @@ extension FetchMachine {
     func blame(_ failure: Failure, _ context: FetchContext, _ step: inout FetchStep) {
         guard isAtOwnOrigin else { return }
         step.writes.append(
-            .originFailed(origin: context.origin.origin, failure, gained: gained))
+            .originFailed(origin: context.origin.origin, failure, gained: progress))
     }
 
     /// The next mirror, under a validator that no longer names the other server's version: length

@@ -66,6 +66,14 @@ extension FetchMachine {
         }
     }
 
+    /// Whether another sample may lead to another connection.
+    var isTryingConnections: Bool {
+        guard case .automatic = request.options.connections, connectionsMax > 1, !auto.isSettled,
+            let total = state.bytesTotal, total >= 2 * Limits.minSplitBytes
+        else { return false }
+        return maySplit
+    }
+
     private mutating func sampleThroughput(total: Int64, _ context: FetchContext) {
         let now = context.now.monotonic
         guard let last = lastSample else {
@@ -73,7 +81,7 @@ extension FetchMachine {
             return
         }
         let seconds = now - last.at
-        guard seconds >= Limits.tickSeconds / 2 else { return }
+        guard seconds >= Limits.splitTickSeconds / 2 else { return }
         auto.sample(
             bytesPerSecond: Double(have.count - last.bytes) / seconds,
             remaining: total - have.count, running: segments.count, now: now)

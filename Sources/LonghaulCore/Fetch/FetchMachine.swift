@@ -69,6 +69,8 @@ package struct FetchMachine: Sendable {
     package internal(set) var fromZero: RestartReason?
     /// Bytes that this stay on the wire has gained.
     package internal(set) var gained: Int64 = 0
+    /// What was held when the file was opened, and how often it had been given up by then.
+    var atStart: (held: Int64, restarts: Int) = (0, 0)
     /// A 206 came: the origin honours ranges for this file.
     package internal(set) var rangesProven = false
     /// A parallel request came back with something else: one connection it is.
@@ -119,6 +121,12 @@ package struct FetchMachine: Sendable {
     package var isWhole: Bool {
         guard let total = state.bytesTotal else { return false }
         return have.contains(0..<total)
+    }
+
+    /// What this stay on the wire is worth: bytes that only take the place of those that were given
+    /// up during it are none, or a server whose answers disagree would be asked for ever.
+    var progress: Int64 {
+        state.restarts == atStart.restarts ? gained : max(0, min(gained, have.count - atStart.held))
     }
 
     package var totals: TransferTotals { TransferTotals(state, bytesDone: have.count) }

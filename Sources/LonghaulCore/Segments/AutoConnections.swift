@@ -1,11 +1,12 @@
-/// How many connections a fetch in automatic mode may have: one, and another for as long as the
-/// last one that was added was worth it. A value that is fed samples; the same samples give the
-/// same answers.
+/// How many connections a fetch in automatic mode may have: one, and twice as many for as long as
+/// the last ones that were added were worth it. Many servers give each connection a part of what
+/// the line could bring; a line that is full, or a server as fast as the disk, is left alone. A
+/// value that is fed samples; the same samples give the same answers.
 package struct AutoConnections: Hashable, Sendable {
     /// What may run now.
     package private(set) var allowed = 1
     package var most: Int
-    /// Throughput before the last connection was added, bytes per second.
+    /// Throughput before the last ones were added, bytes per second.
     private var before: Double?
     /// Since when `allowed` has been what it is.
     private var since: Instant?
@@ -14,9 +15,9 @@ package struct AutoConnections: Hashable, Sendable {
     /// Adding has stopped paying; nothing more is tried.
     package private(set) var isSettled = false
 
-    /// How long a number of connections is watched: slow start and the server's own start are over
-    /// by then.
-    package static let watchSeconds: Double = 2
+    /// How long a number of connections is watched. Over long ways slow start is not over by then
+    /// and looks like a gain: there several connections are of use.
+    package static let watchSeconds: Double = 0.5
 
     package init(most: Int = Limits.automaticSegments) {
         self.most = most
@@ -28,7 +29,7 @@ package struct AutoConnections: Hashable, Sendable {
     ///   - bytesPerSecond: Over the time since the sample before.
     ///   - remaining: Bytes still to come.
     ///   - running: Requests that moved bytes: a sample with fewer than allowed tells nothing about
-    ///     the last one.
+    ///     the last ones.
     package mutating func sample(
         bytesPerSecond: Double, remaining: Int64, running: Int, now: Instant
     ) {
@@ -45,13 +46,13 @@ package struct AutoConnections: Hashable, Sendable {
             isSettled = true
             return
         }
-        if allowed >= most {
+        if allowed >= most || rate >= Limits.fastEnough {
             isSettled = true
             return
         }
         // Near the end another connection would only begin.
         guard Double(remaining) / rate > Limits.minSplitSeconds else { return }
-        allowed += 1
+        allowed = min(most, allowed * 2)
         before = rate
         since = nil
         samples.removeAll()

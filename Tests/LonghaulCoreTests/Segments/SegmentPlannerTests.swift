@@ -182,28 +182,62 @@ import Testing
     }
 
     @Test func aLimitPerConnectionIsWorthAll() {
-        let auto = settle(seconds: 20) { 1e6 * Double($0) }
+        let auto = settle(seconds: 5) { 1e6 * Double($0) }
         #expect(auto.allowed == Limits.automaticSegments)
         #expect(auto.isSettled)
     }
 
     @Test func aFullLineIsTriedOnce() {
-        let auto = settle(seconds: 20) { _ in 1e6 }
+        let auto = settle(seconds: 5) { _ in 1e6 }
         #expect(auto.allowed == 2)
         #expect(auto.isSettled)
     }
 
     @Test func itStopsWhereTheGainStops() {
-        let auto = settle(seconds: 30) { 1e6 * Double(min($0, 2)) }
-        #expect(auto.allowed == 3)
+        var auto = settle(seconds: 5) { 1e6 * Double(min($0, 2)) }
+        #expect(auto.allowed == 4)
+        auto.most = 16
+        auto.sample(
+            bytesPerSecond: 9e6, remaining: .max, running: 4, now: Instant(nanoseconds: .max))
+        #expect(auto.allowed == 4)
+    }
+
+    /// What a file of so many MiB takes, each connection at so many MiB a second: how many
+    /// connections it ends with, and how long it takes at most (seconds, with one: size / rate).
+    @Test(
+        arguments: [
+            // Size, rate, the line's own limit, connections, seconds.
+            (128, 20, 1_000, 4, 3.0), (128, 20, 20, 2, 6.5), (1_024, 5, 1_000, 4, 55),
+            // A second connection would only begin.
+            (24, 20, 1_000, 1, 1.3), (12, 1, 1_000, 4, 5),
+            // A local server: as it comes.
+            (4_096, 600, 600, 1, 7),
+        ] as [(Int, Int, Int, Int, Double)])
+    func aWholeFile(
+        size: Int, rate: Int, line: Int, connections: Int, seconds: Double
+    ) {
+        var auto = AutoConnections()
+        var left = Double(size)
+        var tick = 0
+        while left > 0 {
+            let speed = Double(min(rate * auto.allowed, line))
+            left -= speed * Limits.splitTickSeconds
+            tick += 1
+            auto.sample(
+                bytesPerSecond: speed * 1_048_576, remaining: Int64(max(0, left) * 1_048_576),
+                running: auto.allowed,
+                now: Instant(nanoseconds: Int64(Double(tick) * Limits.splitTickSeconds * 1e9)))
+        }
+        #expect(auto.allowed == connections)
+        #expect(Double(tick) * Limits.splitTickSeconds <= seconds)
     }
 
     @Test func nothingIsAddedNearTheEnd() {
-        #expect(settle(seconds: 20, remaining: 3_900_000) { 1e6 * Double($0) }.allowed == 1)
+        #expect(settle(seconds: 5, remaining: 1_900_000) { 1e6 * Double($0) }.allowed == 1)
     }
 
     @Test func nothingIsAddedWithoutBeingWatched() {
-        #expect(settle(seconds: 1.9) { 1e6 * Double($0) }.allowed == 1)
+        #expect(settle(seconds: 0.5) { 1e6 * Double($0) }.allowed == 1)
         var auto = AutoConnections()
         for tick in 0..<100 {
             auto.sample(

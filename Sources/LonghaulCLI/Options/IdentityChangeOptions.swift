@@ -1,0 +1,41 @@
+import ArgumentParser
+import Longhaul
+
+/// What `set` changes of the way to a server and of who we are there.
+struct IdentityChangeOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("User and password, or none.", valueName: "u:p"))
+    var user: String?
+
+    @Flag(inversion: .prefixedNo, help: "Whether ~/.netrc is looked into for them.")
+    var netrc: Bool?
+
+    @Option(help: ArgumentHelp("Go through this proxy, or none of its own.", valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        help: ArgumentHelp("Trust the certificates in this file, or none.", valueName: "file"))
+    var cacert: String?
+
+    @Option(help: ArgumentHelp("The client certificate to show, or none.", valueName: "file"))
+    var cert: String?
+
+    @Option(help: ArgumentHelp("Its private key (alone, SFTP's), or none.", valueName: "file"))
+    var key: String?
+
+    @Flag(
+        inversion: .prefixedNo, help: "Whether any server's certificate is taken, unverified.")
+    var insecure: Bool?
+
+    func apply(to change: inout TransferChange, _ context: InputContext) {
+        if let user { change.user = user == "none" ? .some(nil) : user }
+        change.usesNetrc = netrc
+        if let proxy { change.proxy = proxy == "none" ? .some(nil) : proxy }
+        func file(_ path: String?) -> String?? {
+            path.map { $0 == "none" ? nil : context.absolute($0) }
+        }
+        change.caCertificate = file(cacert)
+        change.clientCertificate = file(cert)
+        change.clientKey = file(key)
+        change.isInsecure = insecure
+    }
+}

@@ -1,0 +1,4 @@
+/// The project's version, as `--version` says it and as servers are told.
+public enum LonghaulVersion {
+    public static let current = "0.1.0"
+}

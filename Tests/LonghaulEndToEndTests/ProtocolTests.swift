@@ -1,0 +1,157 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// What is not plain HTTP: FTP and SFTP resume by size and time, TLS identities and redirects out
+/// of TLS are refused.
+@Suite(.timeLimit(.minutes(3))) struct ProtocolTests {
+    private static let content = Representation(size: 8 << 20, seed: 6)
+    private static let changed = Representation(size: 8 << 20, seed: 7)
+
+    // MARK: - FTP and SFTP
+
+    @Test(
+        .enabled(if: FTPServer.isInstalled, "skipped: no vsftpd, or not root"),
+        arguments: [
+            false, true,
+        ])
+    func ftp(changes: Bool) async throws {
+        let server = try await FTPServer.start(rate: 3 << 20)
+        try server.add("a.bin", Self.content)
+        try date("\(server.root)/a.bin", 1_700_000_000)
+        try await resumes(server.url("a.bin"), [], LonghaulHome(), changes: changes) {
+            try server.add("a.bin", Self.changed)
+            try date("\(server.root)/a.bin", 1_700_000_900)
+        }
+        #expect(server.log.contains("REST "))
+        await server.stop()
+    }
+
+    @Test(.enabled(if: SFTPServer.isInstalled, "skipped: no sshd"), arguments: [false, true])
+    func sftp(changes: Bool) async throws {
+        let server = try await SFTPServer.start()
+        let path = "\(server.root)/a.bin"
+        try Self.content.write(to: path)
+        try date(path, 1_700_000_000)
+        let home = try LonghaulHome()
+        _ = try home.scratch.directory(".ssh")
+        try FileManager.default.copyItem(
+            atPath: server.knownHosts, toPath: home.scratch(".ssh/known_hosts"))
+        let options = ["--limit-rate", "3M", "--key", server.key]
+        try await resumes(server.url("a.bin"), options, home, changes: changes) {
+            try Self.changed.write(to: path)
+            try date(path, 1_700_000_900)
+        }
+        // A host that nobody vouched for.
+        try home.scratch.write("", to: ".ssh/known_hosts")
+        let refused = try await home.start(
+            ["get", "--json", server.url("a.bin"), "-o", home.file("b.bin")] + options
+        ).wait()
+        #expect(refused.status == 1)
+        #expect(try refused.rows.last?["error"]["code"] == "tls", "\(refused.output)")
+        await server.stop()
+    }
+
+    /// Killed on the way, and taken up by the next engine.
+    private func resumes(
+        _ url: String, _ options: [String], _ home: LonghaulHome, changes: Bool,
+        _ change: () throws -> Void
+    ) async throws {
+        let enqueued = try await home.start(
+            ["enqueue", url, "-o", home.file("a.bin")] + options
+        ).wait()
+        #expect(enqueued.status == 0, "\(enqueued.errors)")
+        let first = try home.start("run")
+        let part = "files/.a.bin.1.longhaul-part"
+        try await eventually(within: .seconds(40), "some bytes; \(first.errors)") {
+            home.scratch.size(of: part) ?? 0 > 3 << 20
+        }
+        first.send(SIGKILL)
+        _ = try await first.wait()
+        if changes { try change() }
+        let second = try await home.start("run").wait(within: .seconds(60))
+        #expect(second.status == 0, "\(second.errors)")
+        try (changes ? Self.changed : Self.content).verify(file: home.file("a.bin"))
+        let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+        #expect(shown["state"] == "completed" && shown["restarts"] == (changes ? 1 : 0))
+        if !changes {
+            #expect(shown["bytesFetched"].int ?? 0 <= Self.content.size + 1 << 20, "\(shown)")
+        }
+    }
+
+    private func date(_ path: String, _ seconds: Double) throws {
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: seconds)], ofItemAtPath: path)
+    }
+
+    // MARK: - TLS
+
+    @Test(
+        .enabled(if: NginxServer.isInstalled, "skipped: no nginx"),
+        arguments: [TestAuthority.Fault.wrongName, .expired, nil])
+    func aServerThatIsNotWhoItSays(_ fault: TestAuthority.Fault?) async throws {
+        var options = NginxServer.Options()
+        if let fault { options.fault = fault }
+        let nginx = try await NginxServer.start(options: options)
+        try Self.content.write(to: nginx.root + "/a.bin")
+        let home = try LonghaulHome()
+        // Without its authority nobody vouches for the third.
+        let trust = fault == nil ? [] : ["--cacert", nginx.authority.certificate]
+        let result = try await home.start(
+            ["get", "--json", nginx.https("a.bin"), "-o", home.file("a.bin")] + trust
+        ).wait()
+        #expect(result.status == 1)
+        let error = try #require(try result.rows.last?["error"])
+        #expect(error["code"] == "tls" && error["retryable"] == false, "\(error)")
+        #expect(try nginx.accessLog.isEmpty)
+        // It is trusted when the user says so.
+        #expect(try await home.run("set", "1", "--insecure").status == 0)
+        #expect(try await home.run("retry", "1").status == 0)
+        #expect(try await home.run("run").status == 0)
+        try Self.content.verify(file: home.file("a.bin"))
+        await nginx.stop()
+    }
+
+    /// Neither the file nor a password is asked for in the clear, because a server says so.
+    @Test(.enabled(if: NginxServer.isInstalled, "skipped: no nginx"))
+    func aRedirectOutOfTLSIsRefused() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { plain in
+            var options = NginxServer.Options()
+            options.extra = "location /down { return 302 \(plain.url("a.bin?size=10K")); }"
+            let nginx = try await NginxServer.start(options: options)
+            let result = try await home.run(
+                "get", "--json", nginx.https("down"), "-o", home.file("a.bin"), "--cacert",
+                nginx.authority.certificate, "--user", "me:secret")
+            #expect(result.status == 1)
+            let error = try #require(try result.rows.last?["error"])
+            #expect(error["code"] == "unsupported", "\(error)")
+            #expect(error["message"].string?.contains("from https to http") == true)
+            #expect(plain.log.all.isEmpty)
+            await nginx.stop()
+        }
+    }
+
+    // MARK: - Segments
+
+    /// The file changes while several connections fetch it: one that sees it stops all.
+    @Test(arguments: [2, 4]) func aChangeUnderSegmentsIsNeverSpliced(connections: Int) async throws
+    {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=24M&seed=4&etag=v1&rate=6M&changeafter=\(connections)")
+            let get = try home.start(
+                "get", "--json", url, "-o", home.file("a.bin"), "--connections",
+                "\(connections)")
+            try await server.log.waitForCount(connections, within: .seconds(30))
+            // All begun under the first version: what is cut now comes back under the second.
+            await server.dropConnections()
+            let result = try await get.wait(within: .seconds(60))
+            #expect(result.status == 0, "\(result.errors)")
+            try server.expected(url, request: 100).verify(file: home.file("a.bin"))
+            let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(shown["restarts"] == 1, "\(shown)")
+        }
+        #expect(try home.scratch.names(in: "files") == ["a.bin"])
+    }
+}
