@@ -58,7 +58,7 @@ struct SharingTests {
             let ids = try await enqueue(home, url, half..<Self.processes)
             let shown = try await home.run("show", "--json", ids[0]).rows[0]
             #expect(shown["state"] == "running")
-            #expect(shown["sharedWith"].array?.count == Self.processes - 1)
+            #expect(shown["sharedWith"].items.count == Self.processes - 1)
             let wait = try await home.run("wait", "--all", within: .seconds(600))
             #expect(wait.status == 0, "\(wait.errors)")
             let expected = try server.expected(url)

@@ -8,7 +8,7 @@ extension SimDisk {
         for order in orders {
             guard mayAct() else { return }
             let directory = String(order.destination.dropFirst().prefix { $0 != "/" })
-            let path = order.destination + ".\(order.transfer).part"
+            let path = freePartPath(order.destination, order.transfer)
             var fault = copiesFail[directory]
             if fault == nil, random.happens(trouble.open) || isReadOnly {
                 fault = LocalFault(code: .io, message: "copy: simulated")
@@ -27,6 +27,13 @@ extension SimDisk {
             outcomes.append(
                 (fetch, .copied(order.transfer, FileIdentity(device: 1, inode: inode), path: path)))
         }
+    }
+
+    /// The transfer's own part name, unless a fetch that it has left is in use under that.
+    func freePartPath(_ destination: String, _ id: TransferID) -> String {
+        let path = "\(destination).\(id).part"
+        let isInUse = open.values.contains { names[path] == $0.inode }
+        return isInUse ? "\(destination).\(id)b.part" : path
     }
 
     func fill(_ fetch: FetchID, _ kept: KeptFile) {

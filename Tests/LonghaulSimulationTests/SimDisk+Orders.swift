@@ -60,7 +60,7 @@ extension SimDisk {
     private func prepare(
         _ fetch: FetchID, _ order: PartOrder, _ fetched: Int64
     ) -> FetchEvent {
-        var path = order.destination + ".\(order.transfer).part"
+        var path = freePartPath(order.destination, order.transfer)
         // One that was made for another, which has left since.
         if let expected = order.expected, names[order.path] == expected.inode { path = order.path }
         if let fault = fault(trouble.open, "open") { return .prepareFailed(fault) }

@@ -50,6 +50,11 @@ extension Roster {
     package func gate(
         in surroundings: Surroundings, now: Timestamp, isRunning: Bool = false
     ) -> Gate {
+        // Who is not to begin yet comes along, and lets nothing run.
+        let timely = heeded.filter { ($0.request.earliestBegin ?? now) <= now }
+        let lanes = Set((timely.isEmpty ? heeded : timely).map(\.lane)).sorted {
+            $0.rawValue < $1.rawValue
+        }
         let gates = lanes.map { $0.gate(in: surroundings, now: now, isRunning: isRunning) }
         if let open = gates.first(where: \.isOpen) { return open }
         return gates.min { ($0.changesAt ?? .distantFuture) < ($1.changesAt ?? .distantFuture) }

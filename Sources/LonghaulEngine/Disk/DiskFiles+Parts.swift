@@ -19,7 +19,7 @@ extension DiskFiles {
                 report(fetch, .foundPublished(path: order.publication))
                 return
             }
-            let (file, created) = try openPart(name, in: handle, expected: order.expected)
+            let (file, created) = try openPart(name, in: handle, order)
             let cell = board.takeFetch(fetch, received: fetched)
             open.withLock {
                 $0[fetch] = Open(
@@ -53,16 +53,24 @@ extension DiskFiles {
     }
 
     private func openPart(
-        _ name: String, in directory: DirectoryHandle, expected: FileIdentity?
+        _ name: String, in directory: DirectoryHandle, _ order: PartOrder
     ) throws(SystemFailure) -> (PartFile, created: Bool) {
-        if let expected {
+        if let expected = order.expected {
             switch try PartFile.reopen(name, in: directory, expecting: expected) {
             case .opened(let file): return (file, false)
             // Something else under our own reserved name: it is replaced, as any leftover is.
             case .vanished, .replaced: break
             }
         }
-        return (try PartFile.create(name, in: directory), true)
+        do throws(SystemFailure) {
+            return (try PartFile.create(name, in: directory, sparing: isInUse), true)
+        } catch {
+            guard error.isNameInUse, let finalName = PathParts.split(order.destination)?.name
+            else { throw error }
+            let second = PartFile.partName(
+                for: finalName, id: order.transfer.rawValue, isSecond: true)
+            return (try PartFile.create(second, in: directory, sparing: isInUse), true)
+        }
     }
 
     private func checkSpace(for order: PartOrder, in directory: String) throws(SystemFailure) {

@@ -52,10 +52,25 @@ extension DiskFiles {
             throw SystemFailure(operation: "open", path: order.destination, errno: 2)
         }
         let handle = try directories.handle(for: directory, creating: true)
-        let name = PartFile.partName(for: finalName, id: order.transfer.rawValue)
-        return try PartFile.create(
-            name, in: handle, copying: source.descriptor, length: length
-        ).file
+        func make(isSecond: Bool) throws(SystemFailure) -> PartFile {
+            let name = PartFile.partName(
+                for: finalName, id: order.transfer.rawValue, isSecond: isSecond)
+            return try PartFile.create(
+                name, in: handle, copying: source.descriptor, length: length, sparing: isInUse
+            ).file
+        }
+        do throws(SystemFailure) {
+            return try make(isSecond: false)
+        } catch {
+            // The very file that is copied may have its name: it led the fetch once.
+            guard error.isNameInUse else { throw error }
+            return try make(isSecond: true)
+        }
+    }
+
+    /// Some fetch, under way now, has its bytes in this file.
+    func isInUse(_ identity: FileIdentity) -> Bool {
+        open.withLock { $0.values.contains { $0.part.identity == identity } }
     }
 
     private func syncName(of part: PartFile) -> LocalFault? {

@@ -33,6 +33,9 @@ extension SystemFailure: CustomStringConvertible {
     /// For logs; what a person is shown is the sentence of ``longhaulError(bytesKept:)``.
     package var description: String { "\(operation) \(path): \(reason)" }
 
+    /// `EEXIST`.
+    package var isNameInUse: Bool { errno == EEXIST }
+
     /// The C library's words for the number.
     package var reason: String { String(cString: strerror(errno)) }
 }

@@ -23,9 +23,10 @@ extension PartFile {
     /// - Parameter methods: Tried in this order.
     package static func create(
         _ name: String, in directory: DirectoryHandle, copying source: Int32, length: Int64,
-        methods: [CopyMethod] = [.reflink, .kernel, .readAndWrite]
+        methods: [CopyMethod] = [.reflink, .kernel, .readAndWrite],
+        sparing isInUse: (FileIdentity) -> Bool = { _ in false }
     ) throws(SystemFailure) -> (file: PartFile, method: CopyMethod) {
-        let file = try create(name, in: directory)
+        let file = try create(name, in: directory, sparing: isInUse)
         do throws(SystemFailure) {
             let method = try file.fill(from: source, length, methods)
             if try file.size() != length {

@@ -31,8 +31,10 @@ package final class PartFile: Sendable {
     }
 
     /// `.NAME.ID.longhaul-part`, with NAME shortened so that the whole is one file name.
-    package static func partName(for name: String, id: Int64) -> String {
-        PathParts.fitted("." + name, suffix: ".\(id).longhaul-part")
+    ///
+    /// - Parameter isSecond: The first name is in use by a fetch that the transfer has left.
+    package static func partName(for name: String, id: Int64, isSecond: Bool = false) -> String {
+        PathParts.fitted("." + name, suffix: ".\(id)\(isSecond ? "b" : "").longhaul-part")
     }
 }
 
@@ -54,9 +56,13 @@ extension PartFile {
 
     /// Creates the file anew. What is left of an earlier one by this name is removed first: call it
     /// only where the store knows of no bytes in it.
-    package static func create(_ name: String, in directory: DirectoryHandle) throws(SystemFailure)
-        -> PartFile
-    {
+    ///
+    /// - Parameter isInUse: Says of a file by this name that it must stay; then this throws
+    ///   `EEXIST`.
+    package static func create(
+        _ name: String, in directory: DirectoryHandle,
+        sparing isInUse: (FileIdentity) -> Bool = { _ in false }
+    ) throws(SystemFailure) -> PartFile {
         var tries = 0
         while true {
             do {
@@ -70,6 +76,11 @@ extension PartFile {
             } catch {
                 tries += 1
                 guard error.errno == EEXIST, tries < createTriesMax else { throw error }
+                if case .present(let old, _) = FileInspection.entry(at: directory.path(of: name)),
+                    isInUse(old)
+                {
+                    throw error
+                }
                 try directory.remove(name)
             }
         }

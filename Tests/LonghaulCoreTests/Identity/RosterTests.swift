@@ -95,6 +95,12 @@ import Testing
         #expect(both.gate(in: Surroundings(), now: Self.now).isOpen)
         #expect(!both.lane.isDiscretionary && both.lanes.count == 2)
 
+        // One whose time has not come lets nothing run.
+        var early = alone
+        early.admit(sharer(3) { $0.earliestBegin = Self.now + 90 })
+        #expect(!early.gate(in: Surroundings(), now: Self.now + 60).isOpen)
+        #expect(early.gate(in: Surroundings(), now: Self.now + 90).isOpen)
+
         // Paused, it loosens nothing any more.
         both.admit(sharer(2, wanted: false))
         #expect(both.request == alone.request && both.lanes == alone.lanes)

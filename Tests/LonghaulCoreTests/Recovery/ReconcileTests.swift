@@ -50,6 +50,24 @@ import Testing
         return state
     }
 
+    /// Whatever the disk shows, and nothing of it is looked at: the leader's row says it.
+    @Test func aFollowerGoesBackToItsFetch() {
+        for part in Part.allCases {
+            for there in There.allCases {
+                let facts = FileFacts(part: part.entry, destination: there.entry)
+                func act(_ phase: Phase, follows: Bool) -> RecoveryAction {
+                    reconcile(
+                        phase: phase, fetch: fetch(durable: Self.durable), follows: follows,
+                        facts: facts, written: Self.written)
+                }
+                #expect(act(.running, follows: true) == .rejoin)
+                #expect(act(.running, follows: false) != .rejoin)
+                // A copy that is about to be published has a fetch of its own.
+                #expect(act(.finishing, follows: true) == act(.finishing, follows: false))
+            }
+        }
+    }
+
     private func act(
         _ phase: Phase, _ part: Part, _ there: There, durable: ByteRanges = durable,
         written: ByteRanges = written
