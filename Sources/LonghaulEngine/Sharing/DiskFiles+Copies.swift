@@ -1,5 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulSystem
+internal import Synchronization
 
 /// Copies of a whole part file for those that share it, a few at a time: one sync for each handful,
 /// and whoever has its copy goes on while the next are made.
