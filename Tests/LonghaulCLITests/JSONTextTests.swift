@@ -104,7 +104,7 @@ import Testing
         #expect(
             line { $0.status(idle) } == """
                 {"engine":null,"counts":{"waiting":2,"running":0,"paused":0,"completed":0,\
-                "failed":0,"cancelled":0},"bytesPerSecond":0,"nextWake":null}
+                "failed":0,"cancelled":0},"bytesPerSecond":0,"nextWake":null,"configuration":null}
                 """)
         let engine = QueueStatus.Engine(pid: 42, mode: .daemon, since: Sample.now)
         let busy = QueueStatus(

@@ -112,7 +112,7 @@ import Testing
         ["--priority", "urgent"], ["--checksum", "sha256:00"], ["--checksum", "crc32:00000000"],
         ["--meta", "{a:1}"], ["--mirror", "file:///etc/passwd"], ["--mirror", "m/f"],
         ["--if-exists", "ask"], ["-o", "a", "-d", "b"], ["-o", "a", "--remote-name"], ["-o", ""],
-        ["--key", "/k"], ["--session", ""], ["--window", "01:00"], ["--no-such-option"],
+        ["--session", ""], ["--window", "01:00"], ["--no-such-option"],
         ["-o", "a", "http://h/second"],
     ])
     func whatIsNotUnderstoodIsRefused(_ arguments: [String]) {
