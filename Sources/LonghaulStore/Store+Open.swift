@@ -46,8 +46,10 @@ extension Store {
                     + " hold: two machines could move the same transfer. Set LONGHAUL_HOME to a"
                     + " local directory.")
         }
-        if try isReady(location) {
-            let store = try connect(location, mode)
+        let found = try OpenStores.whileOpening { () throws(LonghaulError) -> Store? in
+            try isReady(location) ? try connect(location, mode) : nil
+        }
+        if let store = found {
             if try store.version() == Migration.latest { return store }
             try store.close()
         }
@@ -68,6 +70,8 @@ extension Store {
     private static func isReady(_ location: StoreLocation) throws(LonghaulError) -> Bool {
         guard let status = FileStatus.of(location.database) else { return false }
         try StoreDirectory.checkFile(location.database, status)
+        // Opened by us, it is of our version.
+        if OpenStores.isOpen(status.identity) { return true }
         switch try FileHeader.read(location.database) {
         case .empty:
             return false
@@ -92,10 +96,12 @@ extension Store {
     ) throws(LonghaulError) -> Store {
         let lock = try OpenLock(location.openLock)
         defer { withExtendedLifetime(lock) {} }
-        try StoreDirectory.createFile(location.database)
-        // Another process may have been here before us.
-        _ = try isReady(location)
-        let store = try connect(location, mode)
+        let store = try OpenStores.whileOpening { () throws(LonghaulError) -> Store in
+            try StoreDirectory.createFile(location.database)
+            // Another process may have been here before us.
+            _ = try isReady(location)
+            return try connect(location, mode)
+        }
         try store.migrate()
         return store
     }

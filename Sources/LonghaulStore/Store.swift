@@ -17,6 +17,8 @@ package final class Store: Sendable {
     let queue: DatabaseQueue
     /// Which file was opened: the path may name another one later, after a repair.
     let openedFile: FileIdentity
+    /// Let go of after the connection, being declared after it.
+    private let place: OpenPlace
     /// What the connection's `synchronous` is at. Touched only inside the queue, which serialises.
     private nonisolated(unsafe) var durability: Durability?
     /// For the simulation: told around every write transaction. Set before the first call.
@@ -27,12 +29,14 @@ package final class Store: Sendable {
         self.mode = mode
         self.queue = queue
         self.openedFile = openedFile
+        place = OpenPlace(openedFile)
     }
 
     /// Closes the connection. Any later call throws.
     package func close() throws(LonghaulError) {
         do {
             try queue.close()
+            place.giveBack()
         } catch {
             throw StoreFailure.translate(error, path: location.database)
         }

@@ -24,6 +24,14 @@ import Testing
         #expect(try await hosts.waitingEvents() == 0)
     }
 
+    /// What the documentation shows is what runs.
+    @Test(arguments: ["README.md", "docs/events.md"]) func theSampleIsShown(page: String) throws {
+        let sample = try String(contentsOfFile: HostHome.sample, encoding: .utf8)
+        let root = HostHome.sample.replacingOccurrences(of: "/Samples/album.sh", with: "")
+        let text = try String(contentsOfFile: "\(root)/\(page)", encoding: .utf8)
+        #expect(text.contains("```sh\n\(sample)```"))
+    }
+
     @Test func tenThousandEventsInOneLaunch() async throws {
         let hosts = try HostHome()
         try await hosts.add(body: "cat > $D/got; env > $D/env")
