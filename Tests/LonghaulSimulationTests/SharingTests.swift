@@ -153,7 +153,9 @@ import Testing
     @Test func theLeastStrictScheduleCounts() throws {
         let world = try world()
         defer { world.cleanUp() }
-        let strict = try add(world, "/d/1") { $0.schedule.requires = ConditionNeeds(unmetered: true) }
+        let strict = try add(world, "/d/1") {
+            $0.schedule.requires = ConditionNeeds(unmetered: true)
+        }
         let later = try add(world, "/d/2") { $0.earliestBegin = world.now.wall + 3600 }
         try world.run(for: 2)
         #expect(world.wire.answered == 0)
@@ -190,7 +192,9 @@ import Testing
             try add(world, "/d/\(number)") { $0.options.maxSize = 1000 }
         }
         #expect(
-            try world.run(for: 60) { try ids.allSatisfy { try world.transfer($0).state == .failed } })
+            try world.run(for: 60) {
+                try ids.allSatisfy { try world.transfer($0).state == .failed }
+            })
         #expect(world.wire.answered == 1)
         for id in ids {
             #expect(try world.transfer(id).error?.code == .tooLarge)

@@ -47,6 +47,16 @@ import Longhaul
             // What libraries keep for a process's life is there after a few.
             if index == 5 || index == 55 { say("\(index) " + (try await settled())) }
         }
+        // Without a word of good-bye.
+        for index in 1...5 {
+            var configuration = configuration
+            configuration.host = Host(identifier: "com.example.test", command: ["/bin/true"])
+            let session = try await BackgroundSession(
+                identifier: "dropped\(index)", configuration: configuration)
+            session.onInputNeeded { _ in .continue }
+            _ = try await session.data(for: request)
+        }
+        say("60 " + (try await settled()))
     }
 
     /// The numbers of our threads, which their names tell, and of descriptors, once no more go

@@ -1,4 +1,5 @@
 internal import LonghaulCore
+internal import LonghaulSystem
 
 extension BackgroundSession {
     /// Makes known, durably, what the configuration says of the session and its host, and attaches
@@ -25,6 +26,9 @@ extension BackgroundSession {
             if settings != known { try queue.change(session: session, change) }
             // A host that was removed is nobody to attach to.
             guard let host = settings.host, try queue.host(host) != nil else { return nil }
+            // What Longhaul started is known to run. Were it attached, too, one that always crashes
+            // would count as one that has come back by itself, and be started without delay.
+            if Environment.value("LONGHAUL_HOST") == host { return nil }
             return try queue.attach(host: host)
         }
     }

@@ -2,7 +2,7 @@ public import Foundation
 public import LonghaulCore
 
 extension TransferRequest {
-    /// A request for a URL, to be given to a ``BackgroundSession``, which has its destination.
+    /// A request for a URL, to be given to a `BackgroundSession`, which has its destination.
     public init(url: URL) {
         self.init(url: url.absoluteString, destination: .file(""))
     }

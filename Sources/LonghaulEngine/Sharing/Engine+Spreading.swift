@@ -25,7 +25,8 @@ extension Engine {
             case .needsInput(_, let error, let totals) where roster.isShared:
                 writes.append(write)
                 writes += needInput(roster, error, totals)
-            case .save, .finishing, .completed, .failed, .needsInput, .cancelled, .attempt, .dropFetch, .give,
+            case .save, .finishing, .completed, .failed, .needsInput, .cancelled, .attempt,
+                .dropFetch, .give,
                 .leave, .discard, .learn, .originFailed, .originWorked, .saveOrigin:
                 writes.append(write)
             }

@@ -2,7 +2,8 @@ internal import GRDB
 package import LonghaulCore
 
 /// One fetch for several transfers. Those that it serves have its id in `fetchID`; `leader` in its
-/// row tells which of them leads. `sharedFetch` outlives `fetchID`: it says who was served together.
+/// row tells which of them leads. `sharedFetch` outlives `fetchID`: it says who was served
+/// together.
 extension EngineTransaction {
     /// Other live transfers whose request may be equal, the oldest first. One look-up where there
     /// are none.

@@ -117,7 +117,9 @@ struct SimFetch {
         case .learn(_, let lesson):
             note("learned \(lesson)")
             origin.learn(lesson)
-        case .attempt, .dropFetch, .give, .leave, .discard, .originFailed, .originWorked, .saveOrigin: break
+        case .attempt, .dropFetch, .give, .leave, .discard, .originFailed, .originWorked,
+            .saveOrigin:
+            break
         }
     }
 
