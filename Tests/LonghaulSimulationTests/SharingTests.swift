@@ -289,7 +289,9 @@ import Testing
         world.disk.trouble = world.trouble
         world.wire.trouble = world.trouble
         let size = Int64.random(in: 1...1_500_000, using: &world.random)
-        world.wire.contents[Self.url] = SimContent(proof: .strongTag, label: 1, size: size)
+        for url in [Self.url, world.sibling(of: Self.url)] {
+            world.wire.contents[url] = SimContent(proof: .strongTag, label: 1, size: size)
+        }
         world.nextLabel = 2
         for step in 0..<140 {
             if step == 0 || (world.expected.count < 8 && world.random.happens(0.1)) {

@@ -84,8 +84,7 @@ extension Engine {
             unwritten.writes.append(.failed(id, error, totals))
             unwritten.durable = true
         }
-        // Later, the file of another that was served may do.
-        unwritten.writes.append(.leave(id, remembering: true))
+        unwritten.writes.append(.leave(id))
         parted(id, entry)
     }
 
