@@ -73,9 +73,11 @@ extension Engine {
     ) throws -> Party {
         var party = Party(first: work)
         var equals: [TransferWork] = []
-        if let identity = work.sharedIdentity {
+        // One that has been about to get its name may have it: its file is looked for there.
+        if work.finalPath == nil, let identity = work.sharedIdentity {
             equals = try peers.compactMap { try tx.work($0) }.filter {
-                $0.phase == .queued && !$0.isHeldBack(now.wall) && $0.sharedIdentity == identity
+                $0.phase == .queued && $0.finalPath == nil && !$0.isHeldBack(now.wall)
+                    && $0.sharedIdentity == identity
             }
         }
         // Whoever holds the most bytes, even one that is being cancelled.

@@ -88,6 +88,22 @@ extension Engine {
         parted(id, entry)
     }
 
+    /// A copy that nobody waits for any more: the engine was leaving, or everybody was.
+    func dropLate(_ event: FetchEvent) {
+        guard case .copied(_, let identity, let path) = event else { return }
+        unwritten.orders.append(.delete(path: path, identity))
+    }
+
+    /// Handed over in this very commit: what is wanted of it is looked at once it goes alone.
+    func isJustGiven(
+        _ id: TransferID, _ tx: borrowing EngineTransaction, _ outcome: inout LookOutcome
+    ) throws -> Bool {
+        guard sharing.given.contains(where: { $0.work.id == id }) else { return false }
+        try tx.addAttention(id)
+        outcome.isIncomplete = true
+        return true
+    }
+
     /// In the commit: from now on it goes alone.
     func give(
         _ copy: FetchState, to id: TransferID, _ proven: [Checksum],
