@@ -61,6 +61,7 @@ extension SimDisk {
         _ fetch: FetchID, _ order: PartOrder, _ fetched: Int64
     ) -> FetchEvent {
         var path = freePartPath(order.destination, order.transfer)
+        if order.usesSecondName { path = "\(order.destination).\(order.transfer)b.part" }
         // One that was made for another, which has left since.
         if let expected = order.expected, names[order.path] == expected.inode { path = order.path }
         if let fault = fault(trouble.open, "open") { return .prepareFailed(fault) }

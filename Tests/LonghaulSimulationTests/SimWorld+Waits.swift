@@ -44,6 +44,8 @@ extension SimWorld {
             guard let exchange = wire.exchanges[key], !exchange.isStopping,
                 let id = transfer(of: key.fetch), let transfer = shown[id]
             else { continue }
+            // It runs for the least strict of those that it serves.
+            if transfer.sharedFetch != nil { continue }
             let missing = missing(transfer, isRunning: true)
             if !missing.isEmpty { throw SimComplaint("\(id) runs without \(missing)", self) }
         }

@@ -33,7 +33,7 @@ package enum StoreWrite: Hashable, Sendable {
     /// are those that the file was found to have.
     case give(TransferID, FetchState, proven: [Checksum])
     /// The shared fetch serves this transfer no more.
-    case leave(TransferID, remembering: Bool)
+    case leave(TransferID)
     /// The shared fetch serves nobody any more.
     case discard(FetchID)
     case learn(origin: String, OriginLesson)
@@ -131,6 +131,8 @@ package struct PartOrder: Hashable, Sendable {
     package var needs: Int64?
     /// Nobody waits for it: the disk and its cache belong to others first.
     package var isBackground = false
+    /// A file by its first part name holds the bytes of a fetch that the transfer has left.
+    package var usesSecondName = false
 
     package init(
         destination: String, transfer: TransferID, expected: FileIdentity?, path: String,

@@ -42,7 +42,11 @@ extension DiskFiles {
         {
             return known
         }
-        return (directory, PartFile.partName(for: finalName, id: order.transfer.rawValue))
+        return (
+            directory,
+            PartFile.partName(
+                for: finalName, id: order.transfer.rawValue, isSecond: order.usesSecondName)
+        )
     }
 
     private func isPublished(_ identity: FileIdentity, _ destination: String) -> Bool {

@@ -36,7 +36,7 @@ extension Engine {
             var claim = Claim(
                 work: work, state: state, session: session, isOverdue: false,
                 roster: Roster(leader: Sharer(work)))
-            claim.kept = try keptFile(for: [work], state, tx)
+            try look(for: [work], &claim, tx)
             return claim
         }
         guard let work = try tx.work(id), work.phase == .queued, work.want == .run,
@@ -73,9 +73,11 @@ extension Engine {
     ) throws -> Party {
         var party = Party(first: work)
         var equals: [TransferWork] = []
-        if let identity = work.sharedIdentity {
+        // One that has been about to get its name may have it: its file is looked for there.
+        if work.finalPath == nil, let identity = work.sharedIdentity {
             equals = try peers.compactMap { try tx.work($0) }.filter {
-                $0.phase == .queued && !$0.isHeldBack(now.wall) && $0.sharedIdentity == identity
+                $0.phase == .queued && $0.finalPath == nil && !$0.isHeldBack(now.wall)
+                    && $0.sharedIdentity == identity
             }
         }
         // Whoever holds the most bytes, even one that is being cancelled.
@@ -158,19 +160,22 @@ extension Engine {
         guard let work = try tx.work(lead.id), let state = try tx.fetch(fetch) else { return nil }
         var claim = Claim(
             work: work, state: state, session: session, isOverdue: false, roster: roster)
-        claim.kept = try keptFile(for: runners, state, tx)
+        try look(for: runners, &claim, tx)
         return claim
     }
 
-    /// A file that may be copied instead: where that was asked for, or one of those that were to be
-    /// served together was, and another was not.
-    private func keptFile(
-        for works: [TransferWork], _ state: FetchState, _ tx: borrowing EngineTransaction
-    ) throws -> KeptFile? {
-        guard state.durable.isEmpty,
+    /// For a start from nothing: a file that may be copied instead, where that was asked for, or
+    /// where one was served together with others that may have theirs by now.
+    private func look(
+        for works: [TransferWork], _ claim: inout Claim, _ tx: borrowing EngineTransaction
+    ) throws {
+        guard claim.state.durable.isEmpty,
             let work = works.first(where: { $0.request.options.reuse || $0.sharedFetch != nil })
-        else { return nil }
-        return try tx.finished(like: work)
+        else { return }
+        claim.kept = try tx.finished(like: work)
+        if let left = claim.work.sharedFetch, left != claim.state.id {
+            claim.usesSecondName = try tx.fetch(left) != nil
+        }
     }
 
     func dropOwnFetch(

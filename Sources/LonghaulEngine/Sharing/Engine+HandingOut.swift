@@ -84,9 +84,24 @@ extension Engine {
             unwritten.writes.append(.failed(id, error, totals))
             unwritten.durable = true
         }
-        // Later, the file of another that was served may do.
-        unwritten.writes.append(.leave(id, remembering: true))
+        unwritten.writes.append(.leave(id))
         parted(id, entry)
+    }
+
+    /// A copy that nobody waits for any more: the engine was leaving, or everybody was.
+    func dropLate(_ event: FetchEvent) {
+        guard case .copied(_, let identity, let path) = event else { return }
+        unwritten.orders.append(.delete(path: path, identity))
+    }
+
+    /// Handed over in this very commit: what is wanted of it is looked at once it goes alone.
+    func isJustGiven(
+        _ id: TransferID, _ tx: borrowing EngineTransaction, _ outcome: inout LookOutcome
+    ) throws -> Bool {
+        guard sharing.given.contains(where: { $0.work.id == id }) else { return false }
+        try tx.addAttention(id)
+        outcome.isIncomplete = true
+        return true
     }
 
     /// In the commit: from now on it goes alone.

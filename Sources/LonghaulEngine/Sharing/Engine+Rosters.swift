@@ -133,7 +133,8 @@ extension Engine {
             return true
         }
         let peers = try tx.peers(of: work.id, limit: Limits.sharersPerFetch)
-        guard !peers.isEmpty, let identity = work.sharedIdentity else { return false }
+        guard !peers.isEmpty, work.finalPath == nil, let identity = work.sharedIdentity
+        else { return false }
         for id in peers {
             guard let heir = try tx.work(id), heir.phase == .queued, heir.fetchID == nil,
                 heir.want == .run || heir.want == .pause, heir.sharedIdentity == identity

@@ -99,7 +99,7 @@ extension Engine {
             if sharer.isWanted {
                 writes.append(.queued(sharer.id, readyAt: nil, waitingFor: []))
             }
-            writes.append(.leave(sharer.id, remembering: false))
+            writes.append(.leave(sharer.id))
         }
         return writes
     }

@@ -144,7 +144,7 @@ extension Engine {
             try tx.record(AttemptRecord(serial: Int64(outcome.number), outcome: outcome), of: id)
         case .dropFetch(let id): try tx.dropFetch(of: id)
         case .give(let id, let copy, let proven): try give(copy, to: id, proven, tx)
-        case .leave(let id, let remembering): try tx.leave(id, remembering: remembering)
+        case .leave(let id): try tx.leave(id)
         case .discard(let fetch): try tx.discard(fetch)
         case .saveOrigin(let memory): try tx.save(memory)
         case .learn, .originFailed, .originWorked:

@@ -23,7 +23,8 @@ extension Engine {
         let ids = try tx.takeAttention(limit: Engine.attentionMax)
         outcome.isIncomplete = ids.count == Engine.attentionMax
         for id in ids {
-            guard let work = try tx.work(id) else { continue }
+            guard try !isJustGiven(id, tx, &outcome), let work = try tx.work(id)
+            else { continue }
             try react(to: work, tx, now: now, &outcome)
         }
         if gates.clockWentBack {
@@ -36,7 +37,8 @@ extension Engine {
         let promoted = try tx.promoteDue(now.wall, limit: Engine.attentionMax)
         let expired = try tx.expired(now.wall, limit: Engine.attentionMax)
         for id in expired {
-            guard let work = try tx.work(id) else { continue }
+            guard try !isJustGiven(id, tx, &outcome), let work = try tx.work(id)
+            else { continue }
             if let fetch = work.fetchID, active[fetch] != nil {
                 if try !part(work, from: fetch, .expire, tx, now: now, &outcome) {
                     outcome.departures.append((fetch, .expire))

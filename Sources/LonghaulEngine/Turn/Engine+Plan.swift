@@ -28,6 +28,8 @@ struct Claim {
     var proven: [Checksum] = []
     /// What may make the transfer unnecessary.
     var kept: KeptFile?
+    /// A fetch that it has left still has its bytes under its name.
+    var usesSecondName = false
 }
 
 extension ReadyRow {
@@ -165,6 +167,7 @@ extension Engine {
         machine.serve(claim.roster)
         machine.proven = claim.proven
         machine.kept = claim.kept
+        machine.usesSecondName = claim.usesSecondName
         // Serials of one fetch never repeat in this process, whatever becomes of this stay.
         nextSerial += Engine.serialsPerStay
         journal?.starts(

@@ -60,7 +60,7 @@ extension Engine {
 
     /// Feeds one machine; what it wants written and done waits for the turn's commit.
     func handle(_ event: FetchEvent, of fetch: FetchID, now: Moment) {
-        guard let entry = active[fetch] else { return }
+        guard let entry = active[fetch] else { return dropLate(event) }
         settleLane(event, fetch)
         take(event, into: entry, now: now)
         note(entry, now: now)

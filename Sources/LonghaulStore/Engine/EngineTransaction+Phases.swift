@@ -88,7 +88,7 @@ extension EngineTransaction {
             (SELECT f.response, f.validator, f.partDevice, f.partInode FROM fetch f \
             WHERE f.id = transfer.fetchID), \
             waitReason = NULL, finalPath = nullif(?8, destination), fetchID = NULL, \
-            bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, attempts = ?6, restarts = ?7 \
+            bytesTotal = ?3, bytesDone = ?4, bytesFetched = max(bytesFetched, ?5), attempts = ?6, restarts = ?7 \
             WHERE id = ?1 AND ended = 0
             """)
         statement.bind(8, finalPath)
@@ -109,7 +109,7 @@ extension EngineTransaction {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 4, ended = 1, finishedAt = ?2, error = ?8, \
-            waitReason = NULL, bytesTotal = ?3, bytesDone = ?4, bytesFetched = ?5, \
+            waitReason = NULL, bytesTotal = ?3, bytesDone = ?4, bytesFetched = max(bytesFetched, ?5), \
             attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
             """)
         let error = StoredJSON.encode(error)
@@ -128,7 +128,7 @@ extension EngineTransaction {
             """
             UPDATE transfer SET phase = 5, ended = 1, finishedAt = ?2, error = NULL, \
             waitReason = NULL, finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, \
-            bytesFetched = ?5, attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
+            bytesFetched = max(bytesFetched, ?5), attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
             """)
         try end(id, statement, numbers, now)
         return try appendEvent(.transferCancelled, of: id, detail: detail, now: now)

@@ -75,16 +75,11 @@ extension EngineTransaction {
     }
 
     /// Its fetch is no longer this transfer's; what has been counted for it so far stays with it.
-    /// The transfer is not running.
-    ///
-    /// - Parameter remembering: Who was served with it can still be told.
-    package func leave(_ id: TransferID, remembering: Bool = false) throws {
+    /// The transfer is not running. `sharedFetch` tells what it has left.
+    package func leave(_ id: TransferID) throws {
         let fetch = try fetchID(of: id)
         if let fetch, try self.fetch(fetch)?.leader ?? id == id { try keepCount(of: id, in: fetch) }
         try connection.run("UPDATE transfer SET fetchID = NULL WHERE id = ?1", id)
-        if !remembering {
-            try connection.run("UPDATE transfer SET sharedFetch = NULL WHERE id = ?1", id)
-        }
         if let fetch { _ = try connection.handOver(fetch, without: id) }
     }
 
@@ -162,12 +157,12 @@ extension Connection {
         ) { $0.transferID(0) }
     }
 
-    /// Those that a fetch serves, or served.
+    /// Those that a fetch serves, or served to the end.
     func sharers(of fetch: FetchID) throws -> [TransferID] {
         try all(
             """
             SELECT id FROM transfer INDEXED BY transferShared WHERE sharedFetch = ?1 \
-            AND sharedFetch IS NOT NULL ORDER BY id LIMIT ?2
+            AND sharedFetch IS NOT NULL AND (fetchID IS NOT NULL OR phase = 3) ORDER BY id LIMIT ?2
             """, fetch, Limits.sharersPerFetch
         ) { $0.transferID(0) }
     }
