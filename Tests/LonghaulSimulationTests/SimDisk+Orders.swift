@@ -190,6 +190,26 @@ extension SimDisk {
         outcomes.append((fetch, .secured))
     }
 
+    private func copy(_ fetch: FetchID, _ order: CopyOrder, _ length: Int64) {
+        guard let source = open[fetch]?.inode, let file = files[source] else { return }
+        if let fault = fault(trouble.open, "copy") {
+            return outcomes.append((fetch, .copyFailed(order.transfer, fault)))
+        }
+        if let room, length > room {
+            return outcomes.append((fetch, .copyFailed(order.transfer, Self.noSpace)))
+        }
+        let path = order.destination + ".\(order.transfer).part"
+        if let old = names[path] { rename(path, to: nil, old) }
+        let inode = newInode()
+        var data = file.data
+        data.truncate(to: length)
+        files[inode] = File(data: data, durable: data)
+        rename(nil, to: path, inode)
+        syncNames()
+        outcomes.append(
+            (fetch, .copied(order.transfer, FileIdentity(device: 1, inode: inode), path: path)))
+    }
+
     private func publish(_ batch: [(FetchID, PublicationOrder)]) {
         var events: [(FetchID, FetchEvent)] = []
         for (fetch, order) in batch {
@@ -226,6 +246,7 @@ extension SimDisk {
             return .occupied(
                 next: next, LocalFault(code: .destinationExists, message: "taken"))
         }
+        if isTaken { willReplace(order.destination) }
         rename(part, to: order.destination, inode)
         return .published(path: order.destination)
     }

@@ -52,6 +52,8 @@ final class SimDisk: FilePort, @unchecked Sendable {
     var mayAct: () -> Bool = { true }
     /// Set by the world: told what is done.
     var say: (@autoclosure () -> String) -> Void = { _ in }
+    /// Set by the world: a file of somebody's is replaced.
+    var willReplace: (String) -> Void = { _ in }
     /// Set by the world: a sync fails now, what was written since the last is void.
     var willDistrust: (FetchID) -> Void = { _ in }
 

@@ -6,6 +6,7 @@ struct SimTransfer {
     var url: String
     var destination: String
     var policy: ExistingFilePolicy
+    var checksum: Checksum?
     /// Times that a client had it taken up again after its end.
     var rearms = 0
     var terminalEvents = 0
@@ -36,6 +37,10 @@ struct SimLedger {
 
     var held: [FetchID: Held] = [:]
     var lastSeq: Int64 = 0
+    /// When a fetch was last opened or synced.
+    var lastSync: [FetchID: Instant] = [:]
+    /// Since when a checkpoint of it is due.
+    var dueSince: [FetchID: Instant] = [:]
     /// Durable or written when the process died.
     var heldAtCrash: [TransferID: Int64] = [:]
     var diedByPower = false
@@ -57,6 +62,8 @@ struct SimTally {
     var failures = 0
     var cancelled = 0
     var restarts = 0
+    var mismatches = 0
+    var goodbyes = 0
     var clockJumps = 0
     var clientActs = 0
     var waitsExplained = 0
@@ -74,6 +81,7 @@ struct SimTally {
             ("disk faults", \.diskFaults), ("stalls", \.stalls), ("redirects", \.redirects),
             ("requests", \.requests), ("transfers", \.transfers), ("completed", \.completed),
             ("failed", \.failures), ("cancelled", \.cancelled), ("restarts", \.restarts),
+            ("wrong digests", \.mismatches), ("engines that left", \.goodbyes),
             ("clock jumps", \.clockJumps), ("acts of clients", \.clientActs),
             ("waits explained", \.waitsExplained),
         ]

@@ -26,6 +26,7 @@ struct SimTrouble {
     var store = 0.0
     // The machine, per step.
     var crash = 0.0
+    var leave = 0.0
     var clock = 0.0
     var conditions = 0.0
     var hint = 0.0
@@ -67,6 +68,7 @@ struct SimTrouble {
         foreign = some(0.03)
         store = some(0.03)
         crash = some(0.12)
+        leave = some(0.03)
         clock = some(0.04)
         conditions = some(0.08)
         hint = some(0.5)

@@ -32,9 +32,13 @@ extension SimWorld {
             try checkEvents()
             for id in expected.keys.sorted() { try checkProgress(id) }
         }
-        if !isStoreFailing {
+        // It is tried again after a second.
+        if !isStoreFailing, now.monotonic - storeFailedAt > 1 {
             try checkRequirements()
-            try checkWaits(outcome)
+            if !isLeaving {
+                try checkWaits(outcome)
+                try checkCheckpoints()
+            }
         }
         if let complaint { throw complaint }
     }
@@ -96,6 +100,9 @@ extension SimWorld {
             throw SimComplaint(
                 "\(transfer.id): \(file.durable) is no version of \(content.versions)", self)
         }
+        if let checksum = known.checksum, checksum != SimDisk.checksum(of: file.durable) {
+            throw SimComplaint("\(transfer.id) is completed with another digest", self)
+        }
         expected[transfer.id]?.isVerified = true
         guard !known.isExempt, content.isSteady else { return }
         let most = file.durable.count + known.allowance
@@ -119,7 +126,9 @@ extension SimWorld {
             say("event \(event.type.rawValue) of \(id) \(event.detail ?? "")")
             switch event.type {
             case .transferCompleted: tally.completed += 1
-            case .transferFailed: tally.failures += 1
+            case .transferFailed:
+                tally.failures += 1
+                try checkFailure(id, event)
             case .transferCancelled: tally.cancelled += 1
             default:
                 tally.restarts += 1
@@ -129,6 +138,20 @@ extension SimWorld {
             expected[id]?.terminalEvents += 1
             expected[id]?.lastTerminal = event.type.rawValue
         }
+    }
+
+    /// A right file is not called wrong.
+    private func checkFailure(_ id: TransferID, _ event: StoredEvent) throws {
+        guard event.detail?.contains("checksumMismatch") == true, let known = expected[id] else {
+            return
+        }
+        tally.mismatches += 1
+        // What was held is gone by right.
+        expected[id]?.isExempt = true
+        guard let content = wire.contents[known.url], content.isSteady, !known.isExempt,
+            known.checksum == SimDisk.checksum(of: content.current)
+        else { return }
+        throw SimComplaint("\(id) is called wrong and is right", self)
     }
 
     /// Held bytes are given up only where a server gives reason to.
@@ -215,7 +238,8 @@ extension SimWorld {
             if lost > 0 { say("\(id) lost \(lost) of \(count) bytes") }
             // A small body whose version is not recorded yet, or a disk that failed just then.
             let isExcused = lost <= Limits.holdThresholdBytes || disk.isReadOnly
-            if !ledger.diedByPower, !isExcused, trouble.sync == 0, trouble.open == 0 {
+            let isSound = trouble.sync == 0 && trouble.open == 0 && trouble.directory == 0
+            if !ledger.diedByPower, !isExcused, isSound {
                 throw SimComplaint("\(id): \(lost) bytes are lost by a kill", self)
             }
         }

@@ -39,12 +39,19 @@ extension SimWorld {
             request.deadline = .after(seconds: Double.random(in: 20...900, using: &random))
         }
         request.options.failOnFullDisk = random.happens(0.1)
+        if random.happens(0.15), let content = wire.contents[url] {
+            let isRight = random.happens(0.8)
+            request.options.checksum = SimDisk.checksum(
+                of: isRight ? content.current : SimBytes(label: 0, count: 1))
+        }
+        if random.happens(0.1) { request.options.mirrors = [sibling(of: url)] }
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: destination)
         let outcomes = try clients.enqueue([new], now: now.wall)
         guard case .recorded(let id, _)? = outcomes.first else { return }
         expected[id] = SimTransfer(
-            url: url, destination: destination, policy: request.options.ifExists)
+            url: url, destination: destination, policy: request.options.ifExists,
+            checksum: request.options.checksum, isExempt: !request.options.mirrors.isEmpty)
         say("enqueued \(id): \(request)")
         hint()
     }

@@ -48,6 +48,7 @@ extension SimWorld {
         }
         // The engine's thread may be late.
         if isTurnDue, random.happens(0.8) { try turn() }
+        if random.happens(trouble.leave), !isDead { try leave() }
         if isDead || (fuse ?? 1) < 0 { try crash() }
         if let complaint { throw complaint }
     }

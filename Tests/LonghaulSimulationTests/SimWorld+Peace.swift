@@ -27,20 +27,48 @@ extension SimWorld {
         conditions.network.value = .unmetered
         conditions.isIdle.value = true
         tellConditions()
+        try mendEarliest()
         try settle { !$0.state.hasEnded && $0.state != .paused }
         for path in disk.names.keys.sorted() where disk.isForeign(path) {
             disk.names[path] = nil
             disk.durableNames[path] = nil
         }
-        for id in expected.keys.sorted() {
-            var later = TransferChange()
-            later.deadline = .after(seconds: Deadline.defaultSeconds)
-            if shown[id]?.state != .completed { try clients.change(id, later, now: now.wall) }
-            try change(id, .retry)
-            try change(id, .resume)
+        // What was held of another version is found out first where a digest is asked for.
+        for round in 1...2 {
+            for id in expected.keys.sorted() {
+                try mend(id)
+                try change(id, .retry)
+                try change(id, .resume)
+            }
+            inputs.append(.wake)
+            try settle { round == 1 ? !$0.state.hasEnded : $0.state != .completed }
         }
-        inputs.append(.wake)
-        try settle { $0.state != .completed }
+    }
+
+    /// Times that a wrong clock gave.
+    private func mendEarliest() throws {
+        for id in expected.keys.sorted() {
+            guard let transfer = try clients.transfer(id, now: now.wall),
+                let earliest = transfer.earliestBegin, earliest > now.wall + 3600,
+                transfer.state != .completed
+            else { continue }
+            var sooner = TransferChange()
+            sooner.earliestBegin = .some(nil)
+            try clients.change(id, sooner, now: now.wall)
+        }
+    }
+
+    /// What nothing but a change can help.
+    private func mend(_ id: TransferID) throws {
+        guard shown[id]?.state != .completed, let known = expected[id] else { return }
+        var change = TransferChange()
+        change.deadline = .after(seconds: Deadline.defaultSeconds)
+        if known.checksum != nil, let content = wire.contents[known.url] {
+            let right = SimDisk.checksum(of: content.current)
+            expected[id]?.checksum = right
+            change.editOptions = { $0.checksum = right }
+        }
+        try clients.change(id, change, now: now.wall)
     }
 
     /// Until no transfer is open any more, without help.

@@ -68,6 +68,7 @@ extension SimWorld {
                 outcome = try engine.turn([], now: now)
             }
             if isDead { return nil }
+            wakesAt = outcome.wakeAt
             let wait = outcome.wakeAt.map { max(0, $0 - now.monotonic) } ?? .infinity
             nextTurn = now.monotonic + min(wait, Self.lookSeconds)
             try checkTurn(outcome)

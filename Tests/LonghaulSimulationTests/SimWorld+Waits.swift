@@ -30,8 +30,10 @@ extension SimWorld {
         {
             missing.insert(.battery)
         }
-        if network == .offline { missing.insert(.network) }
-        if let settlesAt, now.monotonic < settlesAt, !isRunning { missing.insert(.network) }
+        if transfer.lane.usesNetwork {
+            let isSettling = settlesAt.map { now.monotonic < $0 } ?? false
+            if network == .offline || isSettling && !isRunning { missing.insert(.network) }
+        }
         if let window = transfer.schedule.window, !window.phase(at: now.wall, time).isOpen {
             missing.insert(.window)
         }
@@ -46,6 +48,8 @@ extension SimWorld {
             else { continue }
             // It runs for the least strict of those that it serves.
             if transfer.sharedFetch != nil { continue }
+            // What has all its bytes is let finish.
+            if exchange.isOpen, exchange.sent == Int64(exchange.body.count) { continue }
             let missing = missing(transfer, isRunning: true)
             if !missing.isEmpty { throw SimComplaint("\(id) runs without \(missing)", self) }
         }
@@ -56,11 +60,17 @@ extension SimWorld {
         for id in shown.keys.sorted() {
             guard let transfer = shown[id], transfer.state == .waiting else { continue }
             tally.waitsExplained += 1
+            if let deadline = transfer.deadline, deadline <= now.wall {
+                throw SimComplaint("\(id) waits beyond its deadline", self)
+            }
             var until: Timestamp?
             let told = transfer.waitingFor.compactMap(\.nextCheck).max()
             if let told, told > now.wall { until = told }
             let missing = missing(transfer, isRunning: false)
-            if !missing.isEmpty { continue }
+            if !missing.isEmpty {
+                openSince[id] = nil
+                continue
+            }
             if let until {
                 let wait = outcome.wakeAt.map { $0 - now.monotonic } ?? .infinity
                 if wait > max(0, until - now.wall) + 0.01 {
@@ -68,8 +78,15 @@ extension SimWorld {
                 }
                 continue
             }
-            if try isItsTurnLater(transfer) { continue }
-            throw SimComplaint("\(id) waits for nothing: \(transfer.waitingFor)", self)
+            if try isItsTurnLater(transfer) {
+                let since = openSince[id] ?? now.monotonic
+                openSince[id] = since
+                longestTurn = max(longestTurn, now.monotonic - since)
+                continue
+            }
+            let counts = try store.runningCounts()
+            let origin = try store.origin(SimWire.origin(of: transfer.url))
+            throw SimComplaint("\(id) waits for nothing, \(counts), \(origin), \(outcome)", self)
         }
     }
 

@@ -32,13 +32,17 @@ final class SimWorld: @unchecked Sendable {
     var isDead = false
     var inputs: [EngineInput] = []
     var nextTurn = Instant(nanoseconds: 0)
+    /// When the engine itself asked to be woken.
+    var wakesAt: Instant?
     var dataVersion: Int64 = 0
     var watched = ConditionNeeds()
     /// What the machine is like, whoever looks.
     var conditions = Conditions()
     /// A commit has failed since the last turn that went well.
     var isStoreFailing = false
+    var storeFailedAt = Instant(nanoseconds: -10_000_000_000)
     var hasCommitted = true
+    var isLeaving = false
     /// The network as the engine was last told, and when it has settled.
     var told: NetworkState?
     var settlesAt: Instant?
@@ -50,6 +54,9 @@ final class SimWorld: @unchecked Sendable {
     /// As the store showed them last.
     var shown: [TransferID: Transfer] = [:]
     var complaint: SimComplaint?
+    /// Since when nothing holds a transfer but its turn, and how long that ever lasted.
+    var openSince: [TransferID: Instant] = [:]
+    var longestTurn = 0.0
     var tally = SimTally()
     var nextLabel = 1
     var nextURL = 0
@@ -125,6 +132,7 @@ final class SimWorld: @unchecked Sendable {
         if !burn() { throw SimCrash() }
         if random.happens(trouble.store) {
             isStoreFailing = true
+            storeFailedAt = now.monotonic
             tally.storeFaults += 1
             throw LonghaulError(.storeUnavailable, "simulated: the disk is full", retryable: true)
         }
@@ -180,12 +188,55 @@ final class SimWorld: @unchecked Sendable {
         try startEngine()
     }
 
+    /// Asked to go: it checkpoints and leaves nothing to its successor but the queue.
+    func leave() throws {
+        say("the engine is asked to leave")
+        isLeaving = true
+        defer { isLeaving = false }
+        engine.beginLeaving(now: now)
+        var outcome = try turn()
+        var rounds = 0
+        while outcome?.isQuiet != true, !isDead {
+            pass(0.2)
+            wire.advance(0.2)
+            for _ in 0..<4 { disk.step() }
+            outcome = try turn()
+            rounds += 1
+            if rounds > 1000 { throw SimComplaint("the engine does not leave", self) }
+        }
+        if isDead { return }
+        tally.goodbyes += 1
+        // The threads of the disk finish what they have.
+        while !disk.orders.isEmpty { disk.step() }
+        noteCrash()
+        ledger.diedByPower = false
+        disk.kill()
+        wire.forget()
+        try startEngine()
+    }
+
+    /// Between two engines a client folds in what is wanted, and starts nothing.
+    private func keepHouse() throws {
+        let holder = EngineHolder(pid: 2, pidStart: 1, bootID: "sim", mode: "settle")
+        var scope = EngineScope()
+        scope.startsNothing = true
+        let keeper = Engine(
+            store: store, epoch: try store.raiseEpoch(holder, now: now.wall), files: disk,
+            wire: wire, policy: policy, scope: scope, time: time, seed: 0)
+        try keeper.recover(now: now)
+        var outcome = try keeper.turn([.wake], now: now)
+        for _ in 0..<50 where !outcome.isQuiet { outcome = try keeper.turn([], now: now) }
+        while !disk.orders.isEmpty { disk.step() }
+        say("a client kept house")
+    }
+
     /// An engine that finds its store or its disk failing is started again until it runs.
     func startEngine() throws {
         for attempt in 0..<100 {
             if attempt > 0 { pass(1) }
             if random.happens(trouble.crash) { fuse = Int.random(in: 0...2, using: &random) }
             do {
+                if random.happens(trouble.crash) { try keepHouse() }
                 let holder = EngineHolder(pid: 1, pidStart: 1, bootID: "sim", mode: "run")
                 let epoch = try store.raiseEpoch(holder, now: now.wall)
                 watched = ConditionNeeds()
@@ -198,6 +249,7 @@ final class SimWorld: @unchecked Sendable {
                 try engine.recover(now: now)
                 inputs = [.wake]
                 nextTurn = now.monotonic
+                wakesAt = now.monotonic
                 hasCommitted = true
                 try checkRecovery()
                 return
