@@ -78,7 +78,9 @@ import Longhaul
 
     static func request(_ text: String) -> TransferRequest {
         guard let url = URL(string: text) else { exit(64) }
-        return TransferRequest(url: url)
+        var request = TransferRequest(url: url)
+        request.options.connections = .exactly(1)
+        return request
     }
 
     static func say(_ line: String) {

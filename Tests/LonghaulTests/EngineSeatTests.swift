@@ -64,7 +64,8 @@ import Testing
                 try await eventually(within: .seconds(5)) {
                     try queue.status().engine?.pid == getpid()
                 }
-                #expect(ContinuousClock.now - start < .seconds(1))
+                // A second, and one for a busy machine.
+                #expect(ContinuousClock.now - start < .seconds(2))
                 let file = try await within { try await task.value }
                 #expect(try [UInt8](Data(contentsOf: file.url)) == server.content(name))
                 #expect(file.metrics.bytesFetched < 9 << 20)

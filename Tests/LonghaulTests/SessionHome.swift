@@ -54,8 +54,11 @@ final class SessionHome: Sendable {
 }
 
 extension LoopbackServer {
+    /// Over one connection: where several are opened and ended, a few bytes come twice.
     func request(_ nameAndKnobs: String) -> TransferRequest {
-        TransferRequest(url: URL(string: url(nameAndKnobs))!)
+        var request = TransferRequest(url: URL(string: url(nameAndKnobs))!)
+        request.options.connections = .exactly(1)
+        return request
     }
 
     func content(_ nameAndKnobs: String) throws -> [UInt8] {

@@ -8,7 +8,7 @@ internal import Glibc
 /// waiter looks several times, see ``WriteSettling``.
 package final class CommitWatch: Sendable {
     package struct Woken: Sendable {
-        package var isWritten: Bool
+        package var isWritten = false
         package var isCalled = false
         /// A signal was caught.
         package var isInterrupted = false
@@ -19,7 +19,7 @@ package final class CommitWatch: Sendable {
     /// `nil` when this user has no inotify instance left.
     private let watch: Descriptor?
 
-    /// Where the kernel cannot tell, everything counts as written this often.
+    /// Where the kernel cannot tell, the caller is to look this often.
     private static let blindSeconds = 0.1
 
     /// - Parameter prefix: how the names of the files begin, directly in `directory`.
@@ -41,7 +41,8 @@ package final class CommitWatch: Sendable {
         lh_eventfd_raise(calling.number)
     }
 
-    /// Until a write, a call, or so many seconds later; `nil` = as long as it takes.
+    /// Until a write, a call, or so many seconds later; `nil` = as long as it takes. Whatever
+    /// ended it, there may be something new.
     package func wait(atMost seconds: Double?) -> Woken {
         var left = seconds
         if watch == nil { left = min(left ?? .infinity, Self.blindSeconds) }
@@ -55,7 +56,7 @@ package final class CommitWatch: Sendable {
         let answer = poll(&asked, 2, milliseconds)
         let number = Glibc.errno
         if answer < 0, number != EINTR { usleep(10_000) }
-        var woken = Woken(isWritten: watch == nil)
+        var woken = Woken()
         woken.isInterrupted = answer < 0 && number == EINTR
         guard answer > 0 else { return woken }
         if asked[0].revents != 0 { woken.isCalled = lh_eventfd_take(calling.number) > 0 }
