@@ -51,6 +51,7 @@ struct Get: ConsoleCommand {
         switch try foreground.run() {
         case .allEnded:
             try report(outcomes, foreground.watch, on: console)
+            try StartOptions.startForHosts(queue, on: console)
             return ExitStatus(ended: ids.lazy.compactMap { foreground.watch.ended[$0] })
         case .signalled(let signal):
             try? explain(foreground.watch, in: queue, on: console)

@@ -6,6 +6,17 @@ struct StartOptions: ParsableArguments {
     @Flag(help: "Do not start a background engine.")
     var noStart = false
 
+    init() {}
+
+    /// As if it was not said.
+    private static var unsaid: StartOptions? { try? StartOptions.parse([]) }
+
+    /// Leaves the hosts that are told of what has just ended to an engine that stays for them.
+    static func startForHosts(_ queue: TransferQueue, on console: Console) throws {
+        guard try queue.hosts().contains(where: { $0.nextLaunch != nil }) else { return }
+        unsaid?.start(queue, on: console)
+    }
+
     /// The environment stands before the configuration file, which is read only where it counts.
     ///
     /// To be asked before anything is recorded: a file that cannot be understood is a usage error.

@@ -55,8 +55,8 @@ struct HostText {
         let about = launch.session.map { ", session " + TerminalText.shown($0) } ?? ""
         let events = Units.counted(launch.handed, "event")
         var lines = [
-            "launch \(launch.id): \(time.full(launch.startedAt)), \(launch.reason.rawValue)\(about),"
-                + " \(events): \(ending(launch))"
+            "launch \(launch.id): \(time.full(launch.startedAt)), \(launch.reason.rawValue)"
+                + "\(about), \(events): \(ending(launch))"
         ]
         let output = (launch.output ?? "").split(separator: "\n")
         for line in output.suffix(5) { lines.append("    " + TerminalText.shown(String(line))) }

@@ -10,9 +10,11 @@ extension Engine {
 
     /// The last part of each turn, in transactions of its own: hosts hold no transfer back.
     func keepHosts(now: Moment) throws(LonghaulError) {
-        if scope.startsNothing || hosts.retryAt.map({ $0 > now.monotonic }) ?? false { return }
-        hosts.retryAt = nil
+        if scope.startsNothing { return }
         endOverdue(now: now)
+        // What the turn could not write comes before anything of ours.
+        if commitRetryAt != nil || hosts.retryAt.map({ $0 > now.monotonic }) ?? false { return }
+        hosts.retryAt = nil
         do throws(LonghaulError) {
             while let report = hosts.reports.first {
                 try record(report, now: now)
@@ -144,14 +146,8 @@ extension Engine {
     /// nobody looked leave their events to the next launch.
     func adoptLaunches(now: Moment) throws(LonghaulError) {
         if scope.startsNothing { return }
-        var open: [StoredLaunch] = []
-        var last = LaunchID(rawValue: 0)
-        try transaction(.relaxed) { tx in
-            open = try tx.openLaunches()
-            last = LaunchID(rawValue: try tx.nextLaunch().rawValue - 1)
-        }
-        hosts.lastID = last
-        for launch in open {
+        hosts.lastID = try store.lastLaunch()
+        for launch in try store.openLaunches() {
             if hostPort.adopt(launch) {
                 let left = min(
                     max(0, launch.deadline - now.wall), launch.deadline - launch.startedAt)
@@ -185,7 +181,9 @@ extension Engine {
     /// When hosts need a turn.
     func hostsWakeAt(now: Moment) -> Instant? {
         if scope.startsNothing { return nil }
-        if hosts.retryAt != nil { return hosts.retryAt }
+        if let retryAt = commitRetryAt ?? hosts.retryAt {
+            return min(retryAt, hosts.nextEnd ?? retryAt)
+        }
         let look = hosts.nextLook.map { now.monotonic + max(0, $0 - now.wall) }
         return [look, hosts.nextEnd].compactMap { $0 }.min()
     }

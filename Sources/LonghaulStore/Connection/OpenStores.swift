@@ -5,9 +5,9 @@ internal import LonghaulCore
 ///
 /// SQLite guards a file with POSIX locks, and those belong to the process: closing *any* descriptor
 /// of the file drops all of them (fcntl(2)). A look at the header of a file that is open already
-/// would leave its connections without a lock, and another process would delete the log from under
-/// them (sqlite.org/howtocorrupt.html §2.2). So nobody looks while one is open, and nobody opens
-/// one while somebody looks.
+/// would leave its connections without a lock, and another process would delete the log under them
+/// (sqlite.org/howtocorrupt.html §2.2). So nobody looks while one is open, and nobody opens one
+/// while somebody looks.
 enum OpenStores {
     private static let lock = NSRecursiveLock()
     // Touched by who holds the lock.

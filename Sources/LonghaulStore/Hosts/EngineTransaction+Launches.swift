@@ -20,14 +20,6 @@ package struct Handover: Hashable, Sendable {
 }
 
 extension EngineTransaction {
-    /// The number that the next launch gets.
-    package func nextLaunch() throws -> LaunchID {
-        let last = try connection.first(
-            "SELECT seq FROM sqlite_sequence WHERE name = 'launch'"
-        ) { $0.int64(0) }
-        return LaunchID(rawValue: (last ?? 0) + 1)
-    }
-
     /// Records a launch whose process is there and has not begun to run.
     package func begin(
         _ id: LaunchID, of host: String, _ handover: Handover, process: LaunchedProcess?,
@@ -86,12 +78,5 @@ extension EngineTransaction {
         else { return }
         _ = try connection.acknowledge(
             session: session, from: events.lowerBound, through: events.upperBound, now: now)
-    }
-
-    /// Launches that nobody has seen end.
-    package func openLaunches() throws -> [StoredLaunch] {
-        try connection.all(
-            LaunchRecord.select + " INDEXED BY launchOpen WHERE l.endedAt IS NULL ORDER BY l.id",
-            read: LaunchRecord.read)
     }
 }

@@ -52,6 +52,24 @@ extension Store {
         }
     }
 
+    /// Launches that nobody has seen end.
+    package func openLaunches() throws(LonghaulError) -> [StoredLaunch] {
+        try access {
+            try $0.all(
+                LaunchRecord.select
+                    + " INDEXED BY launchOpen WHERE l.endedAt IS NULL ORDER BY l.id",
+                read: LaunchRecord.read)
+        }
+    }
+
+    /// The number of the last launch; 0 = there was none.
+    package func lastLaunch() throws(LonghaulError) -> LaunchID {
+        let last = try access {
+            try $0.first("SELECT seq FROM sqlite_sequence WHERE name = 'launch'") { $0.int64(0) }
+        }
+        return LaunchID(rawValue: last ?? 0)
+    }
+
     package func launch(_ id: LaunchID) throws(LonghaulError) -> StoredLaunch? {
         try access {
             try $0.first(LaunchRecord.select + " WHERE l.id = ?1", id, read: LaunchRecord.read)
