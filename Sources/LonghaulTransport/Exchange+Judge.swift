@@ -37,7 +37,8 @@ extension Exchange {
         flow.pointee.stop_at = stopAt ?? -1
         if let end = request?.end {
             if isHTTPHead {
-                flow.pointee.end = min(end, plan.end ?? end)
+                // The bound of what was asked for is none for an answer that brings the whole file.
+                if head?.status == 206 { flow.pointee.end = min(end, plan.end ?? end) }
             } else {
                 // FTP and SFTP cannot be asked for an end: the transfer is cut off there.
                 flow.pointee.stop_at = min(end, stopAt ?? end)

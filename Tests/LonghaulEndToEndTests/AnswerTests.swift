@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Answers that are no resume: errors, retries, bodies that lie about their length.
-@Suite(.timeLimit(.minutes(3))) struct AnswerTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct AnswerTests {
     struct Failing: CustomTestStringConvertible, Sendable {
         var knobs: String
         var code: String
@@ -30,7 +30,7 @@ import Testing
             knobs: "etag=v1&nolength&long=9", code: "network", requests: 3,
             arguments: ["--retries", "1"]),
         Failing(
-            knobs: "etag=v1&cut=1M&cuts=1&304&statusafter=1", code: "serverError", requests: 3,
+            knobs: "etag=v1&cut=1M&cuts=1&304&statusafter=1", code: "serverError", requests: 4,
             arguments: ["--retries", "2"]),
         Failing(knobs: "etag=v1", code: "tooLarge", arguments: ["--max-size", "10K"]),
         Failing(knobs: "nolength", code: "tooLarge", arguments: ["--max-size", "10K"]),

@@ -64,7 +64,7 @@ struct KillTests {
             unlink(root(name))
         }
         #expect(tally.kills == rounds)
-        print("kills: \(kind): \(tally)")
+        print("kills: \(kind.testDescription): \(tally)")
         await nginx.stop()
     }
 

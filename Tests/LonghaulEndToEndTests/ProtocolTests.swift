@@ -4,7 +4,7 @@ import Testing
 
 /// What is not plain HTTP: FTP and SFTP resume by size and time, TLS identities and redirects out
 /// of TLS are refused.
-@Suite(.timeLimit(.minutes(3))) struct ProtocolTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ProtocolTests {
     private static let content = Representation(size: 8 << 20, seed: 6)
     private static let changed = Representation(size: 8 << 20, seed: 7)
 
@@ -139,7 +139,7 @@ import Testing
     {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
-            let url = server.url("a.bin?size=24M&seed=4&etag=v1&rate=6M&changeafter=\(connections)")
+            let url = server.url("a.bin?size=64M&seed=4&etag=v1&rate=8M&changeafter=\(connections)")
             let get = try home.start(
                 "get", "--json", url, "-o", home.file("a.bin"), "--connections",
                 "\(connections)")

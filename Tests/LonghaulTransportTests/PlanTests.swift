@@ -8,10 +8,10 @@ struct PlanTests {
     private let body = pattern(0..<100_000)
 
     private func run(
-        _ plan: BodyPlan, on part: PartFile, end: Int64? = nil
+        _ plan: BodyPlan, on part: PartFile, end: Int64? = nil, status: String = "200 OK"
     ) async throws -> Outcome {
         let body = body
-        let server = try ScriptedServer { _ in [answer(body: body)] }
+        let server = try ScriptedServer { _ in [answer(status, body: body)] }
         let wire = try Wire()
         return try await wire.run(
             wire.request(server.url(), part, end: end) { _ in .accept(plan) })
@@ -78,9 +78,19 @@ struct PlanTests {
         #expect(part.content == body)
     }
 
+    /// A range was asked for, and the whole came: it may be all that is wanted, of a file that has
+    /// changed or from a server without ranges.
+    @Test func theRequestsOwnEndIsNoneForTheWhole() async throws {
+        let part = PartFile()
+        let outcome = try await run(BodyPlan(position: 0, end: 100_000), on: part, end: 50_000)
+        #expect(outcome.failure == nil)
+        #expect(part.content == body)
+    }
+
     @Test func theRequestsOwnEndBoundsToo() async throws {
         let part = PartFile()
-        let outcome = try await run(BodyPlan(position: 0), on: part, end: 50_000)
+        let outcome = try await run(
+            BodyPlan(position: 0), on: part, end: 50_000, status: "206 Partial Content")
         #expect(outcome.failure == .bodyTooLong)
         #expect(part.content.count == 50_000)
     }
