@@ -84,6 +84,7 @@ let package = Package(
         module(
             "LonghaulTestSupport",
             [
+                "LonghaulCore",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -94,7 +95,7 @@ let package = Package(
         .executableTarget(
             name: "LonghaulTestSession", dependencies: ["Longhaul"],
             path: "Tests/LonghaulTestSession", swiftSettings: settings),
-        tests("LonghaulCoreTests", ["LonghaulCore"]),
+        tests("LonghaulCoreTests", ["LonghaulCore", "LonghaulTestSupport"]),
         tests("LonghaulStoreTests", ["LonghaulCore", "LonghaulStore", "LonghaulTestSupport"]),
         tests("LonghaulSystemTests", ["LonghaulCore", "LonghaulSystem", "LonghaulTestSupport"]),
         tests(

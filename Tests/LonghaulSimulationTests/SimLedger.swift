@@ -7,6 +7,7 @@ struct SimTransfer {
     var destination: String
     var policy: ExistingFilePolicy
     var checksum: Checksum?
+    var hasMirrors = false
     /// Times that a client had it taken up again after its end.
     var rearms = 0
     var terminalEvents = 0
@@ -52,6 +53,7 @@ struct SimTally {
     var kills = 0
     var powerCuts = 0
     var givenUp = 0
+    var forgotten = 0
     var storeFaults = 0
     var diskFaults = 0
     var stalls = 0
@@ -77,8 +79,9 @@ struct SimTally {
     private static var fields: [(name: String, path: WritableKeyPath<SimTally, Int>)] {
         [
             ("lives", \.lives), ("kills", \.kills), ("power cuts", \.powerCuts),
-            ("engines given up", \.givenUp), ("failed commits", \.storeFaults),
-            ("disk faults", \.diskFaults), ("stalls", \.stalls), ("redirects", \.redirects),
+            ("engines given up", \.givenUp), ("claims forgotten", \.forgotten),
+            ("failed commits", \.storeFaults), ("disk faults", \.diskFaults), ("stalls", \.stalls),
+            ("redirects", \.redirects),
             ("requests", \.requests), ("transfers", \.transfers), ("completed", \.completed),
             ("failed", \.failures), ("cancelled", \.cancelled), ("restarts", \.restarts),
             ("wrong digests", \.mismatches), ("engines that left", \.goodbyes),

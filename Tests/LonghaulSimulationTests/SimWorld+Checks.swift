@@ -214,6 +214,9 @@ extension SimWorld {
         if lastSeq > 0, try store.events(after: lastSeq - 1, limit: 1).first?.seq != lastSeq {
             throw SimComplaint("event \(lastSeq) is lost", self)
         }
+        tally.forgotten += before.keys.count {
+            ledger.held[$0] == nil && shown[before[$0]!.transfer]?.state.hasEnded == false
+        }
         for (fetch, held) in before {
             guard let now = ledger.held[fetch], now.generation == held.generation else { continue }
             let settled = held.history.last {

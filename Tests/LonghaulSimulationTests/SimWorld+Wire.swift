@@ -44,7 +44,7 @@ extension SimWorld {
         guard let id = transfer(of: fetch) else { return }
         if let moment = expected[id]?.notBefore {
             // A mirror may be asked at once.
-            if now.monotonic < moment, request.url == expected[id]?.url {
+            if now.monotonic < moment, expected[id]?.hasMirrors == false {
                 complain("\(id) asks \(moment - now.monotonic) s before Retry-After is over")
             }
             expected[id]?.notBefore = nil

@@ -15,6 +15,8 @@ final class SimWorld: @unchecked Sendable {
     let wire: SimWire
     let directory: String
     let snapshot: String
+    /// How long the store's log was after the last durable commit.
+    var durableLog: Int64 = 0
     /// The engine's, and that of all other processes.
     var store: Store
     var clients: Store
@@ -138,9 +140,20 @@ final class SimWorld: @unchecked Sendable {
         }
     }
 
-    /// Durable commits are what a power cut leaves at the least.
+    /// Durable commits are what a power cut leaves at the least: the log is cut off after the last.
     fileprivate func keepDurable() {
+        durableLog = Self.size(of: directory + "/state/queue.sqlite-wal")
+    }
+
+    private static func size(of path: String) -> Int64 {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? Int64(facts.st_size) : 0
+    }
+
+    /// The store without its relaxed commits since the last durable one, to be put in its place.
+    private func setDurableAside() {
         copyStore(from: directory + "/state", to: snapshot)
+        truncate(snapshot + "/queue.sqlite-wal", off_t(durableLog))
     }
 
     private func copyStore(from: String, to: String) {
@@ -170,6 +183,7 @@ final class SimWorld: @unchecked Sendable {
         inputs = []
         // Relaxed commits since the last durable one may or may not have reached the disk.
         let forgets = power && Bool.random(using: &random)
+        if forgets { setDurableAside() }
         store.probe = nil
         clients.probe = nil
         try store.close()

@@ -27,6 +27,7 @@ import Testing
                 + " \(Int(Double(Self.count) / seconds * 10)) in ten seconds: \(tally.description)")
         // A simulation in which nothing goes wrong proves nothing.
         #expect(Self.count < 20 || tally.kills > 0 && tally.powerCuts > 0)
+        #expect(Self.count < 100 || tally.forgotten > 0)
         #expect(Self.count < 100 || tally.stalls > 0 && tally.redirects > 0)
         #expect(Self.count < 100 || tally.clockJumps > 0 && tally.diskFaults > 0)
     }

@@ -1,4 +1,5 @@
 import LonghaulCore
+import LonghaulTestSupport
 
 /// A month of a machine: power, network and users come and go, the clock is set and changes to
 /// summer time, the engine crashes and is away. Transfers of all kinds are asked for. The policy
@@ -74,15 +75,11 @@ struct MonthSimulation {
     var checkedDeadlines = 0
     var longestTurn = 0.0
 
-    static let start = Timestamp(milliseconds: 1_773_100_800_000)  // 2026-03-10T00:00:00Z
-    static let length = 30 * 86_400.0
-    static let rates: [OriginID: Double] = [
-        OriginID(rawValue: "http://a:80"): 4e6, OriginID(rawValue: "http://b:80"): 1e6,
-        OriginID(rawValue: "http://c:80"): 3e5,
-    ]
+    static let start = Month.start
+    static let length = Month.length
+    static let rates = Month.rates
 
-    /// Central Europe: an hour forward on 29 March at 01:00 UTC.
-    let time = LocalTime { $0.milliseconds >= 1_774_746_000_000 ? 7200 : 3600 }
+    let time = Month.time
 
     init(seed: UInt64) {
         self.seed = seed
@@ -94,65 +91,22 @@ struct MonthSimulation {
     var now: Timestamp { MonthSimulation.start + (monotonic + skew) }
 
     func chance(_ part: Double, _ random: inout SeededRandom) -> Bool {
-        Double.random(in: 0..<1, using: &random) < part
+        Month.chance(part, &random)
     }
 
     private mutating func item(_ id: Int64) -> Item {
-        var request = TransferRequest(url: "http://x/", destination: .file("/f"))
-        request.session = ["s", "t", "u"].randomElement(using: &random)!
-        request.priority = Priority.allCases.randomElement(using: &random)!
-        request.isDiscretionary = Bool.random(using: &random)
-        request.schedule.requires = ConditionNeeds(
-            power: chance(0.2, &random), unmetered: chance(0.2, &random),
-            idle: chance(0.1, &random), battery: chance(0.1, &random) ? 40 : nil)
-        if chance(0.2, &random) {
-            request.schedule.prefers = ConditionNeeds(
-                power: Bool.random(using: &random), idle: Bool.random(using: &random))
-        }
-        if chance(0.3, &random) {
-            request.schedule.window = TimeWindow(
-                parsing: ["01:00-06:00", "22:00-06:30", "12:00-13:00", "08:00-20:00"]
-                    .randomElement(using: &random)!)
-        }
-        // Bursts and loners.
-        let burst = Double(Int.random(in: 0..<12, using: &random)) * 2.4 * 86_400
-        let begin =
-            Self.start
-            + (chance(0.5, &random)
-                ? burst : Double.random(in: 0..<Self.length, using: &random))
-        let life = [7200, 21_600, 86_400, 3 * 86_400, 7 * 86_400].randomElement(using: &random)!
-        let deadline = begin + Double(life)
-        let bytes = Int64(Double.random(in: 1e5...4e8, using: &random))
-        if chance(0.8, &random) { request.expectedBytes = bytes }
-        let usesNetwork = chance(0.9, &random)
+        let plan = Month.plan(&random)
         return Item(
-            id: TransferID(rawValue: id), request: request,
-            origin: Self.rates.keys.sorted { $0.rawValue < $1.rawValue }
-                .randomElement(using: &random)!,
-            usesNetwork: usesNetwork, begin: begin, deadline: deadline, bytes: bytes)
+            id: TransferID(rawValue: id), request: plan.request, origin: plan.origin,
+            usesNetwork: plan.usesNetwork, begin: plan.begin, deadline: plan.deadline,
+            bytes: plan.bytes)
     }
 
     // MARK: - The world
 
     private mutating func changeConditions() {
         let old = conditions
-        func reading<Value>(_ value: Value?) -> Reading<Value> {
-            Reading(value, source: "test", since: now)
-        }
-        switch Int.random(in: 0..<6, using: &random) {
-        case 0, 1:
-            conditions.power = reading(
-                chance(0.1, &random) ? nil : chance(0.6, &random) ? .external : .battery)
-            conditions.battery = reading(
-                chance(0.1, &random) ? nil : Int.random(in: 5...100, using: &random))
-        case 2, 3:
-            conditions.network = reading(
-                chance(0.1, &random)
-                    ? nil
-                    : [.unmetered, .unmetered, .metered, .offline].randomElement(using: &random)!)
-        default:
-            conditions.isIdle = reading(chance(0.1, &random) ? nil : Bool.random(using: &random))
-        }
+        Month.change(&conditions, at: now, &random)
         let network = conditions.network.value
         if let before = old.network.value, let network, network != before, network != .offline {
             settlesAt = monotonic + Limits.networkSettleSeconds
