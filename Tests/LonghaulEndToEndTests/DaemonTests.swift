@@ -67,22 +67,24 @@ import Testing
             [
                 "python3", "-c",
                 """
-                import sqlite3, sys, time, socket
+                import os, sqlite3, sys, time, socket
                 db = sqlite3.connect(sys.argv[1] + "/queue.sqlite", isolation_level=None)
                 db.execute("BEGIN IMMEDIATE")
                 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
                 s.sendto(b"x", sys.argv[1] + "/wake")
                 print("held", flush=True)
-                time.sleep(2)
-                print("over", flush=True)
+                while not os.path.exists(sys.argv[1] + "/over"):
+                    time.sleep(0.01)
                 """, home.state,
             ], environment: home.environment)
         try await keeper.waitForOutput("held")
-        try await Task.sleep(for: .milliseconds(300))
+        // Seven times as long as it is ever silent otherwise.
+        try await eventually("it is silent") {
+            let last = socket.messages.last { $0.lines == ["WATCHDOG=1"] }
+            return last.map { ContinuousClock.now - $0.at > .milliseconds(1400) } ?? false
+        }
         let before = socket.count("WATCHDOG=1")
-        try await Task.sleep(for: .seconds(1))
-        #expect(socket.count("WATCHDOG=1") == before)
-        try await keeper.waitForOutput("over")
+        try home.scratch.write("", to: "state/over")
         try await eventually { socket.count("WATCHDOG=1") > before + 2 }
         daemon.send(SIGTERM)
         #expect(try await daemon.wait().status == 0)
