@@ -51,7 +51,9 @@ extension SimDisk {
     /// Somebody puts a file of their own there, durably.
     func putForeign(_ path: String) {
         guard names[path] == nil else { return }
-        let inode = newInode()
+        // Of a number that no part file had: the engine tells its files by it.
+        foreigners += 1
+        let inode = 1_000_000 + foreigners
         files[inode] = File(isForeign: true)
         names[path] = inode
         durableNames[path] = inode

@@ -64,6 +64,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
     /// Bytes that can still be written; `nil` = any number.
     var room: Int64?
     var isReadOnly = false
+    var foreigners: UInt64 = 0
     /// By the first directory of the path: its disk takes no copies.
     var copiesFail: [String: LocalFault] = [:]
     var faults = 0

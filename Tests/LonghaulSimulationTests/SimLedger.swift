@@ -6,7 +6,8 @@ struct SimTransfer {
     var url: String
     var destination: String
     var policy: ExistingFilePolicy
-    var checksum: Checksum?
+    /// Asked for, now or before: a change may come too late.
+    var checksums: [Checksum] = []
     var hasMirrors = false
     /// Times that a client had it taken up again after its end.
     var rearms = 0

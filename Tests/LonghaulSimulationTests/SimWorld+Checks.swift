@@ -100,7 +100,8 @@ extension SimWorld {
             throw SimComplaint(
                 "\(transfer.id): \(file.durable) is no version of \(content.versions)", self)
         }
-        if let checksum = known.checksum, checksum != SimDisk.checksum(of: file.durable) {
+        let digest = SimDisk.checksum(of: file.durable)
+        if !known.checksums.isEmpty, !known.checksums.contains(digest) {
             throw SimComplaint("\(transfer.id) is completed with another digest", self)
         }
         expected[transfer.id]?.isVerified = true
@@ -149,7 +150,7 @@ extension SimWorld {
         // What was held is gone by right.
         expected[id]?.isExempt = true
         guard let content = wire.contents[known.url], content.isSteady, !known.isExempt,
-            known.checksum == SimDisk.checksum(of: content.current)
+            known.checksums.allSatisfy({ $0 == SimDisk.checksum(of: content.current) })
         else { return }
         throw SimComplaint("\(id) is called wrong and is right", self)
     }

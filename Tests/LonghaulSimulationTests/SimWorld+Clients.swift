@@ -51,7 +51,8 @@ extension SimWorld {
         guard case .recorded(let id, _)? = outcomes.first else { return }
         expected[id] = SimTransfer(
             url: url, destination: destination, policy: request.options.ifExists,
-            checksum: request.options.checksum, hasMirrors: !request.options.mirrors.isEmpty,
+            checksums: request.options.checksum.map { [$0] } ?? [],
+            hasMirrors: !request.options.mirrors.isEmpty,
             isExempt: !request.options.mirrors.isEmpty)
         say("enqueued \(id): \(request)")
         hint()

@@ -63,9 +63,9 @@ extension SimWorld {
         guard shown[id]?.state != .completed, let known = expected[id] else { return }
         var change = TransferChange()
         change.deadline = .after(seconds: Deadline.defaultSeconds)
-        if known.checksum != nil, let content = wire.contents[known.url] {
+        if !known.checksums.isEmpty, let content = wire.contents[known.url] {
             let right = SimDisk.checksum(of: content.current)
-            expected[id]?.checksum = right
+            expected[id]?.checksums.append(right)
             change.editOptions = { $0.checksum = right }
         }
         try clients.change(id, change, now: now.wall)

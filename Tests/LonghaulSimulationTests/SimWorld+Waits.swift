@@ -57,6 +57,9 @@ extension SimWorld {
 
     /// Each that waits has a reason that holds, and the engine will look when time ends it.
     func checkWaits(_ outcome: TurnOutcome) throws {
+        // It comes back at once, or has not heard yet what has just left the wire.
+        let comesBack = outcome.wakeAt.map { $0 <= now.monotonic } ?? false
+        if comesBack || !wire.facts.isEmpty { return }
         for id in shown.keys.sorted() {
             guard let transfer = shown[id], transfer.state == .waiting else { continue }
             tally.waitsExplained += 1
