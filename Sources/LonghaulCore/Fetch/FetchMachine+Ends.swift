@@ -6,7 +6,7 @@ extension FetchMachine {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments.remove(at: index)
         retired.append(key)
-        if segment.isWriting, held?.key != key, end.writtenThrough > segment.start {
+        if segment.isWriting, segment.isOpen, end.writtenThrough > segment.start {
             have.insert(segment.start..<end.writtenThrough)
             gained += end.writtenThrough - segment.start
             state.emptyAnswers = 0

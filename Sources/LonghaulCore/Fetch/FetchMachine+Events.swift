@@ -5,8 +5,7 @@ extension FetchMachine {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments[index]
         segments[index].received = max(received, segment.received)
-        // Until a held body proceeds, its cell still says where the request was meant to begin.
-        if segment.isWriting, held?.key != key, written > segment.written {
+        if segment.isWriting, segment.isOpen, written > segment.written {
             segments[index].written = written
             have.insert(segment.start..<written)
         }

@@ -131,6 +131,7 @@ extension FetchMachine {
         guard let index = segments.firstIndex(where: { $0.key == key }),
             let decision = segments[index].decision, decision.verdict == .hold
         else { return }
+        segments[index].isOpen = false
         held = HeldBody(
             key: key,
             plan: BodyPlan(position: 0, end: validator.length ?? request.options.maxSize))
@@ -150,6 +151,9 @@ extension FetchMachine {
     mutating func proceedWithHeld(_ step: inout FetchStep) {
         guard let held, stage == .moving else { return }
         self.held = nil
+        for index in segments.indices where segments[index].key == held.key {
+            segments[index].isOpen = true
+        }
         step.effects.append(.proceed(held.key, held.plan))
     }
 

@@ -168,6 +168,9 @@ package struct ActiveSegment: Hashable, Sendable {
     package var head: ResponseHead?
     package var decision: ResumeDecision?
     package var isParallel: Bool
+    /// False while its body is held back: its cell still says where it was meant to begin, in a
+    /// version that may be given up by now. What it says then is nothing that was written.
+    package var isOpen = true
 
     package init(
         key: SegmentKey, number: Int, ask: RangeAsk, url: String, startedAt: Timestamp,

@@ -126,6 +126,23 @@ import Testing
         #expect(script.machine.have == ByteRanges(0..<Self.mib))
     }
 
+    /// Nor after the fetch was told to leave meanwhile: the bytes of the version that was given up
+    /// would be published under the new one's validator.
+    @Test(arguments: [
+        FetchEvent.truncateFailed(LocalFault(code: .io, message: "EIO")), .leave(.requeue),
+        .leave(.cancel(keepingBytes: true)), .leave(.expire),
+    ])
+    func nothingIsClaimedOfABodyThatWasNeverLetIn(meanwhile: FetchEvent) {
+        let old = Validator(etag: "\"v1\"", length: 9 * Self.mib)
+        var script = Script(held: 5 * Self.mib, validator: old, total: 9 * Self.mib)
+        script.answer(head(200, "Content-Length: 2097152", "ETag: \"v2\""))
+        script.event(meanwhile)
+        script.wrote(through: 5 * Self.mib, received: 0)
+        script.ended(.stopped, through: 5 * Self.mib, received: 0)
+        #expect(script.machine.have.isEmpty && script.machine.state.durable.isEmpty)
+        #expect(script.outcome != nil)
+    }
+
     /// A first answer without a length, then a part: the part's end is not the file's.
     @Test func aPartIsNeverAll() {
         var script = Script(held: 100, validator: Validator(etag: "\"v1\""))
