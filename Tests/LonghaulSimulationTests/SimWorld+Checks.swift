@@ -66,10 +66,12 @@ extension SimWorld {
         let id = transfer.id
         // Published, and not recorded yet.
         let path = disk.names[part(of: id)] == nil ? transfer.destination : part(of: id)
-        // A small file gets its name with the batch that publishes it, and no other before.
+        // A small file gets its name with the batch that publishes it, and no other before: a power
+        // cut may leave none, or the file that had the name of the part before it.
         let isSmallAndWhole = end <= Limits.checkpointBytes && end == transfer.bytesTotal
-        guard let inode = disk.names[path], let file = disk.files[inode], !file.isForeign else {
-            if isSmallAndWhole, tally.powerCuts > 0 { return }
+        let found = disk.names[path].flatMap { disk.files[$0] }
+        if isSmallAndWhole, tally.powerCuts > 0, (found?.durable.count ?? 0) < end { return }
+        guard let inode = disk.names[path], let file = found, !file.isForeign else {
             throw SimComplaint("\(id): \(end) bytes are claimed of a file that is not there", self)
         }
         if end > file.durable.count {

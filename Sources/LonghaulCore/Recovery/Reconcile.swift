@@ -45,7 +45,15 @@ package func reconcile(
         let claimed = fetch.validator == nil ? fetch.durable : fetch.durable.union(written)
         return kept(claimed, size: size, of: fetch)
     case .present: return lost(fetch, .partFileReplaced)
-    case .missing: return lost(fetch, .partFileMissing)
+    case .missing:
+        // Its directory could not be synced after the rename, and somebody asked again: the next
+        // attempt finds it there.
+        if case .present(identity, let size) = facts.destination, size == fetch.bytesTotal,
+            fetch.durable.contains(0..<size)
+        {
+            return .requeue(have: fetch.durable)
+        }
+        return lost(fetch, .partFileMissing)
     case .unusable:
         // Looked at again when the transfer is next started, where a failure has words.
         return .requeue(have: fetch.durable)

@@ -98,6 +98,17 @@ import Testing
         }
     }
 
+    /// The rename came through, the sync of the directory failed, and somebody asked again.
+    @Test func runningAgainAfterItsDirectoryFailed() {
+        let whole = ByteRanges(0..<1000)
+        for there in There.allCases {
+            let action = act(.running, .missing, there, durable: whole, written: ByteRanges())
+            #expect(
+                action == (there == .ours ? .requeue(have: whole) : .restart(.partFileMissing)),
+                "\(there)")
+        }
+    }
+
     @Test func finishing() {
         let whole = ByteRanges(0..<1000)
         for part in Part.allCases {
