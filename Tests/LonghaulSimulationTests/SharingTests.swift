@@ -7,7 +7,7 @@ import Testing
 @Suite struct SharingTests {
     static let url = "http://s0.test/f"
     static let size: Int64 = 2_500_000
-    static let seedsMax: UInt64 = 150
+    static let seedsMax: UInt64 = 60
 
     /// A world without chance in it, but for the order of things.
     private func world(seed: UInt64 = 7) throws -> SimWorld {

@@ -71,7 +71,7 @@ final class SimWorld: @unchecked Sendable {
 
     init(seed: UInt64, isTracing: Bool = false, start: Timestamp = SimWorld.start) throws {
         self.seed = seed
-        self.isTracing = isTracing
+        self.isTracing = isTracing || Self.isLive
         random = SeededGenerator(seed: seed)
         now = Moment(wall: start, monotonic: Instant(nanoseconds: 1_000_000_000))
         let change = start + Double.random(in: 0...7200, using: &random)
@@ -90,7 +90,7 @@ final class SimWorld: @unchecked Sendable {
         disk.random = SeededGenerator(seed: random.next())
         wire.random = SeededGenerator(seed: random.next())
         disk.mayAct = { [unowned self] in burn() }
-        if isTracing {
+        if self.isTracing {
             disk.say = { [unowned self] in say($0()) }
             wire.say = { [unowned self] in say($0()) }
         }
@@ -106,10 +106,15 @@ final class SimWorld: @unchecked Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
+    /// Told as it happens: of a process that crashes nothing else is left.
+    private static let isLive = ProcessInfo.processInfo.environment["LONGHAUL_SIM_LIVE"] != nil
+
     func say(_ text: @autoclosure () -> String) {
-        guard isTracing else { return }
+        guard isTracing || Self.isLive else { return }
         let seconds = Double(now.monotonic.nanoseconds) / 1e9
-        trace.append("\((seconds * 1000).rounded() / 1000) \(text())")
+        let line = "\((seconds * 1000).rounded() / 1000) \(text())"
+        if Self.isLive { print(line) }
+        trace.append(line)
         if trace.count > Self.traceMax { trace.removeFirst(Self.traceMax / 4) }
     }
 

@@ -39,7 +39,7 @@ package enum FetchEvent: Sendable {
     case copied(TransferID, FileIdentity, path: String)
     case copyFailed(TransferID, LocalFault)
     /// All that others were to get of the file they have.
-    case handedOut
+    case handedOut(leaderHasCopy: Bool)
     /// Leave the wire, checkpointed.
     case leave(FetchDeparture)
     case tick

@@ -44,7 +44,7 @@ extension FetchMachine {
         case .published(let path): published(path, &step)
         case .occupied(let next, let fault): occupied(next, fault, context, &step)
         case .foundPublished(let path): foundPublished(path, context, &step)
-        case .handedOut: handedOut(&step)
+        case .handedOut(let leaderHasCopy): handedOut(leaderHasCopy: leaderHasCopy, &step)
         case .filled: filled(&step)
         case .fillFailed(let fault): fillFailed(fault, context, &step)
         // Whose copy it was is not the fetch's affair.

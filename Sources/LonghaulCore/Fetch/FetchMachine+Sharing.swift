@@ -41,9 +41,11 @@ extension FetchMachine {
         }
     }
 
-    mutating func handedOut(_ step: inout FetchStep) {
+    /// One that came to lead while its copy was being made has it, wherever its destination is: to
+    /// give it the part file as well would publish it twice.
+    mutating func handedOut(leaderHasCopy: Bool, _ step: inout FetchStep) {
         guard stage == .sharing else { return }
-        if isAtHome {
+        if isAtHome, !leaderHasCopy {
             stage = .publishing
             publish(as: finalDestination, &step)
         } else {

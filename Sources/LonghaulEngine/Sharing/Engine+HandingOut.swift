@@ -12,7 +12,7 @@ extension Engine {
         var missing = entry.roster.followers.filter { !entry.copying.contains($0.id) }
         if entry.roster.followers.isEmpty, entry.copying.isEmpty {
             if entry.machine.isAtHome || entry.isGivenAway {
-                handle(.handedOut, of: fetch, now: now)
+                handle(.handedOut(leaderHasCopy: entry.isGivenAway), of: fetch, now: now)
                 return
             }
             missing = [entry.roster.leader]
