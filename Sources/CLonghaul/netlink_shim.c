@@ -196,31 +196,21 @@ static int dump(int descriptor, const void *request, size_t size, tables *tables
     }
 }
 
+// A question for all there is of one kind.
+#define DUMP(name, kind, question, ...) \
+    struct { \
+        struct nlmsghdr header; \
+        struct kind body; \
+    } name = { \
+        .header = { \
+            .nlmsg_len = sizeof name, .nlmsg_type = question, \
+            .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}, \
+        .body = {__VA_ARGS__}}
+
 static int read_all(int descriptor, tables *tables) {
-    struct {
-        struct nlmsghdr header;
-        struct ifinfomsg body;
-    } links = {
-        .header = {
-            .nlmsg_len = sizeof links, .nlmsg_type = RTM_GETLINK,
-            .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-        .body = {.ifi_family = AF_UNSPEC}};
-    struct {
-        struct nlmsghdr header;
-        struct ifaddrmsg body;
-    } addresses = {
-        .header = {
-            .nlmsg_len = sizeof addresses, .nlmsg_type = RTM_GETADDR,
-            .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-        .body = {.ifa_family = AF_UNSPEC}};
-    struct {
-        struct nlmsghdr header;
-        struct rtmsg body;
-    } routes = {
-        .header = {
-            .nlmsg_len = sizeof routes, .nlmsg_type = RTM_GETROUTE,
-            .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-        .body = {.rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST}};
+    DUMP(links, ifinfomsg, RTM_GETLINK, .ifi_family = AF_UNSPEC);
+    DUMP(addresses, ifaddrmsg, RTM_GETADDR, .ifa_family = AF_UNSPEC);
+    DUMP(routes, rtmsg, RTM_GETROUTE, .rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST);
     tables->link_count = 0;
     tables->route_count = 0;
     int answer = dump(descriptor, &links, sizeof links, tables);

@@ -52,7 +52,7 @@ final class Scratch: Sendable {
     }
 
     /// The names in the directory, in order.
-    func names() throws -> [String] { try #require(namesIn(path)).sorted() }
+    func names() throws -> [String] { try #require(directoryNames(path)).sorted() }
 }
 
 /// A small tmpfs of a test's own.
@@ -107,23 +107,10 @@ func eventually(
     Issue.record(what, sourceLocation: location)
 }
 
-private func namesIn(_ path: String) -> [String]? {
-    guard let stream = opendir(path) else { return nil }
-    defer { closedir(stream) }
-    var found: [String] = []
-    while let entry = readdir(stream) {
-        let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        if name != ".", name != ".." { found.append(name) }
-    }
-    return found
-}
-
 private func removeTree(_ path: String) {
     var facts = stat()
     if lstat(path, &facts) == 0, facts.isDirectory {
-        for name in namesIn(path) ?? [] { removeTree("\(path)/\(name)") }
+        for name in directoryNames(path) ?? [] { removeTree("\(path)/\(name)") }
     }
     remove(path)
 }

@@ -54,9 +54,9 @@ extension Engine {
 
     /// So many requests wait in the transport that it does without the engine for a moment.
     func isWellAhead(now: Moment) -> Bool {
-        paces.contains { origin, pace in
-            pace.ahead(at: now.monotonic) >= Engine.gatherAhead
-                && (held[origin]?.places ?? 0) >= Engine.gatherAhead
+        held.contains { origin, held in
+            held.places >= Engine.gatherAhead
+                && paces[origin].map { $0.ahead(at: now.monotonic) >= Engine.gatherAhead } ?? false
         }
     }
 
@@ -66,8 +66,10 @@ extension Engine {
     func plan(_ tx: borrowing EngineTransaction, now: Moment) throws -> PlanOutcome {
         var outcome = PlanOutcome()
         let running = active.keys.sorted().compactMap { active[$0]?.asRunning }
-        let isAnyAhead = paces.values.contains { $0.ahead(at: now.monotonic) > 0 }
-        guard running.count < policy.limits.running || isAnyAhead else {
+        guard
+            running.count < policy.limits.running
+                || paces.values.contains(where: { $0.ahead(at: now.monotonic) > 0 })
+        else {
             outcome.hasBacklog = true
             return outcome
         }

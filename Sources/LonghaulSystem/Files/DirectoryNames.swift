@@ -10,18 +10,39 @@ package struct DirectoryNames: Sendable {
 
     /// `nil` when the directory cannot be looked through, or holds too much.
     package init?(of path: String) {
-        guard let stream = opendir(path) else { return nil }
-        defer { closedir(stream) }
         var names: Set<String> = []
-        while let entry = readdir(stream) {
-            guard names.count < Self.namesMax else { return nil }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
+        let isRead = eachName(in: path) { name in
+            guard names.count < Self.namesMax else { return false }
             names.insert(name)
+            return true
         }
+        guard isRead else { return nil }
         self.names = names
     }
 
     package func contains(_ name: String) -> Bool { names.contains(name) }
+}
+
+/// The names in a directory, but for `.` and `..`; `nil` when it cannot be read.
+package func directoryNames(_ path: String) -> [String]? {
+    var found: [String] = []
+    let isRead = eachName(in: path) { name in
+        if name != ".", name != ".." { found.append(name) }
+        return true
+    }
+    return isRead ? found : nil
+}
+
+/// All names that the directory has, `.` and `..` included, one after the other. `false` when it
+/// cannot be read, or `body` had enough before the end.
+private func eachName(in path: String, _ body: (String) -> Bool) -> Bool {
+    guard let stream = opendir(path) else { return false }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+        let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        if !body(name) { return false }
+    }
+    return true
 }

@@ -160,20 +160,13 @@ enum ProcessMarks {
     static func processes(with marks: [String]) -> [Int32] {
         // No mark is a mark of every process there is.
         precondition(!marks.isEmpty, "processes are looked for by what marks them")
-        guard let directory = opendir("/proc") else { return [] }
-        defer { closedir(directory) }
         let wanted = Set(marks)
-        var found: [Int32] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
+        return (directoryNames("/proc") ?? []).compactMap { name in
             guard let pid = Int32(name), pid > 1, pid != getpid(),
-                let text = try? smallFile("/proc/\(pid)/environ")
-            else { continue }
-            let variables = Set(text.split(separator: "\0").map(String.init))
-            if wanted.isSubset(of: variables) { found.append(pid) }
+                let text = try? smallFile("/proc/\(pid)/environ"),
+                wanted.isSubset(of: text.split(separator: "\0").map(String.init))
+            else { return nil }
+            return pid
         }
-        return found
     }
 }

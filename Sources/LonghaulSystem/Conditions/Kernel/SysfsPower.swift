@@ -80,17 +80,3 @@ final class SysfsPower {
         }
     }
 }
-
-/// The names in a directory, but for `.` and `..`; `nil` when it cannot be read.
-func directoryNames(_ path: String) -> [String]? {
-    guard let stream = opendir(path) else { return nil }
-    defer { closedir(stream) }
-    var found: [String] = []
-    while let entry = readdir(stream) {
-        let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-            String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        if name != ".", name != ".." { found.append(name) }
-    }
-    return found
-}
