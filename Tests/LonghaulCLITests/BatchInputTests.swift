@@ -230,7 +230,9 @@ import Testing
                 longhaul: exists already, skipped: /d
 
                 """)
-        #expect(record.line == 6)
+        #expect(record.blamedLine == nil)
+        for line in [8, 10] { record.handOver(line: line) }
+        #expect(record.blamedLine == 8)
     }
 
     @Test func sixtyFourPromisesThatNothingWasRecorded() {

@@ -68,6 +68,24 @@ import Testing
         #expect(kept.output == "1\n")
     }
 
+    @Test func aRefusalInALongListNamesItsLine() async throws {
+        let home = try LonghaulHome()
+        var lines = (1...2000).map { "http://127.0.0.1:1/f\($0)" }
+        lines[1199] = "http://127.0.0.1:1/f7"
+        lines[1999] = "not a url"
+        let input = lines.joined(separator: "\n")
+        let refused = try await home.run("enqueue", "-", input: input)
+        #expect(refused.status == 5)
+        #expect(refused.errors.contains("line 1200:"))
+        #expect(!refused.errors.contains("line 2000:"))
+        #expect(try await home.run("list", "--json", "--all").output == "")
+        let kept = try await home.run("enqueue", "--keep-going", "-", input: input)
+        #expect(kept.status == 5)
+        #expect(kept.errors.contains("line 1200:"))
+        #expect(kept.errors.contains("line 2000:"))
+        #expect(kept.output.split(separator: "\n").count == 1998)
+    }
+
     @Test func destinationsAreReserved() async throws {
         let home = try LonghaulHome()
         let file = home.file("a.bin")

@@ -64,8 +64,8 @@ struct Enqueue: ConsoleCommand {
         } catch let problem as BatchInput.Problem {
             try console.refuse(problem.error, line: problem.line)
             return ExitStatus(problem.error)
-        } catch let error as LonghaulError where batch.line != nil {
-            try console.refuse(error, line: batch.line)
+        } catch let error as LonghaulError where batch.blamedLine != nil {
+            try console.refuse(error, line: batch.blamedLine)
             return ExitStatus(error)
         }
         try report(batch, from: queue, on: console)

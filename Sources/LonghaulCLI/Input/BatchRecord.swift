@@ -10,13 +10,13 @@ final class BatchRecord {
     private var unanswered: [Int?] = []
     private var answeredCount = 0
 
-    /// That of the last request that was handed over; `nil` when it was named on the command line.
-    private(set) var line: Int?
-
-    func handOver(line: Int?) {
-        self.line = line
-        unanswered.append(line)
+    /// That of the first request without an outcome: an error that ends everything is its. `nil`
+    /// when there is none, or it was named on the command line.
+    var blamedLine: Int? {
+        answeredCount < unanswered.count ? unanswered[answeredCount] : nil
     }
+
+    func handOver(line: Int?) { unanswered.append(line) }
 
     /// Outcomes come in the order of the requests, at once or in batches.
     func take(_ outcome: EnqueueOutcome, on console: Console) {

@@ -67,10 +67,12 @@ struct InsertBuffer {
     private static let one = text(rows: 1)
     private static let many = text(rows: capacity)
 
+    /// `OR FAIL`: what has failed is undone with the whole transaction, so that SQLite need not be
+    /// ready to undo one statement, for which it would copy every page that it changes.
     private static func text(rows: Int) -> String {
         let values = "(" + Array(repeating: "?", count: columns).joined(separator: ",") + ")"
         return """
-            INSERT INTO transfer (id, readyAt, schedule, priority, sessionID, originID, \
+            INSERT OR FAIL INTO transfer (id, readyAt, schedule, priority, sessionID, originID, \
             destinationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
             url, destination, options, lane, waiveAt, waiveBy, identityKey) VALUES \
             \(Array(repeating: values, count: rows).joined(separator: ","))

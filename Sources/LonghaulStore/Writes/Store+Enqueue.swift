@@ -38,7 +38,7 @@ extension Store {
         now: Timestamp, _ body: (TransferInserter) throws -> Value
     ) throws -> Value {
         do {
-            try access { try $0.run("PRAGMA cache_size=-32768") }
+            try access { try $0.run("PRAGMA cache_size=-49152") }
             defer { try? access { try $0.run("PRAGMA cache_size=-4096") } }
             return try writeUntranslated(.durable) { connection in
                 let inserter = try TransferInserter(connection, now: now)

@@ -2,6 +2,11 @@
 package enum DetachedThread {
     /// Runs `body` on a thread of its own; on the caller's if none can be had.
     package static func start(name: String, _ body: @escaping @Sendable () -> Void) {
-        if (try? SystemThread(name: name, body)) == nil { body() }
+        if !begin(name: name, body) { body() }
+    }
+
+    /// Runs `body` on a thread of its own; `false` if none can be had.
+    package static func begin(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        (try? SystemThread(name: name, body)) != nil
     }
 }

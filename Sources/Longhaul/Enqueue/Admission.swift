@@ -1,51 +1,6 @@
-public import LonghaulCore
+internal import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulSystem
-
-extension TransferQueue {
-    /// Records the requests, all or none, and returns what became of each in order. What has an id
-    /// when this returns survives a power cut. With `keepGoing` the good ones are recorded and the
-    /// others report their error.
-    ///
-    /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`)
-    /// throw when not `keepGoing`.
-    public func enqueue(_ requests: [TransferRequest], keepGoing: Bool = false)
-        throws(LonghaulError) -> [EnqueueOutcome]
-    {
-        var rest = requests.makeIterator()
-        var outcomes: [EnqueueOutcome] = []
-        do {
-            try enqueue(
-                keepGoing: keepGoing, next: { rest.next() }, report: { outcomes.append($0) })
-        } catch {
-            throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
-        }
-        return outcomes
-    }
-
-    /// The same for any number of requests in bounded memory and one transaction: `next` is called
-    /// until it returns `nil`; throwing records nothing.
-    public func enqueue(
-        keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
-    ) throws {
-        try store.enqueue(now: now) { inserter in
-            var admission = Admission()
-            while let request = try next() {
-                do {
-                    switch try admission.admit(request) {
-                    case .skip(let destination): report(.skipped(destination: destination))
-                    case .insert(let new):
-                        let (id, destination) = try inserter.insert(new) { Admission.exists($0) }
-                        report(.recorded(id, destination: destination))
-                    }
-                } catch let refusal as LonghaulError where keepGoing {
-                    report(.refused(refusal))
-                }
-            }
-        }
-        WakeChannel.poke(directory)
-    }
-}
 
 /// Checks requests before they are recorded. What it has found out about a directory serves the
 /// whole batch.

@@ -1,0 +1,49 @@
+public import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+
+extension TransferQueue {
+    /// Records the requests, all or none, and returns what became of each in order. What has an id
+    /// when this returns survives a power cut. With `keepGoing` the good ones are recorded and the
+    /// others report their error.
+    ///
+    /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`)
+    /// throw when not `keepGoing`.
+    public func enqueue(_ requests: [TransferRequest], keepGoing: Bool = false)
+        throws(LonghaulError) -> [EnqueueOutcome]
+    {
+        var rest = requests.makeIterator()
+        var outcomes: [EnqueueOutcome] = []
+        do {
+            try enqueue(
+                keepGoing: keepGoing, next: { rest.next() }, report: { outcomes.append($0) })
+        } catch {
+            throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
+        }
+        return outcomes
+    }
+
+    /// The same for any number of requests in bounded memory and one transaction: `next` is called
+    /// until it returns `nil`; throwing records nothing. Both closures are called on the caller's
+    /// thread; outcomes come in the order of the requests, in batches.
+    public func enqueue(
+        keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
+    ) throws {
+        var admitted = AdmittedRequests(keepGoing: keepGoing)
+        let first = admitted.batch(from: next)
+        if admitted.isAtEnd {
+            var rest = [first, []].makeIterator()
+            let answer = EnqueueBelt.record(in: store, now: now, keepGoing: keepGoing) {
+                rest.next() ?? []
+            } report: {
+                $0.forEach(report)
+            }
+            answer.outcomes.forEach(report)
+            try answer.result.get()
+        } else {
+            let belt = EnqueueBelt(store: store, now: now, keepGoing: keepGoing)
+            try belt.carry(first, then: { admitted.batch(from: next) }, report: report)
+        }
+        WakeChannel.poke(directory)
+    }
+}

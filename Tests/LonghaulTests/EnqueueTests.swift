@@ -1,0 +1,92 @@
+import Foundation
+import Longhaul
+import Testing
+
+/// Long inputs are read on one thread and inserted on another; nothing of it shows.
+@Suite struct EnqueueTests {
+    private struct Torn: Error, Equatable {
+        var at: Int
+    }
+
+    private let home: SessionHome
+    private let queue: TransferQueue
+
+    init() throws {
+        home = try SessionHome()
+        queue = try TransferQueue(directory: home.store)
+    }
+
+    private func request(_ number: Int) -> TransferRequest {
+        TransferRequest(
+            url: "http://127.0.0.1:1/\(number)", destination: .file(home.file("f\(number)").path))
+    }
+
+    /// The outcomes, and what ended it all.
+    private func enqueue(
+        _ count: Int, keepGoing: Bool = false, _ make: (Int) throws -> TransferRequest
+    ) -> (outcomes: [EnqueueOutcome], error: (any Error)?) {
+        var number = 0
+        var outcomes: [EnqueueOutcome] = []
+        do {
+            try queue.enqueue(keepGoing: keepGoing) {
+                if number == count { return nil }
+                defer { number += 1 }
+                return try make(number)
+            } report: {
+                outcomes.append($0)
+            }
+        } catch {
+            return (outcomes, error)
+        }
+        return (outcomes, nil)
+    }
+
+    private func refusal(_ outcome: EnqueueOutcome) -> LonghaulError.Code? {
+        if case .refused(let error) = outcome { error.code } else { nil }
+    }
+
+    @Test(arguments: [0, 1, 255, 256, 257, 512, 5000])
+    func outcomesComeInOrder(count: Int) throws {
+        let (outcomes, error) = enqueue(count, request)
+        #expect(error == nil)
+        let destinations = outcomes.map {
+            if case .recorded(let id, let destination) = $0 { "\(id) \(destination)" } else { "" }
+        }
+        #expect(destinations == (0..<count).map { "\($0 + 1) \(home.file("f\($0)").path)" })
+        #expect(try queue.status().counts[.waiting, default: 0] == count)
+    }
+
+    /// What came first is reported, whichever thread found it.
+    @Test(arguments: [0, 100, 256, 3000], [1, 300])
+    func theFirstRefusalEndsAll(at number: Int, later: Int) throws {
+        let (outcomes, error) = enqueue(6000) {
+            if $0 == number + later { throw Torn(at: $0) }
+            return self.request($0 == number && $0 > 0 ? 0 : $0)
+        }
+        if number == 0 {
+            #expect(error as? Torn == Torn(at: later))
+            #expect(outcomes.count == later)
+        } else {
+            #expect((error as? LonghaulError)?.code == .conflict)
+            #expect(outcomes.count == number)
+        }
+        #expect(try queue.status().counts[.waiting, default: 0] == 0)
+    }
+
+    @Test func theOthersAreRecordedWhenAsked() throws {
+        let (outcomes, error) = enqueue(2000, keepGoing: true) {
+            var request = self.request($0)
+            if $0 % 10 == 3 { request = self.request($0 - 1) }
+            if $0 % 10 == 7 { request.url = "gopher://x/" }
+            return request
+        }
+        #expect(error == nil)
+        var wanted: [LonghaulError.Code?] = Array(repeating: nil, count: 2000)
+        for number in wanted.indices {
+            if number % 10 == 3 { wanted[number] = .conflict }
+            if number % 10 == 7 { wanted[number] = .unsupported }
+        }
+        #expect(outcomes.map(refusal) == wanted)
+        #expect(try queue.status().counts[.waiting, default: 0] == 1600)
+    }
+}
