@@ -41,13 +41,14 @@ package enum HTTPDate {
     private static func preferred(_ text: String) -> Timestamp? {
         var text = text
         return text.withUTF8 { bytes -> Timestamp? in
-            guard bytes.count == 29, matches(bytes, 3, ", "), matches(bytes, 25, " GMT"),
-                bytes[7] == 0x20, bytes[11] == 0x20, bytes[16] == 0x20, bytes[19] == 0x3A,
-                bytes[22] == 0x3A, days.contains(where: { matches(bytes, 0, $0) }),
-                let month = months.firstIndex(where: { matches(bytes, 8, $0) }),
-                let day = number(bytes[5..<7]), let year = number(bytes[12..<16]),
-                let hour = number(bytes[17..<19]), let minute = number(bytes[20..<22]),
-                let second = number(bytes[23..<25])
+            guard bytes.count == 29, bytes[3] == 0x2C, bytes[4] == 0x20, bytes[7] == 0x20,
+                bytes[11] == 0x20, bytes[16] == 0x20, bytes[19] == 0x3A, bytes[22] == 0x3A,
+                bytes[25] == 0x20, letters(bytes, 26) == zone,
+                dayLetters.contains(letters(bytes, 0)),
+                let month = monthLetters.firstIndex(of: letters(bytes, 8)),
+                let day = number(bytes, 5..<7), let year = number(bytes, 12..<16),
+                let hour = number(bytes, 17..<19), let minute = number(bytes, 20..<22),
+                let second = number(bytes, 23..<25)
             else { return nil }
             var civil = CivilTime(year: year, month: month + 1, day: day)
             civil.hour = hour
@@ -57,17 +58,26 @@ package enum HTTPDate {
         }
     }
 
-    private static func matches(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ offset: Int, _ text: String
-    ) -> Bool {
-        zip(bytes[offset...], text.utf8).allSatisfy { $0 == $1 }
+    // Names of three letters as one number each: every answer has two dates.
+    private static let dayLetters = days.map(letters)
+    private static let monthLetters = months.map(letters)
+    private static let zone = letters("GMT")
+
+    private static func letters(_ name: String) -> UInt32 {
+        name.utf8.reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    private static func number(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+    private static func letters(_ bytes: UnsafeBufferPointer<UInt8>, _ offset: Int) -> UInt32 {
+        UInt32(bytes[offset]) << 16 | UInt32(bytes[offset + 1]) << 8 | UInt32(bytes[offset + 2])
+    }
+
+    private static func number(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>
+    ) -> Int? {
         var value = 0
-        for digit in digits {
-            guard (0x30...0x39).contains(digit) else { return nil }
-            value = value * 10 + Int(digit - 0x30)
+        for index in range {
+            guard bytes[index].isASCIIDigit else { return nil }
+            value = value * 10 + Int(bytes[index] - 0x30)
         }
         return value
     }

@@ -1,7 +1,7 @@
 /// One run of the policy: counts what runs, and hands out what is left of the limits.
 struct SchedulerTurn {
     private let limits: SchedulerLimits
-    private let origins: [OriginID: OriginState]
+    private var origins: OriginTable
     private let box: TimeBox?
     private let now: Timestamp
     private let hasOverdue: Bool
@@ -9,8 +9,6 @@ struct SchedulerTurn {
     private var runningCount = 0
     private var discretionaryCount: Int
     /// Looked up by key only, never walked: a dictionary's order is chance.
-    private var connections: [OriginID: Int] = [:]
-    private var transfersOfOrigin: [OriginID: Int] = [:]
     private var transfersOfSession: [String: Int] = [:]
     var plan = SchedulerPolicy.Plan()
 
@@ -19,7 +17,7 @@ struct SchedulerTurn {
         box: TimeBox?, now: Timestamp
     ) {
         self.limits = limits
-        self.origins = origins
+        self.origins = OriginTable(states: origins)
         self.box = box
         self.now = now
         discretionaryCount = running.count { $0.lane.isDiscretionary }
@@ -27,9 +25,8 @@ struct SchedulerTurn {
             transfer.overdueSince.map { now - $0 <= Limits.starvationSeconds } ?? false
         }
         for transfer in running {
-            connections[transfer.origin, default: 0] += transfer.connections
             transfersOfSession[transfer.session, default: 0] += 1
-            takePlace(at: transfer.origin)
+            takePlace(at: transfer.origin, connections: transfer.connections)
         }
     }
 
@@ -46,8 +43,12 @@ struct SchedulerTurn {
             return left.waitingSince != right.waitingSince
                 ? left.waitingSince < right.waitingSince : left.id < right.id
         }
-        guard let index = aged.first(where: { blockage(of: candidates[$0], byAge: true) == nil })
-        else { return }
+        var first: Int?
+        for index in aged where blockage(of: candidates[index], byAge: true) == nil {
+            first = index
+            break
+        }
+        guard let index = first else { return }
         let candidate = candidates.remove(at: index)
         start(candidate)
         plan.overdue = candidate.id
@@ -56,6 +57,11 @@ struct SchedulerTurn {
     /// Candidates of one rank, in order. The session with the fewest running goes next; among
     /// equals, the one whose candidate is first.
     mutating func take(_ group: [Candidate]) {
+        // Between one session and itself there is nothing to weigh.
+        if let first = group.first, group.allSatisfy({ $0.session == first.session }) {
+            for candidate in group { consider(candidate) }
+            return
+        }
         var queues = sessionQueues(group)
         while !queues.isEmpty {
             var best = 0
@@ -102,28 +108,34 @@ struct SchedulerTurn {
 
     private mutating func start(_ candidate: Candidate) {
         plan.starts.append(candidate.id)
-        takePlace(at: candidate.origin)
+        takePlace(at: candidate.origin, connections: 1)
         if candidate.lane.isDiscretionary { discretionaryCount += 1 }
-        connections[candidate.origin, default: 0] += 1
         transfersOfSession[candidate.session, default: 0] += 1
     }
 
-    private mutating func takePlace(at origin: OriginID) {
-        let open = transfersOfOrigin[origin] ?? 0
-        transfersOfOrigin[origin] = open + 1
-        let state = origins[origin] ?? OriginState()
-        if state.ahead == 0 || open < limits.connections(to: state) { runningCount += 1 }
+    private mutating func takePlace(at name: OriginID, connections: Int) {
+        let index = origins.index(of: name)
+        let origin = origins[index]
+        if origin.state.ahead == 0 || origin.transfers < limits.connections(to: origin.state) {
+            runningCount += 1
+        }
+        origins[index].transfers += 1
+        origins[index].connections += connections
     }
 
     /// All the connections to its origin are in use, and it may be made ready meanwhile.
-    private func goesAhead(_ candidate: Candidate) -> Bool {
-        guard let origin = origins[candidate.origin], origin.ahead > 0 else { return false }
-        return (transfersOfOrigin[candidate.origin] ?? 0) >= limits.connections(to: origin)
+    private func goesAhead(_ origin: OriginTable.Entry) -> Bool {
+        origin.state.ahead > 0 && origin.transfers >= limits.connections(to: origin.state)
     }
 
-    private func blockage(of candidate: Candidate, byAge: Bool = false) -> WaitReason? {
-        if let reason = originBlockage(of: candidate) { return reason }
-        if runningCount >= limits.running, !goesAhead(candidate) {
+    private mutating func blockage(
+        of candidate: Candidate, byAge: Bool = false
+    ) -> WaitReason? {
+        let origin = origins.index(of: candidate.origin)
+        if let reason = blockage(ofOriginAt: origin, since: candidate.waitingSince) {
+            return reason
+        }
+        if runningCount >= limits.running, !goesAhead(origins[origin]) {
             return WaitReason(
                 .concurrency, required: "fewer than \(limits.running)",
                 current: "\(runningCount)", since: candidate.waitingSince)
@@ -145,27 +157,26 @@ struct SchedulerTurn {
         return nil
     }
 
-    private func originBlockage(of candidate: Candidate) -> WaitReason? {
-        let origin = origins[candidate.origin] ?? OriginState()
-        let open = connections[candidate.origin] ?? 0
+    private mutating func blockage(
+        ofOriginAt index: Int, since: Timestamp
+    ) -> WaitReason? {
+        let origin = origins[index]
         let allowed: Int
-        switch origin.health {
+        switch origin.state.health {
         case .cooling(let until):
             return WaitReason(
                 .originCooldown, required: "origin answers", current: "cooling down",
-                since: candidate.waitingSince, nextCheck: until)
+                since: since, nextCheck: until)
         case .probing:
-            if open > 0 {
+            if origin.connections > 0 {
                 return WaitReason(
                     .originCooldown, required: "origin answers",
-                    current: "one transfer tries first", since: candidate.waitingSince)
+                    current: "one transfer tries first", since: since)
             }
             allowed = 1
-        case .well: allowed = limits.connections(to: origin) + origin.ahead
+        case .well: allowed = limits.connections(to: origin.state) + origin.state.ahead
         }
-        guard open >= allowed else { return nil }
-        return WaitReason(
-            .originLimit, required: "fewer than \(allowed)", current: "\(open)",
-            since: candidate.waitingSince)
+        guard origin.connections >= allowed else { return nil }
+        return origins.full(index, allowed: allowed, since: since)
     }
 }

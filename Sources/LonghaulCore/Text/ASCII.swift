@@ -57,7 +57,9 @@ extension Substring {
 extension StringProtocol {
     /// Equal without regard to the case of ASCII letters, which is all that protocols mean by it.
     package func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
-        utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+        // Names of header fields nearly always differ in length already.
+        utf8.count == other.utf8.count
+            && zip(utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
     }
 
     /// A non-negative decimal number of digits only: no sign, no blank (`Int64` alone takes `+1`).

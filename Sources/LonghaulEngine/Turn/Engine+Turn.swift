@@ -120,10 +120,11 @@ extension Engine {
     }
 
     private func tickMachines(now: Moment) {
-        for fetch in active.keys.sorted() {
-            guard let entry = active[fetch], let due = entry.machine.nextTick,
-                due <= now.monotonic
-            else { continue }
+        var due: [FetchID] = []
+        for (fetch, entry) in active {
+            if let at = entry.nextTick, at <= now.monotonic { due.append(fetch) }
+        }
+        for fetch in due.sorted() where active[fetch] != nil {
             handle(.tick, of: fetch, now: now)
         }
     }
@@ -131,7 +132,7 @@ extension Engine {
     // MARK: - Outcome
 
     private func outcome(now: Moment) -> TurnOutcome {
-        var wake = active.values.compactMap { $0.machine.nextTick }.min()
+        var wake = active.values.compactMap(\.nextTick).min()
         if let nextDue {
             let due = now.monotonic + max(0, nextDue - now.wall)
             wake = min(wake ?? due, due)

@@ -20,26 +20,26 @@ struct Connection {
         try Prepared(database, sql)
     }
 
-    func run(_ sql: String, _ values: any Bindable...) throws {
-        let statement = try bound(sql, values)
+    func run<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws {
+        let statement = try bound(sql, repeat each values)
         defer { statement.reset() }
         while try statement.step() {}
     }
 
     /// The first row's value, `nil` when there is no row.
-    func first<Value>(
-        _ sql: String, _ values: any Bindable..., read: (StoredRow) throws -> Value
+    func first<Value, each Argument: Bindable>(
+        _ sql: String, _ values: repeat each Argument, read: (StoredRow) throws -> Value
     ) throws -> Value? {
-        let statement = try bound(sql, values)
+        let statement = try bound(sql, repeat each values)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         return try read(StoredRow(handle: statement.handle))
     }
 
-    func all<Value>(
-        _ sql: String, _ values: any Bindable..., read: (StoredRow) throws -> Value
+    func all<Value, each Argument: Bindable>(
+        _ sql: String, _ values: repeat each Argument, read: (StoredRow) throws -> Value
     ) throws -> [Value] {
-        let statement = try bound(sql, values)
+        let statement = try bound(sql, repeat each values)
         defer { statement.reset() }
         var result: [Value] = []
         while try statement.step() {
@@ -53,10 +53,13 @@ struct Connection {
 
     var lastInsertedRowID: Int64 { database.lastInsertedRowID }
 
-    private func bound(_ sql: String, _ values: [any Bindable]) throws -> Prepared {
+    @inline(__always)
+    private func bound<each Value: Bindable>(
+        _ sql: String, _ values: repeat each Value
+    ) throws -> Prepared {
         let statement = try prepare(sql)
         var index: Int32 = 1
-        for value in values {
+        for value in repeat each values {
             statement.bind(index, value)
             index += 1
         }

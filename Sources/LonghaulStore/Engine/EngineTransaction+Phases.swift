@@ -80,7 +80,12 @@ extension EngineTransaction {
         _ id: TransferID, finalPath: String, numbers: TransferNumbers, detail: String? = nil,
         now: Timestamp
     ) throws -> Int64 {
-        let fetchID = try fetchID(of: id)
+        let held = try connection.first(
+            """
+            SELECT f.id, f.leader IS NOT NULL FROM transfer t JOIN fetch f ON f.id = t.fetchID \
+            WHERE t.id = ?1
+            """, id
+        ) { (fetch: FetchID(rawValue: $0.int64(0)), isShared: $0.bool(1)) }
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = NULL, \
@@ -93,9 +98,9 @@ extension EngineTransaction {
             """)
         statement.bind(8, finalPath)
         try end(id, statement, numbers, now)
-        if let fetchID {
-            try connection.disband(fetchID)
-            try connection.deleteFetch(fetchID)
+        if let held {
+            if held.isShared { try connection.disband(held.fetch) }
+            try connection.deleteFetch(held.fetch)
         }
         return try appendEvent(.transferCompleted, of: id, detail: detail, now: now)
     }

@@ -31,7 +31,7 @@ enum FetchRecord {
         statement.bind(4, state.partIdentity.map { Int64(bitPattern: $0.device) })
         statement.bind(5, state.partIdentity.map { Int64(bitPattern: $0.inode) })
         statement.bind(6, state.durable.description)
-        statement.bind(7, state.validator.map { StoredJSON.encode($0) })
+        statement.bind(7, state.validator.map { StoredJSON.text($0) })
         statement.bind(8, state.bytesTotal)
         statement.bind(9, state.bytesFetched)
         statement.bind(10, state.attempts)

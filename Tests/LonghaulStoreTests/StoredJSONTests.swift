@@ -1,0 +1,19 @@
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+@Suite struct StoredJSONTests {
+    @Test(arguments: [
+        Validator(), Validator(etag: "\"a\\b\"", length: 0),
+        Validator(
+            etag: "W/\"x\"", lastModified: "Sun, 06 Nov 1994 08:49:37 GMT",
+            lastModifiedIsStrong: true, length: .max, digest: "sha-256=:abc/+=:"),
+        Validator(etag: "\"\u{7F}\""), Validator(lastModified: "é\n\u{0}"), Validator(digest: ""),
+    ])
+    func theShortWayToAValidatorsTextIsTheSame(_ validator: Validator) {
+        let text = StoredJSON.text(validator)
+        #expect(text == StoredJSON.encode(validator))
+        #expect(StoredJSON.decode(Validator.self, text) == validator)
+    }
+}
