@@ -125,14 +125,14 @@ struct SchedulerTurn {
         if let reason = originBlockage(of: candidate) { return reason }
         if runningCount >= limits.running, !goesAhead(candidate) {
             return WaitReason(
-                .concurrency, required: "fewer than \(limits.running)",
+                .concurrency, required: "fewer than \(limits.running) running",
                 current: "\(runningCount)", since: candidate.waitingSince)
         }
         let yields = candidate.lane.isDiscretionary && !byAge && !candidate.isUrgent(now: now)
         if yields, discretionaryCount >= limits.runningDiscretionary {
             return WaitReason(
                 .concurrency,
-                required: "fewer than \(limits.runningDiscretionary) discretionary",
+                required: "fewer than \(limits.runningDiscretionary) discretionary running",
                 current: "\(discretionaryCount)", since: candidate.waitingSince)
         }
         if let box, let seconds = candidate.expectedSeconds, seconds > box.left,
@@ -152,12 +152,12 @@ struct SchedulerTurn {
         switch origin.health {
         case .cooling(let until):
             return WaitReason(
-                .originCooldown, required: "origin answers", current: "cooling down",
+                .originCooldown, required: "a server that answers", current: "cooling down",
                 since: candidate.waitingSince, nextCheck: until)
         case .probing:
             if open > 0 {
                 return WaitReason(
-                    .originCooldown, required: "origin answers",
+                    .originCooldown, required: "a server that answers",
                     current: "one transfer tries first", since: candidate.waitingSince)
             }
             allowed = 1
@@ -165,7 +165,7 @@ struct SchedulerTurn {
         }
         guard open >= allowed else { return nil }
         return WaitReason(
-            .originLimit, required: "fewer than \(allowed)", current: "\(open)",
+            .originLimit, required: "fewer than \(allowed) at its server", current: "\(open)",
             since: candidate.waitingSince)
     }
 }
