@@ -14,6 +14,7 @@ final class MachineConditions: ConditionsPort {
 
     private let listener = Mutex<Listener?>(nil)
     private let interest = Mutex(ConditionInterest())
+    private static let marks: ConditionInterest = [.machineEvents, .idleEnd]
     private let watching = Mutex<ConditionsWatch?>(nil)
 
     /// A source that has not answered by then counts as not there until it does.
@@ -31,11 +32,18 @@ final class MachineConditions: ConditionsPort {
     }
 
     func attend(_ isWanted: Bool) {
+        mark(.machineEvents, isWanted)
+    }
+
+    func guardIdleness(_ isWanted: Bool) {
+        mark(.idleEnd, isWanted)
+    }
+
+    private func mark(_ mark: ConditionInterest, _ isWanted: Bool) {
         // Who has watched nothing yet has nothing to take back.
         guard isWanted || watching.withLock({ $0 != nil }), let watch = started() else { return }
         let interest = interest.withLock { interest in
-            interest = interest.intersection(.conditions)
-            if isWanted { interest.insert(.machineEvents) }
+            if isWanted { interest.insert(mark) } else { interest.remove(mark) }
             return interest
         }
         watch.setInterest(interest)
@@ -45,7 +53,7 @@ final class MachineConditions: ConditionsPort {
         // With all unknown, requirements wait and everything else goes on.
         guard let watch = started() else { return Conditions() }
         let all = self.interest.withLock { all in
-            all = all.intersection(.machineEvents).union(ConditionInterest(interest))
+            all = all.intersection(Self.marks).union(ConditionInterest(interest))
             return all
         }
         watch.setInterest(all)

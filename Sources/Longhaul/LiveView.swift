@@ -10,6 +10,7 @@ struct LiveView {
     private let hasEngine: Bool
     private let store: Store
     private let now: Timestamp
+    private let outlook: EngineOutlook
     private let machine: MachineNow
     private let running: RunningCounts
 
@@ -19,7 +20,10 @@ struct LiveView {
         store = queue.store
         now = queue.now
         // What an engine goes by; without one, what the next would.
-        machine = MachineNow(queue, known: try hasEngine ? store.engineConditions() : nil)
+        let view = try hasEngine ? store.engineView() : nil
+        outlook = view?.outlook ?? EngineOutlook()
+        machine = MachineNow(
+            queue, known: view?.conditions, networkSettlesAt: outlook.networkSettlesAt)
         running = hasEngine ? try store.runningCounts() : RunningCounts()
     }
 
@@ -71,31 +75,16 @@ struct LiveView {
 
     /// Nothing holds it but its turn.
     private func turn(_ transfer: Transfer) -> WaitReason {
-        let since = transfer.readySince
-        if let url = try? URLParts(transfer.url), let memory = try? store.origin(url.origin) {
-            if case .cooling(let until) = memory.health(at: now) {
-                return WaitReason(
-                    .originCooldown, required: "origin answers", current: "cooling down",
-                    since: since, nextCheck: until)
-            }
-            let open = running.ofOrigin[url.origin] ?? 0
-            let allowed =
-                memory.speaksHTTP2 ? Limits.streamsPerOrigin : Limits.connectionsPerOrigin
-            if open >= allowed {
-                return WaitReason(
-                    .originLimit, required: "fewer than \(allowed)", current: "\(open)",
-                    since: since)
-            }
-        }
-        let limit = Limits.runningTransfers - Limits.reservedTransfers
-        if transfer.isDiscretionary, running.discretionary >= limit {
-            return WaitReason(
-                .concurrency, required: "fewer than \(limit) discretionary",
-                current: "\(running.discretionary)", since: since)
-        }
-        return WaitReason(
-            .concurrency, required: "fewer than \(Limits.runningTransfers)",
-            current: "\(running.total)", since: since)
+        let url = try? URLParts(transfer.url)
+        let memory = url.flatMap { try? store.origin($0.origin) }
+        let total = transfer.bytesTotal ?? transfer.expectedBytes
+        return outlook.turn(
+            isDiscretionary: transfer.isDiscretionary, since: transfer.readySince,
+            bytes: total.map { max(0, $0 - transfer.bytesDone) }, memory: memory,
+            running: RunningNumbers(
+                total: running.total, discretionary: running.discretionary,
+                ofOrigin: url.flatMap { running.ofOrigin[$0.origin] } ?? 0),
+            now: now)
     }
 }
 
@@ -104,12 +93,14 @@ struct LiveView {
 private final class MachineNow {
     private let queue: TransferQueue
     private var known: Conditions?
+    private let networkSettlesAt: Timestamp?
     private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
 
     private static let patienceSeconds: Double = 0.5
 
-    init(_ queue: TransferQueue, known: Conditions?) {
+    init(_ queue: TransferQueue, known: Conditions?, networkSettlesAt: Timestamp?) {
         self.queue = queue
+        self.networkSettlesAt = networkSettlesAt
         self.known = known
     }
 
@@ -118,6 +109,7 @@ private final class MachineNow {
             // What cannot be found out is unknown.
             known = (try? queue.conditions(within: Self.patienceSeconds)) ?? Conditions()
         }
-        return Surroundings(conditions: known ?? Conditions(), time: time)
+        return Surroundings(
+            conditions: known ?? Conditions(), time: time, networkSettlesAt: networkSettlesAt)
     }
 }

@@ -21,7 +21,7 @@ extension TransferQueue {
 
     /// An engine that runs has watched for longer: what it sees the same is so since it says.
     private func remembered(_ now: Conditions) -> Conditions {
-        guard isEngineRunning, let known = try? store.engineConditions() else { return now }
+        guard isEngineRunning, let known = try? store.engineView()?.conditions else { return now }
         var result = now
         result.power.remember(known.power)
         result.battery.remember(known.battery)

@@ -6,15 +6,16 @@ internal import LonghaulSystem
 extension TransferQueue {
     /// With live numbers where an engine is moving it, in this process or another.
     public func transfer(_ id: TransferID) throws(LonghaulError) -> Transfer? {
-        guard let transfer = try store.transfer(id, now: now) else { return nil }
-        return try LiveView(self).complete(transfer)
+        // Bytes go from the board to the store: looked at the other way round, some would be in
+        // neither.
+        let view = try LiveView(self)
+        return try store.transfer(id, now: now).map { view.complete($0) }
     }
 
     /// Newest first.
     public func transfers(_ filter: TransferFilter) throws(LonghaulError) -> [Transfer] {
-        let found = try store.list(filter.inStore, now: now)
         let view = try LiveView(self)
-        return found.map { view.complete($0) }
+        return try store.list(filter.inStore, now: now).map { view.complete($0) }
     }
 
     /// Every transfer that the filter lets through, in pages, in bounded memory.
@@ -65,7 +66,19 @@ extension TransferQueue {
             engine == nil ? [] : BoardReader.live(in: directory).values.map(\.bytesPerSecond)
         return QueueStatus(
             engine: engine, counts: try store.counts(), bytesPerSecond: rates.reduce(0, +),
-            nextWake: engine == nil ? nil : info.nextWake)
+            nextWake: engine == nil ? nil : try nextWake(info.nextWake))
+    }
+
+    /// The engine notes when it looks at transfers again; when it starts hosts follows from what
+    /// waits for them.
+    private func nextWake(_ transfers: Timestamp?) throws(LonghaulError) -> Timestamp? {
+        let launches = try hosts().compactMap { host -> Timestamp? in
+            switch host.state {
+            case .due(let at), .delayed(let at): at
+            case .idle, .attached, .running, .blocked: nil
+            }
+        }
+        return ([transfers] + launches).compactMap { $0 }.min()
     }
 
     /// Blocks until something in the store may have changed, or the time is over. A hint: look

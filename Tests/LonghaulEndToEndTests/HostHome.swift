@@ -61,6 +61,14 @@ final class HostHome: Sendable {
         try #require(try await run(["host", "show", Self.host, "--json"]).rows.first)
     }
 
+    func status() async throws -> JSONValue {
+        try #require(try await run(["status", "--json"]).rows.first)
+    }
+
+    func transfer(_ id: Int) async throws -> JSONValue {
+        try #require(try await run(["show", "\(id)", "--json"]).rows.first)
+    }
+
     func launch() async throws -> JSONValue { try await show()["launches"][0] }
 
     func waitingEvents() async throws -> Int? {

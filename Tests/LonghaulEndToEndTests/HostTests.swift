@@ -132,6 +132,7 @@ import Testing
         #expect(host["launches"][0]["status"] == 3)
         #expect(try await hosts.waitingEvents() == 3)
         #expect(hosts.lines("started").count == 1)
+        try await saysWhenItIsNextStarted(hosts)
         try await hosts.run(["host", "reset", HostHome.host])
         try await hosts.run(["run", "--max-time", "20s"])
         #expect(hosts.lines("got") == ["1", "3", "4"])
@@ -139,6 +140,50 @@ import Testing
         #expect(host["failures"] == 0)
         #expect(host["state"] == "idle")
         #expect(try await hosts.waitingEvents() == 0)
+    }
+
+    /// An engine that does nothing else says when it wakes up for it; without one nobody does.
+    private func saysWhenItIsNextStarted(_ hosts: HostHome) async throws {
+        #expect(try await hosts.status()["nextWake"] == .null)
+        let daemon = try hosts.home.start("daemon")
+        try await eventually("it knows") {
+            let next = try await hosts.show()["nextLaunch"]
+            return try await hosts.status()["nextWake"] == next
+        }
+        #expect(try await hosts.show()["nextLaunch"] != .null)
+        let text = try await hosts.run(["status"]).output
+        #expect(text.contains("Next wake:"), "\(text)")
+        daemon.send(SIGTERM)
+        #expect(try await daemon.wait().status == 0)
+    }
+
+    /// Events that wait for more of them are a reason to wake up as well.
+    @Test func theNextWakeIsTheEndOfABatch() async throws {
+        let hosts = try HostHome()
+        try await hosts.add(body: "cat > $D/got")
+        try await hosts.run(["session", "set", "s", "--launch-delay", "1h"])
+        try await hosts.run([
+            "enqueue", "--no-start", "http://127.0.0.1:9/later", "--session", "s",
+            "--earliest", "+3h", "-o", hosts.home.file("later"),
+        ])
+        let daemon = try hosts.home.start("daemon")
+        try await eventually("the transfer is the next thing") {
+            guard let wake = try await hosts.status()["nextWake"].string else { return false }
+            let begin = try await hosts.transfer(1)["earliestBegin"].string
+            return wake == begin
+        }
+        try await hosts.run([
+            "enqueue", "http://127.0.0.1:9/f", "--session", "s", "-o", hosts.home.file("f"),
+        ])
+        try await hosts.run(["cancel", "2"])
+        try await eventually("the batch is") {
+            let next = try await hosts.show()["nextLaunch"]
+            let wake = try await hosts.status()["nextWake"]
+            return next != .null && next == wake
+        }
+        daemon.send(SIGTERM)
+        #expect(try await daemon.wait().status == 0)
+        #expect(hosts.lines("started").isEmpty)
     }
 
     @Test func aHostThatIsNotThereOrIsReplaced() async throws {

@@ -90,6 +90,30 @@ struct MachineTests {
             bad: { try say(online: 0) }, good: { try say(online: 1) })
     }
 
+    /// Whoever sits at a terminal, which no service keeps track of. The five minutes after which
+    /// they are away are over sooner here, for their last key is said to be older than it is; the
+    /// moment itself is waited for.
+    @Test(
+        .enabled(if: TerminalFixture.isPossible, "skipped: may not mount terminals of its own"))
+    func somebodyTypes() async throws {
+        let machine = try OwnMachine()
+        let terminals = try TerminalFixture()
+        try terminals.date(back: 400)
+        let home = try noBus().through(machine.launcher(terminals: terminals))
+        let server = try await RemoteServer.start(on: machine)
+        var rounds = 0
+        try await stopsAndGoesOn(
+            home, server, ["--require", "idle"], reason: "idle", settling: .seconds(2),
+            bad: { try terminals.type() },
+            good: {
+                try terminals.date(back: 298)
+                rounds += 1
+                // Who waits sleeps until the old moment, unless there is something new.
+                let changed = try await home.run("set", "1", "--meta", "\(rounds)")
+                #expect(changed.status == 0, "\(changed.errors)")
+            })
+    }
+
     /// The cable to the server is pulled. What comes back counts after it has stayed for five
     /// seconds.
     @Test func theKernelsNetwork() async throws {
@@ -115,7 +139,7 @@ struct MachineTests {
 
     private func stopsAndGoesOn(
         _ home: LonghaulHome, _ server: RemoteServer, _ options: [String], reason: String,
-        settling: Duration = .zero, bad: () throws -> Void, good: () throws -> Void
+        settling: Duration = .zero, bad: () throws -> Void, good: () async throws -> Void
     ) async throws {
         let url = server.url(Self.file)
         let enqueued = try await home.start(
@@ -135,7 +159,7 @@ struct MachineTests {
             }
             #expect(watched.last["waitingFor"].items.first?["reason"] == .string(reason))
             let kept = watched.done
-            try good()
+            try await good()
             try await eventually(
                 within: settling + Self.limit, "round \(round) goes on: \(watched.last)"
             ) { try await watched.look() == "running" && watched.done > kept }

@@ -139,18 +139,23 @@ import Testing
         #expect(moments == [.start + 10 * day, .start, .start + 0.5 * day, .start + 5 * day])
     }
 
-    @Test func conditionsAreShownToOthers() throws {
+    @Test func whatAnEngineGoesByIsShownToOthers() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
-        #expect(try scratch.store.engineConditions() == nil)
+        #expect(try scratch.store.engineView() == nil)
         var conditions = Conditions()
         conditions.power = Reading(.battery, source: "upower", since: .start)
         conditions.battery = Reading(41, source: "upower", since: .start + 1)
         conditions.network = Reading(.metered, source: "networkmanager", since: .start)
         conditions.isIdle = Reading(nil, source: "logind", since: nil)
-        try scratch.turn(epoch) { try $0.publish(conditions) }
-        try scratch.turn(epoch) { try $0.publish(conditions) }
-        #expect(try scratch.store.engineConditions() == conditions)
+        var view = EngineView(conditions: conditions)
+        try scratch.turn(epoch) { try $0.publish(view) }
+        view.outlook.limits.running = 3
+        view.outlook.networkSettlesAt = .start + 5
+        view.outlook.onlyDiscretionary = true
+        view.outlook.box = EngineOutlook.Box(seconds: 60, endsAt: .start + 70)
+        try scratch.turn(epoch) { try $0.publish(view) }
+        #expect(try scratch.store.engineView() == view)
     }
 
     // MARK: - A long queue

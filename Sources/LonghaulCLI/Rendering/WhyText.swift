@@ -6,9 +6,12 @@ struct WhyText {
 
     func lines(_ transfer: Transfer, _ forecast: Forecast) -> [String] {
         var lines = [
-            "\(transfer.id) is \(transfer.state.rawValue): "
+            "\(transfer.id) \(state(transfer)): "
                 + TerminalText.shown(TransferText.name(transfer))
         ]
+        if transfer.state == .failed, let error = transfer.error {
+            lines.append("  \(error.code.rawValue)  \(shown(error.message))")
+        }
         let width = transfer.waitingFor.map { $0.reason.rawValue.count }.max() ?? 0
         for wait in transfer.waitingFor {
             lines.append(
@@ -18,15 +21,44 @@ struct WhyText {
         return lines
     }
 
+    private func state(_ transfer: Transfer) -> String {
+        switch transfer.state {
+        case .waiting, .running, .paused: "is \(transfer.state.rawValue)"
+        case .completed, .failed: "has \(transfer.state.rawValue)"
+        case .cancelled: "was cancelled"
+        }
+    }
+
     private func facts(_ wait: WaitReason) -> String {
-        var parts: [String] = []
-        if let required = wait.required { parts.append("needs \(shown(required))") }
-        if let current = wait.current { parts.append("is \(shown(current))") }
+        var parts = what(wait)
         if let since = wait.since { parts.append("since \(time.short(since))") }
         if let next = wait.nextCheck {
             parts.append("looked at again at \(time.short(next)) (\(time.distance(next)))")
         }
         return parts.joined(separator: ", ")
+    }
+
+    /// What is needed, and what there is: conditions in one way, what went wrong in its own words.
+    private func what(_ wait: WaitReason) -> [String] {
+        let required = wait.required.map { shown($0) }
+        let current = wait.current.map { shown($0) }
+        switch wait.reason {
+        case .backoff: return [current ?? "an attempt failed"]
+        case .storage: return ["needs free space" + (current.map { ": \($0)" } ?? "")]
+        case .engine where wait.since == nil: return [current ?? "none runs"]
+        case .engine: return [required.map { "needs \($0)" }, current].compactMap { $0 }
+        case .input:
+            return [
+                [required.map { "needs \($0)" }, current].compactMap { $0 }.joined(separator: ": ")
+            ]
+        case .concurrency, .originLimit:
+            return [required.map { "needs \($0)" }, current.map { "there are \($0)" }]
+                .compactMap { $0 }
+        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle,
+            .originCooldown:
+            return [required.map { "needs \($0)" }, current.map { "is \($0)" }]
+                .compactMap { $0 }
+        }
     }
 
     /// Reasons carry servers' words and moments as RFC 3339; people read their own time.

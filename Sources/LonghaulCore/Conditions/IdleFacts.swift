@@ -21,6 +21,34 @@ package struct IdleFacts: Hashable, Sendable {
         return (load ?? 0) < marks.load && (pressure ?? 0) < marks.pressure
     }
 
+    /// How long it lasts at least until the machine can be idle, which it is not now: should nobody
+    /// type any more, and everything that runs end at once. `nil` = nothing is known to wait for.
+    package var secondsUntilIdle: Double? {
+        let waits = [
+            secondsSinceInput.map { Self.awaySeconds - $0 },
+            load.map { Self.seconds(until: Self.calm.load, from: $0, Self.loadDecay) },
+            pressure.map { Self.seconds(until: Self.calm.pressure, from: $0, Self.pressureDecay) },
+        ]
+        return waits.compactMap { $0 }.filter { $0 > 0 }.max()
+    }
+
+    private static func seconds(
+        until mark: Double, from value: Double, _ decay: (seconds: Double, factor: Double)
+    ) -> Double {
+        var seconds = 0.0
+        var value = value
+        while value >= mark, value.isFinite {
+            value *= decay.factor
+            seconds += decay.seconds
+        }
+        return seconds
+    }
+
+    /// The kernel reckons the load of a minute anew every 5 s and the pressure of ten seconds every
+    /// 2 s: e^(-5/60) and e^(-2/10) of what they were, where nothing more has come.
+    private static let loadDecay = (seconds: 5.0, factor: 0.920_044_414_629)
+    private static let pressureDecay = (seconds: 2.0, factor: 0.818_730_753_078)
+
     private static let calm = (load: 0.5, pressure: 10.0)
     private static let busy = (load: 1.5, pressure: 25.0)
 

@@ -23,8 +23,9 @@ extension Forecast {
         _ transfer: Transfer, rate: Double?, now: Timestamp, shown: (Timestamp) -> String
     ) {
         switch transfer.state {
-        case .completed, .failed, .cancelled:
-            self.init(text: "it is \(transfer.state.rawValue)")
+        case .completed: self.init(text: "it stays so")
+        case .failed, .cancelled:
+            self.init(text: "it stays so; `longhaul retry \(transfer.id)` takes it up again")
         case .paused:
             self.init(text: "it waits for `longhaul resume \(transfer.id)`")
         case .running:

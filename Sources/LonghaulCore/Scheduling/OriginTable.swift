@@ -44,7 +44,7 @@ struct OriginTable {
             return reason
         }
         let reason = WaitReason(
-            .originLimit, required: "fewer than \(allowed)",
+            .originLimit, required: "fewer than \(allowed) at its server",
             current: "\(entries[index].connections)", since: since)
         entries[index].full = reason
         return reason

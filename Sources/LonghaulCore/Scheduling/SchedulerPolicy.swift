@@ -110,7 +110,7 @@ private struct GateTable {
     }
 }
 
-package struct SchedulerLimits: Hashable, Sendable {
+package struct SchedulerLimits: Hashable, Codable, Sendable {
     package var running = Limits.runningTransfers
     /// Connections to one origin over HTTP/1.1, FTP and SFTP.
     package var perOrigin = Limits.connectionsPerOrigin

@@ -137,14 +137,14 @@ struct SchedulerTurn {
         }
         if runningCount >= limits.running, !goesAhead(origins[origin]) {
             return WaitReason(
-                .concurrency, required: "fewer than \(limits.running)",
+                .concurrency, required: "fewer than \(limits.running) running",
                 current: "\(runningCount)", since: candidate.waitingSince)
         }
         let yields = candidate.lane.isDiscretionary && !byAge && !candidate.isUrgent(now: now)
         if yields, discretionaryCount >= limits.runningDiscretionary {
             return WaitReason(
                 .concurrency,
-                required: "fewer than \(limits.runningDiscretionary) discretionary",
+                required: "fewer than \(limits.runningDiscretionary) discretionary running",
                 current: "\(discretionaryCount)", since: candidate.waitingSince)
         }
         if let box, let seconds = candidate.expectedSeconds, seconds > box.left,
@@ -165,12 +165,12 @@ struct SchedulerTurn {
         switch origin.state.health {
         case .cooling(let until):
             return WaitReason(
-                .originCooldown, required: "origin answers", current: "cooling down",
+                .originCooldown, required: "a server that answers", current: "cooling down",
                 since: since, nextCheck: until)
         case .probing:
             if origin.connections > 0 {
                 return WaitReason(
-                    .originCooldown, required: "origin answers",
+                    .originCooldown, required: "a server that answers",
                     current: "one transfer tries first", since: since)
             }
             allowed = 1

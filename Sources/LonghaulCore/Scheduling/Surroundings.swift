@@ -62,7 +62,7 @@ extension ScheduleClass {
             gate.changesAt = min(gate.changesAt ?? settles, settles)
             gate.reasons.append(
                 WaitReason(
-                    .network, required: "settled", current: "just changed",
+                    .network, required: "a settled one", current: "one that has just changed",
                     since: surroundings.conditions.network.since, nextCheck: settles))
         }
         return gate

@@ -13,6 +13,7 @@ struct EngineLife {
     private var rateUntil: Timestamp?
     private var looksAtRate = true
     private var sleep = SleepGuard()
+    private var guardsIdleness = false
     private var isLeaving = false
 
     init(
@@ -45,11 +46,15 @@ struct EngineLife {
     /// After a turn. Answers with the seconds until it must be called again; `nil` = when there is
     /// a turn anyway.
     mutating func look(
-        isQuiet: Bool, _ conditions: any ConditionsPort, now: Moment
+        _ outcome: TurnOutcome, _ conditions: any ConditionsPort, now: Moment
     ) -> Double? {
+        if outcome.runsWhileIdle != guardsIdleness {
+            guardsIdleness = outcome.runsWhileIdle
+            conditions.guardIdleness(guardsIdleness)
+        }
         let wakes = [
             holdRate(now: now),
-            sleep.look(engine, isQuiet: isQuiet, conditions, now: now),
+            sleep.look(engine, isQuiet: outcome.isQuiet, conditions, now: now),
             attendant?.turned(active: engine.activeCount, now: now.monotonic),
         ]
         return wakes.compactMap { $0 }.min().map { max(0, $0 - now.monotonic) }

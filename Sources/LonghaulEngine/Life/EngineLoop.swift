@@ -189,7 +189,7 @@ package final class EngineLoop: Sendable {
                 messages = mailbox.take(within: 0.5)
                 continue
             }
-            let next = life.look(isQuiet: outcome.isQuiet, conditions, now: now)
+            let next = life.look(outcome, conditions, now: now)
             messages = mailbox.take(
                 within: min(wait ?? .infinity, next ?? .infinity, EngineLoop.lookSeconds))
             if outcome.gatherSeconds > 0 {

@@ -46,6 +46,8 @@ struct SleepGuard {
             let end = since + SleepGuard.lyingSecondsMax
             if now.monotonic < end { return end }
             getUp(engine, now: now)
+            // The turn is over; what has become possible wants another.
+            return now.monotonic
         }
         if engine.activeCount == 0 {
             busySince = nil

@@ -13,6 +13,10 @@ package protocol ConditionsPort: Sendable {
     /// knows how to. Returns at once.
     func attend(_ isWanted: Bool)
 
+    /// Whether something runs that is to end when somebody uses the machine: that is then noticed
+    /// within about a second, also where it must be looked for. Returns at once.
+    func guardIdleness(_ isWanted: Bool)
+
     /// What is of interest from now on. Looks at it once and waits for that, for about a second at
     /// the most. What cannot be found out is unknown, and so is what is of no interest.
     func watch(_ interest: ConditionNeeds) -> Conditions
@@ -37,6 +41,8 @@ package struct FixedConditions: ConditionsPort {
     ) {}
 
     package func attend(_ isWanted: Bool) {}
+
+    package func guardIdleness(_ isWanted: Bool) {}
 
     package func watch(_ interest: ConditionNeeds) -> Conditions { conditions }
 

@@ -12,7 +12,7 @@ extension Engine {
         let plans = mustPlan(now: now) && !scope.startsNothing
         var look = LookOutcome()
         var plan = PlanOutcome()
-        if pending.writes.isEmpty, !needsLook, !plans, !mustPublishConditions {
+        if pending.writes.isEmpty, !needsLook, !plans, !mustPublishView {
             unwritten = Unwritten()
             perform(pending)
             return false
@@ -24,7 +24,7 @@ extension Engine {
             try store.withEngineTransaction(epoch, durability) { tx in
                 for write in pending.writes { try apply(write, tx, now: now) }
                 if needsLook { look = try self.look(tx, now: now) }
-                if mustPublishConditions { try tx.publish(conditions) }
+                if mustPublishView { try tx.publish(view(now: now)) }
                 if plans { coolDownEnds = nil }
                 if plans { plan = try self.plan(tx, now: now) }
                 try noteDue(tx, plan, plans: plans)
@@ -43,7 +43,7 @@ extension Engine {
         commitFailures = 0
         commitRetryAt = nil
         unwritten = Unwritten()
-        mustPublishConditions = false
+        mustPublishView = false
         if needsLook {
             looks += 1
             gates.clockWentBack = false

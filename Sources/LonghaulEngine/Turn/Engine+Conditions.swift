@@ -11,6 +11,20 @@ extension Engine {
         return Surroundings(conditions: conditions, time: time, networkSettlesAt: settles)
     }
 
+    /// What others see of all this.
+    func view(now: Moment) -> EngineView {
+        var outlook = EngineOutlook()
+        outlook.limits = policy.limits
+        outlook.networkSettlesAt = surroundings(now: now).networkSettlesAt
+        outlook.onlyDiscretionary = scope.onlyDiscretionary
+        outlook.isLyingDown = isLeaving
+        outlook.box = box.map {
+            EngineOutlook.Box(
+                seconds: $0.seconds, endsAt: now.wall + ($0.ends - now.monotonic))
+        }
+        return EngineView(conditions: conditions, outlook: outlook)
+    }
+
     /// Somebody looks at these conditions from now on, and has seen this.
     package func watch(_ interest: ConditionNeeds, _ found: Conditions, now: Moment) {
         watching = interest
@@ -29,7 +43,7 @@ extension Engine {
         }
         journal?.conditions(conditions, new)
         conditions = new
-        mustPublishConditions = true
+        mustPublishView = true
         gates.isStale = true
         needsPlan = true
     }

@@ -8,6 +8,7 @@ extension Engine {
     package func setLimits(_ limits: SchedulerLimits) {
         if limits == policy.limits { return }
         policy.limits = limits
+        mustPublishView = true
         needsPlan = true
     }
 
@@ -18,6 +19,7 @@ extension Engine {
         beginLeaving(now: now)
         // Not relaxed as checkpoints are: a battery may run out during the sleep.
         unwritten.durable = true
+        mustPublishView = true
         // There may be work, only not now.
         needsPlan = true
     }
@@ -26,6 +28,7 @@ extension Engine {
     package func wakeUp(now: Moment) {
         journal?.getsUp()
         isLeaving = false
+        mustPublishView = true
         needsLook = true
         needsPlan = true
         gates.isStale = true

@@ -17,6 +17,8 @@ package struct TurnOutcome: Sendable {
     package var waitsForConditions: Bool
     /// The conditions that decide about what runs and waits.
     package var interest: ConditionNeeds
+    /// Something runs that leaves the wire when somebody uses the machine.
+    package var runsWhileIdle: Bool
     /// The wire has enough to do: let events gather for so many seconds before the next turn.
     package var gatherSeconds: Double
     package var hosts: HostOutlook
@@ -151,6 +153,8 @@ extension Engine {
                 && roomAt.isEmpty,
             nextReady: nextReady, nextReadyBesidesStorage: nextReadyBesidesStorage,
             waitsForConditions: gates.holdsBack, interest: gates.interest,
+            runsWhileIdle: gates.interest.idle
+                && active.values.contains { $0.holdsPlace && $0.lane.interest.idle },
             gatherSeconds: isWellAhead(now: now) ? Engine.gatherSeconds : 0, hosts: hostOutlook)
     }
 

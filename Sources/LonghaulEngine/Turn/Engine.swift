@@ -53,7 +53,7 @@ package final class Engine {
     /// Which of them are looked at: what is not says nothing.
     var watching: ConditionNeeds
     /// `why` shows what this engine goes by.
-    var mustPublishConditions: Bool
+    var mustPublishView: Bool
     var networkSettlesAt: Instant?
     var gates = GateWatch()
     /// `nil` = nobody reads it.
@@ -82,7 +82,7 @@ package final class Engine {
         self.watching = watching
         self.time = time
         // Housekeeping looks at no conditions.
-        mustPublishConditions = !scope.startsNothing
+        mustPublishView = !scope.startsNothing
         random = SeededGenerator(seed: seed)
     }
 

@@ -1,10 +1,10 @@
 internal import GRDB
 package import LonghaulCore
 
-/// The conditions that the engine goes by, as one text in `setting`: what another process shows of
-/// a waiting transfer is then what the engine decides by.
+/// The conditions and limits that the engine goes by, as one text in `setting`: what another
+/// process shows of a waiting transfer is then what the engine decides by.
 enum ConditionsRecord {
-    static let key = "engineConditions"
+    static let key = "engineView"
 
     private struct Entry: Codable {
         var value: String?
@@ -27,40 +27,53 @@ enum ConditionsRecord {
         var battery: Entry
         var network: Entry
         var idle: Entry
+        var outlook: EngineOutlook
     }
 
-    static func text(_ conditions: Conditions) -> String {
-        StoredJSON.encode(
+    static func text(_ view: EngineView) -> String {
+        let conditions = view.conditions
+        return StoredJSON.encode(
             Whole(
                 power: Entry(conditions.power) { $0.rawValue },
                 battery: Entry(conditions.battery) { "\($0)" },
                 network: Entry(conditions.network) { $0.rawValue },
-                idle: Entry(conditions.isIdle) { $0 ? "yes" : "no" }))
+                idle: Entry(conditions.isIdle) { $0 ? "yes" : "no" }, outlook: view.outlook))
     }
 
-    static func read(_ text: String) -> Conditions? {
+    static func read(_ text: String) -> EngineView? {
         guard let whole = StoredJSON.decode(Whole.self, text) else { return nil }
         var conditions = Conditions()
         conditions.power = whole.power.reading(PowerSource.init(rawValue:))
         conditions.battery = whole.battery.reading { Int($0) }
         conditions.network = whole.network.reading(NetworkState.init(rawValue:))
         conditions.isIdle = whole.idle.reading { $0 == "yes" }
-        return conditions
+        return EngineView(conditions: conditions, outlook: whole.outlook)
+    }
+}
+
+/// What an engine decides by, as other processes see it.
+package struct EngineView: Hashable, Sendable {
+    package var conditions: Conditions
+    package var outlook: EngineOutlook
+
+    package init(conditions: Conditions, outlook: EngineOutlook = EngineOutlook()) {
+        self.conditions = conditions
+        self.outlook = outlook
     }
 }
 
 extension EngineTransaction {
     /// Shows other processes what this engine goes by.
-    package func publish(_ conditions: Conditions) throws {
+    package func publish(_ view: EngineView) throws {
         try connection.run(
             "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2",
-            ConditionsRecord.key, ConditionsRecord.text(conditions))
+            ConditionsRecord.key, ConditionsRecord.text(view))
     }
 }
 
 extension Store {
     /// What the last engine went by: true as long as it runs.
-    package func engineConditions() throws(LonghaulError) -> Conditions? {
+    package func engineView() throws(LonghaulError) -> EngineView? {
         let text = try access {
             try $0.first("SELECT value FROM setting WHERE key = ?1", ConditionsRecord.key) {
                 $0.text(0)

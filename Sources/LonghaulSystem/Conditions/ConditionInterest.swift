@@ -11,10 +11,13 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
     package static let power = ConditionInterest(rawValue: 1)
     package static let battery = ConditionInterest(rawValue: 2)
     package static let network = ConditionInterest(rawValue: 4)
-    /// The one that may cost wake-ups: see ``ConditionSurroundings/idleSampleSeconds``.
+    /// May cost wake-ups: see ``ConditionSurroundings/idleSampleSeconds``.
     package static let idle = ConditionInterest(rawValue: 8)
     /// To be told before the machine sleeps or shuts down, with the machine waiting for it.
     package static let machineEvents = ConditionInterest(rawValue: 16)
+
+    /// With ``idle``: something runs that is to end within about a second when the machine is used.
+    package static let idleEnd = ConditionInterest(rawValue: 32)
 
     package static let conditions: ConditionInterest = [.power, .battery, .network, .idle]
 

@@ -10,9 +10,12 @@ package struct ConditionSurroundings: Sendable {
     /// Whether the kernel's links, addresses and routes count.
     package var readsNetwork = true
 
-    /// Where nobody keeps track of users: how often to look while somebody waits for idleness, and
-    /// while the machine is idle and work may be going on that is to end when it is not.
-    package var idleSampleSeconds: (waiting: Double, idle: Double) = (30, 10)
+    /// Where nobody keeps track of users: how often to look while something runs that is to end
+    /// when the machine is used, and while it is idle but nothing does. While it is in use the
+    /// moment is known at which it can be idle at the earliest.
+    package var idleSampleSeconds: (running: Double, standing: Double) = (1, 60)
+    /// The least time between two looks for the load, which may stay about the mark.
+    package var loadSampleSeconds: Double = 10
     /// Whether the kernel's word that a power supply has changed reaches this process: a user
     /// namespace of its own hears nothing.
     package var hearsDevices = true

@@ -54,7 +54,8 @@ final class ConditionsLoop {
 
     /// Which conditions a source must be found for.
     private var needed: ConditionInterest {
-        wants.interest.subtracting(ConditionInterest(wants.overrides.kinds))
+        let needed = wants.interest.subtracting(ConditionInterest(wants.overrides.kinds))
+        return needed.contains(.idle) ? needed : needed.subtracting(.idleEnd)
     }
 
     private func followBus(_ now: Instant) {
@@ -119,7 +120,7 @@ final class ConditionsLoop {
         }
         // Not before it is known that logind does not tell: it may be the better part of a second.
         if needed.contains(.idle), login.isIdle == nil, bus == nil || login.service.isSettled {
-            idle.sample(now)
+            idle.sample(now, isRunning: needed.contains(.idleEnd), round: wants.round)
         } else {
             idle.forget()
         }

@@ -136,6 +136,22 @@ import Testing
         #expect(facts.isIdle(wasIdle: wasIdle) == isIdle)
     }
 
+    /// The last key and 300 s; 5 s for every part in twelve that the load is above its mark, 2 s
+    /// for every fifth of the pressure.
+    @Test(
+        arguments: [
+            (0.1, 3, 1, 299), (0.1, 3, 300, nil), (0.1, 3, nil, nil), (nil, nil, nil, nil),
+            (0.5, 3, nil, 5), (1, 3, nil, 45), (1, 3, 299, 45), (0.1, 10, nil, 2),
+            (0.1, 100, 290, 24), (0.1, 100, 10, 290), (.infinity, 3, nil, nil),
+        ] as [(Double?, Double?, Double?, Double?)])
+    func tellWhenItCanBeIdle(load: Double?, pressure: Double?, input: Double?, seconds: Double?) {
+        var facts = IdleFacts()
+        facts.load = load
+        facts.pressure = pressure
+        facts.secondsSinceInput = input
+        #expect(facts.secondsUntilIdle == seconds)
+    }
+
     @Test func areReadFromTheKernelsText() {
         #expect(IdleFacts.load("3.00 2.00 1.00 2/101 31026\n", processors: 2) == 1.5)
         #expect(IdleFacts.load("", processors: 2) == nil)

@@ -187,7 +187,7 @@ import Testing
         let head = (1...20).map { candidate(Int64($0), discretionary: true) }
         let result = plan(head, perOrigin: 40)
         #expect(result.starts.count == 14)
-        #expect(result.waiting.first?.reason.required == "fewer than 14 discretionary")
+        #expect(result.waiting.first?.reason.required == "fewer than 14 discretionary running")
         #expect(plan(head, total: 1, perOrigin: 40).starts.count == 1)
         #expect(plan(head, total: 2, perOrigin: 40).starts.count == 1)
     }

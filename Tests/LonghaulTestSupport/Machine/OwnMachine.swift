@@ -46,10 +46,11 @@ package final class OwnMachine {
     ///
     /// - Parameters:
     ///   - supplies: what the machine is fed by; default: what the real one has.
+    ///   - terminals: where somebody may sit at it, and what it has to do; likewise.
     ///   - isContained: in a user namespace too, as containers are: the kernel's word about devices
     ///     does not get there.
     package func launcher(
-        supplies: PowerFixture? = nil, isContained: Bool = false
+        supplies: PowerFixture? = nil, terminals: TerminalFixture? = nil, isContained: Bool = false
     ) -> [String] {
         var words = [OwnNetwork.program ?? "ip", "netns", "exec", name]
         if let supplies {
@@ -59,6 +60,7 @@ package final class OwnMachine {
                 supplies.directory,
             ]
         }
+        if let terminals { words += terminals.mounting }
         if isContained {
             words += [InstalledProgram.find("unshare") ?? "unshare", "--user", "--map-root-user"]
         }

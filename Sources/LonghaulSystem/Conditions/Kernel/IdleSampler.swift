@@ -11,23 +11,57 @@ struct IdleSampler {
     private(set) var due: Instant?
 
     private let surroundings: ConditionSurroundings
+    private var lookedAt: Instant?
+    /// Of wants, at the last look.
+    private var round: Int?
+    /// When the machine can be idle at the earliest, or is to be looked at although it is.
+    private var expectedAt: Instant?
 
     init(_ surroundings: ConditionSurroundings) {
         self.surroundings = surroundings
     }
 
     /// Looks if it is time to.
-    mutating func sample(_ now: Moment) {
+    ///
+    /// - Parameters:
+    ///   - isRunning: something is to end soon when the machine is used.
+    ///   - round: of what is wanted. When that has changed, what was seen a second ago is too old:
+    ///     something may be about to start.
+    mutating func sample(_ now: Moment, isRunning: Bool, round: Int) {
+        due = nextLook(isRunning: isRunning, isOld: round != self.round)
         if let due, now.monotonic < due { return }
-        isIdle = facts(now.wall).isIdle(wasIdle: isIdle ?? false)
-        let seconds = surroundings.idleSampleSeconds
-        due = now.monotonic + (isIdle == true ? seconds.idle : seconds.waiting)
+        let facts = facts(now.wall)
+        isIdle = facts.isIdle(wasIdle: isIdle ?? false)
+        lookedAt = now.monotonic
+        self.round = round
+        expectedAt = now.monotonic + pause(facts)
+        due = nextLook(isRunning: isRunning, isOld: false)
     }
 
     /// Nobody waits for it any more.
     mutating func forget() {
         isIdle = nil
         due = nil
+        lookedAt = nil
+    }
+
+    private func nextLook(isRunning: Bool, isOld: Bool) -> Instant? {
+        guard let lookedAt, let expectedAt else { return nil }
+        guard isRunning || isOld else { return expectedAt }
+        return min(expectedAt, lookedAt + surroundings.idleSampleSeconds.running)
+    }
+
+    /// Until the next look where nothing runs that depends on it.
+    private func pause(_ facts: IdleFacts) -> Double {
+        let standing = surroundings.idleSampleSeconds.standing
+        guard isIdle == false, let seconds = facts.secondsUntilIdle else { return standing }
+        // No file tells when a graphical session ends: nothing can be expected.
+        if facts.secondsSinceInput == 0 { return standing }
+        var calmer = facts
+        calmer.load = nil
+        calmer.pressure = nil
+        let away = calmer.secondsUntilIdle ?? 0
+        return seconds > away ? max(seconds, surroundings.loadSampleSeconds) : away
     }
 
     private func facts(_ now: Timestamp) -> IdleFacts {
