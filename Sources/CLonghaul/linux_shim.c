@@ -39,6 +39,14 @@ int lh_openat(int directory, const char *name, int flags, unsigned mode) {
     return answer(result);
 }
 
+int64_t lh_birth(int directory, const char *path) {
+    struct statx facts;
+    int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    if (statx(directory, path, flags, STATX_BTIME, &facts) < 0 || !(facts.stx_mask & STATX_BTIME))
+        return 0;
+    return facts.stx_btime.tv_sec * 1000000000 + facts.stx_btime.tv_nsec;
+}
+
 int lh_open_directory(const char *path, int path_only) {
     int flags = O_DIRECTORY | O_CLOEXEC | (path_only ? O_PATH : O_RDONLY);
     return lh_openat(AT_FDCWD, path, flags, 0);

@@ -7,7 +7,9 @@ import Testing
 @Suite struct SharingTests {
     static let url = "http://s0.test/f"
     static let size: Int64 = 2_500_000
-    static let seedsMax: UInt64 = 60
+    /// As many as one asks for, and some.
+    static let seeds =
+        SimulationTests.environment["LONGHAUL_SIM_SEEDS"].flatMap { UInt64($0) } ?? 60
 
     /// A world without chance in it, but for the order of things.
     private func world(seed: UInt64 = 7) throws -> SimWorld {
@@ -92,6 +94,21 @@ import Testing
         // Counted once, with the one that led.
         let counted = try ids.map { try world.transfer($0).bytesFetched }
         #expect(counted == [Self.size, 0, 0, 0, 0, 0])
+    }
+
+    /// One is found waiting, the other is taken up by the plan.
+    @Test func twoComeInOneTurn() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        var ids = [try add(world, "/d/1"), try add(world, "/e/2")]
+        try half(world)
+        try change(world, [ids[1]], .cancel(keepBytes: false))
+        #expect(try world.run(for: 1) { try world.transfer(ids[1]).state == .cancelled })
+        try change(world, [ids[1]], .retry)
+        ids.append(try add(world, "/d/3"))
+        #expect(try world.run(for: 60) { try isCompleted(world, ids) })
+        #expect(world.wire.answered == 1)
+        #expect(isBare(world))
     }
 
     @Test func separateIsNeverShared() throws {
@@ -276,8 +293,7 @@ import Testing
 
     /// Seeds: joins, leaves, kills at any effect.
     @Test func everyPromiseHoldsForThoseWhoShare() throws {
-        let count = min(SimulationTests.count, Self.seedsMax)
-        for seed in SimulationTests.first..<SimulationTests.first + count {
+        for seed in SimulationTests.first..<SimulationTests.first + Self.seeds {
             let world = try SimWorld(seed: seed)
             defer { world.cleanUp() }
             do {
@@ -332,6 +348,6 @@ import Testing
         defer { world.cleanUp() }
         try? live(world)
         print("the last of seed \(seed):")
-        for line in world.trace.suffix(150) { print(line) }
+        for line in world.trace.suffix(Self.seeds == 1 ? SimWorld.traceMax : 150) { print(line) }
     }
 }

@@ -19,13 +19,13 @@ extension SimDisk {
             }
             if let old = names[path] { rename(path, to: nil, old) }
             let inode = newInode()
-            files[inode] = File(data: data, dirty: ByteRanges(0..<data.count))
+            make(inode, data: data)
             rename(nil, to: path, inode)
             guard mayAct() else { return }
             flush(inode)
             syncNames()
             outcomes.append(
-                (fetch, .copied(order.transfer, FileIdentity(device: 1, inode: inode), path: path)))
+                (fetch, .copied(order.transfer, identity(of: inode), path: path)))
         }
     }
 
@@ -38,7 +38,7 @@ extension SimDisk {
 
     func fill(_ fetch: FetchID, _ kept: KeptFile) {
         guard let inode = open[fetch]?.inode else { return }
-        guard names[kept.path] == kept.identity.inode, let source = files[kept.identity.inode],
+        guard holds(kept.identity, at: kept.path), let source = files[kept.identity.inode],
             source.data.count == kept.length, !source.isForeign
         else {
             outcomes.append((fetch, .fillFailed(LocalFault(code: .io, message: "stale"))))

@@ -41,7 +41,7 @@ extension SimDisk {
                 rename(path, to: nil, entry.inode)
             }
         case .delete(let path, let identity):
-            if let identity, names[path] == identity.inode, !isReadOnly {
+            if let identity, holds(identity, at: path), !isReadOnly {
                 rename(path, to: nil, identity.inode)
             }
         }
@@ -63,11 +63,11 @@ extension SimDisk {
         var path = freePartPath(order.destination, order.transfer)
         if order.usesSecondName { path = "\(order.destination).\(order.transfer)b.part" }
         // One that was made for another, which has left since.
-        if let expected = order.expected, names[order.path] == expected.inode { path = order.path }
+        if let expected = order.expected, holds(expected, at: order.path) { path = order.path }
         if let fault = fault(trouble.open, "open") { return .prepareFailed(fault) }
         if let room, let needs = order.needs, needs > room { return .prepareFailed(Self.noSpace) }
         if let expected = order.expected, names[path] == nil,
-            names[order.publication] == expected.inode
+            holds(expected, at: order.publication)
         {
             if let fault = fault(trouble.directory, "sync of the directory") {
                 return .prepareFailed(fault)
@@ -76,12 +76,12 @@ extension SimDisk {
             return .foundPublished(path: order.publication)
         }
         let found = names[path]
-        let isCreated = found == nil || found != order.expected?.inode
+        let isCreated = order.expected.map { !holds($0, at: path) } ?? true
         var inode = found ?? 0
         if isCreated {
             if let found { rename(path, to: nil, found) }
             inode = newInode()
-            files[inode] = File()
+            make(inode)
             rename(nil, to: path, inode)
         }
         nextCell += 64
@@ -89,7 +89,7 @@ extension SimDisk {
             fetch: fetch, generation: nil, start: 0, written: 0, received: fetched)
         open[fetch] = Open(inode: inode, cell: nextCell, isNameNew: true)
         return .prepared(
-            FileIdentity(device: 1, inode: inode), path: path, created: isCreated)
+            identity(of: inode), path: path, created: isCreated)
     }
 
     private func reserve(_ fetch: FetchID, _ bytes: Int64) {
@@ -188,26 +188,6 @@ extension SimDisk {
         }
         flush(inode)
         outcomes.append((fetch, .secured))
-    }
-
-    private func copy(_ fetch: FetchID, _ order: CopyOrder, _ length: Int64) {
-        guard let source = open[fetch]?.inode, let file = files[source] else { return }
-        if let fault = fault(trouble.open, "copy") {
-            return outcomes.append((fetch, .copyFailed(order.transfer, fault)))
-        }
-        if let room, length > room {
-            return outcomes.append((fetch, .copyFailed(order.transfer, Self.noSpace)))
-        }
-        let path = order.destination + ".\(order.transfer).part"
-        if let old = names[path] { rename(path, to: nil, old) }
-        let inode = newInode()
-        var data = file.data
-        data.truncate(to: length)
-        files[inode] = File(data: data, durable: data)
-        rename(nil, to: path, inode)
-        syncNames()
-        outcomes.append(
-            (fetch, .copied(order.transfer, FileIdentity(device: 1, inode: inode), path: path)))
     }
 
     private func publish(_ batch: [(FetchID, PublicationOrder)]) {

@@ -10,7 +10,7 @@ extension SimDisk {
     private func entry(_ path: String) -> FileFacts.Entry {
         if random.happens(trouble.open / 2) { return .unusable(errno: 5) }
         guard let inode = names[path], let file = files[inode] else { return .missing }
-        return .present(FileIdentity(device: 1, inode: inode), size: file.data.count)
+        return .present(identity(of: inode), size: file.data.count)
     }
 
     private func fault(_ chance: Double) -> LocalFault? {
@@ -20,7 +20,7 @@ extension SimDisk {
     }
 
     func sync(part: String, of fetch: FetchID, expecting identity: FileIdentity) -> LocalFault? {
-        guard let inode = names[part], inode == identity.inode else { return nil }
+        guard let inode = names[part], self.identity(of: inode) == identity else { return nil }
         if let fault = fault(trouble.sync) {
             files[inode]?.dirty = ByteRanges()
             distrust(fetch)
@@ -51,10 +51,8 @@ extension SimDisk {
     /// Somebody puts a file of their own there, durably.
     func putForeign(_ path: String) {
         guard names[path] == nil else { return }
-        // Of a number that no part file had: the engine tells its files by it.
-        foreigners += 1
-        let inode = 1_000_000 + foreigners
-        files[inode] = File(isForeign: true)
+        let inode = newInode()
+        make(inode, isForeign: true)
         names[path] = inode
         durableNames[path] = inode
         say("somebody's file appears at \(path)")

@@ -12,6 +12,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
         var dirty = ByteRanges()
         /// Somebody else's.
         var isForeign = false
+        var birth: Int64
     }
 
     struct Cell {
@@ -64,7 +65,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
     /// Bytes that can still be written; `nil` = any number.
     var room: Int64?
     var isReadOnly = false
-    var foreigners: UInt64 = 0
+    var births: Int64 = 0
     /// By the first directory of the path: its disk takes no copies.
     var copiesFail: [String: LocalFault] = [:]
     var faults = 0
@@ -82,6 +83,22 @@ final class SimDisk: FilePort, @unchecked Sendable {
         var inode: UInt64 = 1
         while used.contains(inode) { inode += 1 }
         return inode
+    }
+
+    /// A file of that number, created now.
+    func make(_ inode: UInt64, data: SimBytes = SimBytes(), isForeign: Bool = false) {
+        births += 1
+        files[inode] = File(
+            data: data, dirty: ByteRanges(0..<data.count), isForeign: isForeign, birth: births)
+    }
+
+    func identity(of inode: UInt64) -> FileIdentity {
+        FileIdentity(device: 1, inode: inode, birth: files[inode]?.birth ?? 0)
+    }
+
+    /// Whether this very file has the name.
+    func holds(_ identity: FileIdentity, at path: String) -> Bool {
+        names[path].map { self.identity(of: $0) } == identity
     }
 
     func rename(_ removed: String?, to added: String?, _ inode: UInt64) {
@@ -135,7 +152,8 @@ final class SimDisk: FilePort, @unchecked Sendable {
                 file.durable.replace(part, with: file.data.pieces(in: part))
             }
             files[inode] = File(
-                data: file.durable, durable: file.durable, isForeign: file.isForeign)
+                data: file.durable, durable: file.durable, isForeign: file.isForeign,
+                birth: file.birth)
         }
     }
 

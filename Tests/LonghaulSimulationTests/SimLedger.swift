@@ -14,15 +14,23 @@ struct SimTransfer {
     var terminalEvents = 0
     var lastTerminal: String?
     var bytesFetched: Int64 = 0
-    /// Bytes that really came, and those of them that were lost by no fault of the engine.
-    var received: Int64 = 0
-    var allowance: Int64 = 0
+    var flow = SimFlow()
+    /// The one that it had a part in last.
+    var lastFetch: FetchID?
     /// Its bytes may have to be fetched again: its servers are not what they should be, or a client
     /// gave it another URL.
     var isExempt = false
     var isVerified = false
     /// A server has asked for so much time.
     var notBefore: Instant?
+}
+
+/// Bytes that really came, and those of them that were lost by no fault of the engine.
+struct SimFlow {
+    var received: Int64 = 0
+    var allowance: Int64 = 0
+    /// See ``SimTransfer/isExempt``.
+    var isExempt = false
 }
 
 /// What the checkers know of the fetches and events, as of the last look at the store.
@@ -38,6 +46,7 @@ struct SimLedger {
     }
 
     var held: [FetchID: Held] = [:]
+    var flow: [FetchID: SimFlow] = [:]
     var lastSeq: Int64 = 0
     /// When a fetch was last opened or synced.
     var lastSync: [FetchID: Instant] = [:]

@@ -11,6 +11,7 @@ extension SimWorld {
         shown = Dictionary(uniqueKeysWithValues: transfers.map { ($0.id, $0) })
         for transfer in transfers {
             guard let held = transfer.held else { continue }
+            expected[transfer.id]?.lastFetch = held.fetch
             var known =
                 ledger.held[held.fetch]
                 ?? SimLedger.Held(
@@ -55,17 +56,21 @@ extension SimWorld {
         }
         expected[id]?.bytesFetched = transfer.bytesFetched
         try checkEnds(transfer, known)
-        // Which file holds the bytes of several is not told by the name of one.
-        guard let held = transfer.held, transfer.state != .completed, transfer.sharedFetch == nil,
+        guard let held = transfer.held, transfer.state != .completed,
             let last = held.durable.ranges.last
         else { return }
-        try checkClaim(transfer, through: last.upperBound)
+        try checkClaim(transfer, held, through: last.upperBound)
     }
 
-    private func checkClaim(_ transfer: Transfer, through end: Int64) throws {
+    /// One file holds the bytes of all that share a fetch.
+    private func checkClaim(
+        _ transfer: Transfer, _ held: HeldBytes, through end: Int64
+    ) throws {
         let id = transfer.id
+        let sharers = shown.values.filter { $0.held?.fetch == held.fetch }
+        let leader = sharers.first { $0.held?.isAnothers == false } ?? transfer
         // Published, and not recorded yet.
-        let path = disk.names[part(of: id)] == nil ? transfer.destination : part(of: id)
+        let path = disk.names[held.partPath] == nil ? leader.destination : held.partPath
         // A small file gets its name with the batch that publishes it, and no other before: a power
         // cut may leave none, or the file that had the name of the part before it.
         let isSmallAndWhole = end <= Limits.checkpointBytes && end == transfer.bytesTotal
@@ -78,7 +83,7 @@ extension SimWorld {
             throw SimComplaint(
                 "\(id): \(end) bytes are claimed, \(file.durable.count) durable", self)
         }
-        let isNamed = [part(of: id), transfer.destination].contains {
+        let isNamed = [held.partPath, leader.destination].contains {
             disk.durableNames[$0] == inode
         }
         if !isNamed, !isSmallAndWhole {
@@ -108,11 +113,13 @@ extension SimWorld {
         }
         expected[transfer.id]?.isVerified = true
         guard !known.isExempt, content.isSteady else { return }
-        let most = file.durable.count + known.allowance
-        if known.received > most {
+        // Of those that share a fetch each may have gone on with what another had.
+        let fetch = known.lastFetch.flatMap { ledger.flow[$0] }
+        let flow = transfer.sharedFetch == nil ? known.flow : fetch ?? SimFlow()
+        if flow.received > file.durable.count + flow.allowance, !flow.isExempt {
             throw SimComplaint(
-                "\(transfer.id): \(known.received) bytes came for \(file.durable.count),"
-                    + " \(known.allowance) of them excused", self)
+                "\(transfer.id): \(flow.received) bytes came for \(file.durable.count),"
+                    + " \(flow.allowance) of them excused", self)
         }
     }
 
@@ -161,11 +168,14 @@ extension SimWorld {
     private func checkRestart(_ id: TransferID, _ event: StoredEvent) throws {
         guard let known = expected[id], !known.isExempt, wire.contents[known.url]?.isSteady == true
         else { return }
-        let isOfNoName = event.detail?.contains(RestartReason.partFileMissing.description) ?? false
+        // None has its name then, or the file that had it before.
+        let isOfNoName = [RestartReason.partFileMissing, .partFileReplaced].contains {
+            event.detail?.contains($0.description) ?? false
+        }
         let lost = shown[id]?.bytesFetched ?? 0
         if isOfNoName, tally.powerCuts > 0, lost <= Limits.checkpointBytes {
             // Small, and never published: its name had not reached the disk.
-            expected[id]?.allowance += lost
+            excuse(lost, of: id)
             return
         }
         throw SimComplaint("\(id) gave up its bytes: \(event.detail ?? "")", self)
@@ -240,7 +250,7 @@ extension SimWorld {
         for (id, count) in ledger.heldAtCrash {
             guard let transfer = shown[id], transfer.state != .completed else { continue }
             let lost = max(0, count - (transfer.held?.durable.count ?? 0))
-            expected[id]?.allowance += lost
+            excuse(lost, of: id)
             if lost > 0 { say("\(id) lost \(lost) of \(count) bytes") }
             // A small body whose version is not recorded yet, or a disk that failed just then.
             let isExcused = lost <= Limits.holdThresholdBytes || disk.isReadOnly

@@ -46,13 +46,23 @@ extension SimWorld {
             guard let exchange = wire.exchanges[key], !exchange.isStopping,
                 let id = transfer(of: key.fetch), let transfer = shown[id]
             else { continue }
-            // It runs for the least strict of those that it serves.
-            if transfer.sharedFetch != nil { continue }
             // What has all its bytes is let finish.
             if exchange.isOpen, exchange.sent == Int64(exchange.body.count) { continue }
-            let missing = missing(transfer, isRunning: true)
-            if !missing.isEmpty { throw SimComplaint("\(id) runs without \(missing)", self) }
+            let lacks = Set(
+                heeded(by: key.fetch, or: transfer).map { self.missing($0, isRunning: true) })
+            if !lacks.contains([]) {
+                throw SimComplaint("\(id) runs without \(lacks)", self)
+            }
         }
+    }
+
+    /// A fetch runs for the least strict of those that it serves; who is not to begin yet comes
+    /// along.
+    private func heeded(by fetch: FetchID, or owner: Transfer) -> [Transfer] {
+        let served = shown.values.filter { $0.held?.fetch == fetch && $0.state == .running }
+        let timely = served.filter { ($0.earliestBegin ?? now.wall) <= now.wall }
+        let heeded = timely.isEmpty ? served : timely
+        return heeded.isEmpty ? [owner] : heeded.sorted { $0.id < $1.id }
     }
 
     /// Each that waits has a reason that holds, and the engine will look when time ends it.
@@ -68,6 +78,11 @@ extension SimWorld {
             }
             var until: Timestamp?
             let told = transfer.waitingFor.compactMap(\.nextCheck).max()
+            if transfer.waitingFor.contains(where: {
+                $0.reason == .backoff && $0.since.map { $0 > now.wall + 1 } ?? false
+            }) {
+                throw SimComplaint("\(id) waits since a moment that is yet to come", self)
+            }
             if let told, told > now.wall { until = told }
             let missing = missing(transfer, isRunning: false)
             if !missing.isEmpty {

@@ -9,7 +9,7 @@ extension SimWorld {
         wire.willStart = { [unowned self] in checkStart($0) }
         wire.didReceive = { [unowned self] in checkBytes($0, $1, $2, $3) }
         wire.didWaste = { [unowned self] key, bytes in
-            if let id = transfer(of: key.fetch) { expected[id]?.allowance += bytes }
+            excuse(bytes, of: key.fetch)
         }
         disk.willReplace = { [unowned self] path in
             let owner = expected.values.first { $0.destination == path }
@@ -31,6 +31,19 @@ extension SimWorld {
     }
 
     func transfer(of fetch: FetchID) -> TransferID? { ledger.held[fetch]?.transfer }
+
+    /// So many bytes may come once more.
+    func excuse(_ bytes: Int64, of fetch: FetchID) {
+        ledger.flow[fetch, default: SimFlow()].allowance += bytes
+        if let id = transfer(of: fetch) { expected[id]?.flow.allowance += bytes }
+    }
+
+    func excuse(_ bytes: Int64, of id: TransferID) {
+        expected[id]?.flow.allowance += bytes
+        if let fetch = expected[id]?.lastFetch {
+            ledger.flow[fetch, default: SimFlow()].allowance += bytes
+        }
+    }
 
     private func checkQueue(_ request: SegmentRequest) {
         tally.requests += 1
@@ -69,15 +82,17 @@ extension SimWorld {
     ) {
         tally.bytes += Int64(range.count)
         guard let held = ledger.held[key.fetch] else { return }
-        expected[held.transfer]?.received += Int64(range.count)
+        ledger.flow[key.fetch, default: SimFlow()].received += Int64(range.count)
+        expected[held.transfer]?.flow.received += Int64(range.count)
         // On its way out nobody may have heard what the answer was.
         let isLeaving = wire.exchanges[key]?.isStopping ?? false
         let isExcused = held.isDistrusted || isLeaving
         let excused = isExcused ? Int64(range.count) : min(plan.compare, Int64(range.count))
-        expected[held.transfer]?.allowance += excused
+        excuse(excused, of: key.fetch)
         let isOwn = wire.exchanges[key].map { $0.url == $0.request.url } ?? false
         // Another file of the same server has taught that it ignores ranges.
         guard content.isSteady, isOwn, plan.skip == 0 else {
+            ledger.flow[key.fetch]?.isExempt = true
             expected[held.transfer]?.isExempt = true
             return
         }
@@ -94,8 +109,7 @@ extension SimWorld {
     private func noteDistrust(_ fetch: FetchID) {
         guard let held = ledger.held[fetch] else { return }
         ledger.held[fetch]?.isDistrusted = true
-        let lost = written(fetch) - held.durable.count
-        expected[held.transfer]?.allowance += lost
+        excuse(written(fetch) - held.durable.count, of: fetch)
     }
 
     func noteOutcomes() {

@@ -316,5 +316,11 @@ struct SimComplaint: Error, CustomStringConvertible {
     init(_ text: String, _ world: SimWorld) {
         description = text
         world.say("BROKEN: \(text)")
+        for id in world.shown.keys.sorted() {
+            guard let transfer = world.shown[id], transfer.state != .completed else { continue }
+            world.say(
+                "\(id) is \(transfer.state), \(transfer.waitingFor), with \(transfer.sharedWith),"
+                    + " holds \(transfer.held.map { "\($0)" } ?? "nothing")")
+        }
     }
 }

@@ -51,6 +51,6 @@ import Testing
         defer { world.cleanUp() }
         try? world.live()
         print("the last of seed \(seed):")
-        for line in world.trace.suffix(Self.count == 1 ? SimWorld.traceMax : 120) { print(line) }
+        for line in world.trace.suffix(Self.count == 1 ? SimWorld.traceMax : 160) { print(line) }
     }
 }

@@ -157,7 +157,7 @@ import Testing
             _ = try tx.claim(backedOff, now: .start)
             try tx.setQueued(
                 backedOff, readyAt: .start + 15,
-                waitingFor: [WaitReason(.backoff, nextCheck: .start + 15)])
+                waitingFor: [WaitReason(.backoff, nextCheck: .start + 15)], now: .start)
         }
         #expect(
             try scratch.store.transfer(backedOff, now: .start)?.waitingFor.map(\.reason) == [

@@ -131,12 +131,66 @@ import Testing
         try scratch.turn(epoch) { tx in
             for (id, days) in [(late, 9.0), (soon, 0.5), (both, 9)] {
                 try tx.setQueued(
-                    id, readyAt: .start + days * day, waitingFor: [WaitReason(.backoff)])
+                    id, readyAt: .start + days * day, waitingFor: [WaitReason(.backoff)],
+                    now: .start)
             }
-            try tx.endBackOffs(beyond: .start + day, now: .start)
+            try tx.resumePauses(now: .start, limit: nil)
         }
         let moments = try [asked, late, soon, both].map { try work(scratch, epoch, $0).readyAt }
         #expect(moments == [.start + 10 * day, .start, .start + 0.5 * day, .start + 5 * day])
+    }
+
+    /// What began at a moment that is yet to come lasts as long as it was meant to, from now on.
+    @Test(arguments: [nil, 10]) func pausesOfAClockThatWasSetBack(limit: Int?) throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let hour = 3600.0
+        let ahead = try scratch.add("/d/a")
+        let under = try scratch.add("/d/b")
+        let until = try scratch.add("/d/c") { $0.earliestBegin = .start + hour }
+        var origin = OriginMemory(origin: "http://h:80")
+        origin.coolDownSince = .start + 5 * hour
+        origin.coolDownUntil = .start + 5 * hour + 30
+        try scratch.turn(epoch) { tx in
+            for (id, since) in [(ahead, 2 * hour), (under, -10), (until, 2 * hour)] {
+                let reason = WaitReason(
+                    .backoff, since: .start + since, nextCheck: .start + since + 60)
+                try tx.setQueued(
+                    id, readyAt: .start + since + 60, waitingFor: [reason], now: .start)
+            }
+            try tx.save(origin)
+            try tx.resumePauses(now: .start, limit: limit)
+        }
+        let moments = try [ahead, under, until].map { try work(scratch, epoch, $0).readyAt }
+        let expected: [Timestamp] = [.start + 60, .start + 50, .start + 3600]
+        #expect(moments == expected)
+        let shown = try scratch.store.transfer(ahead, now: .start)?.waitingFor.first
+        #expect(shown?.since == .start)
+        #expect(shown?.nextCheck == .start + 60)
+        #expect(try scratch.store.origin("http://h:80").coolDownUntil == .start + 30)
+    }
+
+    /// Between two attempts an earliest moment holds as it is wanted now.
+    @Test func theEarliestMomentIsTheOneThatIsWantedNow() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/a") { $0.earliestBegin = .start + 100 }
+        func requeued(_ readyAt: Timestamp?) throws -> Timestamp? {
+            try scratch.turn(epoch) {
+                try $0.setQueued(
+                    id, readyAt: readyAt, waitingFor: [WaitReason(.backoff)], now: .start)
+            }
+            return try work(scratch, epoch, id).readyAt
+        }
+        #expect(try requeued(nil) == .start + 100)
+        #expect(try requeued(.start + 20) == .start + 100)
+        #expect(try work(scratch, epoch, id).waitingFor.isEmpty)
+        #expect(try requeued(.start + 200) == .start + 200)
+        #expect(try work(scratch, epoch, id).waitingFor.count == 1)
+        var sooner = TransferChange()
+        sooner.earliestBegin = .some(nil)
+        try scratch.store.change(id, sooner, now: .start)
+        #expect(try requeued(nil) == nil)
     }
 
     @Test func whatAnEngineGoesByIsShownToOthers() throws {

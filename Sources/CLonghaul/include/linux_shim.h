@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// When a file was created, in nanoseconds since 1970, by the file system's word; 0 = it does not
+// say. An empty path is the open file itself; links are not followed.
+int64_t lh_birth(int directory, const char *path);
+
 // openat2(2); 64-bit flags as there. -ENOSYS before Linux 5.6 and in some seccomp sandboxes.
 int lh_openat2(int directory, const char *name, uint64_t flags, uint64_t mode, uint64_t resolve);
 int lh_openat(int directory, const char *name, int flags, unsigned mode);

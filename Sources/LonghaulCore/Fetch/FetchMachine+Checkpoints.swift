@@ -108,6 +108,9 @@ extension FetchMachine {
     /// Back to what is durable; segments still under way no longer count.
     mutating func distrustWritten() {
         have = state.durable
-        for index in segments.indices { segments[index].decision = nil }
+        for index in segments.indices {
+            segments[index].decision = nil
+            segments[index].isOpen = false
+        }
     }
 }

@@ -32,17 +32,32 @@ extension FetchMachine {
             return FailureTable.classify(wire)
         }
         // An answer that is allowed to end early ends with its plan; the rest is asked for again.
-        guard segment.isWriting, var plan = segment.decision?.bodyPlan else { return nil }
-        plan.end = segment.end
-        switch SizeProof.judge(plan: plan, end: end, bytesTotal: state.bytesTotal) {
+        switch proof(of: segment, end) {
         // A shortened request may have written on before it heard of that: bytes of the file as
         // well.
-        case .complete, .unknownLengthComplete, .tooLong: return nil
+        case .complete, .unknownLengthComplete, .tooLong, nil: return nil
         case .short:
             return Failure(
                 .transient,
                 LonghaulError(.network, "the server sent fewer bytes than it had promised"),
                 blamesOrigin: true)
+        }
+    }
+
+    /// What the end of an answer says of its body; `nil` = it had none that counts.
+    private func proof(of segment: ActiveSegment, _ end: SegmentEnd) -> SizeProof? {
+        guard segment.isWriting, var plan = segment.decision?.bodyPlan else { return nil }
+        plan.end = segment.end
+        return SizeProof.judge(plan: plan, end: end, bytesTotal: state.bytesTotal)
+    }
+
+    /// The length of the file, told by nothing but the end of its body. What was only compared
+    /// counts: the whole of it may have been held already.
+    private func length(endedBy segment: ActiveSegment, _ end: SegmentEnd) -> Int64? {
+        switch proof(of: segment, end) {
+        case .unknownLengthComplete(let length): length
+        case .complete: segment.end
+        case .short, .tooLong, nil: nil
         }
     }
 
@@ -52,7 +67,7 @@ extension FetchMachine {
     ) {
         if segment.bringsTheWhole, state.bytesTotal == nil, failure == nil, end.failure == nil {
             // The framing ended as it should, and nothing else promised a length.
-            state.bytesTotal = end.writtenThrough
+            state.bytesTotal = length(endedBy: segment, end)
         }
         if isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
             wholeOnWire(context, &step)
@@ -64,7 +79,7 @@ extension FetchMachine {
             || (fromZero != nil && segment.ask.sendsRange)
         {
             // Another gap, or all of it; not all of it again when that brought nothing.
-            askNext(context, &step)
+            askInTime(context, &step)
         } else {
             broughtNothing(segment, context, &step)
         }
@@ -99,7 +114,8 @@ extension FetchMachine {
             // Many servers refuse a second connection, with any status: the first is as good as
             // before. One that had brought bytes was merely cut off.
             if !segment.isWriting { rangesRefused = true }
-            if segments.isEmpty { askNext(context, &step) }
+            notePause(failure, context)
+            if segments.isEmpty { askInTime(context, &step) }
             return
         }
         switch failure.kind {
@@ -124,6 +140,22 @@ extension FetchMachine {
             let fault = LocalFault(code: failure.error.code, message: failure.error.message)
             leave(local(fault, context), context, &step)
         case .needsInput, .permanent: tryElsewhere(failure, context, &step)
+        }
+    }
+
+    /// A second connection that is refused with a time to wait (RFC 9110 §10.2.3): the first goes
+    /// on, and nothing new is asked before that time is over.
+    private mutating func notePause(_ failure: Failure, _ context: FetchContext) {
+        guard let wish = failure.retryAfter else { return }
+        let until = context.now.wall + min(wish, Limits.retryAfterMaximumSeconds)
+        pause = AskedPause(until: max(until, pause?.until ?? until), error: failure.error)
+    }
+
+    private mutating func askInTime(_ context: FetchContext, _ step: inout FetchStep) {
+        if let pause, pause.until > context.now.wall, sources.count == 1 {
+            leave(.pause(pause), context, &step)
+        } else {
+            askNext(context, &step)
         }
     }
 

@@ -9,6 +9,9 @@ extension FetchMachine {
             step.writes.append(.save(state))
             step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
         case .retry(let failure): retry(failure, context, &step)
+        case .pause(let pause):
+            requeue(
+                at: pause.until, .backoff, required: nil, pause.error, context, &step)
         case .waitForStorage(let error):
             waitForStorage(error, context, &step)
         case .fail(let error):

@@ -51,8 +51,9 @@ extension FetchMachine {
     mutating func head(
         _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard stage == .moving, let index = segments.firstIndex(where: { $0.key == key })
-        else { return }
+        guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
+        if stage == .settling { return lateHead(head, at: index, context, &step) }
+        guard stage == .moving else { return }
         let segment = segments[index]
         let judgement = judge(
             segment.ask, head, pinned: state.validator, maxSize: request.options.maxSize)
@@ -87,6 +88,37 @@ extension FetchMachine {
         case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty:
             // The transport reads no body of these; what they mean is settled when the request has
             // ended.
+            break
+        }
+    }
+
+    /// The fetch is on its way out, and the body of this answer may have come meanwhile: what of it
+    /// belongs to the version that is held is kept, and nothing is given up for the rest.
+    private mutating func lateHead(
+        _ head: ResponseHead, at index: Int, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        let segment = segments[index]
+        guard segment.isOpen else { return }
+        let decision = judge(
+            segment.ask, head, pinned: state.validator, maxSize: request.options.maxSize
+        ).decision
+        switch decision {
+        case .append(let plan):
+            segments[index].head = head
+            segments[index].decision = decision
+            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            state.bytesTotal =
+                state.bytesTotal ?? Validator(head, start: segment.ask.start).length
+        case .skip(let plan) where !segment.isParallel:
+            segments[index].head = head
+            segments[index].decision = decision
+            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+        case .fresh(let validator, _) where decision.verdict != .hold && !segment.isParallel:
+            segments[index].head = head
+            segments[index].decision = decision
+            pin(validator, head, segment.key, context, &step)
+        case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .redirect,
+            .fail, .empty:
             break
         }
     }

@@ -22,7 +22,7 @@ extension FetchMachine {
         case .verifying, .securing, .sharing: true
         case .preparing, .moving, .settling:
             switch leaving {
-            case .requeue, .retry, .waitForStorage, nil: true
+            case .requeue, .retry, .pause, .waitForStorage, nil: true
             case .fail, .needInput, .cancel: false
             }
         case .publishing, .left: false

@@ -26,6 +26,9 @@ package struct FetchMachine: Sendable {
     package enum Leaving: Hashable, Sendable {
         case requeue
         case retry(Failure)
+        /// What is missing is asked for when the server wants to be asked again. No failure: the
+        /// answers before it were good.
+        case pause(AskedPause)
         case waitForStorage(LonghaulError)
         case fail(LonghaulError)
         /// Goes on with another URL or credentials, if somebody can be asked for them.
@@ -77,6 +80,8 @@ package struct FetchMachine: Sendable {
     package internal(set) var rangesProven = false
     /// A parallel request came back with something else: one connection it is.
     package internal(set) var rangesRefused = false
+    /// The server has asked for time beside an answer that went on.
+    var pause: AskedPause?
     package internal(set) var lastHTTPVersion = 0
     /// Sources that have failed in this stay on the wire; each gets its chance before the transfer
     /// backs off or fails.
@@ -149,6 +154,12 @@ package struct FetchMachine: Sendable {
         step.effects.append(.prepare(part(needs: size.map { max(0, $0 - have.count) })))
         return step
     }
+}
+
+/// No request before a moment, by the server's word.
+package struct AskedPause: Hashable, Sendable {
+    package var until: Timestamp
+    package var error: LonghaulError
 }
 
 /// A request on the wire.

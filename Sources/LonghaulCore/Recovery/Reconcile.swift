@@ -53,6 +53,12 @@ package func reconcile(
         {
             return .requeue(have: fetch.durable)
         }
+        // It may stand there: the next attempt looks again.
+        if case .unusable = facts.destination,
+            fetch.durable.contains(0..<(fetch.bytesTotal ?? .max))
+        {
+            return .requeue(have: fetch.durable)
+        }
         return lost(fetch, .partFileMissing)
     case .unusable:
         // Looked at again when the transfer is next started, where a failure has words.

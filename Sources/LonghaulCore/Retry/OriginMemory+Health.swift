@@ -19,12 +19,21 @@ extension OriginMemory {
         }
         // A failure that is reported late never shortens the pause.
         coolDownUntil = max(coolDownUntil ?? now, now + wait)
+        coolDownSince = now
+    }
+
+    /// The clock was set back: a pause that began at a moment that is yet to come begins now.
+    package mutating func resumePause(at now: Timestamp) {
+        guard let since = coolDownSince, since > now, let until = coolDownUntil else { return }
+        coolDownUntil = now + (until - since)
+        coolDownSince = now
     }
 
     /// An answer or bytes came: the origin is well.
     package mutating func afterSuccess() {
         failures = 0
         coolDownUntil = nil
+        coolDownSince = nil
     }
 
     package enum Health: Hashable, Sendable {

@@ -55,6 +55,12 @@ package struct Moment: Hashable, Sendable {
         self.wall = wall
         self.monotonic = monotonic
     }
+
+    /// Whether the wall clock was set back between the two moments: by more than a second, which a
+    /// clock that is only slowed down does not lose at once.
+    package func isSetBack(since earlier: Moment) -> Bool {
+        wall - earlier.wall < monotonic - earlier.monotonic - 1
+    }
 }
 
 extension Int64 {

@@ -46,12 +46,28 @@ package struct FetchState: Hashable, Sendable {
 }
 
 /// Tells one file from another that has its name.
-package struct FileIdentity: Hashable, Sendable, Codable {
+///
+/// The number of a file that was deleted is soon another's: when it was created tells the two
+/// apart. Where one of them does not say that, the numbers decide.
+package struct FileIdentity: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
+    /// In nanoseconds since 1970; 0 = the file system does not say.
+    package var birth: Int64
 
-    package init(device: UInt64, inode: UInt64) {
+    package init(device: UInt64, inode: UInt64, birth: Int64 = 0) {
         self.device = device
         self.inode = inode
+        self.birth = birth
+    }
+
+    package static func == (left: FileIdentity, right: FileIdentity) -> Bool {
+        left.device == right.device && left.inode == right.inode
+            && (left.birth == right.birth || left.birth == 0 || right.birth == 0)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(device)
+        hasher.combine(inode)
     }
 }

@@ -11,6 +11,8 @@ package struct OriginMemory: Hashable, Sendable {
     /// No request before this moment, for any transfer of the origin (`Retry-After`, repeated
     /// failures).
     package var coolDownUntil: Timestamp?
+    /// When that was decided: a clock that was set back since must not make it longer.
+    package var coolDownSince: Timestamp?
     /// Failures in a row, for the cool-down's length.
     package var failures = 0
     /// Measured throughput of one transfer, bytes per second, smoothed.

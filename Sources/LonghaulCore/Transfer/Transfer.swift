@@ -82,11 +82,15 @@ package struct HeldBytes: Hashable, Sendable {
     package var durable: ByteRanges
     /// Another transfer leads the fetch: what was received counts with that one.
     package var isAnothers: Bool
+    /// The file that they are in, until it is published.
+    package var partPath: String
 
     package init(
-        fetch: FetchID, generation: Int64, durable: ByteRanges, isAnothers: Bool = false
+        fetch: FetchID, generation: Int64, durable: ByteRanges, isAnothers: Bool = false,
+        partPath: String = ""
     ) {
         self.fetch = fetch
+        self.partPath = partPath
         self.generation = generation
         self.durable = durable
         self.isAnothers = isAnothers

@@ -184,7 +184,7 @@ extension Engine {
     ) throws {
         guard let own = work.fetchID else { return }
         if try tx.isLast(work.id, of: own), let state = try tx.fetch(own) {
-            deletions.append(.delete(path: state.partPath, state.partIdentity))
+            deletions += self.deletions(of: state, of: work)
         }
         try tx.dropFetch(of: work.id)
     }

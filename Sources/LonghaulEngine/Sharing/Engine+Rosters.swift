@@ -49,7 +49,7 @@ extension Engine {
         switch work.want {
         case .cancel, .cancelKeepingBytes:
             return try part(work, from: fetch, .cancel, tx, now: now, &outcome)
-        case .pause: try pause(work, fetch, &roster, tx, &outcome)
+        case .pause: try pause(work, fetch, &roster, tx, now: now, &outcome)
         case .run:
             guard work.sharedIdentity == FetchIdentity(old.request) else {
                 return try part(work, from: fetch, .change, tx, now: now, &outcome)
@@ -67,7 +67,7 @@ extension Engine {
     /// A paused one keeps its part in the bytes, and keeps nothing going.
     private func pause(
         _ work: TransferWork, _ fetch: FetchID, _ roster: inout Roster,
-        _ tx: borrowing EngineTransaction, _ outcome: inout LookOutcome
+        _ tx: borrowing EngineTransaction, now: Moment, _ outcome: inout LookOutcome
     ) throws {
         guard var sharer = roster[work.id], let machine = active[fetch]?.machine else { return }
         let leads = work.id == roster.leader.id
@@ -80,10 +80,10 @@ extension Engine {
         }
         roster.admit(sharer)
         if !leads {
-            try tx.setQueued(work.id)
+            try tx.setQueued(work.id, now: now.wall)
         } else if let next = roster.stepDown(home: machine.home) {
             try tx.setLeader(of: fetch, to: next)
-            try tx.setQueued(work.id)
+            try tx.setQueued(work.id, now: now.wall)
         }
         if !roster.isWanted { outcome.departures.append((fetch, .requeue)) }
     }
@@ -116,7 +116,7 @@ extension Engine {
             error.bytesKept = 0
             try tx.fail(work.id, error: error, numbers: numbers, now: now.wall)
             outcome.failed += 1
-        case .change: try tx.setQueued(work.id)
+        case .change: try tx.setQueued(work.id, now: now.wall)
         }
         try tx.leave(work.id)
         outcome.rosters[fetch] = roster

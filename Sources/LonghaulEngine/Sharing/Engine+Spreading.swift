@@ -3,13 +3,13 @@ internal import LonghaulStore
 
 /// What is written of the leader is written of all that the fetch serves.
 extension Engine {
-    func spread(_ step: inout FetchStep, over entry: ActiveFetch, now: Moment) {
+    func spread(_ step: inout FetchStep, over entry: ActiveFetch) {
         let roster = entry.roster
         var writes: [StoreWrite] = []
         for write in step.writes {
             switch write {
             case .queued(let id, let readyAt, let reasons):
-                writes += requeue(roster, id, readyAt, reasons, now: now)
+                writes += requeue(roster, id, readyAt, reasons)
             case .failed(_, let error, let totals) where roster.isShared:
                 writes.append(write)
                 writes += fail(roster, error, totals)
@@ -34,11 +34,11 @@ extension Engine {
         step.writes = writes
     }
 
+    /// Of each its own earliest moment holds again, now that it does not come along any more.
     private func requeue(
-        _ roster: Roster, _ id: TransferID, _ readyAt: Timestamp?, _ reasons: [WaitReason],
-        now: Moment
+        _ roster: Roster, _ id: TransferID, _ readyAt: Timestamp?, _ reasons: [WaitReason]
     ) -> [StoreWrite] {
-        var writes = [back(roster.leader, id, readyAt, reasons, now: now)]
+        var writes: [StoreWrite] = [.queued(id, readyAt: readyAt, waitingFor: reasons)]
         let home = FileNaming.directory(of: roster.leader.destination)
         let isFull = reasons.contains { $0.reason == .storage }
         if isFull, roster.followers.contains(where: { $0.isElsewhere(than: home) }) {
@@ -46,20 +46,9 @@ extension Engine {
             return writes + release(roster)
         }
         for sharer in roster.followers where sharer.isWanted {
-            writes.append(back(sharer, sharer.id, readyAt, reasons, now: now))
+            writes.append(.queued(sharer.id, readyAt: readyAt, waitingFor: reasons))
         }
         return writes
-    }
-
-    /// Its own earliest moment holds again now that it does not come along any more.
-    private func back(
-        _ sharer: Sharer, _ id: TransferID, _ readyAt: Timestamp?, _ reasons: [WaitReason],
-        now: Moment
-    ) -> StoreWrite {
-        guard let earliest = sharer.request.earliestBegin, earliest > now.wall,
-            earliest > readyAt ?? now.wall
-        else { return .queued(id, readyAt: readyAt, waitingFor: reasons) }
-        return .queued(id, readyAt: earliest, waitingFor: [])
     }
 
     private func fail(

@@ -26,7 +26,7 @@ extension Engine {
                 if needsLook { look = try self.look(tx, now: now) }
                 if mustPublishView { try tx.publish(view(now: now)) }
                 if plans { coolDownEnds = nil }
-                if plans { plan = try self.plan(tx, now: now) }
+                if plans { plan = try self.plan(tx, after: look, now: now) }
                 try noteDue(tx, plan, plans: plans)
             }
         } catch {
@@ -64,7 +64,8 @@ extension Engine {
         files.submit(look.deletions)
         files.submit(plan.deletions)
         for claim in plan.claims + sharing.given { install(claim, now: now) }
-        adopt(look.rosters.merging(plan.rosters) { _, later in later }, now: now)
+        // A plan goes on from what the look has made of them.
+        adopt(plans ? plan.rosters : look.rosters, now: now)
         for (fetch, departure) in look.departures { handle(.leave(departure), of: fetch, now: now) }
         return true
     }
@@ -126,7 +127,7 @@ extension Engine {
         switch write {
         case .save(let state): try tx.save(state)
         case .queued(let id, let readyAt, let reasons):
-            try tx.setQueued(id, readyAt: readyAt, waitingFor: reasons)
+            try tx.setQueued(id, readyAt: readyAt, waitingFor: reasons, now: now.wall)
         case .finishing(let id, let path): try tx.setFinishing(id, finalPath: path)
         case .completed(let id, let path, let totals):
             try tx.complete(id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)

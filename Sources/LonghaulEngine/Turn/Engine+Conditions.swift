@@ -56,11 +56,12 @@ extension Engine {
         }
         let isDue = gates.runningChangesAt.map { $0 <= now.wall } ?? false
         // A clock that was set back may be before a window again.
-        let wentBack = gates.turnedAt.map { now.wall + 1 < $0 } ?? false
-        gates.turnedAt = now.wall
+        let wentBack = gates.turnedAt.map { now.isSetBack(since: $0) } ?? false
+        gates.turnedAt = now
         if wentBack {
             needsLook = true
             gates.clockWentBack = true
+            for name in origins.keys { origins[name]?.resumePause(at: now.wall) }
         }
         guard gates.isStale || isDue || wentBack else { return }
         lookAtRunning(now: now)
@@ -131,7 +132,7 @@ extension Engine {
 struct GateWatch {
     /// Conditions have changed since what runs was last looked at.
     var isStale = false
-    var turnedAt: Timestamp?
+    var turnedAt: Moment?
     /// Since the last look at the store.
     var clockWentBack = false
     /// The end of a window that something runs in.

@@ -15,6 +15,8 @@ struct LookOutcome {
 /// Folding what clients want into what is.
 extension Engine {
     static let attentionMax = 512
+    /// Waiting transfers at which a new engine looks before it starts anything.
+    static let pausesAtStart = 10_000
 
     func look(_ tx: borrowing EngineTransaction, now: Moment) throws -> LookOutcome {
         var outcome = LookOutcome()
@@ -27,10 +29,10 @@ extension Engine {
             else { continue }
             try react(to: work, tx, now: now, &outcome)
         }
-        if gates.clockWentBack {
-            // Counted from a time that is not yet: longer than any back-off can have been meant.
-            try tx.endBackOffs(
-                beyond: now.wall + Limits.retryAfterMaximumSeconds, now: now.wall)
+        // It may have been set back between two engines as well.
+        if gates.clockWentBack || (looks == 0 && !scope.startsNothing) {
+            try tx.resumePauses(
+                now: now.wall, limit: gates.clockWentBack ? nil : Engine.pausesAtStart)
         }
         let asked = try tx.askHosts(now.wall, limit: Engine.attentionMax)
         if asked == Engine.attentionMax { outcome.isIncomplete = true }
@@ -75,7 +77,8 @@ extension Engine {
         case .queued, .running, .finishing:
             switch work.want {
             case .run, .pause:
-                try tx.setQueued(work.id, readyAt: firstMoment(work, now: now), waitingFor: [])
+                // Back-off ends when somebody says so; an earliest moment holds.
+                try tx.setQueued(work.id, now: now.wall)
             case .cancel, .cancelKeepingBytes:
                 try cancel(work, tx, now: now, &outcome)
             }
@@ -89,12 +92,6 @@ extension Engine {
             }
         case .completed: break
         }
-    }
-
-    /// Back-off ends when somebody says so; an earliest moment holds.
-    private func firstMoment(_ work: TransferWork, now: Moment) -> Timestamp? {
-        guard let earliest = work.request.earliestBegin, earliest > now.wall else { return nil }
-        return earliest
     }
 
     private func departure(for work: TransferWork, _ entry: ActiveFetch) -> FetchDeparture? {
@@ -121,9 +118,17 @@ extension Engine {
         guard let id = work.fetchID else { return }
         if try handDown(id, of: work, tx) { return }
         if let state = try tx.fetch(id) {
-            outcome.deletions.append(.delete(path: state.partPath, state.partIdentity))
+            outcome.deletions += deletions(of: state, of: work)
         }
         try tx.dropFetch(of: work.id)
+    }
+
+    /// Its file is under one of two names: the directory could not be synced after it had been
+    /// renamed.
+    func deletions(of state: FetchState, of work: TransferWork) -> [FileOrder] {
+        [state.partPath, work.finalPath].compactMap { $0 }.map {
+            .delete(path: $0, state.partIdentity)
+        }
     }
 
     func totals(

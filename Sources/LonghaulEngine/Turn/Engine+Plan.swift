@@ -63,8 +63,11 @@ extension Engine {
     static let gatherAhead = 32
     static let gatherSeconds = 0.001
 
-    func plan(_ tx: borrowing EngineTransaction, now: Moment) throws -> PlanOutcome {
+    func plan(
+        _ tx: borrowing EngineTransaction, after look: LookOutcome, now: Moment
+    ) throws -> PlanOutcome {
         var outcome = PlanOutcome()
+        outcome.rosters = look.rosters
         let running = active.keys.sorted().compactMap { active[$0]?.asRunning }
         guard
             running.count < policy.limits.running

@@ -25,6 +25,7 @@ extension Engine {
         try adoptLaunches(now: now)
         needsLook = true
         needsPlan = true
+        gates.turnedAt = now
     }
 
     private struct Recovered {
@@ -108,7 +109,7 @@ extension Engine {
             counters.completed += 1
             return
         }
-        try tx.setQueued(id, readyAt: nil, waitingFor: [])
+        try tx.setQueued(id, now: now.wall)
         // What is wanted of it may have changed while nobody looked.
         try tx.addAttention(id)
     }

@@ -69,7 +69,7 @@ extension Engine {
         let heldPlace = entry.holdsPlace
         let heldConnections = entry.counted.connections
         var step = entry.machine.handle(event, in: context(entry, now: now))
-        spread(&step, over: entry, now: now)
+        spread(&step, over: entry)
         foldOrigins(&step, now: now)
         // Its place on the wire is free.
         if heldPlace, !entry.holdsPlace {

@@ -52,17 +52,20 @@ extension EngineTransaction {
         try expectOneChange()
     }
 
-    /// Between attempts: ready at a moment (`nil` = at once), for these reasons. The fetch row
-    /// stays.
+    /// Between attempts: ready at a moment (`nil` = at once), for these reasons; an earliest moment
+    /// that is later holds instead, as it is wanted now. The fetch row stays.
     package func setQueued(
-        _ id: TransferID, readyAt: Timestamp? = nil, waitingFor: [WaitReason] = []
+        _ id: TransferID, readyAt: Timestamp? = nil, waitingFor: [WaitReason] = [],
+        now: Timestamp
     ) throws {
         try connection.run(
             """
-            UPDATE transfer SET phase = 0, readyAt = ?2, waitReason = ?3, input = 0 \
+            UPDATE transfer SET phase = 0, input = 0, \
+            readyAt = CASE WHEN earliest > max(?2, ?4) THEN earliest ELSE ?2 END, \
+            waitReason = CASE WHEN earliest > max(?2, ?4) THEN NULL ELSE ?3 END \
             WHERE id = ?1 AND ended = 0
             """, id, max(0, readyAt?.milliseconds ?? 0),
-            waitingFor.isEmpty ? nil : StoredJSON.encode(waitingFor))
+            waitingFor.isEmpty ? nil : StoredJSON.encode(waitingFor), now)
         try expectOneChange()
     }
 
@@ -89,8 +92,8 @@ extension EngineTransaction {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = NULL, \
-            (response, fileValidator, fileDevice, fileInode) = \
-            (SELECT f.response, f.validator, f.partDevice, f.partInode FROM fetch f \
+            (response, fileValidator, fileDevice, fileInode, fileBirth) = \
+            (SELECT f.response, f.validator, f.partDevice, f.partInode, f.partBirth FROM fetch f \
             WHERE f.id = transfer.fetchID), \
             waitReason = NULL, finalPath = nullif(?8, destination), fetchID = NULL, \
             bytesTotal = ?3, bytesDone = ?4, bytesFetched = max(bytesFetched, ?5), attempts = ?6, restarts = ?7 \

@@ -14,14 +14,31 @@ extension EngineTransaction {
         return connection.changes
     }
 
-    /// Ends back-offs that would last beyond a moment. Earliest begins stay: they were asked for.
-    package func endBackOffs(beyond moment: Timestamp, now: Timestamp) throws {
+    /// The clock was set back: back-offs, cool-downs and waits for room that began at a moment that
+    /// is yet to come begin now, and last as long as they were meant to. What would last longer
+    /// than any can have been meant ends. Earliest begins stay: they were asked for.
+    ///
+    /// - Parameter limit: Transfers looked at, those that are due first; `nil` = all that wait.
+    package func resumePauses(now: Timestamp, limit: Int?) throws {
+        let longest = now + Limits.retryAfterMaximumSeconds
         try connection.run(
             """
-            UPDATE transfer SET readyAt = max(coalesce(earliest, 0), ?2) \
-            WHERE id IN (SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
-            AND readyAt > 0 AND readyAt > ?1 AND waitReason IS NOT NULL AND input = 0)
-            """, moment, now)
+            WITH pause AS (SELECT id, readyAt AS ends, earliest, \
+            json_extract(waitReason, '$[0].since.milliseconds') AS began \
+            FROM transfer INDEXED BY transferDue WHERE phase = 0 AND readyAt > 0 \
+            AND readyAt > ?1 AND readyAt < ?3 AND waitReason IS NOT NULL \
+            ORDER BY readyAt LIMIT ?4) \
+            UPDATE transfer SET \
+            readyAt = max(coalesce(p.earliest, 0), iif(p.began > ?1, ?1 + p.ends - p.began, ?1)), \
+            waitReason = json_replace(waitReason, '$[0].since.milliseconds', ?1, \
+            '$[0].nextCheck.milliseconds', iif(p.began > ?1, ?1 + p.ends - p.began, ?1)) \
+            FROM pause AS p WHERE transfer.id = p.id AND (p.began > ?1 OR p.ends > ?2)
+            """, now, longest, Timestamp.distantFuture, limit ?? -1)
+        try connection.run(
+            """
+            UPDATE origin SET coolDownUntil = ?1 + coolDownUntil - coolDownSince, \
+            coolDownSince = ?1 WHERE coolDownSince > ?1
+            """, now)
     }
 
     /// When the next transfer becomes ready by time; `nil` = none waits for time.

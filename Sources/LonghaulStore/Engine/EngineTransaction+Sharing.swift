@@ -196,7 +196,7 @@ extension Connection {
 extension KeptFile {
     fileprivate static let select = """
         SELECT coalesce(finalPath, destination), fileDevice, fileInode, bytesTotal, finishedAt, \
-        fileValidator FROM transfer WHERE id = ?1
+        fileValidator, coalesce(fileBirth, 0) FROM transfer WHERE id = ?1
         """
 
     fileprivate static func read(_ row: StoredRow) -> KeptFile? {
@@ -206,7 +206,8 @@ extension KeptFile {
         return KeptFile(
             path: row.text(0),
             identity: FileIdentity(
-                device: UInt64(bitPattern: row.int64(1)), inode: UInt64(bitPattern: row.int64(2))),
+                device: UInt64(bitPattern: row.int64(1)), inode: UInt64(bitPattern: row.int64(2)),
+                birth: row.int64(6)),
             length: length, finishedAt: row.timestamp(4), validator: validator)
     }
 }

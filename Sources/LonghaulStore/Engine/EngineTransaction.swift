@@ -72,7 +72,8 @@ extension EngineTransaction {
     package func save(_ memory: OriginMemory) throws {
         try connection.run(
             OriginRecord.save, memory.origin, memory.ignoresRanges, memory.mishandlesIfRange,
-            memory.speaksHTTP2, memory.coolDownUntil, memory.failures, memory.bytesPerSecond)
+            memory.speaksHTTP2, memory.coolDownUntil, memory.failures, memory.bytesPerSecond,
+            memory.coolDownSince)
     }
 
     /// Adds to the event log. Returns its number.

@@ -5,7 +5,7 @@ enum FetchRecord {
     static let columns = """
         id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, \
         bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, \
-        proposedName, contentCoding, askedURL, response
+        proposedName, contentCoding, askedURL, response, partBirth
         """
 
     static let select = "SELECT \(columns), leader FROM fetch WHERE id = ?"
@@ -15,13 +15,13 @@ enum FetchRecord {
         durable = ?6, validator = ?7, bytesTotal = ?8, bytesFetched = ?9, attempts = ?10, \
         restarts = ?11, fruitlessAttempts = ?12, emptyAnswers = ?13, source = ?14, \
         effectiveURL = ?15, proposedName = ?16, contentCoding = ?17, \
-        askedURL = ?18, response = ?19 WHERE id = ?1
+        askedURL = ?18, response = ?19, partBirth = ?20 WHERE id = ?1
         """
 
     static let insert = """
         INSERT INTO fetch (\(columns)) \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-        ?18, ?19)
+        ?18, ?19, ?20)
         """
 
     /// The id is bound apart: it is NULL for a row that is yet to get one.
@@ -44,6 +44,7 @@ enum FetchRecord {
         statement.bind(17, state.contentCoding)
         statement.bind(18, state.askedURL)
         statement.bind(19, state.response.map { StoredJSON.encode($0) })
+        statement.bind(20, state.partIdentity?.birth ?? 0)
     }
 
     /// What cannot be understood counts as not known: bytes whose ranges or validator are lost are
@@ -54,7 +55,8 @@ enum FetchRecord {
         state.partPath = row.text(2)
         if !row.isNull(3) {
             state.partIdentity = FileIdentity(
-                device: UInt64(bitPattern: row.int64(3)), inode: UInt64(bitPattern: row.int64(4)))
+                device: UInt64(bitPattern: row.int64(3)), inode: UInt64(bitPattern: row.int64(4)),
+                birth: row.int64(19))
         }
         state.durable = ByteRanges(stored: row.text(5)) ?? ByteRanges()
         state.validator = row.optionalText(6).flatMap { StoredJSON.decode(Validator.self, $0) }
@@ -72,7 +74,7 @@ enum FetchRecord {
         state.response = row.optionalText(18).flatMap {
             StoredJSON.decode(TransferResponse.self, $0)
         }
-        state.leader = row.optionalInt64(19).map(TransferID.init(rawValue:))
+        state.leader = row.optionalInt64(20).map(TransferID.init(rawValue:))
         return state
     }
 }

@@ -3,14 +3,15 @@ internal import LonghaulCore
 enum OriginRecord {
     static let select = """
         SELECT name, ignoresRanges, mishandlesIfRange, speaksHTTP2, coolDownUntil, failures, \
-        bytesPerSecond FROM origin WHERE name = ?
+        bytesPerSecond, coolDownSince FROM origin WHERE name = ?
         """
 
     static let save = """
         INSERT INTO origin (name, ignoresRanges, mishandlesIfRange, speaksHTTP2, coolDownUntil, \
-        failures, bytesPerSecond) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+        failures, bytesPerSecond, coolDownSince) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
         ON CONFLICT (name) DO UPDATE SET ignoresRanges = ?2, mishandlesIfRange = ?3, \
-        speaksHTTP2 = ?4, coolDownUntil = ?5, failures = ?6, bytesPerSecond = ?7
+        speaksHTTP2 = ?4, coolDownUntil = ?5, failures = ?6, bytesPerSecond = ?7, \
+        coolDownSince = ?8
         """
 
     static func read(_ row: StoredRow) -> OriginMemory {
@@ -21,6 +22,7 @@ enum OriginRecord {
         memory.coolDownUntil = row.optionalTimestamp(4)
         memory.failures = row.int(5)
         memory.bytesPerSecond = row.optionalDouble(6)
+        memory.coolDownSince = row.optionalTimestamp(7)
         return memory
     }
 }

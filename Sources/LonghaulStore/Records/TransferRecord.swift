@@ -10,7 +10,7 @@ enum TransferRecord {
         t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
         f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
         t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
-        coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader
+        coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader, f.partPath
         """
 
     static let select = """
@@ -75,7 +75,7 @@ enum TransferRecord {
         let follows = !row.isNull(39) && row.transferID(39) != transfer.id
         transfer.held = HeldBytes(
             fetch: FetchID(rawValue: row.int64(25)), generation: row.int64(31), durable: durable,
-            isAnothers: follows)
+            isAnothers: follows, partPath: row.text(40))
         transfer.bytesDone = durable.count
         // What was received is counted once, with the one that leads.
         if !follows { transfer.bytesFetched = max(row.int64(28), transfer.bytesFetched) }

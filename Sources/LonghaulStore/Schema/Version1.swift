@@ -24,6 +24,7 @@ extension Migration {
           mishandlesIfRange INTEGER NOT NULL DEFAULT 0 CHECK (mishandlesIfRange IN (0, 1)),
           speaksHTTP2 INTEGER NOT NULL DEFAULT 0 CHECK (speaksHTTP2 IN (0, 1)),
           coolDownUntil INTEGER,
+          coolDownSince INTEGER,
           failures INTEGER NOT NULL DEFAULT 0,
           bytesPerSecond REAL
         ) STRICT
@@ -62,6 +63,7 @@ extension Migration {
           fileValidator TEXT,
           fileDevice INTEGER,
           fileInode INTEGER,
+          fileBirth INTEGER,
           startedAt INTEGER,
           finishedAt INTEGER,
           finalPath TEXT,
@@ -90,6 +92,7 @@ extension Migration {
           partPath TEXT NOT NULL,
           partDevice INTEGER,
           partInode INTEGER,
+          partBirth INTEGER NOT NULL DEFAULT 0,
           durable TEXT NOT NULL,
           validator TEXT,
           bytesTotal INTEGER,

@@ -45,8 +45,20 @@ func isFileName(_ name: String) -> Bool {
 }
 
 extension FileIdentity {
+    /// Of a file that stays what it is while one looks: open, or a directory.
     init(_ facts: stat) {
         self.init(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
+    }
+
+    /// As the store knows it, for whoever comes back to it later.
+    init(_ facts: stat, of descriptor: Int32) {
+        self.init(facts)
+        birth = lh_birth(descriptor, "")
+    }
+
+    init(_ facts: stat, at path: String) {
+        self.init(facts)
+        birth = lh_birth(AT_FDCWD, path)
     }
 }
 

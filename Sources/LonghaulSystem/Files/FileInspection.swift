@@ -24,7 +24,7 @@ package enum FileInspection {
             return number == ENOENT || number == ENOTDIR ? .missing : .unusable(errno: number)
         }
         if facts.isRegular {
-            return .present(FileIdentity(facts), size: Int64(facts.st_size))
+            return .present(FileIdentity(facts, at: path), size: Int64(facts.st_size))
         }
         if facts.isDirectory { return .unusable(errno: EISDIR) }
         return .unusable(errno: facts.isLink ? ELOOP : EINVAL)

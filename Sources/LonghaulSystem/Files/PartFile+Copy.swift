@@ -56,7 +56,7 @@ extension PartFile {
                 seconds == facts.st_ctim.tv_sec
                 ? Int64(seconds) * 1000 + Int64(facts.st_ctim.tv_nsec) / 1_000_000
                 : Int64(seconds) * 1000
-            guard facts.isRegular, FileIdentity(facts) == identity,
+            guard facts.isRegular, FileIdentity(facts, of: number) == identity,
                 Int64(facts.st_size) == length, touched <= unchangedSince.milliseconds
             else { throw SystemFailure(operation: "reuse", path: path, errno: ESTALE) }
         }

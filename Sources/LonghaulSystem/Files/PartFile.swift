@@ -71,7 +71,8 @@ extension PartFile {
                     path: directory.path(of: name))
                 let facts = try stat.of(descriptor: owner.number, path: directory.path(of: name))
                 return PartFile(
-                    owner, identity: FileIdentity(facts), name: name, directory: directory,
+                    owner, identity: FileIdentity(facts, of: owner.number), name: name,
+                    directory: directory,
                     isNew: true)
             } catch {
                 tries += 1
@@ -106,7 +107,7 @@ extension PartFile {
         }
         let facts = try stat.of(descriptor: owner.number, path: directory.path(of: name))
         guard facts.isRegular, facts.st_uid == geteuid(), facts.st_nlink == 1,
-            FileIdentity(facts) == identity
+            FileIdentity(facts, of: owner.number) == identity
         else { return .replaced }
         // Whoever created it may have been killed, or may have left, before the first sync.
         return .opened(

@@ -7,7 +7,7 @@ import Testing
     private let strong = "ETag: \"v1\""
 
     /// A machine on the wire, and the words for what happens to it.
-    private struct Script {
+    struct Script {
         var machine: FetchMachine
         var asks: [SegmentAsk] = []
         var effects: [FetchEffect] = []

@@ -103,8 +103,9 @@ import Testing
         let whole = ByteRanges(0..<1000)
         for there in There.allCases {
             let action = act(.running, .missing, there, durable: whole, written: ByteRanges())
+            let mayBeThere = there == .ours || there == .unusable
             #expect(
-                action == (there == .ours ? .requeue(have: whole) : .restart(.partFileMissing)),
+                action == (mayBeThere ? .requeue(have: whole) : .restart(.partFileMissing)),
                 "\(there)")
         }
     }
@@ -123,6 +124,8 @@ import Testing
                     case (.longEnough, _): .requeue(have: ByteRanges(0..<800))
                     case (.short, _): .requeue(have: ByteRanges(0..<500))
                     case (.empty, _): .restart(.partFileShorter)
+                    // Not a word of what has its name: it may be the file itself.
+                    case (.missing, .unusable): .requeue(have: whole)
                     case (.missing, _): .restart(.partFileMissing)
                     case (.other, _): .restart(.partFileReplaced)
                     case (.unusable, _): .requeue(have: whole)

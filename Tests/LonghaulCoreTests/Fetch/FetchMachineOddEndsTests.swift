@@ -1,0 +1,113 @@
+import LonghaulCore
+import Testing
+
+/// Answers that end, or begin, at an odd moment.
+@Suite struct FetchMachineOddEndsTests {
+    private typealias Script = FetchMachineTests.Script
+
+    private static let mib: Int64 = 1 << 20
+    private let strong = "ETag: \"v1\""
+
+    /// The line broke between the last byte and the end of a body of no told length; the next
+    /// answer repeats what is held, ends, and brings nothing new. That is the whole file, not an
+    /// empty one.
+    @Test(arguments: [1, 22_031, 65_536]) func aWholeThatWasHeldAlready(_ held: Int64) {
+        let weak = "W/\"v1\""
+        var script = Script(held: held, validator: Validator(etag: weak))
+        #expect(script.ranges == ["bytes=0-"])
+        script.answer(head(200, "Transfer-Encoding: chunked", "ETag: \(weak)"))
+        // Nothing was written: what the wire says of it is where the body began.
+        script.ended(through: 0, received: held)
+        #expect(script.machine.state.bytesTotal == held)
+        #expect(script.machine.stage == .securing)
+        guard case .secure(held)? = script.effects.last else {
+            Issue.record("\(script.effects)")
+            return
+        }
+    }
+
+    /// The same with bytes that were passed over under the very same version.
+    @Test func aWholeThatIsPassedOver() {
+        var script = Script(held: 500, validator: Validator(etag: "\"v1\""))
+        script.answer(head(200, "Transfer-Encoding: chunked", strong))
+        script.ended(through: 500, received: 500)
+        #expect(script.machine.state.bytesTotal == 500)
+        #expect(script.machine.stage == .securing)
+    }
+
+    private func twoConnections() -> Script {
+        var script = Script { $0.options.connections = .exactly(2) }
+        script.answer(
+            head(200, "Content-Length: \(64 * Self.mib)", "Accept-Ranges: bytes", strong))
+        script.event(.reserved)
+        script.wrote(through: Self.mib, received: Self.mib)
+        #expect(script.asks.count == 2)
+        return script
+    }
+
+    /// A second connection is refused with a time to wait: the first goes on, and what is missing
+    /// when it has ended is asked for when that time is over.
+    @Test func aSecondConnectionIsToldToWait() throws {
+        var script = twoConnections()
+        script.answer(head(429, "Retry-After: 100"))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.machine.stage == .moving)
+        script.now.wall = script.now.wall + 40
+        script.now.monotonic = script.now.monotonic + 40
+        let half = try #require(script.machine.segments.first?.end)
+        script.ended(through: half, received: half, of: 0)
+        #expect(script.asks.count == 2, "asks before Retry-After is over")
+        script.event(.synced(token: script.machine.syncing?.token ?? 0))
+        guard case .queued(_, let readyAt, let reasons)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(readyAt == receivedAt + 100)
+        #expect(reasons.map(\.reason) == [.backoff])
+        #expect(script.machine.state.fruitlessAttempts == 0)
+    }
+
+    @Test func aSecondConnectionThatIsMerelyRefused() throws {
+        var script = twoConnections()
+        script.answer(head(429))
+        script.ended(.refused, through: 0, received: 0)
+        let half = try #require(script.machine.segments.first?.end)
+        script.ended(through: half, received: half, of: 0)
+        #expect(script.asks.count == 3)
+    }
+
+    /// The bytes were on their way when the fetch was told to leave, and are of the version that is
+    /// held: they are kept. An answer of another version changes nothing any more.
+    @Test(arguments: ["v1", "v2"]) func aHeadThatComesTooLate(_ tag: String) {
+        let pinned = Validator(etag: "\"v1\"", length: 9 * Self.mib)
+        var script = Script(held: 4 * Self.mib, validator: pinned, total: 9 * Self.mib)
+        script.event(.leave(.requeue))
+        #expect(script.machine.stage == .settling)
+        let isOurs = tag == "v1"
+        let total = 9 * Self.mib
+        script.answer(
+            isOurs
+                ? head(206, "Content-Range: bytes \(4 * Self.mib)-\(total - 1)/\(total)", strong)
+                : head(200, "Content-Length: 7", "ETag: \"v2\""))
+        script.ended(
+            .stopped, through: (isOurs ? 5 : 4) * Self.mib, received: isOurs ? Self.mib : 0)
+        #expect(script.machine.have == ByteRanges(0..<(isOurs ? 5 : 4) * Self.mib))
+        #expect(script.machine.state.validator == pinned)
+    }
+
+    /// What was written before a sync failed does not count again through a head that comes later.
+    @Test func aHeadAfterASyncThatFailed() throws {
+        var script = twoConnections()
+        script.now.monotonic = script.now.monotonic + 60
+        script.wrote(through: 2 * Self.mib, received: 2 * Self.mib, of: 0)
+        let token = try #require(script.machine.syncing?.token)
+        script.event(.syncFailed(token: token, LocalFault(code: .io, message: "EIO")))
+        let ask = try #require(script.asks.last?.ask)
+        let total = 64 * Self.mib
+        script.answer(
+            head(206, "Content-Range: bytes \(ask.start)-\(total - 1)/\(total)", strong))
+        script.ended(.stopped, through: ask.start + Self.mib, received: Self.mib)
+        script.ended(.stopped, through: 2 * Self.mib, received: 2 * Self.mib, of: 0)
+        #expect(script.machine.have.isEmpty)
+    }
+}
