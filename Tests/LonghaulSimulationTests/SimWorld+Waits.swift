@@ -81,6 +81,7 @@ extension SimWorld {
                 }
                 continue
             }
+            if hosts?.isAsked(about: transfer) == true { continue }
             if try isItsTurnLater(transfer) {
                 let since = openSince[id] ?? now.monotonic
                 openSince[id] = since
