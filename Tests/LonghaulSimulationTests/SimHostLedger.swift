@@ -40,7 +40,6 @@ struct SimHostLedger {
     /// A launch that the engine which lives has ordered, or has adopted.
     struct Watched {
         var order: LaunchOrder
-        var madeAt: Instant?
         var letGoAt: Instant?
         var adoptedAt: Instant?
         var askedAt: Instant?
@@ -67,6 +66,8 @@ struct SimHostLedger {
     var ordered: [LaunchOrder] = []
     /// Begun, and how that ended is not in the store yet.
     var unsettled: [LaunchID: Truth] = [:]
+    /// Ends of transfers since the session was last said to be finished.
+    var ends: [String: Int] = [:]
     /// Launches that passed over a session which was due.
     var passedOver: [String: Int] = [:]
     /// The wall clock was set last: when, and to what.
@@ -103,7 +104,7 @@ struct SimHostLedger {
 
     mutating func adopt(_ process: SimProcess, at now: Instant) {
         var entry = Watched(order: process.order)
-        entry.madeAt = process.madeAt
+        entry.letGoAt = process.letGoAt
         entry.adoptedAt = now
         watched[process.order.id] = entry
         if unsettled[process.order.id] == nil {

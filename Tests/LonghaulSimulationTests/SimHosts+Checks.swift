@@ -92,7 +92,7 @@ extension SimHosts {
 
     /// SIGTERM not before the budget is used up, SIGKILL not before the grace is.
     func checkEnd(_ id: LaunchID, killing: Bool) {
-        guard let entry = ledger.watched[id], let made = entry.madeAt else {
+        guard let entry = ledger.watched[id], let begun = entry.letGoAt else {
             return world.complain("hosts: launch \(id.rawValue) is ended, and nobody knows it")
         }
         if killing {
@@ -103,8 +103,8 @@ extension SimHosts {
             ledger.watched[id]?.killedAt = now
             return
         }
-        let used = now - made
-        if used < entry.order.budget - Self.slack, !ledger.hasJumped(since: made) {
+        let used = now - begun
+        if used < entry.order.budget - Self.slack, !ledger.hasJumped(since: begun) {
             world.complain(
                 "hosts: launch \(id.rawValue) is asked to end after \(used) s of its"
                     + " \(entry.order.budget)")

@@ -33,6 +33,14 @@ extension SimHosts {
             ledger.log[event.seq] = SimHostLedger.Fact(
                 session: event.session, type: event.type, transfer: event.transfer,
                 wall: event.at, seenAt: now, isAcknowledged: isAcknowledged)
+            if ledger.log[event.seq]?.endsTransfer == true {
+                ledger.ends[event.session, default: 0] += 1
+            } else if event.type == .sessionFinished {
+                if ledger.ends[event.session, default: 0] == 0 {
+                    throw broken("\(event.session) is finished twice")
+                }
+                ledger.ends[event.session] = 0
+            }
             return
         }
         if fact.isAcknowledged, !isAcknowledged {
@@ -75,26 +83,16 @@ extension SimHosts {
 
     /// The end of a session is told once, after all its ends.
     private func checkFinished() throws {
-        var open: [String: Int] = [:]
-        for seq in ledger.log.keys.sorted() {
-            guard let fact = ledger.log[seq] else { continue }
-            if fact.endsTransfer { open[fact.session, default: 0] += 1 }
-            if fact.type == .sessionFinished {
-                // Those before it may be forgotten.
-                if open[fact.session] == 0 { throw broken("\(fact.session) is finished twice") }
-                open[fact.session] = 0
-            }
-        }
-        for (session, count) in open where count > 0 {
+        for (session, count) in ledger.ends where count > 0 {
             if session == TransferRequest.defaultSession { continue }
             if isDrained(session) { throw broken("nobody says that \(session) is finished") }
         }
     }
 
     func isDrained(_ session: String) -> Bool {
-        !ledger.sessionOf.contains { id, name in
-            guard name == session, let transfer = world.shown[id] else { return false }
-            return !transfer.state.hasEnded || transfer.finishedAt == nil
+        !world.shown.values.contains { transfer in
+            let name = ledger.sessionOf[transfer.id] ?? TransferRequest.defaultSession
+            return name == session && (!transfer.state.hasEnded || transfer.finishedAt == nil)
         }
     }
 
@@ -235,11 +233,11 @@ extension SimHosts {
     /// Asked to end when the budget is over, made to 5 s later.
     private func checkBudgets(_ outcome: TurnOutcome) throws {
         for (id, entry) in ledger.watched.sorted(by: { $0.key < $1.key }) where !entry.isOver {
-            guard let since = entry.adoptedAt ?? entry.letGoAt, let made = entry.madeAt else {
-                continue
-            }
-            var end = since + entry.order.budget
-            if !ledger.hasJumped(since: made) { end = max(since, made + entry.order.budget) }
+            guard let begun = entry.letGoAt else { continue }
+            // The wall clock is all that a successor can go by.
+            let isAdopted = entry.adoptedAt != nil && ledger.hasJumped(since: begun)
+            let since = isAdopted ? entry.adoptedAt ?? begun : begun
+            var end = max(since + entry.order.budget, entry.adoptedAt ?? since)
             if let asked = entry.askedAt { end = asked + Limits.launchGraceSeconds }
             if entry.killedAt != nil { continue }
             if now - end > Self.slack {

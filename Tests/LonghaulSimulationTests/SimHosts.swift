@@ -64,6 +64,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
     func begin(_ id: LaunchID) {
         guard world.burn() else { return }
         ledger.watched[id]?.letGoAt = now
+        processes[id]?.letGoAt = now
         commands.append(.begin(id))
     }
 
@@ -132,13 +133,11 @@ final class SimHosts: HostPort, @unchecked Sendable {
             pid: nextPID, startTicks: now.nanoseconds / 10_000_000, bootID: "boot-\(boot)")
         processes[order.id] = SimProcess(
             identity: identity, order: order, needs: reader.needs.map(\.transfer.id),
-            events: events, madeAt: now, parent: engine)
-        ledger.watched[order.id]?.madeAt = now
+            events: events, parent: engine)
         report(
             .prepared(
                 PreparedLaunch(
-                    id: order.id, handover: handover, process: identity,
-                    deadline: world.now.wall + order.budget)))
+                    id: order.id, handover: handover, process: identity)))
     }
 
     private func letGo(_ id: LaunchID) throws {

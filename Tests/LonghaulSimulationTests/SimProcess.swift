@@ -22,9 +22,10 @@ struct SimProcess {
     let order: LaunchOrder
     let needs: [TransferID]
     let events: [StoredEvent]
-    let madeAt: Instant
     /// The engine that made it: only that one learns how it ends.
     let parent: Int
+    /// The engine has said that it may run.
+    var letGoAt: Instant?
     /// It waits for a byte until then.
     var begunAt: Instant?
     var manners = Manners.dies

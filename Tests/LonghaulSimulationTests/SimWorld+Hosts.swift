@@ -153,9 +153,9 @@ extension SimWorld {
 }
 
 extension SimHosts {
-    /// It waits for an answer because it has asked for one.
-    func isAsked(about transfer: Transfer) -> Bool {
-        transfer.waitingFor.contains { $0.reason == .input }
+    /// It waits for nothing but an answer, and has asked for one.
+    func hasAsked(about transfer: Transfer) -> Bool {
+        transfer.waitingFor.contains { $0.reason == .input && $0.nextCheck == nil }
             && ledger.log.values.contains {
                 $0.type == .transferNeedsInput && $0.transfer == transfer.id
             }

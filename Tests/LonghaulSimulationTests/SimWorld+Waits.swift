@@ -66,6 +66,7 @@ extension SimWorld {
             if let deadline = transfer.deadline, deadline <= now.wall {
                 throw SimComplaint("\(id) waits beyond its deadline", self)
             }
+            if hosts?.hasAsked(about: transfer) == true { continue }
             var until: Timestamp?
             let told = transfer.waitingFor.compactMap(\.nextCheck).max()
             if let told, told > now.wall { until = told }
@@ -81,7 +82,6 @@ extension SimWorld {
                 }
                 continue
             }
-            if hosts?.isAsked(about: transfer) == true { continue }
             if try isItsTurnLater(transfer) {
                 let since = openSince[id] ?? now.monotonic
                 openSince[id] = since
