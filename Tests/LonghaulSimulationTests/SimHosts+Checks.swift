@@ -31,8 +31,9 @@ extension SimHosts {
             ledger.log[$0]?.isAcknowledged == true && !waiting.contains($0)
         }
         if !old.isEmpty { throw broken("\(name) is handed \(old) after they were acknowledged") }
-        if seqs.count < min(most, ledger.waiting(of: order.session).count) {
-            throw broken("\(name) is handed \(seqs) of \(ledger.waiting(of: order.session))")
+        let all = waiting.filter { ledger.log[$0]?.isWaiting == true }
+        if seqs.count < min(most, all.count) {
+            throw broken("\(name) is handed \(seqs) of \(all.sorted())")
         }
         try checkRead(events)
         try checkQuestions(order, reader, events)

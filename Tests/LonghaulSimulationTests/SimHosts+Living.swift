@@ -133,6 +133,11 @@ extension SimHosts {
                 let events = try world.clients.events(
                     session: session, isWaiting: true, limit: 1000)
                 if events.isEmpty { continue }
+                // Of an engine or a housekeeper that had no turn since.
+                if events.contains(where: { ledger.log[$0.seq] == nil }) {
+                    world.look()
+                    try look()
+                }
                 try checkRead(events)
                 ledger.note(handed: events, &tally)
                 if process.isSlow, Bool.random(using: &random) { continue }

@@ -65,6 +65,7 @@ extension Engine {
         files.submit(plan.deletions)
         for claim in plan.claims + sharing.given { install(claim, now: now) }
         adopt(look.rosters.merging(plan.rosters) { _, later in later }, now: now)
+        for (fetch, earliest) in look.earliest { active[fetch]?.beginAgain(earliest) }
         for (fetch, departure) in look.departures { handle(.leave(departure), of: fetch, now: now) }
         return true
     }

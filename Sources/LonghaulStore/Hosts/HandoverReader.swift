@@ -7,6 +7,9 @@ package struct HandoverReader {
     package let needs: [(transfer: Transfer, isDelayed: Bool)]
     private let store: Store
     private let most: Int
+    /// The last event that there was before it was asked who needs an answer: who is told of a need
+    /// is asked about it.
+    private let bound: Int64
     private var first: Int64?
     private var last: Int64 = 0
     private var count = 0
@@ -18,6 +21,7 @@ package struct HandoverReader {
         self.store = store
         self.session = session
         most = limit
+        bound = try store.lastEvent()
         needs = try store.inputNeeds(of: session, now: now)
     }
 
@@ -25,7 +29,8 @@ package struct HandoverReader {
     package mutating func next(page: Int, now: Timestamp) throws(LonghaulError) -> [LoggedEvent] {
         if count >= most { return [] }
         let events = try store.loggedEvents(
-            after: last, session: session, isWaiting: true, limit: page, now: now)
+            after: last, session: session, isWaiting: true, limit: page, now: now
+        ).filter { $0.event.seq <= bound }
         guard let end = events.last?.event.seq else { return [] }
         first = first ?? events.first?.event.seq
         last = end
