@@ -47,9 +47,18 @@ extension SimHosts {
         for event in events where event.type == .transferNeedsInput {
             guard let id = event.transfer, ledger.log[event.seq]?.isWaiting == true,
                 try world.clients.waitsForInput(id, session: order.session),
-                !reader.needs.contains(where: { $0.transfer.id == id })
+                !reader.needs.contains(where: { $0.transfer.id == id }),
+                !isAskedAgain(id, after: event.seq)
             else { continue }
             throw broken("launch \(order.id.rawValue) is told of \(id) and not asked about it")
+        }
+    }
+
+    /// The next launch has another question about it.
+    private func isAskedAgain(_ id: TransferID, after seq: Int64) -> Bool {
+        ledger.log.contains {
+            $0.key > seq && $0.value.transfer == id && $0.value.isWaiting
+                && $0.value.type == .transferNeedsInput
         }
     }
 
@@ -66,9 +75,7 @@ extension SimHosts {
                 throw broken("event \(event.seq): \(transfer.destination) has no durable name")
             }
             if file.isForeign { continue }
-            if let content = world.wire.contents[known.url], !content.isVersion(file.durable),
-                !known.isExempt
-            {
+            if let content = world.wire.contents[known.url], !content.isVersion(file.durable) {
                 throw broken("event \(event.seq): \(file.durable) is not what was asked for")
             }
         }

@@ -50,7 +50,8 @@ extension SimWorld {
         trouble.stall /= 4
         trouble.cut /= 2
         trouble.removals /= 2
-        trouble.enqueues /= 2
+        trouble.directory = 0
+        trouble.enqueues = 0
     }
 
     private func makePeaceWithHosts() throws {
