@@ -31,6 +31,7 @@ extension SimWorld {
             hasCommitted = false
             look()
             try checkEvents()
+            try hosts?.look()
             for id in expected.keys.sorted() { try checkProgress(id) }
         }
         // It is tried again after a second.
@@ -41,6 +42,7 @@ extension SimWorld {
                 try checkCheckpoints()
             }
         }
+        try hosts?.checkTurn(outcome)
         if let complaint { throw complaint }
     }
 
@@ -140,6 +142,7 @@ extension SimWorld {
                 tally.failures += 1
                 try checkFailure(id, event)
             case .transferCancelled: tally.cancelled += 1
+            case .transferNeedsInput: continue
             default:
                 tally.restarts += 1
                 try checkRestart(id, event)

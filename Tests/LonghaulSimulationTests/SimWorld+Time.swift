@@ -11,6 +11,7 @@ extension SimWorld {
         now.monotonic = now.monotonic + seconds
         now.wall = now.wall + seconds
         wire.now = now
+        hosts?.advance()
     }
 
     /// The conditions that somebody looks at; the rest is unknown.
@@ -38,7 +39,10 @@ extension SimWorld {
         told = new
     }
 
-    var hasNews: Bool { !inputs.isEmpty || !wire.facts.isEmpty || !disk.outcomes.isEmpty }
+    var hasNews: Bool {
+        !inputs.isEmpty || !wire.facts.isEmpty || !disk.outcomes.isEmpty
+            || hosts?.reports.isEmpty == false
+    }
 
     var isTurnDue: Bool { hasNews || now.monotonic >= nextTurn }
 
@@ -49,6 +53,7 @@ extension SimWorld {
         noteOutcomes()
         inputs += wire.facts.map { .wire($0) }
         inputs += disk.outcomes.map { .fetch($0.0, $0.1) }
+        inputs += hosts?.takeReports() ?? []
         wire.facts = []
         disk.outcomes = []
         wire.now = now
@@ -88,9 +93,10 @@ extension SimWorld {
 
     /// How long until something happens that needs no client.
     func secondsToNext() -> Double {
-        if hasNews || !disk.orders.isEmpty { return 0.01 }
+        if hasNews || !disk.orders.isEmpty || hosts?.isBusy == true { return 0.01 }
         var next = nextTurn
         if let moment = wire.nextMoment { next = min(next, moment) }
+        if let moment = hosts?.nextMoment { next = min(next, moment) }
         return max(0.01, next - now.monotonic)
     }
 }

@@ -76,6 +76,7 @@ extension SimWorld {
             if let deadline = transfer.deadline, deadline <= now.wall {
                 throw SimComplaint("\(id) waits beyond its deadline", self)
             }
+            if hosts?.hasAsked(about: transfer) == true { continue }
             var until: Timestamp?
             let told = transfer.waitingFor.compactMap(\.nextCheck).max()
             if transfer.waitingFor.contains(where: {

@@ -49,6 +49,9 @@ final class SimWorld: @unchecked Sendable {
     var told: NetworkState?
     var settlesAt: Instant?
 
+    /// In lives with hosts.
+    var hosts: SimHosts?
+
     // MARK: What is expected
 
     var expected: [TransferID: SimTransfer] = [:]
@@ -203,6 +206,7 @@ final class SimWorld: @unchecked Sendable {
         connect()
         fuse = nil
         isDead = false
+        try hosts?.engineIsGone(power: power)
         try checkAfterCrash(power: power)
         try startEngine()
     }
@@ -256,6 +260,7 @@ final class SimWorld: @unchecked Sendable {
             if random.happens(trouble.crash) { fuse = Int.random(in: 0...2, using: &random) }
             do {
                 if random.happens(trouble.crash) { try keepHouse() }
+                try hosts?.engineStarts()
                 let holder = EngineHolder(pid: 1, pidStart: 1, bootID: "sim", mode: "run")
                 let epoch = try store.raiseEpoch(holder, now: now.wall)
                 watched = ConditionNeeds()
@@ -263,8 +268,9 @@ final class SimWorld: @unchecked Sendable {
                 settlesAt = nil
                 wire.connectionsPerOrigin = policy.limits.perOrigin
                 engine = Engine(
-                    store: store, epoch: epoch, files: disk, wire: wire, policy: policy,
-                    time: time, watching: watched, seed: random.next())
+                    store: store, epoch: epoch, files: disk, wire: wire,
+                    hosts: hosts ?? NoHosts(), policy: policy, time: time, watching: watched,
+                    seed: random.next())
                 try engine.recover(now: now)
                 inputs = [.wake]
                 nextTurn = now.monotonic

@@ -14,26 +14,22 @@ struct HostHandover {
     func make(_ loop: HostsLoop) -> HostReport {
         do {
             let input = try HostInput(in: loop.home)
-            let needs = try queue.store.inputNeeds(of: order.session, now: queue.now)
-            for need in needs { try input.append(line(need.transfer, isDelayed: need.isDelayed)) }
-            var first: Int64?
-            var last: Int64 = 0
-            var count = 0
-            while count < Limits.eventsPerLaunch {
-                let events = try queue.events(
-                    after: last, session: order.session, waitingOnly: true, limit: Self.page)
-                guard let end = events.last else { break }
+            var reader = try HandoverReader(
+                queue.store, session: order.session, limit: Limits.eventsPerLaunch, now: queue.now)
+            for need in reader.needs {
+                try input.append(line(need.transfer, isDelayed: need.isDelayed))
+            }
+            while true {
+                let events = try reader.next(page: Self.page, now: queue.now)
+                if events.isEmpty { break }
                 var text = JSONText(reservingBytes: events.count * 1024)
                 for event in events {
-                    text.loggedEvent(event)
+                    text.loggedEvent(EventRecord(event.event, transfer: event.transfer))
                     text.endLine()
                 }
                 try input.append(text.bytes)
-                first = first ?? events.first?.sequence
-                last = end.sequence
-                count += events.count
             }
-            guard let first else { return .nothingToDo(order.id) }
+            guard let handover = reader.handover else { return .nothingToDo(order.id) }
             let deadline = queue.now + order.budget
             let process = try loop.make(
                 order.id.rawValue,
@@ -43,15 +39,10 @@ struct HostHandover {
                 input: input, marks: HostEnvironment.marks(order.id, queue.directory))
             return .prepared(
                 PreparedLaunch(
-                    id: order.id,
-                    handover: Handover(
-                        session: order.session,
-                        reason: needs.isEmpty ? .sessionEvents : .inputNeeded,
-                        events: first...last, count: count),
+                    id: order.id, handover: handover,
                     process: LaunchedProcess(
                         pid: process.pid, startTicks: Int64(clamping: process.startTicks),
-                        bootID: BootID.current.map { "\($0)" } ?? ""),
-                    deadline: deadline))
+                        bootID: BootID.current.map { "\($0)" } ?? "")))
         } catch let error as SystemFailure {
             return .notPrepared(order.id, message: error.longhaulError().message)
         } catch {

@@ -29,6 +29,8 @@ package struct WaitingSession: Hashable, Sendable {
     package var isDrained = false
     /// A transfer waits for an answer of the host.
     package var needsInput = false
+    /// The number of the last launch that was for it; 0 = there was none.
+    package var lastLaunch: Int64 = 0
 
     package init(name: String, firstWaiting: Timestamp) {
         self.name = name
@@ -106,12 +108,21 @@ package enum LaunchPolicy {
         return .delayed(retry)
     }
 
-    /// The session whose turn comes first; input before events, since a transfer waits for it.
+    /// The session whose turn comes first: input before events, since a transfer waits for it; among
+    /// those that are due the one that was handed over longest ago.
+    ///
+    /// After a failure the sessions take turns, whatever they need: events that a host cannot deal
+    /// with keep those of its other sessions waiting, but not for ever.
     private static func first(of host: HostFacts, now: Timestamp) -> WaitingSession? {
         host.sessions.filter(\.launchEvents).min { left, right in
-            if left.needsInput != right.needsInput { return left.needsInput }
             let (mine, its) = (dueAt(left, now: now), dueAt(right, now: now))
-            return mine != its ? mine < its : left.name < right.name
+            if mine != its { return mine < its }
+            if host.failures == 0, left.needsInput != right.needsInput { return left.needsInput }
+            if left.lastLaunch != right.lastLaunch { return left.lastLaunch < right.lastLaunch }
+            if left.firstWaiting != right.firstWaiting {
+                return left.firstWaiting < right.firstWaiting
+            }
+            return left.name < right.name
         }
     }
 

@@ -26,6 +26,7 @@ extension Engine {
         } catch {
             if error == Engine.leaseLost { throw error }
             // The store cannot be written for now; the turn's own commits count how long.
+            hosts.isStale = true
             hosts.retryAt = now.monotonic + Engine.commitRetrySeconds
         }
     }
@@ -62,18 +63,18 @@ extension Engine {
     private func prepare(_ due: LaunchPolicy.Due, _ host: StoredHost) {
         let id = LaunchID(rawValue: hosts.lastID.rawValue + 1)
         hosts.lastID = id
-        hosts.launches[id] = KeptLaunch(host: due.host)
+        let budget = host.settings.eventBudget ?? HostSettings.defaultEventBudget
+        hosts.launches[id] = KeptLaunch(host: due.host, session: due.session, budget: budget)
         hostPort.prepare(
             LaunchOrder(
                 id: id, host: due.host, argv: host.settings.argv, session: due.session,
-                reason: due.reason,
-                budget: host.settings.eventBudget ?? HostSettings.defaultEventBudget))
+                reason: due.reason, budget: budget))
     }
 
     private func endOverdue(now: Moment) {
         for id in hosts.launches.keys.sorted() {
             guard var launch = hosts.launches[id], let ends = launch.endsAt,
-                ends <= now.monotonic
+                ends <= now.monotonic, !hosts.hasEnded(id)
             else { continue }
             hostPort.end(id, killing: launch.isExpired)
             // Killed once more if that took no effect, which a process in the kernel's hands can
@@ -92,7 +93,7 @@ extension Engine {
         case .nothingToDo(let id): hosts.launches[id] = nil
         case .notPrepared(let id, let message):
             guard let launch = hosts.launches[id] else { return }
-            try recordFailure(id, launch.host, message, now: now)
+            try recordFailure(id, launch, message, now: now)
             journal?.launchFailed(launch.host, message)
             hosts.launches[id] = nil
         case .prepared(let launch): try begin(launch, now: now)
@@ -118,24 +119,27 @@ extension Engine {
             return
         }
         let host = kept.host
+        // Counted from now, whatever the clock was set to since the process was made.
+        let deadline = now.wall + kept.budget
         try transaction(.durable) { tx in
             try tx.begin(
                 launch.id, of: host, launch.handover, process: launch.process,
-                deadline: launch.deadline, now: now.wall)
+                deadline: deadline, now: now.wall)
         }
-        kept.endsAt = now.monotonic + max(0, launch.deadline - now.wall)
+        kept.endsAt = now.monotonic + kept.budget
         hosts.launches[launch.id] = kept
         journal?.launches(host, launch)
         hostPort.begin(launch.id)
     }
 
     private func recordFailure(
-        _ id: LaunchID, _ host: String, _ message: String, now: Moment
+        _ id: LaunchID, _ launch: KeptLaunch, _ message: String, now: Moment
     ) throws(LonghaulError) {
-        let nothing = Handover(session: "", reason: .sessionEvents, events: nil, count: 0)
+        let nothing = Handover(
+            session: launch.session, reason: .sessionEvents, events: nil, count: 0)
         try transaction(.durable) { tx in
             try tx.begin(
-                id, of: host, nothing, process: nil, deadline: now.wall, now: now.wall)
+                id, of: launch.host, nothing, process: nil, deadline: now.wall, now: now.wall)
             try tx.end(id, .notStarted, status: nil, output: message, now: now.wall)
         }
     }
@@ -149,9 +153,10 @@ extension Engine {
         hosts.lastID = try store.lastLaunch()
         for launch in try store.openLaunches() {
             if hostPort.adopt(launch) {
-                let left = min(
-                    max(0, launch.deadline - now.wall), launch.deadline - launch.startedAt)
-                var kept = KeptLaunch(host: launch.host)
+                let left = min(launch.deadline - now.wall, launch.deadline - launch.startedAt)
+                var kept = KeptLaunch(
+                    host: launch.host, session: launch.session ?? "",
+                    budget: launch.deadline - launch.startedAt)
                 kept.endsAt = now.monotonic + max(0, left)
                 hosts.launches[launch.id] = kept
             } else {

@@ -25,14 +25,27 @@ struct HostKeeper {
         launches.values.contains { $0.host == host }
     }
 
+    /// It is known to have ended, and not recorded yet.
+    func hasEnded(_ launch: LaunchID) -> Bool {
+        reports.contains { report in
+            switch report {
+            case .ended(launch, _, _, _): true
+            case .ended, .prepared, .nothingToDo, .notPrepared, .attachments: false
+            }
+        }
+    }
+
     /// When a launch has to be ended, or ended at last.
     var nextEnd: Instant? {
-        launches.values.compactMap(\.endsAt).min()
+        launches.compactMap { hasEnded($0.key) ? nil : $0.value.endsAt }.min()
     }
 }
 
 struct KeptLaunch {
     let host: String
+    let session: String
+    /// Seconds.
+    let budget: Double
     /// When it is asked to end, and then when it is ended; `nil` = it has not begun, or all was
     /// done.
     var endsAt: Instant?

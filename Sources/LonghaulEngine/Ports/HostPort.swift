@@ -56,15 +56,11 @@ package struct PreparedLaunch: Sendable {
     package var id: LaunchID
     package var handover: Handover
     package var process: LaunchedProcess
-    package var deadline: Timestamp
 
-    package init(
-        id: LaunchID, handover: Handover, process: LaunchedProcess, deadline: Timestamp
-    ) {
+    package init(id: LaunchID, handover: Handover, process: LaunchedProcess) {
         self.id = id
         self.handover = handover
         self.process = process
-        self.deadline = deadline
     }
 }
 

@@ -39,6 +39,14 @@ final class ActiveFetch {
 
     var lane: ScheduleClass { roster.lane }
 
+    /// Another moment is wanted than the one with which it was claimed: back in the queue that
+    /// counts.
+    func beginAgain(_ earliest: Timestamp?) {
+        var leader = roster.leader
+        leader.request.earliestBegin = earliest
+        roster.admit(leader)
+    }
+
     /// What only waits for the disk holds no place.
     var holdsPlace: Bool {
         switch machine.stage {

@@ -66,6 +66,7 @@ extension Engine {
         for claim in plan.claims + sharing.given { install(claim, now: now) }
         // A plan goes on from what the look has made of them.
         adopt(plans ? plan.rosters : look.rosters, now: now)
+        for (fetch, earliest) in look.earliest { active[fetch]?.beginAgain(earliest) }
         for (fetch, departure) in look.departures { handle(.leave(departure), of: fetch, now: now) }
         return true
     }

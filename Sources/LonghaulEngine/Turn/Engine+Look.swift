@@ -10,6 +10,8 @@ struct LookOutcome {
     var failed = 0
     /// Fetches whom others serve than before.
     var rosters: [FetchID: Roster] = [:]
+    /// Of fetches that depart because something else is wanted: when they may begin again.
+    var earliest: [FetchID: Timestamp?] = [:]
 }
 
 /// Folding what clients want into what is.
@@ -69,6 +71,7 @@ extension Engine {
         if let fetch = work.fetchID, let entry = active[fetch] {
             if try reactTogether(to: work, in: fetch, tx, now: now, &outcome) { return }
             if let departure = departure(for: work, entry) {
+                outcome.earliest[fetch] = work.request.earliestBegin
                 outcome.departures.append((fetch, departure))
             }
             return

@@ -34,6 +34,7 @@ extension EngineTransaction {
             """, id, host, session, handover.reason.rawValue, handover.events?.lowerBound,
             handover.events?.upperBound, handover.count, now, deadline,
             process.map { Int64($0.pid) }, process?.startTicks, process?.bootID)
+        try connection.run("UPDATE session SET lastLaunch = ?2 WHERE id = ?1", session, id)
         try connection.run(
             """
             DELETE FROM launch WHERE host = ?1 AND endedAt IS NOT NULL AND id NOT IN \

@@ -116,7 +116,7 @@ enum HostQueries {
         NOT EXISTS (SELECT 1 FROM tally y WHERE y.sessionID = s.id AND y.n > 0 \
         AND (y.phase = 0 OR y.pending = 1)), \
         EXISTS (SELECT 1 FROM transfer t INDEXED BY transferInput WHERE t.sessionID = s.id \
-        AND t.input > 0 AND t.ended = 0 AND \(isAskedFor)) \
+        AND t.input > 0 AND t.ended = 0 AND \(isAskedFor)), s.lastLaunch \
         FROM session s INDEXED BY sessionByHost WHERE s.host IS NOT NULL \
         AND first IS NOT NULL ORDER BY s.host, s.id LIMIT 10000
         """
@@ -137,6 +137,7 @@ extension Connection {
             session.launchDelay = row.optionalDouble(3)
             session.isDrained = row.bool(5)
             session.needsInput = row.bool(6)
+            session.lastLaunch = row.int64(7)
             return (host: row.text(0), session: session)
         }
         var facts: [HostFacts] = []

@@ -13,7 +13,8 @@ extension Migration {
           discretionary INTEGER NOT NULL DEFAULT 0 CHECK (discretionary IN (0, 1)),
           launchEvents INTEGER NOT NULL DEFAULT 1 CHECK (launchEvents IN (0, 1)),
           askBeforeStart INTEGER NOT NULL DEFAULT 0 CHECK (askBeforeStart IN (0, 1)),
-          launchDelay REAL
+          launchDelay REAL,
+          lastLaunch INTEGER NOT NULL DEFAULT 0
         ) STRICT
         """,
         """

@@ -1,0 +1,22 @@
+import LonghaulCore
+import LonghaulEngine
+import LonghaulStore
+import Testing
+
+/// A wall clock that is set under a running engine.
+@Suite struct ClockTests {
+    /// It began, the clock was set back, and somebody says that it need not wait: it does not go by
+    /// the moment that it once waited for.
+    @Test func theMomentThatIsWantedNowCounts() throws {
+        let world = try SimWorld(seed: 7)
+        defer { world.cleanUp() }
+        let id = try world.enqueue(3_000_000) { $0.earliestBegin = world.now.wall + 5 }
+        #expect(try world.run(for: 20) { try world.transfer(id).bytesDone > 0 })
+        world.now.wall = world.now.wall + -3600
+        var change = TransferChange()
+        change.earliestBegin = .some(nil)
+        try world.clients.change(id, change, now: world.now.wall)
+        world.inputs.append(.wake)
+        #expect(try world.run(for: 30) { try world.transfer(id).state == .completed })
+    }
+}

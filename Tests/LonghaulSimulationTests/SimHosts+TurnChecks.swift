@@ -1,0 +1,252 @@
+import LonghaulCore
+import LonghaulEngine
+import LonghaulStore
+
+/// What holds after every turn.
+extension SimHosts {
+    /// Reads what the store says now of events and launches.
+    func look() throws {
+        noteClock()
+        var gone = Set(ledger.log.keys)
+        for event in try world.clients.events(limit: 100_000) {
+            gone.remove(event.seq)
+            try note(event)
+        }
+        // An acknowledged one goes with its transfer, or after a week.
+        for seq in gone.sorted() {
+            if ledger.log[seq]?.isWaiting == true { throw broken("event \(seq) is lost") }
+            ledger.log[seq] = nil
+        }
+        try settleLaunches()
+        for seq in ledger.log.keys.sorted() {
+            guard let fact = ledger.log[seq], fact.isAcknowledged, !fact.isExplained else {
+                continue
+            }
+            throw broken("event \(seq) is acknowledged, and nobody did it")
+        }
+        try checkFinished()
+    }
+
+    private func note(_ event: StoredEvent) throws {
+        let isAcknowledged = event.acknowledgedAt != nil
+        guard var fact = ledger.log[event.seq] else {
+            ledger.log[event.seq] = SimHostLedger.Fact(
+                session: event.session, type: event.type, transfer: event.transfer,
+                wall: event.at, seenAt: now, isAcknowledged: isAcknowledged)
+            if ledger.log[event.seq]?.endsTransfer == true {
+                ledger.ends[event.session, default: 0] += 1
+            } else if event.type == .sessionFinished {
+                if ledger.ends[event.session, default: 0] == 0 {
+                    throw broken("\(event.session) is finished twice")
+                }
+                ledger.ends[event.session] = 0
+            }
+            return
+        }
+        if fact.isAcknowledged, !isAcknowledged {
+            throw broken("the acknowledgement of event \(event.seq) is lost")
+        }
+        fact.isAcknowledged = isAcknowledged
+        ledger.log[event.seq] = fact
+    }
+
+    /// How launches ended is recorded as it was, and a success acknowledges all.
+    private func settleLaunches() throws {
+        for id in ledger.unsettled.keys.sorted() {
+            guard let truth = ledger.unsettled[id], let row = try world.clients.launch(id),
+                row.endedAt != nil
+            else { continue }
+            ledger.unsettled[id] = nil
+            var ending = truth.ending ?? .unknown
+            let isSuccess = ending == .exited && truth.status == 0
+            if truth.wasAsked, !isSuccess { ending = .expired }
+            guard row.ending == ending, row.status == truth.status else {
+                throw broken("launch \(id.rawValue) is recorded as \(row), and was \(truth)")
+            }
+            if isSuccess {
+                tally.succeeded += 1
+                ledger.explain(truth.events)
+                ledger.hosts[truth.host]?.forgive()
+                let left = truth.events.filter { ledger.log[$0]?.isWaiting == true }
+                if !left.isEmpty {
+                    throw broken("launch \(id.rawValue) succeeded, and \(left) wait on")
+                }
+            } else if ending == .unknown {
+                tally.unknown += 1
+            } else {
+                tally.failed += 1
+                ledger.hosts[truth.host]?.failures += 1
+                ledger.hosts[truth.host]?.failedAt = (world.now.wall, now)
+            }
+        }
+    }
+
+    /// The end of a session is told once, after all its ends.
+    private func checkFinished() throws {
+        for (session, count) in ledger.ends where count > 0 {
+            if session == TransferRequest.defaultSession { continue }
+            if isDrained(session) { throw broken("nobody says that \(session) is finished") }
+        }
+    }
+
+    func isDrained(_ session: String) -> Bool {
+        !world.shown.values.contains { transfer in
+            let name = ledger.sessionOf[transfer.id] ?? TransferRequest.defaultSession
+            return name == session && (!transfer.state.hasEnded || transfer.finishedAt == nil)
+        }
+    }
+
+    // MARK: - After a turn
+
+    func checkTurn(_ outcome: TurnOutcome) throws {
+        noteClock()
+        let ordered = ledger.ordered
+        ledger.ordered = []
+        // The store could not be written just now: what follows from it comes a second later.
+        let isUnsure = world.isStoreFailing || now - world.storeFailedAt < 1.1
+        if isUnsure { return }
+        for order in ordered { try checkOrder(order) }
+        try checkBudgets(outcome)
+        if world.isLeaving { return }
+        for host in ledger.hosts.keys.sorted() { try checkDelay(host, outcome) }
+    }
+
+    /// It was time, and nothing held it back.
+    private func checkOrder(_ order: LaunchOrder) throws {
+        let name = "launch \(order.id.rawValue) of \(order.host)"
+        guard let host = ledger.hosts[order.host] else { throw broken("\(name): nobody's") }
+        guard order.argv == host.argv, order.budget == host.seconds else {
+            throw broken("\(name) is \(order), not as \(host) says")
+        }
+        if obstacles[order.argv[0]] != nil { throw broken("\(name) cannot be run") }
+        if isAttached(order.host) { throw broken("\(name), which is attached") }
+        let settings = ledger.settings[order.session]
+        guard settings?.host == order.host, settings?.launchEvents == true else {
+            throw broken("\(name) for \(order.session), which is not to be told so")
+        }
+        let same = ledger.watched.filter { $0.value.order.host == order.host && !$0.value.isOver }
+        if same.count > 1 { throw broken("\(name) beside \(same.keys.sorted())") }
+        if let failed = host.failedAt, host.failures > 0, !ledger.hasJumped(since: failed.instant),
+            now - failed.instant < backOff(host) - Self.slack
+        {
+            throw broken(
+                "\(name) comes \(now - failed.instant) s after \(host.failures) failures")
+        }
+        guard let first = firstWaiting(order.session) else { throw broken("\(name) for nothing") }
+        if order.reason == .inputNeeded, !needsInput(order.session) {
+            throw broken("\(name): nobody needs an answer")
+        }
+        let isEarly = now - first.seenAt < delay(order.session) - Self.slack
+        if isEarly, !isDrained(order.session), !needsInput(order.session),
+            !ledger.hasJumped(since: first.seenAt), first.wall <= world.now.wall
+        {
+            throw broken("\(name) comes \(now - first.seenAt) s after the first event")
+        }
+        try checkFairness(order)
+    }
+
+    /// No session waits while others of the same host are told again and again.
+    private func checkFairness(_ order: LaunchOrder) throws {
+        ledger.passedOver[order.session] = 0
+        let others = ledger.sessions(of: order.host)
+        for session in others where session != order.session {
+            guard ledger.settings[session]?.launchEvents == true, let due = due(session),
+                due <= world.now.wall
+            else {
+                ledger.passedOver[session] = 0
+                continue
+            }
+            // Somebody who needs an answer comes first.
+            if order.reason == .inputNeeded, ledger.hosts[order.host]?.failures == 0 { continue }
+            let count = ledger.passedOver[session, default: 0] + 1
+            ledger.passedOver[session] = count
+            if count > others.count + 1 {
+                throw broken("\(session) is passed over \(count) times by \(order.session)")
+            }
+        }
+    }
+
+    // MARK: - When it is time
+
+    private func firstWaiting(_ session: String) -> SimHostLedger.Fact? {
+        ledger.waiting(of: session).lazy.compactMap { self.ledger.log[$0] }
+            .first { $0.type != .transferRestarted }
+    }
+
+    private func delay(_ session: String) -> Double {
+        ledger.settings[session]?.launchDelay ?? 5
+    }
+
+    private func backOff(_ host: SimHostLedger.Host) -> Double {
+        var delay = 60.0
+        for _ in 1..<max(1, host.failures) { delay = min(3600, delay * 2) }
+        return delay
+    }
+
+    private func needsInput(_ session: String) -> Bool {
+        ledger.waiting(of: session).contains { seq in
+            guard let fact = ledger.log[seq], fact.type == .transferNeedsInput,
+                let id = fact.transfer, let transfer = world.shown[id]
+            else { return false }
+            return transfer.state == .waiting
+                && transfer.waitingFor.contains { $0.reason == .input }
+        }
+    }
+
+    /// When the host is started for a session at the latest, if nothing holds it back.
+    private func due(_ session: String) -> Timestamp? {
+        guard let first = firstWaiting(session) else { return nil }
+        if isDrained(session) || needsInput(session) { return first.wall }
+        guard let jumped = ledger.jumped, jumped.instant >= first.seenAt else {
+            return first.wall + delay(session)
+        }
+        return max(first.wall, jumped.wall) + delay(session)
+    }
+
+    /// Started as soon as it is due, and the engine will wake for it.
+    private func checkDelay(_ name: String, _ outcome: TurnOutcome) throws {
+        guard let host = ledger.hosts[name], !ledger.isBusy(name), !isAttached(name),
+            obstacles[host.argv[0]] == nil
+        else { return }
+        let sessions = ledger.sessions(of: name).filter {
+            ledger.settings[$0]?.launchEvents == true
+        }
+        guard var due = sessions.compactMap({ self.due($0) }).min() else { return }
+        tally.waits += 1
+        if host.failures > 0, let failed = host.failedAt {
+            var until = failed.wall + backOff(host)
+            if let jumped = ledger.jumped, jumped.instant >= failed.instant {
+                until = max(until, jumped.wall + 3600)
+            }
+            due = max(due, until)
+        }
+        var wait = due - world.now.wall
+        // Looked at now and then.
+        if let mended = host.mendedAt { wait = max(wait, mended + 30 - now) }
+        let wake = outcome.wakeAt.map { max(0, $0 - now) } ?? .infinity
+        if wait < -Self.slack { throw broken("\(name) is due since \(-wait) s, and not started") }
+        if wake > max(0, wait) + Self.slack {
+            throw broken("nobody will wake to start \(name) in \(wait) s, but in \(wake)")
+        }
+    }
+
+    /// Asked to end when the budget is over, made to 5 s later.
+    private func checkBudgets(_ outcome: TurnOutcome) throws {
+        for (id, entry) in ledger.watched.sorted(by: { $0.key < $1.key }) where !entry.isOver {
+            guard let begun = entry.letGoAt else { continue }
+            // The wall clock is all that a successor can go by.
+            let isAdopted = entry.adoptedAt != nil && ledger.hasJumped(since: begun)
+            let since = isAdopted ? entry.adoptedAt ?? begun : begun
+            var end = max(since + entry.order.budget, entry.adoptedAt ?? since)
+            if let asked = entry.askedAt { end = asked + Limits.launchGraceSeconds }
+            if entry.killedAt != nil { continue }
+            if now - end > Self.slack {
+                throw broken("launch \(id.rawValue) runs \(now - end) s longer than it may")
+            }
+            let wake = outcome.wakeAt.map { $0 - now } ?? .infinity
+            if wake > max(0, end - now) + Self.slack {
+                throw broken("nobody will wake to end launch \(id.rawValue), but in \(wake) s")
+            }
+        }
+    }
+}

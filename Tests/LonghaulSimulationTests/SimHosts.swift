@@ -1,0 +1,202 @@
+import LonghaulCore
+import LonghaulEngine
+import LonghaulStore
+
+/// The machine's host processes, and the thread of the engine that looks after them. Processes that
+/// have begun outlive the engine, but not the power.
+final class SimHosts: HostPort, @unchecked Sendable {
+    /// What the thread of the hosts has been asked for, in order.
+    enum Command {
+        case prepare(LaunchOrder)
+        case read(LaunchOrder, HandoverReader, [StoredEvent], waiting: Set<Int64>)
+        case begin(LaunchID)
+        case discard(LaunchID)
+        case end(LaunchID, killing: Bool)
+    }
+
+    unowned let world: SimWorld
+    var random: SeededGenerator
+    var trouble = SimHostTrouble.none
+    /// Which engine lives, counted.
+    var engine = 0
+    var boot = 1
+    var nextPID: Int32 = 100
+    var isEngineThere = false
+    var commands: [Command] = []
+    var reports: [HostReport] = []
+    var processes: [LaunchID: SimProcess] = [:]
+    /// Processes that have attached themselves: of which host, and until when.
+    var attached: [(host: String, until: Instant, isSlow: Bool)] = []
+    /// Programs that cannot be run.
+    var obstacles: [String: LaunchObstacle] = [:]
+    /// Sessions whose events no launch can deal with.
+    var poisoned: Set<String> = []
+    /// Events to a launch, and to a page.
+    var most = Limits.eventsPerLaunch
+    var page = 200
+    var ledger = SimHostLedger()
+    var tally = SimHostTally()
+
+    init(_ world: SimWorld, seed: UInt64) {
+        self.world = world
+        random = SeededGenerator(seed: seed)
+    }
+
+    var now: Instant { world.now.monotonic }
+
+    // MARK: - What the engine asks for
+
+    func listen(_ report: @escaping @Sendable (HostReport) -> Void) {}
+    func stop() {}
+
+    func obstacle(_ program: String) -> LaunchObstacle? { obstacles[program] }
+
+    func isAttached(_ host: String) -> Bool { attached.contains { $0.host == host } }
+
+    func prepare(_ order: LaunchOrder) {
+        guard world.burn() else { return }
+        world.say("hosts: launch \(order.id.rawValue) of \(order.host) for \(order.session)")
+        ledger.watched[order.id] = SimHostLedger.Watched(order: order)
+        ledger.ordered.append(order)
+        commands.append(.prepare(order))
+    }
+
+    func begin(_ id: LaunchID) {
+        guard world.burn() else { return }
+        ledger.watched[id]?.letGoAt = now
+        processes[id]?.letGoAt = now
+        commands.append(.begin(id))
+    }
+
+    func discard(_ id: LaunchID) {
+        guard world.burn() else { return }
+        ledger.watched[id] = nil
+        commands.append(.discard(id))
+    }
+
+    func end(_ id: LaunchID, killing: Bool) {
+        guard world.burn() else { return }
+        world.say("hosts: launch \(id.rawValue) is \(killing ? "killed" : "asked to end")")
+        checkEnd(id, killing: killing)
+        commands.append(.end(id, killing: killing))
+    }
+
+    func adopt(_ launch: StoredLaunch) -> Bool {
+        guard let process = processes[launch.id], process.identity == launch.process,
+            process.begunAt != nil
+        else { return false }
+        world.say("hosts: launch \(launch.id.rawValue) is adopted")
+        tally.adopted += 1
+        ledger.adopt(process, at: now)
+        return true
+    }
+
+    // MARK: - The thread of the hosts
+
+    func step() throws {
+        guard isEngineThere, !commands.isEmpty else { return }
+        switch commands.removeFirst() {
+        case .prepare(let order):
+            guard !random.happens(trouble.spawn) else {
+                tally.notPrepared += 1
+                return report(.notPrepared(order.id, message: "simulated: no process is left"))
+            }
+            let reader = try HandoverReader(
+                world.clients, session: order.session, limit: most, now: world.now.wall)
+            let waiting = ledger.waiting(of: order.session)
+            commands.insert(.read(order, reader, [], waiting: Set(waiting)), at: 0)
+        case .read(let order, var reader, var events, let waiting):
+            let found = try reader.next(page: page, now: world.now.wall)
+            if !found.isEmpty {
+                events += found.map(\.event)
+                return commands.insert(.read(order, reader, events, waiting: waiting), at: 0)
+            }
+            guard let handover = reader.handover else { return report(.nothingToDo(order.id)) }
+            make(order, reader, handover, events)
+            try checkHandover(order, reader, events, waiting)
+        case .begin(let id): try letGo(id)
+        case .discard(let id):
+            tally.discarded += 1
+            processes[id] = nil
+        case .end(let id, let killing): signal(id, killing: killing)
+        }
+    }
+
+    private func report(_ report: HostReport) { reports.append(report) }
+
+    private func make(
+        _ order: LaunchOrder, _ reader: HandoverReader, _ handover: Handover,
+        _ events: [StoredEvent]
+    ) {
+        nextPID += 1
+        let identity = LaunchedProcess(
+            pid: nextPID, startTicks: now.nanoseconds / 10_000_000, bootID: "boot-\(boot)")
+        processes[order.id] = SimProcess(
+            identity: identity, order: order, needs: reader.needs.map(\.transfer.id),
+            events: events, parent: engine)
+        report(
+            .prepared(
+                PreparedLaunch(
+                    id: order.id, handover: handover, process: identity)))
+    }
+
+    private func letGo(_ id: LaunchID) throws {
+        guard var process = processes[id] else { return }
+        process.begunAt = now
+        tally.launches += 1
+        world.say("hosts: launch \(id.rawValue) begins with \(process.events.map(\.seq))")
+        try checkBegin(process)
+        ledger.note(handed: process.events, &tally)
+        if obstacles[process.order.argv[0]] != nil {
+            process.deeds = [(now, .exit(127))]
+        } else {
+            let isPoisoned = poisoned.contains(process.order.session)
+            process.plan(trouble, isPoisoned: isPoisoned, from: now, &random)
+        }
+        processes[id] = process
+    }
+
+    private func signal(_ id: LaunchID, killing: Bool) {
+        guard processes[id]?.begunAt != nil else { return }
+        if killing {
+            tally.killed += 1
+            processes[id]?.deeds = [(now, .die(signal: 9))]
+        } else {
+            tally.asked += 1
+            processes[id]?.term(at: now, &random)
+        }
+    }
+
+    // MARK: - The engine's process
+
+    func takeReports() -> [EngineInput] {
+        defer { reports = [] }
+        for report in reports { ledger.note(report, at: now) }
+        return reports.map { .host($0) }
+    }
+
+    /// What had not begun ends with the engine that made it; what it was to be told is lost.
+    func engineIsGone(power: Bool) throws {
+        try look()
+        isEngineThere = false
+        commands = []
+        reports = []
+        ledger.engineIsGone()
+        processes = processes.filter { $0.value.begunAt != nil }
+        if power {
+            boot += 1
+            processes = [:]
+            attached = []
+        }
+    }
+
+    /// Before a new engine recovers: nobody may have looked for a while.
+    func engineStarts() throws {
+        try engineIsGone(power: false)
+        if random.happens(trouble.absence) {
+            world.pass(Double.random(in: 0...90, using: &random))
+        }
+        engine += 1
+        isEngineThere = true
+    }
+}
