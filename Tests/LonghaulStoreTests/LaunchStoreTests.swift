@@ -103,6 +103,38 @@ import Testing
         #expect(try scratch.store.hostFacts() == [])
     }
 
+    @Test func itIsKnownWhoseTurnItWas() throws {
+        try finish(1)
+        #expect(try scratch.store.hostFacts().first?.sessions.first?.lastLaunch == 0)
+        let id = try launch(1...2)
+        try end(id, .exited, 1)
+        #expect(try scratch.store.hostFacts().first?.sessions.first?.lastLaunch == id.rawValue)
+    }
+
+    /// A need that arises while a launch is gathered is for the next one: who is told of it is
+    /// asked.
+    @Test func whatIsHandedOverEndsWhereTheNeedsWereRead() throws {
+        try finish(2)
+        let needy = try scratch.add("/d/9", session: "s")
+        var reader = try HandoverReader(scratch.store, session: "s", limit: 100, now: .start)
+        let waits = try scratch.turn(epoch) { tx in
+            var error = LonghaulError(.notFound, "gone")
+            error.httpStatus = 404
+            return try tx.needInput(needy, error: error, numbers: TransferNumbers(), now: .start)
+        }
+        #expect(waits)
+        #expect(reader.needs.isEmpty)
+        #expect(try reader.next(page: 2, now: .start).map(\.event.seq) == [1, 2])
+        #expect(try reader.next(page: 2, now: .start).map(\.event.seq) == [3])
+        #expect(try reader.next(page: 2, now: .start).isEmpty)
+        #expect(reader.handover?.events == 1...3)
+        var next = try HandoverReader(scratch.store, session: "s", limit: 2, now: .start)
+        #expect(next.needs.map(\.transfer.id) == [needy])
+        #expect(try next.next(page: 2, now: .start).count == 2)
+        #expect(try next.next(page: 2, now: .start).isEmpty)
+        #expect(next.handover?.events == 1...2)
+    }
+
     @Test func openLaunchesAreWhatASuccessorLooksAfter() throws {
         try finish(1)
         let first = try launch(1...2)

@@ -100,4 +100,38 @@ import Testing
         let plan = LaunchPolicy.plan([facts], now: now)
         #expect(plan.due == [LaunchPolicy.Due(host: "h", session: "r", reason: .inputNeeded)])
     }
+
+    /// Among those that are due, and after a failure whoever it was for.
+    @Test func sessionsTakeTurns() {
+        func session(_ name: String, _ lastLaunch: Int64, needsInput: Bool = false)
+            -> WaitingSession
+        {
+            var session = WaitingSession(name: name, firstWaiting: now + -60)
+            session.lastLaunch = lastLaunch
+            session.needsInput = needsInput
+            return session
+        }
+        func first(_ failures: Int, _ sessions: WaitingSession...) -> String? {
+            let facts = host {
+                $0.sessions = sessions
+                $0.failures = failures
+            } session: { _ in
+            }
+            return LaunchPolicy.plan([facts], now: now).due.first?.session
+        }
+        #expect(first(0, session("a", 7), session("b", 3), session("c", 5)) == "b")
+        #expect(first(0, session("a", 7), session("b", 3), session("new", 0)) == "new")
+        #expect(first(0, session("a", 7, needsInput: true), session("b", 3)) == "a")
+        #expect(first(1, session("a", 7, needsInput: true), session("b", 3)) == "b")
+        // The older event, and then the name.
+        var late = session("a", 0)
+        late.firstWaiting = now + -50
+        #expect(first(0, late, session("b", 0)) == "b")
+        #expect(first(0, session("b", 0), session("a", 0)) == "a")
+        // Not before it is due.
+        var drained = session("z", 9)
+        drained.isDrained = true
+        late.firstWaiting = now
+        #expect(first(0, late, drained) == "z")
+    }
 }
