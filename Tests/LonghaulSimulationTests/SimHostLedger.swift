@@ -46,6 +46,7 @@ struct SimHostLedger {
         var killedAt: Instant?
         /// It has ended, and the engine knows.
         var isOver = false
+        var passesOver: [String] = []
     }
 
     /// How a launch has ended, if an engine could see it.

@@ -94,6 +94,7 @@ extension SimHosts {
             row.process == process.identity, row.host == process.host,
             row.handed == process.events.count
         else { throw broken("launch \(id.rawValue) begins and is not recorded") }
+        try checkFairness(process.order)
         ledger.unsettled[id] = SimHostLedger.Truth(
             host: process.host, events: process.events.map(\.seq))
     }

@@ -146,25 +146,29 @@ extension SimHosts {
         {
             throw broken("\(name) comes \(waited) s after the first event")
         }
-        try checkFairness(order)
+        noteOthers(order)
+    }
+
+    /// Sessions of the same host that are due as well: they are passed over once this one begins.
+    private func noteOthers(_ order: LaunchOrder) {
+        // Somebody who needs an answer comes first.
+        if order.reason == .inputNeeded, ledger.hosts[order.host]?.failures == 0 { return }
+        let others = ledger.sessions(of: order.host).filter { session in
+            guard session != order.session, ledger.settings[session]?.launchEvents == true,
+                let due = due(session)
+            else { return false }
+            return due <= world.now.wall
+        }
+        ledger.watched[order.id]?.passesOver = others
     }
 
     /// No session waits while others of the same host are told again and again.
-    private func checkFairness(_ order: LaunchOrder) throws {
+    func checkFairness(_ order: LaunchOrder) throws {
         ledger.passedOver[order.session] = 0
-        let others = ledger.sessions(of: order.host)
-        for session in others where session != order.session {
-            guard ledger.settings[session]?.launchEvents == true, let due = due(session),
-                due <= world.now.wall
-            else {
-                ledger.passedOver[session] = 0
-                continue
-            }
-            // Somebody who needs an answer comes first.
-            if order.reason == .inputNeeded, ledger.hosts[order.host]?.failures == 0 { continue }
+        for session in ledger.watched[order.id]?.passesOver ?? [] {
             let count = ledger.passedOver[session, default: 0] + 1
             ledger.passedOver[session] = count
-            if count > others.count + 1 {
+            if count > ledger.sessions(of: order.host).count + 1 {
                 throw broken("\(session) is passed over \(count) times by \(order.session)")
             }
         }
