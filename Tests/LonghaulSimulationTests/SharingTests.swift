@@ -291,6 +291,45 @@ import Testing
         #expect(second.disk.names.keys.sorted() == ["/e/1"])
     }
 
+    /// One that was paused before it had a byte has no part in what the others do.
+    @Test func whoIsPausedAndHasNothingIsLeftAlone() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let paused = try add(world, "/d/1")
+        try change(world, [paused], .pause)
+        let other = try add(world, "/d/2")
+        try half(world)
+        try change(world, [other], .cancel(keepBytes: false))
+        #expect(try world.run(for: 5) { world.disk.names.isEmpty })
+        try change(world, [paused], .resume)
+        #expect(try world.run(for: 60) { try isCompleted(world, [paused]) })
+        #expect(isBare(world))
+    }
+
+    /// The part file of one that has ended may have the name of another, who begins anew.
+    @Test func bytesThatWereHandedDownStay() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let old = try add(world, "/d/1")
+        try half(world)
+        try change(world, [old], .pause)
+        #expect(try world.run(for: 60) { try world.transfer(old).bytesDone > 0 })
+        let kept = try world.transfer(old).bytesDone
+        let heir = try add(world, "/d/2")
+        try change(world, [heir], .pause)
+        try change(world, [old], .cancel(keepBytes: false))
+        #expect(try world.run(for: 5) { try world.transfer(heir).bytesDone == kept })
+        try change(world, [heir], .cancel(keepBytes: true))
+        #expect(try world.run(for: 5) { try world.transfer(heir).state == .cancelled })
+        try change(world, [old], .retry)
+        #expect(try world.run(for: 60) { try isCompleted(world, [old]) })
+        #expect(try world.transfer(heir).bytesDone == kept)
+        try change(world, [heir], .retry)
+        #expect(try world.run(for: 60) { try isCompleted(world, [heir]) })
+        #expect(try world.transfer(heir).restarts == 0)
+        #expect(isBare(world))
+    }
+
     /// Seeds: joins, leaves, kills at any effect.
     @Test func everyPromiseHoldsForThoseWhoShare() throws {
         for seed in SimulationTests.first..<SimulationTests.first + Self.seeds {

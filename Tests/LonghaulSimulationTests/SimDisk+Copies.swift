@@ -8,7 +8,7 @@ extension SimDisk {
         for order in orders {
             guard mayAct() else { return }
             let directory = String(order.destination.dropFirst().prefix { $0 != "/" })
-            let path = freePartPath(order.destination, order.transfer)
+            let path = freePartPath(order.destination, order.transfer, order.partsLeft)
             var fault = copiesFail[directory]
             if fault == nil, random.happens(trouble.open) || isReadOnly {
                 fault = LocalFault(code: .io, message: "copy: simulated")
@@ -30,10 +30,10 @@ extension SimDisk {
     }
 
     /// The transfer's own part name, unless a fetch that it has left is in use under that.
-    func freePartPath(_ destination: String, _ id: TransferID) -> String {
-        let path = "\(destination).\(id).part"
-        let isInUse = open.values.contains { names[path] == $0.inode }
-        return isInUse ? "\(destination).\(id)b.part" : path
+    func freePartPath(_ destination: String, _ id: TransferID, _ left: Int) -> String {
+        let name = "\(destination).\(id)" + (left > 0 ? "-\(left)" : "")
+        let isInUse = open.values.contains { names[name + ".part"] == $0.inode }
+        return name + (isInUse ? "b.part" : ".part")
     }
 
     func fill(_ fetch: FetchID, _ kept: KeptFile) {

@@ -37,13 +37,17 @@ extension SimDisk {
         case .close(let fetch, let deleting):
             guard let entry = open.removeValue(forKey: fetch) else { return }
             cells = cells.filter { $0.value.fetch != fetch }
-            if deleting, let path = path(of: entry.inode), !isReadOnly {
-                rename(path, to: nil, entry.inode)
-            }
+            if deleting, let path = path(of: entry.inode) { delete(path) }
         case .delete(let path, let identity):
-            if let identity, holds(identity, at: path), !isReadOnly {
-                rename(path, to: nil, identity.inode)
-            }
+            if let identity, holds(identity, at: path) { delete(path) }
+        }
+    }
+
+    private func delete(_ path: String) {
+        if isReadOnly {
+            undeleted.insert(path)
+        } else if let inode = names[path] {
+            rename(path, to: nil, inode)
         }
     }
 
@@ -60,13 +64,12 @@ extension SimDisk {
     private func prepare(
         _ fetch: FetchID, _ order: PartOrder, _ fetched: Int64
     ) -> FetchEvent {
-        var path = freePartPath(order.destination, order.transfer)
-        if order.usesSecondName { path = "\(order.destination).\(order.transfer)b.part" }
+        var path = freePartPath(order.destination, order.transfer, order.partsLeft)
         // One that was made for another, which has left since.
         if let expected = order.expected, holds(expected, at: order.path) { path = order.path }
         if let fault = fault(trouble.open, "open") { return .prepareFailed(fault) }
         if let room, let needs = order.needs, needs > room { return .prepareFailed(Self.noSpace) }
-        if let expected = order.expected, names[path] == nil,
+        if let expected = order.expected, !holds(expected, at: path),
             holds(expected, at: order.publication)
         {
             if let fault = fault(trouble.directory, "sync of the directory") {

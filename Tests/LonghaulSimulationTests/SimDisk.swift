@@ -65,6 +65,8 @@ final class SimDisk: FilePort, @unchecked Sendable {
     /// Bytes that can still be written; `nil` = any number.
     var room: Int64?
     var isReadOnly = false
+    /// What it would not let go then; for `doctor` to find.
+    var undeleted: Set<String> = []
     var births: Int64 = 0
     /// By the first directory of the path: its disk takes no copies.
     var copiesFail: [String: LocalFault] = [:]

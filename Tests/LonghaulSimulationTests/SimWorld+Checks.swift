@@ -93,10 +93,6 @@ extension SimWorld {
         }
     }
 
-    func part(of id: TransferID) -> String {
-        (expected[id]?.destination ?? "") + ".\(id).part"
-    }
-
     /// Whole, of one version, and still so after a power cut.
     private func checkPublished(_ transfer: Transfer) throws {
         guard let known = expected[transfer.id], !known.isVerified,

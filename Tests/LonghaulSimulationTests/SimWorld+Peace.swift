@@ -99,7 +99,10 @@ extension SimWorld {
     func checkAtRest() throws {
         try turn()
         // What a crash leaves of a transfer that was then removed is for `doctor` to find.
-        let parts = expected.keys.map { part(of: $0) }.filter { disk.names[$0] != nil }
+        let parts = disk.names.keys.filter { path in
+            path.hasSuffix(".part") && !disk.undeleted.contains(path)
+                && expected.values.contains { path.hasPrefix($0.destination + ".") }
+        }
         guard parts.isEmpty else { throw SimComplaint("left behind: \(parts.sorted())", self) }
         for (id, known) in expected where !known.isVerified {
             throw SimComplaint("\(id) was never found completed", self)

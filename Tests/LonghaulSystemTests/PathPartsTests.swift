@@ -49,6 +49,8 @@ import Testing
 
     @Test func partNamesTellTransfersApart() {
         #expect(PartFile.partName(for: "disk.iso", id: 7) == ".disk.iso.7.longhaul-part")
+        let third = PartFile.partName(for: "disk.iso", id: 7, number: 2, isSecond: true)
+        #expect(third == ".disk.iso.7-2b.longhaul-part")
         let long = String(repeating: "n", count: 300)
         let names = Set((1...100).map { PartFile.partName(for: long, id: $0) })
         #expect(names.count == 100)

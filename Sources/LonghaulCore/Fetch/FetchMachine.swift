@@ -50,8 +50,8 @@ package struct FetchMachine: Sendable {
     package var proven: [Checksum] = []
     /// A file that may be copied if the server says that its version is the current one.
     package var kept: KeptFile?
-    /// See ``PartOrder/usesSecondName``.
-    package var usesSecondName = false
+    /// See ``Sharer/partsLeft``.
+    package var partsLeft = 0
 
     package internal(set) var state: FetchState
     package internal(set) var stage: Stage = .preparing
@@ -143,7 +143,7 @@ package struct FetchMachine: Sendable {
             destination: destination, transfer: transfer, expected: state.partIdentity,
             path: state.partPath, publication: publication ?? finalDestination, needs: needs)
         order.isBackground = request.isDiscretionary
-        order.usesSecondName = usesSecondName
+        order.partsLeft = partsLeft
         return order
     }
 

@@ -131,8 +131,8 @@ package struct PartOrder: Hashable, Sendable {
     package var needs: Int64?
     /// Nobody waits for it: the disk and its cache belong to others first.
     package var isBackground = false
-    /// A file by its first part name holds the bytes of a fetch that the transfer has left.
-    package var usesSecondName = false
+    /// See ``Sharer/partsLeft``.
+    package var partsLeft = 0
 
     package init(
         destination: String, transfer: TransferID, expected: FileIdentity?, path: String,
@@ -193,9 +193,12 @@ package struct CopyOrder: Hashable, Sendable {
     package var transfer: TransferID
     /// It is made beside this, under the transfer's own part name.
     package var destination: String
+    /// See ``Sharer/partsLeft``.
+    package var partsLeft: Int
 
-    package init(transfer: TransferID, destination: String) {
+    package init(transfer: TransferID, destination: String, partsLeft: Int = 0) {
         self.transfer = transfer
         self.destination = destination
+        self.partsLeft = partsLeft
     }
 }

@@ -12,6 +12,9 @@ package struct Sharer: Hashable, Sendable {
     package var isWanted: Bool
     /// Body bytes that were received for it before it shared.
     package var bytesFetched: Int64
+    /// So many fetches it has left to others, whose part files may have its name: the next gets
+    /// another one.
+    package var partsLeft = 0
 
     package init(
         id: TransferID, request: TransferRequest, destination: String, publication: String?,

@@ -11,8 +11,8 @@ extension DiskFiles {
             // Where bytes should be, a missing directory is not made: its disk may be away.
             let handle = try directories.handle(for: directory, creating: order.expected == nil)
             try checkSpace(for: order, in: directory)
-            if let expected = order.expected, isPublished(expected, order.publication),
-                FileInspection.entry(at: handle.path(of: name)) == .missing
+            if let expected = order.expected, isThere(expected, order.publication),
+                !isThere(expected, handle.path(of: name))
             {
                 // The sync of the directory is what failed, or never came.
                 try handle.sync()
@@ -45,14 +45,12 @@ extension DiskFiles {
         return (
             directory,
             PartFile.partName(
-                for: finalName, id: order.transfer.rawValue, isSecond: order.usesSecondName)
+                for: finalName, id: order.transfer.rawValue, number: order.partsLeft)
         )
     }
 
-    private func isPublished(_ identity: FileIdentity, _ destination: String) -> Bool {
-        guard case .present(identity, _) = FileInspection.entry(at: destination) else {
-            return false
-        }
+    private func isThere(_ identity: FileIdentity, _ path: String) -> Bool {
+        guard case .present(identity, _) = FileInspection.entry(at: path) else { return false }
         return true
     }
 
@@ -72,7 +70,8 @@ extension DiskFiles {
             guard error.isNameInUse, let finalName = PathParts.split(order.destination)?.name
             else { throw error }
             let second = PartFile.partName(
-                for: finalName, id: order.transfer.rawValue, isSecond: true)
+                for: finalName, id: order.transfer.rawValue, number: order.partsLeft,
+                isSecond: true)
             return (try PartFile.create(second, in: directory, sparing: isInUse), true)
         }
     }

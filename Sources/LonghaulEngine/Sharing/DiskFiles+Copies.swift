@@ -55,7 +55,8 @@ extension DiskFiles {
         let handle = try directories.handle(for: directory, creating: true)
         func make(isSecond: Bool) throws(SystemFailure) -> PartFile {
             let name = PartFile.partName(
-                for: finalName, id: order.transfer.rawValue, isSecond: isSecond)
+                for: finalName, id: order.transfer.rawValue, number: order.partsLeft,
+                isSecond: isSecond)
             return try PartFile.create(
                 name, in: handle, copying: source.descriptor, length: length, sparing: isInUse
             ).file

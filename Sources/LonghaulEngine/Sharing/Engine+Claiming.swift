@@ -7,6 +7,7 @@ extension Sharer {
             id: work.id, request: work.request, destination: work.destination,
             publication: work.finalPath, deadline: work.deadline, lane: work.lane,
             isWanted: work.want == .run, bytesFetched: work.numbers.bytesFetched)
+        partsLeft = work.partsLeft
     }
 }
 
@@ -93,7 +94,9 @@ extension Engine {
                 if try mayGiveUpItsFetch(other, for: party.state?.id, tx) {
                     party.others.append(other)
                 }
-            case .pause: if other.fetchID == party.state?.id { party.paused.append(other) }
+            case .pause:
+                // Without bytes in it, it is none of theirs.
+                if let state = party.state, other.fetchID == state.id { party.paused.append(other) }
             case .cancel, .cancelKeepingBytes: break
             }
         }
@@ -126,7 +129,7 @@ extension Engine {
             try dropOwnFetch(of: work, tx, &outcome.deletions)
         }
         let home = party.state?.partIdentity == nil ? nil : party.state?.partPath
-        let sharers = runners.map(Sharer.init)
+        let sharers = try runners.compactMap { try tx.work($0.id) }.map(Sharer.init)
         let lead =
             home.flatMap { Roster.successor(among: sharers, home: FileNaming.directory(of: $0)) }
             ?? sharers[0]
@@ -173,9 +176,6 @@ extension Engine {
             let work = works.first(where: { $0.request.options.reuse || $0.sharedFetch != nil })
         else { return }
         claim.kept = try tx.finished(like: work)
-        if let left = claim.work.sharedFetch, left != claim.state.id {
-            claim.usesSecondName = try tx.fetch(left) != nil
-        }
     }
 
     func dropOwnFetch(
@@ -225,7 +225,7 @@ extension Engine {
     ) throws {
         if let own = work.fetchID, own != fetch { try dropOwnFetch(of: work, tx, &deletions) }
         _ = try tx.take(work.id, into: fetch, now: now.wall)
-        roster.admit(Sharer(work))
+        roster.admit(Sharer(try tx.work(work.id) ?? work))
         try tx.share(fetch, among: [roster.leader.id, work.id])
     }
 }

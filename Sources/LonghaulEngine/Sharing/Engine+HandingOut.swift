@@ -19,7 +19,9 @@ extension Engine {
         }
         if missing.isEmpty { return }
         entry.copying.formUnion(missing.map(\.id))
-        let orders = missing.map { CopyOrder(transfer: $0.id, destination: $0.destination) }
+        let orders = missing.map {
+            CopyOrder(transfer: $0.id, destination: $0.destination, partsLeft: $0.partsLeft)
+        }
         unwritten.orders.append(
             .copy(fetch, orders, length: entry.machine.state.bytesTotal ?? 0))
     }

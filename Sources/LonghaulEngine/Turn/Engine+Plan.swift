@@ -28,8 +28,6 @@ struct Claim {
     var proven: [Checksum] = []
     /// What may make the transfer unnecessary.
     var kept: KeptFile?
-    /// A fetch that it has left still has its bytes under its name.
-    var usesSecondName = false
 }
 
 extension ReadyRow {
@@ -172,7 +170,7 @@ extension Engine {
         machine.serve(claim.roster)
         machine.proven = claim.proven
         machine.kept = claim.kept
-        machine.usesSecondName = claim.usesSecondName
+        machine.partsLeft = work.partsLeft
         // Serials of one fetch never repeat in this process, whatever becomes of this stay.
         nextSerial += Engine.serialsPerStay
         journal?.starts(

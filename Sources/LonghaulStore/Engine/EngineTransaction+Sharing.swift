@@ -79,7 +79,9 @@ extension EngineTransaction {
     package func leave(_ id: TransferID) throws {
         let fetch = try fetchID(of: id)
         if let fetch, try self.fetch(fetch)?.leader ?? id == id { try keepCount(of: id, in: fetch) }
-        try connection.run("UPDATE transfer SET fetchID = NULL WHERE id = ?1", id)
+        try connection.run(
+            "UPDATE transfer SET fetchID = NULL, partsLeft = partsLeft + ?2 WHERE id = ?1", id,
+            fetch == nil ? 0 : 1)
         if let fetch { _ = try connection.handOver(fetch, without: id) }
     }
 
@@ -92,7 +94,10 @@ extension EngineTransaction {
     package func bequeath(_ fetch: FetchID, from id: TransferID, to heir: TransferID) throws {
         try keepCount(of: id, in: fetch)
         try connection.run(
-            "UPDATE transfer SET fetchID = NULL, sharedFetch = NULL WHERE id = ?1", id)
+            """
+            UPDATE transfer SET fetchID = NULL, sharedFetch = NULL, partsLeft = partsLeft + 1 \
+            WHERE id = ?1
+            """, id)
         try connection.run("UPDATE transfer SET fetchID = ?2 WHERE id = ?1", heir, fetch)
         try connection.run("UPDATE fetch SET leader = NULL WHERE id = ?1", fetch)
     }
@@ -112,8 +117,10 @@ extension EngineTransaction {
         state.leader = nil
         let runs = work.want == .run
         try connection.run(
-            "UPDATE transfer SET phase = ?2, readyAt = 0, fetchID = ?3 WHERE id = ?1", id,
-            runs ? Phase.running.rawValue : Phase.queued.rawValue, state.id)
+            """
+            UPDATE transfer SET phase = ?2, readyAt = 0, fetchID = ?3, partsLeft = partsLeft + 1 \
+            WHERE id = ?1
+            """, id, runs ? Phase.running.rawValue : Phase.queued.rawValue, state.id)
         work.phase = runs ? .running : .queued
         work.fetchID = state.id
         return (work, state)

@@ -17,6 +17,8 @@ package struct TransferWork: Hashable, Sendable {
     /// Which fetch has served it together with others.
     package var sharedFetch: FetchID?
     /// By which those are found whose request may be equal.
+    /// See ``Sharer/partsLeft``.
+    package var partsLeft: Int
     package var identityKey: Int64
     /// Under which path it is being, or was, published.
     package var finalPath: String?
@@ -74,7 +76,7 @@ enum WorkRecord {
         t.expectedBytes, t.options, t.created, t.startedAt, t.finishedAt, t.readyAt, t.waitReason, \
         t.fetchID, t.finalPath, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
         t.restarts, t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
-        t.identityKey, t.sharedFetch FROM transfer t JOIN session s ON s.id = t.sessionID \
+        t.identityKey, t.sharedFetch, t.partsLeft FROM transfer t JOIN session s ON s.id = t.sessionID \
         JOIN origin o ON o.id = t.originID WHERE t.id = ?1
         """
 
@@ -87,7 +89,7 @@ enum WorkRecord {
             isRearmPending: row.bool(3),
             fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
             sharedFetch: row.optionalInt64(34).map(FetchID.init(rawValue:)),
-            identityKey: row.int64(33),
+            partsLeft: row.int(35), identityKey: row.int64(33),
             finalPath: row.optionalText(22), createdAt: row.timestamp(16),
             startedAt: row.optionalTimestamp(17), finishedAt: row.optionalTimestamp(18),
             deadline: row.timestamp(11), lane: ScheduleClass(rawValue: row.int64(29)),

@@ -61,6 +61,7 @@ extension Migration {
           waitReason TEXT,
           fetchID INTEGER,
           sharedFetch INTEGER,
+          partsLeft INTEGER NOT NULL DEFAULT 0,
           fileValidator TEXT,
           fileDevice INTEGER,
           fileInode INTEGER,

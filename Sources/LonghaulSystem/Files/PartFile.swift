@@ -32,9 +32,14 @@ package final class PartFile: Sendable {
 
     /// `.NAME.ID.longhaul-part`, with NAME shortened so that the whole is one file name.
     ///
-    /// - Parameter isSecond: The first name is in use by a fetch that the transfer has left.
-    package static func partName(for name: String, id: Int64, isSecond: Bool = false) -> String {
-        PathParts.fitted("." + name, suffix: ".\(id)\(isSecond ? "b" : "").longhaul-part")
+    /// - Parameters:
+    ///   - number: So many that were made for the transfer may be in other hands.
+    ///   - isSecond: The first name is in use at this moment.
+    package static func partName(
+        for name: String, id: Int64, number: Int = 0, isSecond: Bool = false
+    ) -> String {
+        let which = (number > 0 ? "-\(number)" : "") + (isSecond ? "b" : "")
+        return PathParts.fitted("." + name, suffix: ".\(id)\(which).longhaul-part")
     }
 }
 
