@@ -16,7 +16,9 @@ struct LiveView {
 
     init(_ queue: TransferQueue) throws(LonghaulError) {
         hasEngine = queue.isEngineRunning
-        board = hasEngine ? BoardReader.live(in: queue.directory) : [:]
+        // A killed engine leaves its board, and what was written is there as long as the machine
+        // is.
+        board = BoardReader.live(in: queue.directory)
         store = queue.store
         now = queue.now
         // What an engine goes by; without one, what the next would.

@@ -32,7 +32,7 @@ public struct TransferFilter: Sendable {
 }
 
 /// What `set` may change. `nil` = leave as it is.
-public struct TransferChange: Sendable {
+public struct TransferChange: Equatable, Sendable {
     public var url: String?
     public var priority: Priority?
     /// `.some(nil)` removes it.

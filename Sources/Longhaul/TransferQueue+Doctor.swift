@@ -52,7 +52,8 @@ extension TransferQueue {
         if let moved = done.movedTo {
             let transfers = done.recovered["transfer"] ?? 0
             let noun = transfers == 1 ? "transfer" : "transfers"
-            detail += "; moved to \(moved), \(transfers) \(noun) recovered, \(done.lost) lost"
+            detail += "; moved to \(moved), \(transfers) \(noun) recovered"
+            if done.lost > 0 { detail += ", \(done.lost) rows or tables could not be read" }
         }
         return DoctorFinding(check: "repair", ok: true, detail: detail, fix: nil)
     }

@@ -17,12 +17,12 @@ struct LonghaulCommand: ParsableCommand {
             \(ExitStatus.help)
 
             ENVIRONMENT
-              LONGHAUL_HOME          state directory (default ~/.local/state/longhaul)
-              LONGHAUL_AUTOSTART=0   do not start a background engine
-              LONGHAUL_CONDITIONS    what holds, whatever the machine says (`conditions --help`)
-              LONGHAUL_CONFIG        configuration file (default ~/.config/longhaul/config.json)
-              LONGHAUL_LOG           what an engine logs: off, error, warning, info, debug, …
-              NO_COLOR               no colours
+              LONGHAUL_HOME         state directory (~/.local/state/longhaul)
+              LONGHAUL_CONFIG       configuration file (~/.config/longhaul/config.json)
+              LONGHAUL_AUTOSTART=0  do not start a background engine
+              LONGHAUL_CONDITIONS   what holds, whatever the machine says: see `conditions`
+              LONGHAUL_LOG          what an engine logs: off, error, warning, info, debug
+              NO_COLOR              no colours
             """,
         version: "longhaul \(LonghaulVersion.current)",
         groupedSubcommands: [
@@ -51,6 +51,15 @@ struct LonghaulCommand: ParsableCommand {
     /// object.
     static func main() {
         Signals.ignoreBrokenPipes()
+        if let name = unknownCommand(CommandLine.arguments.dropFirst().first) {
+            let console = Console.standard(isJSON: CommandLine.arguments.contains("--json"))
+            try? console.refuse(
+                .usage(
+                    "there is no command '\(TerminalText.shown(name))'; `longhaul --help` shows all"
+                ))
+            try? console.flush()
+            Platform.exit(ExitStatus.usage.rawValue)
+        }
         let status: ExitStatus
         do {
             var command = try parseAsRoot()
@@ -64,6 +73,15 @@ struct LonghaulCommand: ParsableCommand {
             status = leave(for: error)
         }
         Platform.exit(status.rawValue)
+    }
+
+    /// The parser would speak of unexpected arguments.
+    private static func unknownCommand(_ word: String?) -> String? {
+        guard let word, !word.hasPrefix("-"), word != "help" else { return nil }
+        let known = configuration.subcommands.contains {
+            $0._commandName == word || $0.configuration.aliases.contains(word)
+        }
+        return known ? nil : word
     }
 
     /// Help and version are what was asked for; everything else that parsing throws is a usage

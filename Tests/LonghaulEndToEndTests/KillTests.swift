@@ -21,6 +21,36 @@ struct KillTests {
     /// Bytes that a kill may cost: what the kernel had and we had not counted.
     static let lossPerKill = 1 << 20
 
+    /// What was there before a kill is shown after it, although the store knows only the last
+    /// checkpoint, and there is still no engine to look.
+    @Test func nothingGoesOutOfSight() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=24M&etag=v1&seed=2&rate=3M")
+            _ = try await home.run("enqueue", url, "-o", home.file("a.bin"))
+            let engine = try home.start("daemon")
+            func show() async throws -> JSONValue {
+                try #require(try await home.run("show", "1", "--json").rows.first)
+            }
+            var before = JSONValue.null
+            try await eventually("it moves") {
+                before = try await show()
+                return before["bytesDone"].int ?? 0 > 1 << 20
+            }
+            engine.send(SIGKILL)
+            _ = try await engine.wait()
+            let after = try await show()
+            #expect(after["state"] == "waiting")
+            for key in ["bytesDone", "bytesFetched"] {
+                #expect(after[key].int ?? 0 >= before[key].int ?? .max, "\(key) \(after)")
+            }
+            let last = try await home.start("run").wait(within: .seconds(60))
+            #expect(last.status == 0, "\(last.errors)")
+            try server.expected(url).verify(file: home.file("a.bin"))
+            #expect(try await show()["bytesFetched"].int ?? 0 >= after["bytesFetched"].int ?? .max)
+        }
+    }
+
     @Test(
         .enabled(if: NginxServer.isInstalled, "skipped: no nginx"), arguments: kinds)
     func nothingWrittenIsFetchedAgain(_ kind: Kind) async throws {

@@ -22,6 +22,7 @@ extension ChangingCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
+        try which.checkSession(of: queue)
         let outcomes = try change(queue)
         try finish(queue, on: console)
         try console.report(outcomes, as: Self.done, named: !which.ids.isEmpty, from: queue)

@@ -98,6 +98,10 @@ struct SetCommand: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let change = try change(try .current())
+        if change == TransferChange() {
+            throw LonghaulError.usage(
+                "nothing is to be changed; `longhaul set --help` shows what can be")
+        }
         let queue = try TransferQueue()
         do {
             try queue.change(id, change)
@@ -107,7 +111,9 @@ struct SetCommand: ConsoleCommand {
             throw error
         }
         if !queue.isEngineRunning { try queue.settle() }
-        if console.isJSON, let transfer = try queue.transfer(id) {
+        if !console.isJSON {
+            try console.line("\(id) changed")
+        } else if let transfer = try queue.transfer(id) {
             try console.line { $0.transfer(transfer) }
         }
         return .done

@@ -32,6 +32,7 @@ struct Wait: ConsoleCommand {
         let seconds = try timeout.map { try OptionText.duration($0, "--timeout") }
         let end = seconds.map { Platform.uptime() + $0 }
         let queue = try TransferQueue()
+        try which.checkSession(of: queue)
         Signals.watch()
         if which.ids.isEmpty { return try waitForAll(queue, until: end, on: console) }
         for id in which.ids where try queue.transfer(id) == nil { throw LonghaulError.noSuch(id) }

@@ -18,6 +18,13 @@ struct SelectionOptions: ParsableArguments {
         if ways > 1 { throw ValidationError("ids, --all and --session exclude each other") }
     }
 
+    /// A session that was misspelt has no transfers, and must not look as if all were done.
+    func checkSession(of queue: TransferQueue) throws {
+        if let session, try queue.session(session) == nil {
+            throw LonghaulError.noSuchSession(session)
+        }
+    }
+
     var selection: TransferSelection {
         if let session { return .session(session) }
         return all ? .all : .ids(ids)

@@ -57,8 +57,9 @@ package final class TransferInserter {
         } else if let holder = try holder(of: destination, key: key), !replaced.contains(holder) {
             throw LonghaulError(
                 .conflict,
-                "\(destination) is already the destination of transfer \(holder). Choose another"
-                    + " one, or cancel that transfer first.", transferID: holder)
+                "\(destination) is already the destination of transfer \(holder), which"
+                    + " `longhaul resume \(holder)` goes on with. Choose another one, or cancel"
+                    + " that transfer first.", transferID: holder)
         }
         try cancel(replaced)
         let row = try row(new, destination: destination, key: key, identity: identity)

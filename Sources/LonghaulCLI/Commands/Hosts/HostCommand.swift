@@ -81,7 +81,8 @@ private func report(
 
 struct HostList: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "All hosts, by name.")
+        commandName: "list", abstract: "All hosts, by name.",
+        discussion: ExitStatus.help([.done, .usage, .storeUnavailable]))
 
     @OptionGroup var output: OutputOptions
 

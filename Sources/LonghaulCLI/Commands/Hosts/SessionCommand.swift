@@ -19,7 +19,8 @@ struct SessionCommand: ParsableCommand {
 
 struct SessionList: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "All sessions, by name.")
+        commandName: "list", abstract: "All sessions, by name.",
+        discussion: ExitStatus.help([.done, .usage, .storeUnavailable]))
 
     @OptionGroup var output: OutputOptions
 

@@ -1,0 +1,82 @@
+import LonghaulTestSupport
+import Testing
+
+/// What somebody reads who has mistyped something.
+@Suite(.timeLimit(.minutes(1))) struct WordingTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        var typed: [String]
+        var status: Int32
+        var says: String
+        var code = "invalidRequest"
+
+        var testDescription: String { typed.joined(separator: " ") }
+    }
+
+    static let rows = [
+        Row(
+            typed: ["fetch", "http://h/f"], status: 64,
+            says: "longhaul: there is no command 'fetch'; `longhaul --help` shows all\n"),
+        Row(
+            typed: ["GET", "-q"], status: 64,
+            says: "longhaul: there is no command 'GET'; `longhaul --help` shows all\n"),
+        Row(
+            typed: ["set", "1"], status: 64,
+            says: "longhaul: nothing is to be changed; `longhaul set --help` shows what can be\n"),
+        Row(
+            typed: ["cancel", "--session", "photo"], status: 4,
+            says: "longhaul: there is no session photo\n", code: "noSuchSession"),
+        Row(
+            typed: ["wait", "--session", "photo"], status: 4,
+            says: "longhaul: there is no session photo\n", code: "noSuchSession"),
+        Row(
+            typed: ["get", "http://127.0.0.1:9/f", "-o", "f"], status: 5,
+            says: """
+                longhaul: 1: /DIR/f is already the destination of transfer 1, which \
+                `longhaul resume 1` goes on with. Choose another one, or cancel that transfer first.
+
+                """, code: "conflict"),
+    ]
+
+    @Test(arguments: rows) func tellsWhatIsWrong(_ row: Row) async throws {
+        let home = try LonghaulHome()
+        _ = try await home.run("enqueue", "http://127.0.0.1:9/f", "-o", "f")
+        let result = try await home.start(row.typed).wait()
+        #expect(result.status == row.status)
+        #expect(ConsolePage.plain(result.errors) == row.says)
+        let json = try await home.start(row.typed + ["--json"]).wait()
+        #expect(json.status == row.status)
+        #expect(try json.rows.first?["error"]["code"] == .string(row.code), "\(json)")
+    }
+
+    @Test func saysWhatWasChanged() async throws {
+        let home = try LonghaulHome()
+        _ = try await home.run("enqueue", "http://127.0.0.1:9/f", "-o", "f")
+        #expect(try await home.run("set", "1", "--priority", "high").output == "1 changed\n")
+    }
+
+    /// No line of the help is wider than a terminal, where it would be broken in the middle.
+    @Test func theHelpIsNotBroken() async throws {
+        let home = try LonghaulHome()
+        let commands = [
+            "", "get", "enqueue", "list", "show", "why", "status", "wait", "pause", "resume",
+            "cancel", "retry", "set", "remove", "clean", "events", "session set", "session list",
+            "session show", "session remove", "host add", "host list", "host show", "host remove",
+            "host reset", "run",
+            "daemon", "conditions", "doctor", "install", "uninstall",
+        ]
+        for command in commands {
+            let words = command.split(separator: " ").map(String.init) + ["--help"]
+            let help = try await home.start(words).wait()
+            #expect(help.status == 0)
+            let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false)
+            let start = lines.firstIndex { $0 == "EXIT STATUS" } ?? lines.endIndex
+            #expect(start < lines.endIndex, "\(command) tells no exit statuses")
+            // Shown as typed: what comes after a break would stand at the beginning of the line.
+            let text = lines[start...].prefix { !$0.hasPrefix("USAGE") }
+            for line in text where !line.isEmpty && !line.hasPrefix(" ") {
+                #expect(
+                    ["EXIT STATUS", "ENVIRONMENT"].contains(String(line)), "\(command): \(line)")
+            }
+        }
+    }
+}
