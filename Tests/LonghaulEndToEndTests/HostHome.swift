@@ -49,9 +49,9 @@ final class HostHome: Sendable {
     @discardableResult
     func run(
         _ arguments: [String], input: String? = nil, status: Int32 = 0,
-        location: SourceLocation = #_sourceLocation
+        within limit: Duration = .seconds(60), location: SourceLocation = #_sourceLocation
     ) async throws -> CLIProcess.Result {
-        let result = try await home.start(arguments, input: input).wait(within: .seconds(60))
+        let result = try await home.start(arguments, input: input).wait(within: limit)
         #expect(
             result.status == status, "\(arguments): \(result.errors)", sourceLocation: location)
         return result

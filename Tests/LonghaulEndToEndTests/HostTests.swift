@@ -32,16 +32,29 @@ import Testing
         #expect(text.contains("```sh\n\(sample)```"))
     }
 
-    @Test func tenThousandEventsInOneLaunch() async throws {
+    @Test(.enabled(if: NginxServer.isInstalled, "skipped: no nginx"))
+    func tenThousandCompletionsInOneLaunch() async throws {
         let hosts = try HostHome()
+        let root = try Scratch("completions")
+        try root.write("a photo", to: "p.jpg")
+        let nginx = try await NginxServer.start(root: root.path)
+        defer { Task { await nginx.stop() } }
         try await hosts.add(body: "cat > $D/got; env > $D/env")
         // One for all: when nothing more will come.
         try await hosts.run(["session", "set", "s", "--launch-delay", "10m"])
-        try await hosts.makeEvents(10_000)
-        try await hosts.run(["run"])
-        #expect(hosts.lines("got").count == 10_001)
-        let seqs = try hosts.lines("got").map { try JSONValue.lines($0)[0]["seq"].int ?? 0 }
-        #expect(seqs == Array(1...10_001))
+        let input = (1...10_000).map { nginx.http("p.jpg?\($0)") + "\n  out=files/\($0)\n" }
+        try await hosts.run(
+            ["enqueue", "-d", hosts.home.scratch.path, "-", "--session", "s"],
+            input: input.joined())
+        try await hosts.run(["run"], within: .seconds(240))
+        let got = try hosts.lines("got").map { try JSONValue.lines($0)[0] }
+        #expect(got.map { $0["seq"].int } == Array(1...10_001))
+        #expect(Set(got.compactMap { $0["transferID"].int }) == Set(1...10_000))
+        #expect(got.count { $0["type"].string == "transferCompleted" } == 10_000)
+        #expect(got.last?["type"].string == "sessionFinished")
+        for number in 1...10_000 {
+            #expect(try hosts.home.scratch.text(of: "files/\(number)") == "a photo")
+        }
         #expect(hosts.lines("started").count == 1)
         #expect(try await hosts.waitingEvents() == 0)
         let environment = hosts.lines("env")
