@@ -67,8 +67,9 @@ extension SimWorld {
 
     /// Each that waits has a reason that holds, and the engine will look when time ends it.
     func checkWaits(_ outcome: TurnOutcome) throws {
-        // It comes back at once, or has not heard yet what has just left the wire.
-        let comesBack = outcome.wakeAt.map { $0 <= now.monotonic } ?? false
+        // It comes back at once (the wall clock counts in milliseconds), or has not heard yet what
+        // has just left the wire.
+        let comesBack = outcome.wakeAt.map { $0 <= now.monotonic + 0.01 } ?? false
         if comesBack || !wire.facts.isEmpty { return }
         for id in shown.keys.sorted() {
             guard let transfer = shown[id], transfer.state == .waiting else { continue }
