@@ -48,6 +48,8 @@ extension SimWorld {
             else { continue }
             // What has all its bytes is let finish.
             if exchange.isOpen, exchange.sent == Int64(exchange.body.count) { continue }
+            let whole = 0..<exchange.version.count
+            if exchange.isOpen, ledger.held[key.fetch]?.durable.contains(whole) == true { continue }
             let lacks = Set(
                 heeded(by: key.fetch, or: transfer).map { self.missing($0, isRunning: true) })
             if !lacks.contains([]) {
