@@ -44,9 +44,10 @@ extension SimDisk {
     }
 
     private func delete(_ path: String) {
+        guard let inode = names[path] else { return }
         if isReadOnly {
-            undeleted.insert(path)
-        } else if let inode = names[path] {
+            undeleted[path] = inode
+        } else {
             rename(path, to: nil, inode)
         }
     }

@@ -65,15 +65,32 @@ final class SimDisk: FilePort, @unchecked Sendable {
     /// Bytes that can still be written; `nil` = any number.
     var room: Int64?
     var isReadOnly = false
-    /// What it would not let go then; for `doctor` to find.
-    var undeleted: Set<String> = []
+    /// What was to be deleted and was not, as the disk only read or the engine died first; for
+    /// `doctor`, and for people, to find.
+    var undeleted: [String: UInt64] = [:]
     var births: Int64 = 0
     /// By the first directory of the path: its disk takes no copies.
     var copiesFail: [String: LocalFault] = [:]
     var faults = 0
 
     func submit(_ orders: [FileOrder]) {
-        for order in orders where mayAct() { self.orders.append(order) }
+        for order in orders {
+            if mayAct() { self.orders.append(order) } else { noteUndone(order) }
+        }
+    }
+
+    private func noteUndone(_ order: FileOrder) {
+        switch order {
+        case .delete(let path, let identity):
+            if let identity, holds(identity, at: path) { undeleted[path] = identity.inode }
+        case .close(let fetch, deletingPart: true):
+            if let inode = open[fetch]?.inode, let path = path(of: inode) {
+                undeleted[path] = inode
+            }
+        case .prepare, .reserve, .truncate, .sync, .verify, .secure, .publish, .fill, .copy,
+            .close:
+            break
+        }
     }
 
     // MARK: - Names
@@ -131,6 +148,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
                 fetch: $0.fetch, generation: $0.generation, written: $0.start..<$0.written,
                 received: $0.received)
         }
+        for order in orders { noteUndone(order) }
         open = [:]
         orders = []
         outcomes = []

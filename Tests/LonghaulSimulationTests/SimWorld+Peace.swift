@@ -33,6 +33,10 @@ extension SimWorld {
             disk.names[path] = nil
             disk.durableNames[path] = nil
         }
+        for (path, inode) in disk.undeleted where disk.names[path] == inode {
+            disk.names[path] = nil
+            disk.durableNames[path] = nil
+        }
         // What was held of another version is found out first where a digest is asked for.
         for round in 1...2 {
             for id in expected.keys.sorted() {
@@ -100,7 +104,7 @@ extension SimWorld {
         try turn()
         // What a crash leaves of a transfer that was then removed is for `doctor` to find.
         let parts = disk.names.keys.filter { path in
-            path.hasSuffix(".part") && !disk.undeleted.contains(path)
+            path.hasSuffix(".part") && disk.undeleted[path] == nil
                 && expected.values.contains { path.hasPrefix($0.destination + ".") }
         }
         guard parts.isEmpty else { throw SimComplaint("left behind: \(parts.sorted())", self) }

@@ -48,6 +48,8 @@ extension SimWorld {
             else { continue }
             // What has all its bytes is let finish.
             if exchange.isOpen, exchange.sent == Int64(exchange.body.count) { continue }
+            let whole = 0..<exchange.version.count
+            if exchange.isOpen, ledger.held[key.fetch]?.durable.contains(whole) == true { continue }
             let lacks = Set(
                 heeded(by: key.fetch, or: transfer).map { self.missing($0, isRunning: true) })
             if !lacks.contains([]) {
@@ -67,8 +69,9 @@ extension SimWorld {
 
     /// Each that waits has a reason that holds, and the engine will look when time ends it.
     func checkWaits(_ outcome: TurnOutcome) throws {
-        // It comes back at once, or has not heard yet what has just left the wire.
-        let comesBack = outcome.wakeAt.map { $0 <= now.monotonic } ?? false
+        // It comes back at once (the wall clock counts in milliseconds), or has not heard yet what
+        // has just left the wire.
+        let comesBack = outcome.wakeAt.map { $0 <= now.monotonic + 0.01 } ?? false
         if comesBack || !wire.facts.isEmpty { return }
         for id in shown.keys.sorted() {
             guard let transfer = shown[id], transfer.state == .waiting else { continue }

@@ -44,6 +44,26 @@ import Testing
         #expect(!queue.isEngineRunning)
     }
 
+    /// What a user allows holds for whoever is the engine; a file that says nothing stops nobody.
+    @Test(arguments: [true, false]) func keepsToTheConfigurationFile(isWhole: Bool) async throws {
+        let home = try SessionHome()
+        let text = #"{"limits": {"rate": "200K"}"# + (isWhole ? "}" : "")
+        var environment = ProcessInfo.processInfo.environment
+        environment["LONGHAUL_CONFIG"] = try home.scratch.write(
+            Data(text.utf8), to: "config.json")
+        let inherited = environment
+        try await LoopbackServer.run { server in
+            let start = ContinuousClock.now
+            let program = try CLIProcess(
+                BuiltBinary.named("LonghaulTestSession"),
+                [home.store, "data", server.url("a?size=500K")], environment: inherited)
+            try await program.waitForOutput("data 512000 200")
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            if isWhole { #expect(seconds > 2, "500 KiB at 200 KiB/s took \(seconds) s") }
+            try await program.wait()
+        }
+    }
+
     @Test func takesOverFromAKilledEngineWithinASecond() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in

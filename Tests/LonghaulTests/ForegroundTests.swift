@@ -85,6 +85,34 @@ import Testing
         }
     }
 
+    /// Of a content without a transfer nobody will ask any more; of all else somebody may.
+    @Test func whatAKilledProcessHadReadIsSweptAway() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession { session in
+                let name = "a?size=3M&rate=2M&etag=v1"
+                let foreground = Task { try await session.data(for: server.request(name)) }
+                try await server.log.waitForBytes(1 << 20)
+                foreground.cancel()
+                await #expect(throws: CancellationError.self) { try await foreground.value }
+                let task = try #require(try await session.tasks.first)
+                _ = try await within { try await task.value }
+                _ = try await session.download(for: server.request("b?size=1K"))
+            }
+            let asked = try home.scratch.names(in: "state/foreground")
+            #expect(asked.count == 2 && asked.count { $0.hasPrefix("data-") } == 1)
+            let others = ["data-1a2b.longhaul-bad", "mine"]
+            for name in others + ["data-1a2b"] {
+                _ = try home.scratch.write(Data(), to: "state/foreground/\(name)")
+            }
+            try await home.withSession { _ in
+                try await eventually {
+                    try Set(home.scratch.names(in: "state/foreground")) == Set(asked + others)
+                }
+            }
+        }
+    }
+
     /// Killed at half: the next engine goes on from the bytes that are there.
     @Test func deathPromotes() async throws {
         let home = try SessionHome()

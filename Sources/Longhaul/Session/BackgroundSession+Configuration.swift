@@ -36,7 +36,8 @@ extension BackgroundSession {
     public enum Engine: Hashable, Sendable {
         /// This process is the engine whenever no other process is: it takes over within a second
         /// when the other ends, however that ends, and makes room when its last session is
-        /// invalidated or the process ends.
+        /// invalidated or the process ends. It keeps to the limits of the user's configuration
+        /// file.
         case automatic
         /// This process never is: a daemon, `longhaul run` or another program has to be.
         case external

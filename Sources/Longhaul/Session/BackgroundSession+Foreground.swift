@@ -11,15 +11,15 @@ extension BackgroundSession {
     /// When the Swift task is cancelled, or the process dies, the transfer is *promoted*: it goes
     /// on in the background, without another request while this process is the engine, and from the
     /// bytes that are there else. It is then among ``tasks``, its event among ``events``, and its
-    /// file stays until somebody takes it. A transfer that has ended by the time of the
-    /// cancellation is returned.
+    /// file stays until somebody takes it, or removes the transfer. A transfer that has ended by
+    /// the time of the cancellation is returned.
     ///
     /// An answer other than success throws. Bodies that memory should not hold are better asked for
     /// with ``download(for:)``; `request.options.maxSize` bounds them.
     public func data(
         for request: TransferRequest
     ) async throws -> (Data, TransferResponse) {
-        let file = try await fetch(request)
+        let file = try await fetch(request, named: TransferQueue.contentPrefix)
         let (id, path) = (file.id, file.path)
         let data = try await desk.perform { books throws(LonghaulError) in
             try books.queue.takeContent(of: id, at: path)
@@ -49,9 +49,11 @@ extension BackgroundSession {
     }
 
     /// When this returns the events do not tell of it; whoever called says that it was consumed.
-    private func fetch(_ request: TransferRequest) async throws -> FetchedFile {
+    private func fetch(
+        _ request: TransferRequest, named prefix: String = ""
+    ) async throws -> FetchedFile {
         try Task.checkCancellation()
-        let id = try await begin(request)
+        let id = try await begin(request, prefix)
         do {
             // Without somebody to give a word, waiting for one would be waiting for ever.
             let ended = try await desk.end(of: id, orInput: !inputs.isWatching)
@@ -89,9 +91,11 @@ extension BackgroundSession {
                 transferID: id, bytesKept: ended.bytesDone)
     }
 
-    private func begin(_ request: TransferRequest) async throws(LonghaulError) -> TransferID {
+    private func begin(
+        _ request: TransferRequest, _ prefix: String
+    ) async throws(LonghaulError) -> TransferID {
         try checkOpen()
-        let name = TransferQueue.freshName()
+        let name = prefix + TransferQueue.freshName()
         var request = try completed(
             request, PathParts.join(PathParts.join(desk.directory, "foreground"), name))
         request.isDiscretionary = false

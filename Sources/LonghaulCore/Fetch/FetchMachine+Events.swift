@@ -68,6 +68,13 @@ extension FetchMachine {
         // Its number may be that of the one that is gone: what was held there is void in the store,
         // too, before a byte is written.
         if isAnother { step.writes.append(.save(state)) }
+        // A version of which there is no byte: the next answer may be of another, and until that is
+        // recorded nothing on the board may be taken for this one.
+        if have.isEmpty, state.validator != nil, !isWhole {
+            state.validator = nil
+            state.bytesTotal = nil
+            step.writes.append(.save(state))
+        }
         lastCheckpoint = context.now.monotonic
         startedMoving = context.now.monotonic
         receivedAtStart = state.bytesFetched

@@ -73,9 +73,7 @@ extension FetchMachine {
         case .append(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             rangesProven = true
-            // The first answer may have come without a length; a part of the file is never all.
-            state.bytesTotal =
-                state.bytesTotal ?? Validator(head, start: segment.ask.start).length
+            learnLength(head, segment)
             state.effectiveURL = head.effectiveURL
             keep(head)
         case .skip(let plan):
@@ -90,6 +88,13 @@ extension FetchMachine {
             // ended.
             break
         }
+    }
+
+    /// The first answer may have come without a length; a part of the file is never all. From then
+    /// on it belongs to the version: a part of a file of another length is of another one.
+    private mutating func learnLength(_ head: ResponseHead, _ segment: ActiveSegment) {
+        state.bytesTotal = state.bytesTotal ?? Validator(head, start: segment.ask.start).length
+        if state.validator?.length == nil { state.validator?.length = state.bytesTotal }
     }
 
     /// The fetch is on its way out, and the body of this answer may have come meanwhile: what of it
@@ -107,8 +112,7 @@ extension FetchMachine {
             segments[index].head = head
             segments[index].decision = decision
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
-            state.bytesTotal =
-                state.bytesTotal ?? Validator(head, start: segment.ask.start).length
+            learnLength(head, segment)
         case .skip(let plan) where !segment.isParallel:
             segments[index].head = head
             segments[index].decision = decision

@@ -26,7 +26,7 @@ package struct EngineJournal: Sendable {
     }
 
     func starts(_ transfer: TransferID, url: String, holding bytes: Int64, of total: Int64?) {
-        logger.info(
+        logger.debug(
             "starts",
             metadata: [
                 "transfer": "\(transfer)", "url": "\(Redaction.url(url))", "have": "\(bytes)",
@@ -34,12 +34,30 @@ package struct EngineJournal: Sendable {
             ])
     }
 
-    /// What was committed.
-    func note(_ write: StoreWrite) {
-        switch write {
-        case .completed(let id, let path, let totals):
+    /// What was committed. Of small files hundreds end in one commit: they are one line, and each
+    /// only for who looks closely.
+    func note(_ writes: [StoreWrite]) {
+        var (files, bytes, fetched): (Int, Int64, Int64) = (0, 0, 0)
+        for case .completed(_, _, let totals) in writes {
+            files += 1
+            bytes += totals.bytesDone
+            fetched += totals.bytesFetched
+        }
+        for write in writes { note(write, isOneOfMany: files > 1) }
+        if files > 1 {
             logger.info(
                 "completed",
+                metadata: [
+                    "transfers": "\(files)", "bytes": "\(bytes)", "fetched": "\(fetched)",
+                ])
+        }
+    }
+
+    private func note(_ write: StoreWrite, isOneOfMany: Bool) {
+        switch write {
+        case .completed(let id, let path, let totals):
+            logger.log(
+                level: isOneOfMany ? .debug : .info, "completed",
                 metadata: [
                     "transfer": "\(id)", "path": "\(TerminalText.shown(path))",
                     "bytes": "\(totals.bytesDone)", "fetched": "\(totals.bytesFetched)",

@@ -51,7 +51,7 @@ extension Engine {
         count(pending.writes)
         counters.failed += look.failed + hosts.failed
         if pending.durable || needsLook { hosts.isStale = true }
-        if let journal { for write in pending.writes { journal.note(write) } }
+        journal?.note(pending.writes)
         needsLook = look.isIncomplete
         if plans {
             needsPlan = plan.broughtOthers

@@ -30,6 +30,24 @@ extension Store {
         }
     }
 
+    /// Whether a transfer, live or ended, has or had this destination. Looks through the ended
+    /// ones: for few questions.
+    package func hasTransfer(to destination: String) throws(LonghaulError) -> Bool {
+        try snapshot { connection in
+            let key = DestinationKey.of(destination)
+            let isLive = try connection.first(
+                """
+                SELECT 1 FROM transfer INDEXED BY transferByDestination \
+                WHERE destinationKey = ?1 AND ended = 0 AND destination = ?2
+                """, key, destination
+            ) { $0.bool(0) }
+            if isLive == true { return true }
+            return try connection.first(
+                "SELECT 1 FROM transfer WHERE ended = 1 AND destination = ?1", destination
+            ) { $0.bool(0) } ?? false
+        }
+    }
+
     /// Why a transfer waits for a word; `nil` when it has not said.
     package func inputError(of id: TransferID) throws(LonghaulError) -> LonghaulError? {
         try events(of: id).last { $0.type == .transferNeedsInput }?.detail

@@ -110,4 +110,50 @@ import Testing
         script.ended(.stopped, through: 2 * Self.mib, received: 2 * Self.mib, of: 0)
         #expect(script.machine.have.isEmpty)
     }
+
+    /// Known since a part came: what came first had no length. A part of a longer file is then of
+    /// another version, however alike the overlap.
+    @Test func aLengthThatIsLearnedLater() {
+        let weak = "ETag: W/\"v1\""
+        var script = Script(held: 500, validator: Validator(etag: "W/\"v1\""))
+        script.answer(head(206, "Content-Range: bytes 0-999/1000", weak))
+        script.ended(.curl(code: 18, text: "cut", osError: 104), through: 700, received: 700)
+        script.event(.synced(token: script.machine.syncing?.token ?? 0))
+        #expect(script.machine.state.bytesTotal == 1000)
+        #expect(script.machine.state.validator?.length == 1000)
+        let longer = head(206, "Content-Range: bytes 0-1999/2000", weak)
+        let ask = RangeAsk.plan(
+            from: 700, to: nil, held: ByteRanges(0..<700),
+            validator: script.machine.state.validator,
+            origin: OriginMemory(origin: "http://h:80"), scheme: .http, heldCoding: nil)
+        let decision = judge(
+            ask, longer, pinned: script.machine.state.validator, maxSize: nil
+        ).decision
+        if case .append = decision { Issue.record("\(decision)") }
+    }
+
+    /// Nothing on the board may be taken for a version of which there is no byte.
+    @Test func aVersionOfNoByteIsForgotten() {
+        var state = FetchState(id: FetchID(rawValue: 1))
+        let identity = FileIdentity(device: 1, inode: 1)
+        state.partIdentity = identity
+        state.validator = Validator(etag: "\"v1\"", length: 900)
+        state.bytesTotal = 900
+        var machine = FetchMachine(
+            transfer: TransferID(rawValue: 1),
+            request: TransferRequest(url: "http://h/f", destination: .file("/d/f")),
+            destination: "/d/f", deadline: nil, state: state, firstSerial: 1)
+        _ = machine.begin()
+        let now = Moment(wall: receivedAt, monotonic: Instant(nanoseconds: 0))
+        let step = machine.handle(
+            .prepared(identity, path: "/d/p", created: false),
+            in: FetchContext(
+                now: now, origin: OriginMemory(origin: "http://h:80"), connectionsAllowed: 6,
+                seed: 1))
+        guard case .save(let saved)? = step.writes.first else {
+            Issue.record("\(step.writes)")
+            return
+        }
+        #expect(saved.validator == nil && saved.bytesTotal == nil)
+    }
 }

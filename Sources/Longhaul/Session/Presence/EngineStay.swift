@@ -97,6 +97,9 @@ final class EngineStay: Sendable {
         let queue = try TransferQueue(directory: directory)
         var options = EngineOptions(mode: .embedded)
         options.waitsForLease = true
+        // What a user allows holds for whoever is the engine. A file that cannot be understood is
+        // for `doctor` to say; a program goes on without it.
+        if let limits = (try? ConfigurationFile.read())?.limits { options.limits = limits }
         let run = EngineRun(queue: queue, options: options)
         let mayRun = state.withLock { state in
             if !state.isStopping { state.run = run }

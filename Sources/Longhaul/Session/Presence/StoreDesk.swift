@@ -170,6 +170,7 @@ final class StoreDesk: Sendable {
     // MARK: - The thread
 
     private func work(_ queue: TransferQueue) {
+        queue.sweepContents()
         serve(Books(queue))
         try? queue.store.close()
         let closers = state.withLock { state in

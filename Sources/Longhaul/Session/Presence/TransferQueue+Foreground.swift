@@ -27,4 +27,24 @@ extension TransferQueue {
         SpooledFile.remove(path)
         return data
     }
+
+    /// Files of this name are read by ``takeContent(of:at:)`` and by nobody else.
+    static let contentPrefix = "data-"
+
+    /// Deletes the contents of which a process that was killed forgot the transfer, and not the
+    /// file.
+    ///
+    /// Safe beside any process: a transfer is recorded before its file comes into being, names are
+    /// never used again, and one without a transfer was read already. Whoever is about to delete it
+    /// too finds it gone, which is as good.
+    func sweepContents() {
+        let place = PathParts.join(directory, "foreground")
+        // What stands beside a file, for people to look at, has a suffix.
+        let contents = (directoryNames(place) ?? []).filter {
+            $0.hasPrefix(Self.contentPrefix) && !$0.contains(".")
+        }
+        for path in contents.map({ PathParts.join(place, $0) }) {
+            if (try? store.hasTransfer(to: path)) == false { SpooledFile.remove(path) }
+        }
+    }
 }
