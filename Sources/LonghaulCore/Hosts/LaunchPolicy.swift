@@ -108,8 +108,8 @@ package enum LaunchPolicy {
         return .delayed(retry)
     }
 
-    /// The session whose turn comes first: input before events, since a transfer waits for it; among
-    /// those that are due the one that was handed over longest ago.
+    /// The session whose turn comes first: input before events, since a transfer waits for it;
+    /// among those that are due the one that was handed over longest ago.
     ///
     /// After a failure the sessions take turns, whatever they need: events that a host cannot deal
     /// with keep those of its other sessions waiting, but not for ever.
