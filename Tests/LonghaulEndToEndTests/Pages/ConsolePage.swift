@@ -38,7 +38,7 @@ struct ConsolePage {
     func answer(to command: String, under heading: String) throws -> String? {
         let lines = try lines()
         return try range(of: command, under: heading, lines).map {
-            lines[$0].joined(separator: "\n") + "\n"
+            lines[$0].map { $0 + "\n" }.joined()
         }
     }
 
@@ -96,7 +96,10 @@ struct ConsolePage {
             (#"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"#, "MOMENT"),
             (#"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?"#, "TIME"), (#"\b\d\d:\d\d\b"#, "TIME"),
             (#"\d+d\d+h|\d+h\d+m|\d+m\d+s|\b\d+s\b"#, "WHILE"), (#"\d+ ms"#, "WHILE"),
-            (#"\(now\)"#, "(in WHILE)"), (#"port \d+|127\.0\.0\.1:\d+"#, "PORT"),
+            (#"\(now\)"#, "(in WHILE)"), (#"\bnow\b"#, "in WHILE"),
+            (#", [\d.]+ (?:[KMG]i)?B/s"#, ""), (#""seconds":[0-9.]+"#, "SECONDS"),
+            (#"libcurl: .*"#, "LIBRARY"),
+            (#"port \d+|127\.0\.0\.1:\d+"#, "PORT"),
             (#"pid"?:? ?\d+"#, "PID"), (#"/tmp/[A-Za-z0-9./_-]+/"#, "/DIR/"),
             (#"\d+ s of its time|\d+ s left"#, "SECONDS"), (#" +"#, " "),
         ] {
