@@ -50,6 +50,8 @@ enum HeadBlock {
     }
 
     private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        // What nearly all fields are, without the cost of looking for more than that.
+        if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = ""
         for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }

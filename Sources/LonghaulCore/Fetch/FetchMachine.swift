@@ -115,6 +115,7 @@ package struct FetchMachine: Sendable {
     package var sources: [String] { [request.url] + request.options.mirrors }
 
     package var url: String {
+        if request.options.mirrors.isEmpty { return request.url }
         let all = sources
         return all[state.source % all.count]
     }

@@ -22,7 +22,13 @@ public struct TransferRequest: Hashable, Sendable {
     public var deadline: Deadline
     /// What the user believes the size to be. A hint: a wrong guess costs nothing but quality.
     public var expectedBytes: Int64?
-    public var options: TransferOptions
+    public var options: TransferOptions {
+        _read { yield sharedOptions.value }
+        _modify { yield &sharedOptions.value }
+    }
+    /// Requests are copied at every step of a transfer's life, and most have the same options.
+    private var sharedOptions = TransferRequest.standardOptions
+    private static let standardOptions = CopyOnWrite(TransferOptions())
 
     public init(url: String, destination: Destination) {
         self.url = url
@@ -31,7 +37,6 @@ public struct TransferRequest: Hashable, Sendable {
         priority = .normal
         isDiscretionary = false
         deadline = .after(seconds: Deadline.defaultSeconds)
-        options = TransferOptions()
     }
 
     public static let defaultSession = "default"
