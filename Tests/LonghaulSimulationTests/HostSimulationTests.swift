@@ -7,7 +7,7 @@ import Testing
     static let environment = ProcessInfo.processInfo.environment
     static let first = environment["LONGHAUL_SIM_FIRST"].flatMap { UInt64($0) } ?? 1
     static let count = environment["LONGHAUL_SIM_HOST_SEEDS"].flatMap { UInt64($0) } ?? 200
-    private static let complaintsMax = 20
+    private static let complaintsMax = 5
 
     @Test func everyEventIsTold() throws {
         var tally = SimTally()
