@@ -5,12 +5,12 @@ extension EngineRun {
     /// Runs on the calling thread; SIGINT, SIGTERM and SIGHUP checkpoint everything and make it
     /// return with `.signal`. The process has one such run at a time.
     ///
-    /// With `onHangUp` SIGHUP does not end it but calls that, on a thread of its own.
-    ///
     /// No task is awaited in here: Swift's shared threads wake up once a second for as long as they
     /// live, and an engine with nothing to do is to sleep.
     ///
-    /// - Parameter onSignal: told the number first, on a thread of its own.
+    /// - Parameters:
+    ///   - onSignal: told the number first, on a thread of its own.
+    ///   - onHangUp: with it SIGHUP does not end the run but calls this, on a thread of its own.
     public func runUntilSignalled(
         onSignal: @escaping @Sendable (Int32) -> Void = { _ in },
         onHangUp: (@Sendable () -> Void)? = nil

@@ -6,7 +6,7 @@ internal import LonghaulSystem
 ///
 /// Everything here is a read, or changes what is *wanted*; what becomes of it is the engine's to
 /// record. All calls are synchronous, short, and safe from any thread. They throw
-/// ``LonghaulError``.
+/// `LonghaulError`.
 public final class TransferQueue: Sendable {
     /// The state directory in use.
     public let directory: String

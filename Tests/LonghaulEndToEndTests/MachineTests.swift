@@ -143,7 +143,8 @@ struct MachineTests {
     ) async throws {
         let url = server.url(Self.file)
         let enqueued = try await home.start(
-            ["enqueue", url, "-o", home.file("a.bin")] + options
+            // A second connection, which a slow one is given, would be one request more.
+            ["enqueue", url, "-o", home.file("a.bin"), "--connections", "1"] + options
         ).wait()
         #expect(enqueued.status == 0, "\(enqueued.errors)")
         let engine = try home.start("daemon")

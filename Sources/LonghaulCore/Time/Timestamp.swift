@@ -1,5 +1,5 @@
 /// A wall-clock instant in milliseconds since 1970-01-01T00:00:00Z. It may jump: stored facts and
-/// schedules use it, running timers never do (see ``Instant``).
+/// schedules use it, running timers never do (see `Instant`).
 public struct Timestamp: Hashable, Comparable, Codable, Sendable {
     public var milliseconds: Int64
 

@@ -36,7 +36,7 @@ public struct Transfer: Hashable, Sendable {
     public var finishedAt: Timestamp?
     public var attempts: Int
     public var restarts: Int
-    /// Served, or last served, by the same fetch; at most ``Limits/sharersPerFetch``.
+    /// Served, or last served, by the same fetch; at most 1,000.
     public var sharedWith: [TransferID] = []
     public var waitingFor: [WaitReason]
     public var error: LonghaulError?

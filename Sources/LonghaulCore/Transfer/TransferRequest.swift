@@ -1,7 +1,7 @@
 /// What a user asks for: a URL, where its bytes go, and how.
 ///
 /// The defaults are those of the command line. Nothing here changes once a transfer has been
-/// enqueued, except through the wants that ``TransferChange`` names.
+/// enqueued, except through the wants that `TransferChange` names.
 public struct TransferRequest: Hashable, Sendable {
     /// Absolute URL: http, https, ftp, ftps or sftp.
     public var url: String
