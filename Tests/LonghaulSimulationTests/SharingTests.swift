@@ -332,7 +332,10 @@ import Testing
 
     /// Seeds: joins, leaves, kills at any effect.
     @Test func everyPromiseHoldsForThoseWhoShare() throws {
-        for seed in SimulationTests.first..<SimulationTests.first + Self.seeds {
+        let seeds = Array(SimulationTests.first..<SimulationTests.first + Self.seeds)
+        // Those that once broke a promise are lived always, but where seeds were asked for.
+        let taught: [UInt64] = [66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352]
+        for seed in seeds + (seeds.count == 60 ? taught : []) {
             let world = try SimWorld(seed: seed)
             defer { world.cleanUp() }
             do {

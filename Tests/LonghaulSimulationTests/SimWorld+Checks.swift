@@ -16,6 +16,8 @@ extension SimWorld {
                 ledger.held[held.fetch]
                 ?? SimLedger.Held(
                     transfer: transfer.id, generation: held.generation, durable: ByteRanges())
+            // Whoever leads it by now.
+            if !held.isAnothers { known.transfer = transfer.id }
             if known.generation != held.generation { known.history = [] }
             if known.durable != held.durable || known.history.isEmpty {
                 known.history.append((now.monotonic, held.durable.count))

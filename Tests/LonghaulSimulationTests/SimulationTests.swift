@@ -9,12 +9,16 @@ import Testing
     static let first = environment["LONGHAUL_SIM_FIRST"].flatMap { UInt64($0) } ?? 1
     static let count = environment["LONGHAUL_SIM_SEEDS"].flatMap { UInt64($0) } ?? 150
     private static let complaintsMax = 5
+    /// Lives that once broke a promise; lived always, but where seeds were asked for.
+    private static let taught: [UInt64] =
+        environment["LONGHAUL_SIM_SEEDS"] == nil
+        ? [2377, 2574, 5042, 10_201, 10_341, 10_410, 10_733, 11_325, 13_824, 14_518, 14_560] : []
 
     @Test func everyPromiseHolds() throws {
         var tally = SimTally()
         var complaints = 0
         let start = Date()
-        for seed in Self.first..<Self.first + Self.count {
+        for seed in Self.taught + Array(Self.first..<Self.first + Self.count) {
             if let complaint = try live(seed, &tally) {
                 Issue.record("seed \(seed): \(complaint)\nscripts/sim \(seed)")
                 complaints += 1

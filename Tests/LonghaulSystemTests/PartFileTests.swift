@@ -134,6 +134,25 @@ import Testing
         #expect(scratch.exists(name))
     }
 
+    /// A number that was freed is given to the next file.
+    @Test func tellsFilesOfOneNumberApart() throws {
+        let part = try PartFile.create(name, in: directory)
+        // Not every file system tells when a file was created.
+        if part.identity.birth == 0 { return }
+        #expect(reopened(expecting: part.identity) == "opened")
+        var before = part.identity
+        before.birth -= 1
+        #expect(reopened(expecting: before) == "replaced")
+        guard case .present(let seen, _) = FileInspection.entry(at: part.path) else {
+            Issue.record("it is there")
+            return
+        }
+        #expect(seen == part.identity && seen != before)
+        // Known by its number alone, as where the file system does not tell.
+        before.birth = 0
+        #expect(reopened(expecting: before) == "opened")
+    }
+
     @Test func refusesItsFileOnceItHasASecondName() throws {
         let part = try PartFile.create(name, in: directory)
         try #require(link(part.path, scratch.path("second")) == 0)
