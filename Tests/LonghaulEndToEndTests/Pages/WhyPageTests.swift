@@ -97,6 +97,9 @@ final class WhyStage {
             said.json = try await run("why", "\(id)", "--json").output
             let waits = try JSONValue(said.json)["waitingFor"].items
             guard waits.compactMap({ $0["reason"].string }) == reasons else { return false }
+            // An engine that has just begun has not looked at a condition yet.
+            guard waits.allSatisfy({ $0["reason"] == "engine" || $0["since"] != .null })
+            else { return false }
             said.text = try await run("why", "\(id)").output
             // Between the two looks an attempt may have begun.
             return reasons.allSatisfy { said.text.contains("\n  \($0) ") }
