@@ -34,7 +34,9 @@ struct Admission {
                     .invalidRequest, "\(path) names a directory; give a file, or use -d")
             }
         case .directory(let path, let remoteName):
-            request.options.remoteName = remoteName
+            if request.options.remoteName != remoteName {
+                request.options.remoteName = remoteName
+            }
             destination = PathParts.join(
                 WorkingDirectory.absolute(path), FileNaming.name(from: url))
         }

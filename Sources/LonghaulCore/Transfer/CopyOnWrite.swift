@@ -1,9 +1,9 @@
 /// A large value behind one reference: whoever copies what holds it copies a pointer, and not two
-/// dozen fields. Still a value: what others hold, too, is never changed under them.
-struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// Changed only while nobody else refers to it.
-    private final class Box: @unchecked Sendable {
-        var value: Value
+/// dozen fields. What is changed is a new one, for
+/// whoever changes it.
+package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
+    private final class Box: Sendable {
+        let value: Value
 
         init(_ value: Value) {
             self.value = value
@@ -16,19 +16,20 @@ struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
         box = Box(value)
     }
 
-    var value: Value {
+    package var value: Value {
         _read { yield box.value }
         _modify {
-            if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
-            yield &box.value
+            var copy = box.value
+            defer { box = Box(copy) }
+            yield &copy
         }
     }
 
-    static func == (left: CopyOnWrite, right: CopyOnWrite) -> Bool {
+    package static func == (left: CopyOnWrite, right: CopyOnWrite) -> Bool {
         left.box === right.box || left.box.value == right.box.value
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(box.value)
     }
 }

@@ -27,8 +27,8 @@ public struct TransferRequest: Hashable, Sendable {
         _modify { yield &sharedOptions.value }
     }
     /// Requests are copied at every step of a transfer's life, and most have the same options.
-    private var sharedOptions = TransferRequest.standardOptions
-    private static let standardOptions = CopyOnWrite(TransferOptions())
+    package private(set) var sharedOptions = TransferRequest.standardOptions
+    package static let standardOptions = CopyOnWrite(TransferOptions())
 
     public init(url: String, destination: Destination) {
         self.url = url

@@ -7,13 +7,16 @@ package struct NewTransfer: Sendable {
     /// Scheme, host and port of the request's URL, as in ``OriginMemory/origin``.
     package var origin: String
     /// Absolute path of the final file.
-    package var destination: String
+    package let destination: String
+    /// See ``DestinationKey``.
+    let destinationKey: Int64
 
     package init(request: TransferRequest, origin: String, destination: String) {
         precondition(destination.utf8.first == 0x2F, "a destination is absolute here")
         self.request = request
         self.origin = origin
         self.destination = destination
+        destinationKey = DestinationKey.of(destination)
     }
 }
 

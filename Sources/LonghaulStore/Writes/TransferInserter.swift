@@ -22,7 +22,7 @@ package final class TransferInserter {
     /// cost a million look-ups.
     private var nextNumbers: [String: Int] = [:]
     private var inserted: [Int64: Int] = [:]
-    private var lastOptions = TransferOptions()
+    private var lastOptions = TransferRequest.standardOptions
     private var lastRemoteName = false
     private var lastStoredOptions: String?
     private var lastOrigin: (name: String, id: Int64, isLoopback: Bool) = ("", 0, false)
@@ -46,7 +46,7 @@ package final class TransferInserter {
         _ new: NewTransfer, isTaken: (String) -> Bool = { _ in false }
     ) throws -> (id: TransferID, destination: String) {
         var destination = new.destination
-        var key = DestinationKey.of(destination)
+        var key = new.destinationKey
         let identity = IdentityKey.of(new.request.url, origin: try originID(new.origin))
         let replaced = try duplicates(of: new, identity)
         if new.request.options.ifExists == .rename {
@@ -137,11 +137,11 @@ package final class TransferInserter {
     private func storedOptions(_ request: TransferRequest) -> String? {
         let remoteName =
             switch request.destination {
-            case .file: request.options.remoteName
+            case .file: request.sharedOptions.value.remoteName
             case .directory(_, let remoteName): remoteName
             }
-        if lastRemoteName != remoteName || lastOptions != request.options {
-            lastOptions = request.options
+        if lastRemoteName != remoteName || lastOptions != request.sharedOptions {
+            lastOptions = request.sharedOptions
             lastRemoteName = remoteName
             var options = request.options
             options.remoteName = remoteName
