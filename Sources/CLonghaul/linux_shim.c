@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <spawn.h>
@@ -13,6 +14,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,6 +59,17 @@ int lh_rename_noreplace(int from_dir, const char *from, int to_dir, const char *
 }
 
 int lh_preallocate(int descriptor, int64_t length) {
+    // A file system in memory reserves by writing zeros into every page, which costs a good part of
+    // what the download itself does: there it is only looked whether there is room.
+    struct statfs system;
+    struct stat file;
+    if (fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC
+        && fstat(descriptor, &file) == 0) {
+        int64_t missing = length - (int64_t)file.st_blocks * 512;
+        int64_t room = (int64_t)system.f_bavail * system.f_bsize;
+        // No blocks at all: mounted without a limit.
+        return system.f_blocks > 0 && missing > room ? -ENOSPC : 0;
+    }
     int result;
     do {
         result = fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, length);

@@ -19,7 +19,7 @@ int lh_open_directory(const char *path, int path_only);
 
 // renameat2(2) with RENAME_NOREPLACE.
 int lh_rename_noreplace(int from_dir, const char *from, int to_dir, const char *to);
-// fallocate(2) with FALLOC_FL_KEEP_SIZE, retried when interrupted.
+// fallocate(2) with FALLOC_FL_KEEP_SIZE, retried when interrupted; on tmpfs only a look for room.
 int lh_preallocate(int descriptor, int64_t length);
 int lh_syncfs(int descriptor);
 // ioprio_set(2) of the calling thread: class idle, or back to none (which follows its nice value).
