@@ -60,7 +60,7 @@ import Testing
         let home = try SessionHome()
         try await LoopbackServer.run { server in
             try await home.withSession { session in
-                let name = "a?size=6M&rate=1M&etag=v1"
+                let name = "a?size=6M&rate=400K&etag=v1"
                 let foreground = Task { try await session.data(for: server.request(name)) }
                 try await server.log.waitForBytes(3 << 20)
                 foreground.cancel()
