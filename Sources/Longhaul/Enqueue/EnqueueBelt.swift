@@ -5,15 +5,9 @@ internal import LonghaulSystem
 /// Records a long input with two threads: the caller's reads and checks the requests, another one
 /// inserts them, a few batches behind. Parsing and inserting cost about the same.
 struct EnqueueBelt {
-    /// What has become of some requests, in their order; after a failure, of those before it.
-    struct Answer: Sendable {
-        var outcomes: [EnqueueOutcome]
-        var result: Result<Void, any Error> = .success(())
-    }
-
     private enum Reply: Sendable {
         case outcomes([EnqueueOutcome])
-        case end(Answer)
+        case end(Result<Void, any Error>)
     }
 
     /// Batches between the two threads, which bounds the memory.
@@ -58,9 +52,7 @@ struct EnqueueBelt {
                 case .outcomes(let outcomes):
                     underWay -= 1
                     outcomes.forEach(report)
-                case .end(let answer):
-                    answer.outcomes.forEach(report)
-                    return try answer.result.get()
+                case .end(let result): return try result.get()
                 }
             }
         }
@@ -69,39 +61,37 @@ struct EnqueueBelt {
     /// The other thread. After a failure what still comes is not looked at.
     @Sendable private func insert() {
         var arrived: [[AdmittedRequest]] = []
-        let answer = Self.record(in: store, now: now, keepGoing: keepGoing) {
-            if arrived.isEmpty { arrived = requests.take(within: nil).reversed() }
-            return arrived.popLast() ?? []
-        } report: {
-            replies.put([.outcomes($0)])
-        }
-        replies.put([.end(answer)])
-    }
-
-    /// One durable transaction with all batches until an empty one.
-    static func record(
-        in store: Store, now: Timestamp, keepGoing: Bool,
-        next: () -> [AdmittedRequest], report: ([EnqueueOutcome]) -> Void
-    ) -> Answer {
-        var outcomes: [EnqueueOutcome] = []
         let result = Result {
-            try store.enqueue(now: now) { inserter in
-                while true {
-                    let batch = next()
-                    if batch.isEmpty { return }
-                    for request in batch {
-                        outcomes.append(try record(request, inserter, keepGoing: keepGoing))
-                    }
-                    report(outcomes)
-                    outcomes.removeAll(keepingCapacity: true)
-                }
+            try record {
+                if arrived.isEmpty { arrived = requests.take(within: nil).reversed() }
+                return arrived.popLast() ?? []
+            } report: {
+                replies.put([.outcomes($0)])
             }
         }
-        return Answer(outcomes: outcomes, result: result)
+        replies.put([.end(result)])
     }
 
-    private static func record(
-        _ request: AdmittedRequest, _ inserter: TransferInserter, keepGoing: Bool
+    /// One durable transaction with all batches until an empty one, on the caller's thread. What
+    /// has become of the requests is reported a batch at a time; when this throws, of those before
+    /// the one that ended it.
+    func record(
+        next: () -> [AdmittedRequest], report: ([EnqueueOutcome]) -> Void
+    ) throws {
+        try store.enqueue(now: now) { inserter in
+            while true {
+                let batch = next()
+                if batch.isEmpty { return }
+                var outcomes: [EnqueueOutcome] = []
+                outcomes.reserveCapacity(batch.count)
+                defer { report(outcomes) }
+                for request in batch { outcomes.append(try record(request, inserter)) }
+            }
+        }
+    }
+
+    private func record(
+        _ request: AdmittedRequest, _ inserter: TransferInserter
     ) throws -> EnqueueOutcome {
         switch request {
         case .settled(let outcome): return outcome

@@ -30,18 +30,12 @@ extension TransferQueue {
         keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
     ) throws {
         var admitted = AdmittedRequests(keepGoing: keepGoing)
+        let belt = EnqueueBelt(store: store, now: now, keepGoing: keepGoing)
         let first = admitted.batch(from: next)
         if admitted.isAtEnd {
             var rest = [first, []].makeIterator()
-            let answer = EnqueueBelt.record(in: store, now: now, keepGoing: keepGoing) {
-                rest.next() ?? []
-            } report: {
-                $0.forEach(report)
-            }
-            answer.outcomes.forEach(report)
-            try answer.result.get()
+            try belt.record(next: { rest.next() ?? [] }, report: { $0.forEach(report) })
         } else {
-            let belt = EnqueueBelt(store: store, now: now, keepGoing: keepGoing)
             try belt.carry(first, then: { admitted.batch(from: next) }, report: report)
         }
         WakeChannel.poke(directory)

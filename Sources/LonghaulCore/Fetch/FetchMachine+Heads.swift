@@ -107,19 +107,20 @@ extension FetchMachine {
         let decision = judge(
             segment.ask, head, pinned: state.validator, maxSize: request.options.maxSize
         ).decision
-        switch decision {
-        case .append(let plan):
+        func accept() {
             segments[index].head = head
             segments[index].decision = decision
+        }
+        switch decision {
+        case .append(let plan):
+            accept()
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             learnLength(head, segment)
         case .skip(let plan) where !segment.isParallel:
-            segments[index].head = head
-            segments[index].decision = decision
+            accept()
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
         case .fresh(let validator, _) where decision.verdict != .hold && !segment.isParallel:
-            segments[index].head = head
-            segments[index].decision = decision
+            accept()
             pin(validator, head, segment.key, context, &step)
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .redirect,
             .fail, .empty:

@@ -63,59 +63,22 @@ extension EngineOutlook {
                     : "this one is for immediate transfers only",
                 since: since)
         }
-        if let memory, let reason = origin(memory, running, since: since, now: now) {
+        if let memory,
+            let reason = limits.blockage(
+                of: OriginState(memory, now: now), connections: running.ofOrigin, since: since)
+        {
             return reason
         }
         if running.total < limits.running {
             if isDiscretionary, running.discretionary >= limits.runningDiscretionary {
-                return WaitReason(
-                    .concurrency,
-                    required: "fewer than \(limits.runningDiscretionary) discretionary running",
-                    current: "\(running.discretionary)", since: since)
+                return limits.allDiscretionaryRun(running.discretionary, since: since)
             }
-            if let reason = boxHolds(bytes, memory, since: since, now: now) { return reason }
-        }
-        return WaitReason(
-            .concurrency, required: "fewer than \(limits.running) running",
-            current: "\(running.total)",
-            since: since)
-    }
-
-    private func origin(
-        _ memory: OriginMemory, _ running: RunningNumbers, since: Timestamp?, now: Timestamp
-    ) -> WaitReason? {
-        var allowed = limits.connections(to: OriginState(memory, now: now))
-        switch memory.health(at: now) {
-        case .cooling(let until):
-            return WaitReason(
-                .originCooldown, required: "a server that answers", current: "cooling down",
-                since: since, nextCheck: until)
-        case .probing:
-            if running.ofOrigin > 0 {
-                return WaitReason(
-                    .originCooldown, required: "a server that answers",
-                    current: "one transfer tries first", since: since)
+            if let box, let bytes, let rate = memory?.bytesPerSecond, rate > 0 {
+                let left = TimeBox(length: box.seconds, left: max(0, box.endsAt - now))
+                let reason = left.blockage(ofSeconds: Double(bytes) / rate, since: since)
+                if let reason { return reason }
             }
-            allowed = 1
-        case .well: break
         }
-        guard running.ofOrigin >= allowed else { return nil }
-        return WaitReason(
-            .originLimit, required: "fewer than \(allowed) at its server",
-            current: "\(running.ofOrigin)",
-            since: since)
-    }
-
-    /// The same as in a plan: half of the box is for what fits into it.
-    private func boxHolds(
-        _ bytes: Int64?, _ memory: OriginMemory?, since: Timestamp?, now: Timestamp
-    ) -> WaitReason? {
-        guard let box, let bytes, let rate = memory?.bytesPerSecond, rate > 0 else { return nil }
-        let seconds = Double(bytes) / rate
-        let left = max(0, box.endsAt - now)
-        guard seconds > left, left < box.seconds / 2 else { return nil }
-        return WaitReason(
-            .engine, required: "\(Int(min(seconds, 1e15))) s of its time",
-            current: "\(Int(left)) s left of its box", since: since)
+        return limits.allRun(running.total, since: since)
     }
 }

@@ -6,7 +6,7 @@ struct OriginTable {
         var connections = 0
         var transfers = 0
         /// Why the last candidate could not start; the same for all until one more starts.
-        fileprivate var full: WaitReason?
+        fileprivate var blockage: WaitReason?
     }
 
     private let states: [OriginID: OriginState]
@@ -22,7 +22,7 @@ struct OriginTable {
         get { entries[index] }
         set {
             entries[index] = newValue
-            entries[index].full = nil
+            entries[index].blockage = nil
         }
     }
 
@@ -37,16 +37,16 @@ struct OriginTable {
         return index
     }
 
-    /// All that it allows is in use.
-    mutating func full(_ index: Int, allowed: Int, since: Timestamp) -> WaitReason {
-        if var reason = entries[index].full {
+    /// See ``SchedulerLimits/blockage(of:connections:since:)``.
+    mutating func blockage(
+        at index: Int, _ limits: SchedulerLimits, since: Timestamp
+    ) -> WaitReason? {
+        if var reason = entries[index].blockage {
             reason.since = since
             return reason
         }
-        let reason = WaitReason(
-            .originLimit, required: "fewer than \(allowed) at its server",
-            current: "\(entries[index].connections)", since: since)
-        entries[index].full = reason
-        return reason
+        entries[index].blockage = limits.blockage(
+            of: entries[index].state, connections: entries[index].connections, since: since)
+        return entries[index].blockage
     }
 }

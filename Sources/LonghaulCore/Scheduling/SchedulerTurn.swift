@@ -132,51 +132,15 @@ struct SchedulerTurn {
         of candidate: Candidate, byAge: Bool = false
     ) -> WaitReason? {
         let origin = origins.index(of: candidate.origin)
-        if let reason = blockage(ofOriginAt: origin, since: candidate.waitingSince) {
-            return reason
-        }
+        let since = candidate.waitingSince
+        if let reason = origins.blockage(at: origin, limits, since: since) { return reason }
         if runningCount >= limits.running, !goesAhead(origins[origin]) {
-            return WaitReason(
-                .concurrency, required: "fewer than \(limits.running) running",
-                current: "\(runningCount)", since: candidate.waitingSince)
+            return limits.allRun(runningCount, since: since)
         }
         let yields = candidate.lane.isDiscretionary && !byAge && !candidate.isUrgent(now: now)
         if yields, discretionaryCount >= limits.runningDiscretionary {
-            return WaitReason(
-                .concurrency,
-                required: "fewer than \(limits.runningDiscretionary) discretionary running",
-                current: "\(discretionaryCount)", since: candidate.waitingSince)
+            return limits.allDiscretionaryRun(discretionaryCount, since: since)
         }
-        if let box, let seconds = candidate.expectedSeconds, seconds > box.left,
-            box.left < box.length / 2
-        {
-            return WaitReason(
-                .engine, required: "\(Int(min(seconds, 1e15))) s of the engine's time",
-                current: "\(Int(max(0, box.left))) s left", since: candidate.waitingSince)
-        }
-        return nil
-    }
-
-    private mutating func blockage(
-        ofOriginAt index: Int, since: Timestamp
-    ) -> WaitReason? {
-        let origin = origins[index]
-        let allowed: Int
-        switch origin.state.health {
-        case .cooling(let until):
-            return WaitReason(
-                .originCooldown, required: "a server that answers", current: "cooling down",
-                since: since, nextCheck: until)
-        case .probing:
-            if origin.connections > 0 {
-                return WaitReason(
-                    .originCooldown, required: "a server that answers",
-                    current: "one transfer tries first", since: since)
-            }
-            allowed = 1
-        case .well: allowed = limits.connections(to: origin.state) + origin.state.ahead
-        }
-        guard origin.connections >= allowed else { return nil }
-        return origins.full(index, allowed: allowed, since: since)
+        return box?.blockage(ofSeconds: candidate.expectedSeconds, since: since)
     }
 }

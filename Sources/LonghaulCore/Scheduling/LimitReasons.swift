@@ -1,0 +1,48 @@
+/// Why limits hold a transfer back: decided and said in one way, for the plan and for whoever asks
+/// `why` in another process.
+extension SchedulerLimits {
+    /// What holds one more transfer back from an origin; `nil` = nothing.
+    func blockage(of origin: OriginState, connections: Int, since: Timestamp?) -> WaitReason? {
+        let allowed: Int
+        switch origin.health {
+        case .cooling(let until):
+            return WaitReason(
+                .originCooldown, required: "a server that answers", current: "cooling down",
+                since: since, nextCheck: until)
+        case .probing:
+            if connections > 0 {
+                return WaitReason(
+                    .originCooldown, required: "a server that answers",
+                    current: "one transfer tries first", since: since)
+            }
+            allowed = 1
+        case .well: allowed = self.connections(to: origin) + origin.ahead
+        }
+        guard connections >= allowed else { return nil }
+        return WaitReason(
+            .originLimit, required: "fewer than \(allowed) at its server",
+            current: "\(connections)", since: since)
+    }
+
+    func allRun(_ count: Int, since: Timestamp?) -> WaitReason {
+        WaitReason(
+            .concurrency, required: "fewer than \(running) running", current: "\(count)",
+            since: since)
+    }
+
+    func allDiscretionaryRun(_ count: Int, since: Timestamp?) -> WaitReason {
+        WaitReason(
+            .concurrency, required: "fewer than \(runningDiscretionary) discretionary running",
+            current: "\(count)", since: since)
+    }
+}
+
+extension TimeBox {
+    /// What does not fit is begun in the first half all the same; `nil` = it may begin.
+    func blockage(ofSeconds seconds: Double?, since: Timestamp?) -> WaitReason? {
+        guard let seconds, seconds > left, left < length / 2 else { return nil }
+        return WaitReason(
+            .engine, required: "\(Int(min(seconds, 1e15))) s of its time",
+            current: "\(Int(max(0, left))) s left of its box", since: since)
+    }
+}
