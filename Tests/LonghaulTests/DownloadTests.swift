@@ -30,11 +30,14 @@ import Testing
         let home = try SessionHome()
         try await LoopbackServer.run { server in
             try await home.withSession { session in
-                let request = server.request("a.bin?size=4M&rate=4M")
+                let request = server.request("a.bin?size=4M&stall=2M")
                 let task = try await session.download(request, to: home.file("a.bin"))
                 let seen = try await within {
                     var seen: [TransferProgress] = []
-                    for try await progress in task.progress { seen.append(progress) }
+                    for try await progress in task.progress {
+                        seen.append(progress)
+                        if progress.bytesDone == 2 << 20 { server.goOn() }
+                    }
                     return seen
                 }
                 #expect(seen.last?.state == .completed)
@@ -67,7 +70,7 @@ import Testing
         let home = try SessionHome()
         try await LoopbackServer.run { server in
             try await home.withSession { session in
-                let request = server.request("a.bin?size=8M&rate=4M&etag=v1")
+                let request = server.request("a.bin?size=8M&stall=4M&stalls=1&etag=v1")
                 let task = try await session.download(request, to: home.file("a.bin"))
                 try await within {
                     for try await progress in task.progress where progress.bytesDone > 0 { break }

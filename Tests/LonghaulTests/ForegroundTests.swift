@@ -60,11 +60,12 @@ import Testing
         let home = try SessionHome()
         try await LoopbackServer.run { server in
             try await home.withSession { session in
-                let name = "a?size=6M&rate=400K&etag=v1"
+                let name = "a?size=6M&stall=3M&etag=v1"
                 let foreground = Task { try await session.data(for: server.request(name)) }
                 try await server.log.waitForBytes(3 << 20)
                 foreground.cancel()
                 await #expect(throws: CancellationError.self) { try await foreground.value }
+                server.goOn()
 
                 let task = try #require(try await session.tasks.first)
                 let file = try await within { try await task.value }
@@ -90,11 +91,12 @@ import Testing
         let home = try SessionHome()
         try await LoopbackServer.run { server in
             try await home.withSession { session in
-                let name = "a?size=3M&rate=2M&etag=v1"
+                let name = "a?size=3M&stall=1M&etag=v1"
                 let foreground = Task { try await session.data(for: server.request(name)) }
                 try await server.log.waitForBytes(1 << 20)
                 foreground.cancel()
                 await #expect(throws: CancellationError.self) { try await foreground.value }
+                server.goOn()
                 let task = try #require(try await session.tasks.first)
                 _ = try await within { try await task.value }
                 _ = try await session.download(for: server.request("b?size=1K"))

@@ -60,6 +60,15 @@ final class ConnectionHandler: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is GoOn, case .answering(var answer) = state, case .stall = answer.plan.ending {
+            answer.plan.ending = .keepAlive
+            state = .answering(answer)
+            pump(context)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }

@@ -86,6 +86,14 @@ package final class LoopbackServer: Sendable {
         for channel in state.takeOpen() { try? await channel.close().get() }
     }
 
+    /// Lets every answer that is stalled go on to its end, as one without the accident. A test that
+    /// waited for the stall has had all the time it needs for what must happen in the middle.
+    package func goOn() {
+        for channel in state.open {
+            channel.pipeline.fireUserInboundEventTriggered(GoOn())
+        }
+    }
+
     private func takeListener() -> (any Channel)? {
         listener.withLock { listener in
             defer { listener = nil }
@@ -122,6 +130,9 @@ package final class LoopbackServer: Sendable {
         }
     }
 }
+
+/// Tells a connection that its stalled answer may go on.
+struct GoOn: Sendable {}
 
 /// What the connections of one server share.
 final class ServerState: Sendable {
@@ -164,6 +175,8 @@ final class ServerState: Sendable {
             return shared.connectionsAccepted - 1
         }
     }
+
+    var open: [any Channel] { shared.withLock { Array($0.open.values) } }
 
     func takeOpen() -> [any Channel] {
         shared.withLock { shared in
