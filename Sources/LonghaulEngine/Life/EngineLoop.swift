@@ -141,6 +141,10 @@ package final class EngineLoop: Sendable {
     /// been lost.
     static let lookSeconds: Double = 60
 
+    /// While the wire has enough to do: half a turn's worth of messages, or what has come after a
+    /// moment in which it cannot run dry.
+    static let gathering = Gathering(count: 64, seconds: 0.001)
+
     private func turns(
         of engine: Engine, since started: Moment, _ conditions: any ConditionsPort,
         _ life: inout EngineLife
@@ -191,11 +195,8 @@ package final class EngineLoop: Sendable {
             }
             let next = life.look(outcome, conditions, now: now)
             messages = mailbox.take(
-                within: min(wait ?? .infinity, next ?? .infinity, EngineLoop.lookSeconds))
-            if outcome.gatherSeconds > 0 {
-                Pause.seconds(outcome.gatherSeconds)
-                messages += mailbox.take(within: 0)
-            }
+                within: min(wait ?? .infinity, next ?? .infinity, EngineLoop.lookSeconds),
+                gathering: outcome.isWellAhead ? EngineLoop.gathering : nil)
         }
     }
 }

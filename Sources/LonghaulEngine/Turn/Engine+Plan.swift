@@ -59,7 +59,6 @@ extension Engine {
     }
 
     static let gatherAhead = 32
-    static let gatherSeconds = 0.001
 
     func plan(
         _ tx: borrowing EngineTransaction, after look: LookOutcome, now: Moment

@@ -19,8 +19,8 @@ package struct TurnOutcome: Sendable {
     package var interest: ConditionNeeds
     /// Something runs that leaves the wire when somebody uses the machine.
     package var runsWhileIdle: Bool
-    /// The wire has enough to do: let events gather for so many seconds before the next turn.
-    package var gatherSeconds: Double
+    /// The wire has enough to do: events may gather for a moment before the next turn.
+    package var isWellAhead: Bool
     package var hosts: HostOutlook
 }
 
@@ -155,7 +155,7 @@ extension Engine {
             waitsForConditions: gates.holdsBack, interest: gates.interest,
             runsWhileIdle: gates.interest.idle
                 && active.values.contains { $0.holdsPlace && $0.lane.interest.idle },
-            gatherSeconds: isWellAhead(now: now) ? Engine.gatherSeconds : 0, hosts: hostOutlook)
+            isWellAhead: isWellAhead(now: now), hosts: hostOutlook)
     }
 
     /// Body bytes that this engine has received.

@@ -2,8 +2,10 @@ internal import Glibc
 
 /// Messages from any thread for the one thread that waits for them.
 package final class Mailbox<Message: Sendable>: @unchecked Sendable {
-    // `messages` is only touched by who holds the lock.
+    // `messages` and `wanted` are only touched by who holds the lock.
     private var messages: [Message] = []
+    /// From this many on, who waits is woken.
+    private var wanted = 1
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let arrived: UnsafeMutablePointer<pthread_cond_t>
 
@@ -29,29 +31,57 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
     package func put(_ new: [Message]) {
         pthread_mutex_lock(lock)
         messages += new
-        pthread_cond_signal(arrived)
+        if messages.count >= wanted { pthread_cond_signal(arrived) }
         pthread_mutex_unlock(lock)
     }
 
     /// All that has arrived, waiting for the first at most so many seconds; `nil` = as long as it
     /// takes.
-    package func take(within seconds: Double?) -> [Message] {
+    ///
+    /// - Parameter gathering: After the first, more are awaited: one waking for many.
+    package func take(within seconds: Double?, gathering: Gathering? = nil) -> [Message] {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         if let seconds {
-            var until = timespec()
-            clock_gettime(CLOCK_MONOTONIC, &until)
-            // Bounded, so that a distant moment does not overflow; whoever waits longer looks
-            // again.
-            let nanoseconds = Int(min(max(seconds, 0), 86_400) * 1e9) + until.tv_nsec
-            until.tv_sec += nanoseconds / 1_000_000_000
-            until.tv_nsec = nanoseconds % 1_000_000_000
-            while messages.isEmpty, pthread_cond_timedwait(arrived, lock, &until) == 0 {}
+            wait(for: 1, until: Self.moment(in: seconds))
         } else {
             while messages.isEmpty { pthread_cond_wait(arrived, lock) }
         }
+        if let gathering, !messages.isEmpty {
+            wait(for: gathering.count, until: Self.moment(in: gathering.seconds))
+        }
         let taken = messages
-        messages.removeAll(keepingCapacity: true)
+        messages = []
         return taken
+    }
+
+    /// With the lock held.
+    private func wait(for count: Int, until end: timespec) {
+        var end = end
+        wanted = count
+        while messages.count < count, pthread_cond_timedwait(arrived, lock, &end) == 0 {}
+        wanted = 1
+    }
+
+    private static func moment(in seconds: Double) -> timespec {
+        var moment = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &moment)
+        // Bounded, so that a distant moment does not overflow; whoever waits longer looks again.
+        let nanoseconds = Int(min(max(seconds, 0), 86_400) * 1e9) + moment.tv_nsec
+        moment.tv_sec += nanoseconds / 1_000_000_000
+        moment.tv_nsec = nanoseconds % 1_000_000_000
+        return moment
+    }
+}
+
+/// When a gathering of messages is over: so many are there, or so much time has passed since the
+/// first was.
+package struct Gathering: Hashable, Sendable {
+    package var count: Int
+    package var seconds: Double
+
+    package init(count: Int, seconds: Double) {
+        self.count = count
+        self.seconds = seconds
     }
 }
