@@ -9,7 +9,9 @@ extension HeaderFields {
     package func single(_ name: String) -> String? {
         var found: String?
         for field in fields where field.name.equalsIgnoringCase(name) {
-            let value = String(field.value[...].trimmingBlanks)
+            let trimmed = field.value[...].trimmingBlanks
+            // Copied only where there was something to trim.
+            let value = trimmed.utf8.count == field.value.utf8.count ? field.value : String(trimmed)
             if let found, found != value { return nil }
             found = value
         }
@@ -30,8 +32,8 @@ extension HeaderFields {
     /// Content-Length. Equal copies, in several fields or as a list, count as one (RFC 9110 §8.6).
     package var contentLength: Length {
         var found: Int64?
-        for value in values("Content-Length") {
-            for part in value.split(separator: ",", omittingEmptySubsequences: false) {
+        for field in fields where field.name.equalsIgnoringCase("Content-Length") {
+            for part in field.value.split(separator: ",", omittingEmptySubsequences: false) {
                 guard let number = part.trimmingBlanks.decimalValue, found == nil || found == number
                 else { return .invalid }
                 found = number

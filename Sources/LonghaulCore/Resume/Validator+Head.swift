@@ -4,8 +4,13 @@ extension Validator {
     /// - Parameter start: Where the body begins in the file, for FTP and SFTP answers that name
     ///   only the bytes to come.
     package init(_ head: ResponseHead, start: Int64 = 0) {
+        self = head.announced
+        if start > 0 { length = head.representationLength(start: start) }
+    }
+
+    init(reading head: ResponseHead) {
         self.init()
-        length = head.representationLength(start: start)
+        length = head.representationLength(start: 0)
         if let value = head.headers.single("Last-Modified"), !value.isEmpty,
             value.utf8.count <= Limits.validatorBytes
         {
