@@ -133,7 +133,7 @@ extension Store {
     /// connection's own.
     private static func configure(_ database: Database, _ mode: OpenMode) throws {
         if mode == .probe { return }
-        let connection = Connection(database: database)
+        let connection = Connection(database: database, statements: PreparedStatements())
         // 16 MiB between checkpoints, and a log that a large batch has blown up is cut back
         // afterwards.
         try connection.run("PRAGMA wal_autocheckpoint=4000")

@@ -15,6 +15,8 @@ package final class Store: Sendable {
     package let location: StoreLocation
     package let mode: OpenMode
     let queue: DatabaseQueue
+    /// Touched only inside the queue, which serialises.
+    private nonisolated(unsafe) let statements = PreparedStatements()
     /// Which file was opened: the path may name another one later, after a repair.
     let openedFile: FileIdentity
     /// Let go of after the connection, being declared after it.
@@ -32,9 +34,14 @@ package final class Store: Sendable {
         place = OpenPlace(openedFile)
     }
 
+    deinit {
+        statements.clear()
+    }
+
     /// Closes the connection. Any later call throws.
     package func close() throws(LonghaulError) {
         do {
+            queue.inDatabase { _ in statements.clear() }
             try queue.close()
             place.giveBack()
         } catch {
@@ -59,7 +66,7 @@ package final class Store: Sendable {
         _ body: (Connection) throws -> Value
     ) throws(LonghaulError) -> Value {
         do {
-            return try queue.inDatabase { try body(Connection(database: $0)) }
+            return try queue.inDatabase { try body(connection($0)) }
         } catch {
             throw StoreFailure.translate(error, path: location.database)
         }
@@ -70,7 +77,7 @@ package final class Store: Sendable {
         _ body: (Connection) throws -> Value
     ) throws(LonghaulError) -> Value {
         try access { connection in
-            try transaction(connection, .deferred) { try body(connection) }
+            try connection.transaction(.deferred) { try body(connection) }
         }
     }
 
@@ -90,9 +97,9 @@ package final class Store: Sendable {
         _ durability: Durability, _ body: (Connection) throws -> Value
     ) throws -> Value {
         try queue.inDatabase { database in
-            let connection = Connection(database: database)
+            let connection = connection(database)
             try setDurability(durability, connection)
-            let value = try transaction(connection, .immediate) {
+            let value = try connection.transaction(.immediate) {
                 let value = try body(connection)
                 try probe?.willCommit()
                 return value
@@ -102,16 +109,8 @@ package final class Store: Sendable {
         }
     }
 
-    private func transaction<Value>(
-        _ connection: Connection, _ kind: Database.TransactionKind, _ body: () throws -> Value
-    ) throws -> Value {
-        var result: Value?
-        try connection.database.inTransaction(kind) {
-            result = try body()
-            return .commit
-        }
-        guard let result else { preconditionFailure("a committed transaction has a result") }
-        return result
+    private func connection(_ database: Database) -> Connection {
+        Connection(database: database, statements: statements)
     }
 
     /// The pragma has no effect inside a transaction, so it comes before.

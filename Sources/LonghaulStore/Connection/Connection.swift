@@ -15,9 +15,10 @@ package enum Durability: Sendable {
 /// only inside ``Store``'s `access`, which serialises.
 struct Connection {
     let database: Database
+    let statements: PreparedStatements
 
     func prepare(_ sql: String) throws -> Prepared {
-        try Prepared(database, sql)
+        try statements.statement(sql, in: database)
     }
 
     func run<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws {
@@ -46,6 +47,25 @@ struct Connection {
             result.append(try read(StoredRow(handle: statement.handle)))
         }
         return result
+    }
+
+    /// All of the body or nothing. Like GRDB's own, with statements that are prepared once.
+    func transaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
+        try run(kind.rawValue)
+        do {
+            let value = try body()
+            try run("COMMIT TRANSACTION")
+            return value
+        } catch {
+            // A full disk, among others, has undone it already.
+            if database.isInsideTransaction { try? run("ROLLBACK TRANSACTION") }
+            throw error
+        }
+    }
+
+    enum TransactionKind: String {
+        case deferred = "BEGIN DEFERRED TRANSACTION"
+        case immediate = "BEGIN IMMEDIATE TRANSACTION"
     }
 
     /// Rows changed by the last statement.

@@ -85,10 +85,17 @@ extension EngineTransaction {
     ) throws -> Int64 {
         let held = try connection.first(
             """
-            SELECT f.id, f.leader IS NOT NULL FROM transfer t JOIN fetch f ON f.id = t.fetchID \
-            WHERE t.id = ?1
+            SELECT f.id, f.leader IS NOT NULL, t.sessionID, t.want, t.rearm > t.rearmed \
+            FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
             """, id
-        ) { (fetch: FetchID(rawValue: $0.int64(0)), isShared: $0.bool(1)) }
+        ) {
+            (
+                fetch: $0.optionalInt64(0).map(FetchID.init(rawValue:)), isShared: $0.bool(1),
+                group: EndNotes.Group(
+                    sessionID: $0.int64(2), want: $0.int(3), isRearmPending: $0.bool(4))
+            )
+        }
+        guard let held else { preconditionFailure("what is completed is in the queue") }
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = NULL, \
@@ -101,11 +108,13 @@ extension EngineTransaction {
             """)
         statement.bind(8, finalPath)
         try end(id, statement, numbers, now)
-        if let held {
-            if held.isShared { try connection.disband(held.fetch) }
-            try connection.deleteFetch(held.fetch)
+        if let fetch = held.fetch {
+            if held.isShared { try connection.disband(fetch) }
+            try connection.deleteFetch(fetch)
         }
-        return try appendEvent(.transferCompleted, of: id, detail: detail, now: now)
+        ends.noteCompletion(in: held.group)
+        return try append(
+            .transferCompleted, of: id, session: held.group.sessionID, detail: detail, now: now)
     }
 
     /// Gives up, with the event. The fetch row stays, for `resume` and `retry`.

@@ -59,10 +59,6 @@ extension EngineTransaction {
         try connection.run("UPDATE lease SET nextWake = ?1", moment)
     }
 
-    package func counts() throws -> [TransferState: Int] {
-        try connection.counts(session: nil)
-    }
-
     /// What is known of an origin; nothing, in default values, for one never met.
     package func origin(_ name: String) throws -> OriginMemory {
         try connection.first(OriginRecord.select, name, read: OriginRecord.read)
@@ -81,11 +77,21 @@ extension EngineTransaction {
     package func appendEvent(
         _ type: EventType, of id: TransferID, detail: String? = nil, now: Timestamp
     ) throws -> Int64 {
+        let session = try connection.first("SELECT sessionID FROM transfer WHERE id = ?1", id) {
+            $0.int64(0)
+        }
+        guard let session else { preconditionFailure("an event tells of a transfer in the queue") }
+        return try append(type, of: id, session: session, detail: detail, now: now)
+    }
+
+    func append(
+        _ type: EventType, of id: TransferID, session: Int64, detail: String?, now: Timestamp
+    ) throws -> Int64 {
         try connection.run(
             """
             INSERT INTO event (at, sessionID, transferID, type, detail) \
-            SELECT ?2, sessionID, id, ?3, ?4 FROM transfer WHERE id = ?1
-            """, id, now, type.rawValue, detail)
+            VALUES (?3, ?2, ?1, ?4, ?5)
+            """, id, session, now, type.rawValue, detail)
         let seq = connection.lastInsertedRowID
         if type.endsTransfer { ends.note(seq, now) }
         return seq

@@ -1,11 +1,28 @@
 internal import LonghaulCore
 
-/// From which event on transfers ended in a transaction.
+/// What has ended in a transaction: from which event on, and the completed ones by their place in
+/// the tally, which is brought up to date once for all of them.
 final class EndNotes {
+    struct Group: Hashable {
+        var sessionID: Int64
+        var want: Int
+        var isRearmPending: Bool
+    }
+
     private(set) var first: (seq: Int64, at: Timestamp)?
+    private var completed: [Group: Int] = [:]
 
     func note(_ seq: Int64, _ now: Timestamp) {
         if first == nil { first = (seq, now) }
+    }
+
+    func noteCompletion(in group: Group) {
+        completed[group, default: 0] += 1
+    }
+
+    func takeCompleted() -> [Group: Int] {
+        defer { completed = [:] }
+        return completed
     }
 }
 
@@ -16,6 +33,7 @@ extension EngineTransaction {
     /// Of the default session only when it has a host: it is where unrelated transfers meet, and
     /// nobody would ask.
     func finishSessions() throws {
+        try tallyCompleted()
         guard let first = ends.first else { return }
         try connection.run(
             """
@@ -32,5 +50,21 @@ extension EngineTransaction {
             """, first.seq, first.at, EventType.sessionFinished.rawValue,
             EventType.transferCompleted.rawValue, EventType.transferFailed.rawValue,
             EventType.transferCancelled.rawValue, TransferRequest.defaultSession)
+    }
+
+    /// As the trigger would have, row by row.
+    private func tallyCompleted() throws {
+        for (group, count) in ends.takeCompleted() {
+            try connection.run(
+                """
+                UPDATE tally SET n = n - ?4 WHERE sessionID = ?1 AND phase = 0 AND want = ?2 \
+                AND pending = ?3
+                """, group.sessionID, group.want, group.isRearmPending, count)
+            try connection.run(
+                """
+                INSERT INTO tally (sessionID, phase, want, pending, n) VALUES (?1, 3, ?2, ?3, ?4) \
+                ON CONFLICT DO UPDATE SET n = n + ?4
+                """, group.sessionID, group.want, group.isRearmPending, count)
+        }
     }
 }

@@ -195,14 +195,16 @@ extension Migration {
         "CREATE INDEX eventByTransfer ON event (transferID) WHERE transferID IS NOT NULL",
     ]
 
-    /// The tally counts by trigger, so that no statement can forget it. Insertion is the exception:
-    /// a batch adds up once. What the engine has in hand is counted when asked: it is little, and
-    /// claims and finishes are to stay cheap.
+    /// The tally counts by trigger, so that no statement can forget it. What is done to many at
+    /// once is the exception, insertion and completion: a transaction adds them up (see
+    /// `EndNotes`). What the engine has in hand is counted when asked: it is little, and claims and
+    /// finishes are to stay cheap.
     private static let triggers1: [String] = [
         """
         CREATE TRIGGER tallyChange AFTER UPDATE OF ended, want, rearm, rearmed ON transfer
-        WHEN new.ended <> old.ended OR new.want <> old.want
-          OR (new.rearm > new.rearmed) <> (old.rearm > old.rearmed)
+        WHEN (new.ended <> old.ended OR new.want <> old.want
+          OR (new.rearm > new.rearmed) <> (old.rearm > old.rearmed))
+          AND NOT (old.ended = 0 AND new.phase = 3)
         BEGIN
           UPDATE tally SET n = n - 1 WHERE sessionID = old.sessionID
             AND phase = old.ended * old.phase AND want = old.want
