@@ -19,6 +19,14 @@ extension FetchMachine {
     package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {
         var step = FetchStep()
         if stage == .left { return step }
+        handle(event, context, &step)
+        step.nextTick = nextTick
+        return step
+    }
+
+    private mutating func handle(
+        _ event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
+    ) {
         switch event {
         case .prepared(let identity, let path, let created):
             prepared(identity, path: path, created: created, context, &step)
@@ -51,7 +59,6 @@ extension FetchMachine {
         case .copied, .copyFailed: break
         case .leave(let departure): depart(departure, context, &step)
         }
-        return step
     }
 
     // MARK: - Preparing

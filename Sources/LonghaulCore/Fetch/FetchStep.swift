@@ -6,6 +6,8 @@ package struct FetchStep: Sendable {
     /// The writes include a terminal state, an event or a restart: they must survive a power cut
     /// before any effect.
     package var durable = false
+    /// The machine's ``FetchMachine/nextTick`` after it.
+    package internal(set) var nextTick: Instant?
 
     package init() {}
 }

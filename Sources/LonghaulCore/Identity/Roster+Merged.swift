@@ -2,6 +2,7 @@
 extension Roster {
     /// Those whose word counts; all of them where nobody wants to run.
     private var heeded: [Sharer] {
+        if followers.isEmpty { return [leader] }
         let wanted = wanted
         return wanted.isEmpty ? [leader] : wanted
     }
@@ -37,6 +38,7 @@ extension Roster {
 
     /// Where it counts among what runs: with those that are not discretionary, if one is not.
     package var lane: ScheduleClass {
+        if followers.isEmpty { return leader.lane }
         let lanes = lanes
         return lanes.first { !$0.isDiscretionary } ?? lanes.first ?? leader.lane
     }
@@ -50,6 +52,9 @@ extension Roster {
     package func gate(
         in surroundings: Surroundings, now: Timestamp, isRunning: Bool = false
     ) -> Gate {
+        if followers.isEmpty {
+            return leader.lane.gate(in: surroundings, now: now, isRunning: isRunning)
+        }
         // Who is not to begin yet comes along, and lets nothing run.
         let timely = heeded.filter { ($0.request.earliestBegin ?? now) <= now }
         let lanes = Set((timely.isEmpty ? heeded : timely).map(\.lane)).sorted {

@@ -4,13 +4,15 @@ internal import LonghaulStore
 /// What is written of the leader is written of all that the fetch serves.
 extension Engine {
     func spread(_ step: inout FetchStep, over entry: ActiveFetch) {
+        // Alone, it has nobody to speak of.
+        guard entry.roster.isShared else { return }
         let roster = entry.roster
         var writes: [StoreWrite] = []
         for write in step.writes {
             switch write {
             case .queued(let id, let readyAt, let reasons):
                 writes += requeue(roster, id, readyAt, reasons)
-            case .failed(_, let error, let totals) where roster.isShared:
+            case .failed(_, let error, let totals):
                 writes.append(write)
                 writes += fail(roster, error, totals)
             case .restarted(_, let reason, let bytesLost):
@@ -18,16 +20,16 @@ extension Engine {
                 for sharer in roster.followers where sharer.isWanted {
                     writes.append(.restarted(sharer.id, reason: reason, bytesLost: bytesLost))
                 }
-            case .completed where roster.isShared:
+            case .completed:
                 // Found under its name when it was opened: there is nothing left to copy.
                 writes.append(write)
                 writes += release(roster)
-            case .needsInput(_, let error, let totals) where roster.isShared:
+            case .needsInput(_, let error, let totals):
                 writes.append(write)
                 writes += needInput(roster, error, totals)
-            case .save, .finishing, .completed, .failed, .needsInput, .cancelled, .attempt,
-                .dropFetch, .give,
-                .leave, .discard, .learn, .originFailed, .originWorked, .saveOrigin:
+            case .save, .finishing, .cancelled, .attempt, .dropFetch, .give, .leave, .discard,
+                .learn,
+                .originFailed, .originWorked, .saveOrigin:
                 writes.append(write)
             }
         }

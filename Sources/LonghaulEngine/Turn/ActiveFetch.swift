@@ -19,7 +19,7 @@ final class ActiveFetch {
     /// What the fetch had received before this engine took it.
     let receivedBefore: Int64
     var rate = RateMeter()
-    /// The machine's ``FetchMachine/nextTick``, which every turn asks all of them for.
+    /// The machine's ``FetchStep/nextTick``, which every turn asks all of them for.
     var nextTick: Instant?
     /// Its part of ``Engine/held``.
     var counted = HeldAtOrigin()
@@ -72,8 +72,8 @@ struct HeldAtOrigin: Hashable {
 
 extension Engine {
     /// Once its machine has been fed.
-    func recount(_ entry: ActiveFetch) {
-        entry.nextTick = entry.machine.nextTick
+    func recount(_ entry: ActiveFetch, after step: FetchStep) {
+        entry.nextTick = step.nextTick
         let hasLeft = entry.machine.stage == .left
         let now = HeldAtOrigin(
             connections: hasLeft ? 0 : max(1, entry.machine.segments.count),

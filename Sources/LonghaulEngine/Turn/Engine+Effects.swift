@@ -53,24 +53,24 @@ extension Engine {
 
     private func request(_ ask: SegmentAsk, of fetch: FetchID) -> SegmentRequest? {
         guard let entry = active[fetch] else { return nil }
-        let machine = entry.machine
         guard
             let target = files.target(
-                for: fetch, generation: machine.state.generation, start: ask.ask.position)
+                for: fetch, generation: entry.machine.state.generation, start: ask.ask.position)
         else { preconditionFailure("a request goes out only while its part file is open") }
-        active[fetch]?.targets[ask.key] = target
-        let options = machine.request.options
+        entry.targets[ask.key] = target
+        let wanted = entry.machine.request
+        let options = wanted.options
         var headers = options.headers
         for field in ask.ask.headers.fields { headers[field.name] = field.value }
         for field in ask.condition.fields { headers[field.name] = field.value }
-        let isHTTP = ask.url.lowercased().hasPrefix("http")
+        let isHTTP = ask.url.prefix(4).equalsIgnoringCase("http")
         var request = SegmentRequest(
             key: ask.key, url: ask.url, headers: isHTTP ? headers : HeaderFields(),
             offset: isHTTP ? 0 : ask.ask.start, connection: settings(ask, options), target: target,
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
-            limitRate: rate(of: machine), judge: { ask.verdict($0) })
-        request.isBackground = machine.request.isDiscretionary
-        request.yields = options.yields ?? machine.request.isDiscretionary
+            limitRate: rate(of: entry.machine), judge: { ask.verdict($0) })
+        request.isBackground = wanted.isDiscretionary
+        request.yields = options.yields ?? wanted.isDiscretionary
         return request
     }
 

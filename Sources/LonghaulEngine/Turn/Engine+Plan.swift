@@ -90,9 +90,10 @@ extension Engine {
         let plan = policy.plan(
             head: head, running: running, origins: states, in: surroundings, box: box,
             now: now.wall)
+        let places = Dictionary(rows.indices.map { (rows[$0].id, $0) }) { first, _ in first }
         for id in plan.starts {
-            guard let row = rows.first(where: { $0.id == id }),
-                var claim = try takeUp(id, session: row.sessionKey, tx, now: now, &outcome)
+            guard let row = places[id],
+                var claim = try takeUp(id, session: rows[row].sessionKey, tx, now: now, &outcome)
             else { continue }
             claim.isOverdue = id == plan.overdue
             outcome.claims.append(claim)
@@ -182,7 +183,7 @@ extension Engine {
             overdueSince: claim.isOverdue ? now.wall : nil,
             receivedBefore: claim.state.bytesFetched)
         active[claim.state.id] = entry
-        recount(entry)
+        recount(entry, after: step)
         sharing.add(claim.state.id, work.identityKey)
         gates.noteRunning(claim.roster.gate(in: surroundings(now: now), now: now.wall))
         unwritten.append(step, of: claim.state.id)

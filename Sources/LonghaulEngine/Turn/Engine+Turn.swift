@@ -78,7 +78,7 @@ extension Engine {
                 paces[entry.origin, default: StartPace()].noteEnd(at: now.monotonic)
             }
         }
-        recount(entry)
+        recount(entry, after: step)
         // Who waits for the origin's limit need not wait for its last connection.
         if entry.counted.connections < heldConnections { roomAt.insert(entry.origin) }
         unwritten.append(step, of: fetch)
@@ -97,6 +97,8 @@ extension Engine {
 
     /// What stands on the board, before the machine decides anything.
     private func note(_ entry: ActiveFetch, now: Moment) {
+        // Nothing is received, and nothing written, without a request.
+        if entry.targets.isEmpty { return }
         for (key, target) in entry.targets {
             entry.machine.note(
                 key, written: files.written(target), received: files.received(target))
