@@ -50,6 +50,7 @@ struct LonghaulCommand: ParsableCommand {
     /// Every way out of the process has a documented status, and with `--json` every error is an
     /// object.
     static func main() {
+        ProcessTuning.apply()
         Signals.ignoreBrokenPipes()
         if let name = unknownCommand(CommandLine.arguments.dropFirst().first) {
             let console = Console.standard(isJSON: CommandLine.arguments.contains("--json"))

@@ -5,5 +5,6 @@
 #include "host_shim.h"
 #include "linux_shim.h"
 #include "netlink_shim.h"
+#include "process_shim.h"
 #include "yield_shim.h"
 #endif

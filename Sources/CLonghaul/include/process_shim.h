@@ -1,0 +1,7 @@
+#ifndef LONGHAUL_PROCESS_SHIM_H
+#define LONGHAUL_PROCESS_SHIM_H
+
+// For a program of our own, before its second thread: settings of the whole process, which a
+// library must leave alone.
+void lh_process_tune(void);
+#endif
