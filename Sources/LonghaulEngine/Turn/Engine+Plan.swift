@@ -78,7 +78,9 @@ extension Engine {
         if lanes.isEmpty { return outcome }
         let rows = try heads(of: lanes, tx)
         var states: [OriginID: OriginState] = [:]
-        for name in Set(rows.map(\.origin)) {
+        var seen: Set<Int64> = []
+        for row in rows where seen.insert(row.originID).inserted {
+            let name = row.origin
             if origins[name] == nil { origins[name] = try tx.origin(name) }
             let ahead = paces[name]?.ahead(at: now.monotonic) ?? 0
             states[OriginID(rawValue: name)] = origins[name].map {
@@ -91,6 +93,7 @@ extension Engine {
             head: head, running: running, origins: states, in: surroundings, box: box,
             now: now.wall)
         let places = Dictionary(rows.indices.map { (rows[$0].id, $0) }) { first, _ in first }
+        outcome.claims.reserveCapacity(plan.starts.count)
         for id in plan.starts {
             guard let row = places[id],
                 var claim = try takeUp(id, session: rows[row].sessionKey, tx, now: now, &outcome)
