@@ -88,6 +88,7 @@ extension RequestURL {
 
     /// Without user and password: what may be stored and shown.
     static func withoutUserInfo(_ url: String) -> String {
+        guard url.utf8.contains(UInt8(ascii: "@")) else { return url }
         let prefix = prefix(of: url)
         guard let at = prefix.utf8.lastIndex(of: UInt8(ascii: "@")),
             let slash = prefix.utf8.lastIndex(of: UInt8(ascii: "/"))

@@ -37,7 +37,7 @@ package enum DigestField {
     static func announced(by head: ResponseHead) -> String? {
         var names = ["Repr-Digest"]
         if head.status == 200 { names.append("Content-Digest") }
-        for name in names {
+        for name in names where head.headers.contains(name) {
             let joined = head.headers.values(name).joined(separator: ",")
             if let checksum = checksum(joined) { return stored(checksum) }
         }

@@ -33,6 +33,11 @@ extension HeaderFields {
     package var contentLength: Length {
         var found: Int64?
         for field in fields where field.name.equalsIgnoringCase("Content-Length") {
+            // One number, nearly always.
+            if found == nil, let number = field.value.decimalValue {
+                found = number
+                continue
+            }
             for part in field.value.split(separator: ",", omittingEmptySubsequences: false) {
                 guard let number = part.trimmingBlanks.decimalValue, found == nil || found == number
                 else { return .invalid }

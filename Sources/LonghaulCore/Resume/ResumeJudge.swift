@@ -45,7 +45,10 @@ struct ResumeJudge {
     // MARK: 200: the whole file
 
     private var full: ResumeJudgement {
-        if case .invalid = head.headers.contentLength, !head.headers.hasTransferCoding {
+        let answer = Validator(head)
+        if answer.length == nil, case .invalid = head.headers.contentLength,
+            !head.headers.hasTransferCoding
+        {
             // Copies that disagree: who knows where this body ends (RFC 9110 §8.6).
             return ResumeJudgement(
                 .fail(
@@ -54,7 +57,6 @@ struct ResumeJudge {
                         LonghaulError(.network, "the server's Content-Length is contradictory"),
                         blamesOrigin: true)))
         }
-        let answer = Validator(head)
         if let refusal = tooLarge(answer.length) { return refusal }
         switch ask.proof {
         case .nothingHeld: return ResumeJudgement(.fresh(answer, length: answer.length))

@@ -54,6 +54,44 @@ extension Substring {
     }
 }
 
+extension String {
+    /// ``Swift/StringProtocol/equalsIgnoringCase(_:)`` for what lies in one piece, as nearly all
+    /// does.
+    package func equalsIgnoringCase(_ other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        let isEqual = utf8.withContiguousStorageIfAvailable { mine in
+            other.utf8.withContiguousStorageIfAvailable { theirs in
+                mine.indices.allSatisfy { mine[$0].asciiLowercased == theirs[$0].asciiLowercased }
+            }
+        }
+        if let isEqual = isEqual ?? nil { return isEqual }
+        return zip(utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+    }
+}
+
+extension String {
+    /// ``Swift/StringProtocol/decimalValue`` for what lies in one piece.
+    package var decimalValue: Int64? {
+        var value: Int64 = 0
+        for byte in utf8 {
+            guard byte.isASCIIDigit else { return nil }
+            let (tens, isTooMuch) = value.multipliedReportingOverflow(by: 10)
+            let (sum, isMore) = tens.addingReportingOverflow(Int64(byte - 0x30))
+            if isTooMuch || isMore { return nil }
+            value = sum
+        }
+        return isEmpty ? nil : value
+    }
+
+    /// Begins with these, without regard to the case of ASCII letters.
+    package func beginsIgnoringCase(with prefix: StaticString) -> Bool {
+        var bytes = utf8.makeIterator()
+        return (0..<prefix.utf8CodeUnitCount).allSatisfy {
+            bytes.next()?.asciiLowercased == prefix.utf8Start[$0].asciiLowercased
+        }
+    }
+}
+
 extension StringProtocol {
     /// Equal without regard to the case of ASCII letters, which is all that protocols mean by it.
     package func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {

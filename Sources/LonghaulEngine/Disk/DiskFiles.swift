@@ -35,15 +35,18 @@ package final class DiskFiles: FilePort {
     }
 
     package func submit(_ orders: [FileOrder]) {
-        // A large number of copies are several jobs.
-        workers.submit(orders.flatMap(jobs))
-    }
-
-    private func jobs(_ order: FileOrder) -> [(key: Int64, job: FileWorkers.Job)] {
-        if case .copy(let fetch, let orders, let length) = order {
-            return copyJobs(fetch, orders, length)
+        if orders.isEmpty { return }
+        var jobs: [(key: Int64, job: FileWorkers.Job)] = []
+        jobs.reserveCapacity(orders.count)
+        for order in orders {
+            if case .copy(let fetch, let copies, let length) = order {
+                // A large number of copies are several jobs.
+                jobs += copyJobs(fetch, copies, length)
+            } else {
+                jobs.append(job(order))
+            }
         }
-        return [job(order)]
+        workers.submit(jobs)
     }
 
     private func job(_ order: FileOrder) -> (key: Int64, job: FileWorkers.Job) {

@@ -63,7 +63,7 @@ extension Engine {
         var headers = options.headers
         for field in ask.ask.headers.fields { headers[field.name] = field.value }
         for field in ask.condition.fields { headers[field.name] = field.value }
-        let isHTTP = ask.url.prefix(4).equalsIgnoringCase("http")
+        let isHTTP = ask.url.beginsIgnoringCase(with: "http")
         var request = SegmentRequest(
             key: ask.key, url: ask.url, headers: isHTTP ? headers : HeaderFields(),
             offset: isHTTP ? 0 : ask.ask.start, connection: settings(ask, options), target: target,

@@ -93,7 +93,7 @@ extension EngineTransaction {
             VALUES (?3, ?2, ?1, ?4, ?5)
             """, id, session, now, type.rawValue, detail)
         let seq = connection.lastInsertedRowID
-        if type.endsTransfer { ends.note(seq, now) }
+        if type.endsTransfer { ends.note(endIn: session, at: now) }
         return seq
     }
 

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
-/// What has ended in a transaction: from which event on, and the completed ones by their place in
-/// the tally, which is brought up to date once for all of them.
+/// What has ended in a transaction: in which sessions, and the completed ones by their place in the
+/// tally, which is brought up to date once for all of them.
 final class EndNotes {
     struct Group: Hashable {
         var sessionID: Int64
@@ -9,11 +9,12 @@ final class EndNotes {
         var isRearmPending: Bool
     }
 
-    private(set) var first: (seq: Int64, at: Timestamp)?
+    /// Sessions of which a transfer ended, and when.
+    private(set) var sessions: [Int64: Timestamp] = [:]
     private var completed: [Group: Int] = [:]
 
-    func note(_ seq: Int64, _ now: Timestamp) {
-        if first == nil { first = (seq, now) }
+    func note(endIn session: Int64, at now: Timestamp) {
+        sessions[session] = now
     }
 
     func noteCompletion(in group: Group) {
@@ -34,7 +35,12 @@ extension EngineTransaction {
     /// nobody would ask.
     func finishSessions() throws {
         try tallyCompleted()
-        guard let first = ends.first else { return }
+        for (session, at) in ends.sessions.sorted(by: { $0.key < $1.key }) {
+            try finish(session, at)
+        }
+    }
+
+    private func finish(_ session: Int64, _ now: Timestamp) throws {
         try connection.run(
             """
             INSERT INTO event (at, sessionID, type, detail) \
@@ -43,13 +49,10 @@ extension EngineTransaction {
             'failed', coalesce(sum(n) FILTER (WHERE phase = 4), 0), \
             'cancelled', coalesce(sum(n) FILTER (WHERE phase = 5), 0)) \
             FROM tally WHERE sessionID = s.id) FROM session s \
-            WHERE s.id IN (SELECT sessionID FROM event WHERE seq >= ?1 \
-            AND type IN (?4, ?5, ?6)) AND (s.name <> ?7 OR s.host IS NOT NULL) \
+            WHERE s.id = ?1 AND (s.name <> ?4 OR s.host IS NOT NULL) \
             AND NOT EXISTS (SELECT 1 FROM tally WHERE sessionID = s.id AND n > 0 \
             AND (phase = 0 OR pending = 1))
-            """, first.seq, first.at, EventType.sessionFinished.rawValue,
-            EventType.transferCompleted.rawValue, EventType.transferFailed.rawValue,
-            EventType.transferCancelled.rawValue, TransferRequest.defaultSession)
+            """, session, now, EventType.sessionFinished.rawValue, TransferRequest.defaultSession)
     }
 
     /// As the trigger would have, row by row.
