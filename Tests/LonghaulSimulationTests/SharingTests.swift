@@ -330,11 +330,30 @@ import Testing
         #expect(isBare(world))
     }
 
+    /// The copy is made when nobody turns any more, and whom it was for gives up: no engine would
+    /// ever make it anew in its place.
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func whoLeavesWhileCopiesAreMadeLeavesNone(_ seed: UInt64) throws {
+        let world = try world(seed: seed)
+        defer { world.cleanUp() }
+        let stays = try add(world, "/d/1")
+        let goes = try add(world, "/e/2")
+        let isCopying = {
+            world.disk.orders.contains { if case .copy = $0 { true } else { false } }
+        }
+        try #require(try world.run(for: 60, disk: 1, until: isCopying))
+        try world.leave()
+        try change(world, [goes], .cancel(keepBytes: true))
+        #expect(try world.run(for: 60) { try isCompleted(world, [stays]) })
+        #expect(try world.transfer(goes).state == .cancelled)
+        #expect(world.disk.names.keys.sorted() == ["/d/1"])
+    }
+
     /// Seeds: joins, leaves, kills at any effect.
     @Test func everyPromiseHoldsForThoseWhoShare() throws {
         let seeds = Array(SimulationTests.first..<SimulationTests.first + Self.seeds)
         // Those that once broke a promise are lived always, but where seeds were asked for.
-        let taught: [UInt64] = [66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352]
+        let taught: [UInt64] = [66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574]
         for seed in seeds + (seeds.count == 60 ? taught : []) {
             let world = try SimWorld(seed: seed)
             defer { world.cleanUp() }

@@ -4,7 +4,11 @@ import LonghaulEngine
 extension SimDisk {
     /// A copy for each that shares the file; the crash may come between any two.
     func copy(_ fetch: FetchID, _ orders: [CopyOrder]) {
-        guard let source = open[fetch]?.inode, let data = files[source]?.data else { return }
+        guard let source = open[fetch]?.inode, let data = files[source]?.data else {
+            let fault = LocalFault(code: .io, message: "closed meanwhile")
+            outcomes += orders.map { (fetch, .copyFailed($0.transfer, fault)) }
+            return
+        }
         for order in orders {
             guard mayAct() else { return }
             let directory = String(order.destination.dropFirst().prefix { $0 != "/" })

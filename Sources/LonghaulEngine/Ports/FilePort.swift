@@ -52,7 +52,8 @@ package enum FileOrder: Sendable {
     case publish([(FetchID, PublicationOrder)])
     /// Copy a file into the empty part file, if it is still what it was.
     case fill(FetchID, KeptFile)
-    /// Copies of the fetch's whole part file; each is durable when it is reported.
+    /// Copies of the fetch's whole part file; each is durable when it is reported. Every one is
+    /// answered once, that of a fetch that was closed meanwhile with a failure.
     case copy(FetchID, [CopyOrder], length: Int64)
     case close(FetchID, deletingPart: Bool)
     /// The part file of a transfer that nobody wants any more; only if it still is that file.

@@ -7,6 +7,7 @@ internal import Synchronization
 extension DiskFiles {
     /// Behind each other: two large copies at a time only make the disk seek.
     static let copyingLane: Int64 = -2
+    private static let closedMeanwhile = LocalFault(code: .io, message: "closed meanwhile")
 
     func copyJobs(
         _ fetch: FetchID, _ orders: [CopyOrder], _ length: Int64
@@ -18,10 +19,13 @@ extension DiskFiles {
     }
 
     func copy(_ fetch: FetchID, _ orders: [CopyOrder], _ length: Int64) {
-        // Closed meanwhile: whoever closed it does not wait for copies.
-        guard let source = part(fetch) else { return }
         var made: [(order: CopyOrder, item: FinishItem)] = []
         for order in orders {
+            // Whoever closed it wants no more copies, and waits for an answer.
+            guard let source = part(fetch) else {
+                report(fetch, .copyFailed(order.transfer, Self.closedMeanwhile))
+                continue
+            }
             do throws(SystemFailure) {
                 let file = try copy(of: source, order, length)
                 made.append((order, FinishItem(part: file, name: file.name, policy: .fail)))

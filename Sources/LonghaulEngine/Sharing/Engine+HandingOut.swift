@@ -22,6 +22,7 @@ extension Engine {
         let orders = missing.map {
             CopyOrder(transfer: $0.id, destination: $0.destination, partsLeft: $0.partsLeft)
         }
+        sharing.ordered(orders.count)
         unwritten.orders.append(
             .copy(fetch, orders, length: entry.machine.state.bytesTotal ?? 0))
     }

@@ -6,11 +6,28 @@ struct SharingDesk {
     private var fetches: [Int64: [FetchID]] = [:]
     /// Copies handed over in the commit that is under way: each goes on as a fetch of its own.
     var given: [Claim] = []
+    /// Ordered and not answered yet, whatever became of their fetch: an engine that left before
+    /// would leave a file behind that nobody knows of.
+    private(set) var copiesUnderWay = 0
 
     func fetches(_ key: Int64) -> [FetchID] { fetches[key] ?? [] }
 
     mutating func add(_ fetch: FetchID, _ key: Int64) {
         fetches[key, default: []].append(fetch)
+    }
+
+    mutating func ordered(_ copies: Int) { copiesUnderWay += copies }
+
+    mutating func note(_ event: FetchEvent) {
+        switch event {
+        case .copied, .copyFailed: copiesUnderWay -= 1
+        case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
+            .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
+            .secured, .secureFailed, .published, .occupied, .publishFailed, .displaced,
+            .foundPublished, .handedOut, .filled, .fillFailed, .leave, .tick:
+            break
+        }
+        precondition(copiesUnderWay >= 0, "a copy is answered once")
     }
 
     mutating func remove(_ fetch: FetchID, _ key: Int64) {

@@ -62,6 +62,7 @@ extension Engine {
 
     /// Feeds one machine; what it wants written and done waits for the turn's commit.
     func handle(_ event: FetchEvent, of fetch: FetchID, now: Moment) {
+        sharing.note(event)
         guard let entry = active[fetch] else { return dropLate(event) }
         settleLane(event, fetch)
         take(event, into: entry, now: now)
@@ -148,7 +149,9 @@ extension Engine {
             // More wants have changed than one turn takes, or a host may have changed some.
             wake = now.monotonic
         }
-        let isIdle = active.isEmpty && unwritten.isEmpty && (!needsLook || isLeaving)
+        let isIdle =
+            active.isEmpty && unwritten.isEmpty && sharing.copiesUnderWay == 0
+            && (!needsLook || isLeaving)
         return TurnOutcome(
             wakeAt: wake, isQuiet: isIdle,
             isDrained: isIdle && !hasBacklog && !needsPlan
