@@ -330,6 +330,59 @@ import Testing
         #expect(isBare(world))
     }
 
+    /// Whole, and about to get its name: with the bytes on their way to the disk.
+    private func nearTheEnd(_ world: SimWorld) throws {
+        let isSecuring = {
+            world.disk.orders.contains { if case .secure = $0 { true } else { false } }
+        }
+        try #require(try world.run(for: 60, disk: 1, until: isSecuring))
+    }
+
+    /// One that is paused cannot be given the file instead: what its leader wants comes too late.
+    @Test(arguments: [true, false])
+    func whoIsPausedDoesNotInheritTheEnd(_ isCancelled: Bool) throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let ids = [try add(world, "/d/1"), try add(world, "/d/2")]
+        try half(world)
+        try change(world, [ids[1]], .pause)
+        try nearTheEnd(world)
+        if isCancelled {
+            try change(world, [ids[0]], .cancel(keepBytes: false))
+        } else {
+            var other = TransferChange()
+            other.url = (Self.url + "?", SimWire.origin(of: Self.url))
+            try world.clients.change(ids[0], other, now: world.now.wall)
+            world.inputs.append(.wake)
+        }
+        try world.run(for: 0.2, disk: 0)
+        #expect(try world.run(for: 60) { try isCompleted(world, [ids[0]]) })
+        #expect(try world.transfer(ids[1]).state == .paused)
+        try change(world, [ids[1]], .resume)
+        #expect(try world.run(for: 60) { try isCompleted(world, ids) })
+        try check(world, ids)
+    }
+
+    /// It came too late, and then the disk failed: it is heeded after all.
+    @Test(arguments: 1...12 as ClosedRange<UInt64>, [false, true])
+    func aCancelIsNotForgotten(_ seed: UInt64, isShared: Bool) throws {
+        let world = try world(seed: seed)
+        defer { world.cleanUp() }
+        let id = try add(world, "/d/1")
+        if isShared {
+            let other = try add(world, "/d/2")
+            try half(world)
+            try change(world, [other], .pause)
+        }
+        try nearTheEnd(world)
+        try change(world, [id], .cancel(keepBytes: false))
+        try world.run(for: 0.2, disk: 0)
+        world.disk.trouble.sync = 1
+        let ends: [EventType] = [.transferCancelled, .transferFailed]
+        #expect(try world.run(for: 10) { try world.store.events(of: id).map(\.type) != [] })
+        #expect(try world.store.events(of: id).map(\.type).allSatisfy(ends.contains))
+    }
+
     /// The copy is made when nobody turns any more, and whom it was for gives up: no engine would
     /// ever make it anew in its place.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
@@ -353,7 +406,7 @@ import Testing
     @Test func everyPromiseHoldsForThoseWhoShare() throws {
         let seeds = Array(SimulationTests.first..<SimulationTests.first + Self.seeds)
         // Those that once broke a promise are lived always, but where seeds were asked for.
-        let taught: [UInt64] = [66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574]
+        let taught: [UInt64] = [66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574, 1585]
         for seed in seeds + (seeds.count == 60 ? taught : []) {
             let world = try SimWorld(seed: seed)
             defer { world.cleanUp() }

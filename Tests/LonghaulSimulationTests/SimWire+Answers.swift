@@ -119,6 +119,8 @@ extension SimWire {
     /// What no server should say.
     private func lie(_ head: inout ResponseHead, _ exchange: inout Exchange) {
         contents[exchange.url]?.hasMisled = true
+        // It was led there.
+        contents[exchange.request.url]?.hasMisled = true
         let body = exchange.body
         let size = exchange.version.count
         switch Int.random(in: 0..<9, using: &random) {

@@ -98,6 +98,10 @@ extension Engine {
         guard roster.isShared, roster[work.id] != nil else { return false }
         let leads = work.id == roster.leader.id
         if leads, machine.isEnding { return true }
+        // With only paused ones left there would be nobody to give the file to.
+        if leads, machine.isWholeAndBusy, !roster.followers.contains(where: \.isWanted) {
+            return true
+        }
         var numbers = leads ? TransferNumbers(machine.totals) : work.numbers
         numbers.bytesDone = 0
         if leads {
@@ -173,6 +177,16 @@ extension FetchMachine {
         switch stage {
         case .sharing, .publishing, .left: true
         case .preparing, .moving, .settling, .verifying, .securing: false
+        }
+    }
+}
+
+extension FetchMachine {
+    /// On the disk's threads for the last time, where nothing calls it back.
+    fileprivate var isWholeAndBusy: Bool {
+        switch stage {
+        case .verifying, .securing: true
+        case .preparing, .moving, .settling, .sharing, .publishing, .left: false
         }
     }
 }

@@ -6,6 +6,8 @@ struct SharingDesk {
     private var fetches: [Int64: [FetchID]] = [:]
     /// Copies handed over in the commit that is under way: each goes on as a fetch of its own.
     var given: [Claim] = []
+    /// In the commit that is under way somebody went back to the queue whom nobody wants.
+    var areSomeUnwanted = false
     /// Ordered and not answered yet, whatever became of their fetch: an engine that left before
     /// would leave a file behind that nobody knows of.
     private(set) var copiesUnderWay = 0

@@ -20,6 +20,7 @@ extension Engine {
         let durability: Durability = pending.durable || needsLook ? .durable : .relaxed
         hosts.failed = 0
         sharing.given = []
+        sharing.areSomeUnwanted = false
         do {
             try store.withEngineTransaction(epoch, durability) { tx in
                 for write in pending.writes { try apply(write, tx, now: now) }
@@ -52,7 +53,7 @@ extension Engine {
         counters.failed += look.failed + hosts.failed
         if pending.durable || needsLook { hosts.isStale = true }
         journal?.note(pending.writes)
-        needsLook = look.isIncomplete
+        needsLook = look.isIncomplete || sharing.areSomeUnwanted
         if plans {
             needsPlan = plan.broughtOthers
             roomAt = []
@@ -129,6 +130,8 @@ extension Engine {
         case .save(let state): try tx.save(state)
         case .queued(let id, let readyAt, let reasons):
             try tx.setQueued(id, readyAt: readyAt, waitingFor: reasons, now: now.wall)
+            // Its cancel came while it was about to get its name, and then the disk failed.
+            if try tx.addAttention(unlessWanted: id) { sharing.areSomeUnwanted = true }
         case .finishing(let id, let path): try tx.setFinishing(id, finalPath: path)
         case .completed(let id, let path, let totals):
             try tx.complete(id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)

@@ -54,6 +54,17 @@ extension EngineTransaction {
         try connection.callAttention(to: id)
     }
 
+    /// The same for one that goes back to the queue although it was to be cancelled. Returns
+    /// whether it is in the inbox now.
+    package func addAttention(unlessWanted id: TransferID) throws -> Bool {
+        try connection.run(
+            """
+            INSERT OR IGNORE INTO attention (transferID) \
+            SELECT id FROM transfer WHERE id = ?1 AND want NOT IN (0, 1)
+            """, id)
+        return connection.changes > 0
+    }
+
     /// Announces when the engine means to look again, for `status`.
     package func setNextWake(_ moment: Timestamp?) throws {
         try connection.run("UPDATE lease SET nextWake = ?1", moment)
