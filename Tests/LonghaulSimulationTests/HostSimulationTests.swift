@@ -1,4 +1,6 @@
 import Foundation
+import LonghaulCore
+import LonghaulStore
 import Testing
 
 /// Seeds: each is a life of hosts that hang, fail, answer, attach themselves and go on, beside an
@@ -40,6 +42,39 @@ import Testing
         #expect(hosts.again > 0 && hosts.succeeded > 0 && hosts.failed > 0)
         #expect(hosts.asked > 0 && hosts.killed > 0 && hosts.adopted > 0)
         #expect(hosts.answers > 0 && hosts.attachments > 0 && hosts.waits > 0)
+        #expect(hosts.refusals > 0)
+    }
+
+    /// It answers and ends well while the store takes nothing.
+    @Test(arguments: [3, 1000])
+    func anAnswerIsRecordedOrAskedForAgain(_ refusals: Int) throws {
+        let world = try SimWorld(seed: 1)
+        defer { world.cleanUp() }
+        let hosts = SimHosts(world, seed: 1)
+        world.hosts = hosts
+        try world.startEngine()
+        var settings = HostSettings(argv: ["/bin/h0"])
+        settings.eventBudget = 120
+        try world.clients.add(host: "h0", settings, now: world.now.wall)
+        hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv, budget: 120)
+        try world.change("s0") {
+            $0.host = .some("h0")
+            $0.askBeforeStart = true
+        }
+        hosts.refusals = refusals
+        let id = try world.enqueue(20_000) {
+            $0.session = "s0"
+            $0.earliestBegin = world.now.wall + 5
+        }
+        hosts.ledger.sessionOf[id] = "s0"
+        let end = LaunchID(rawValue: 1)
+        #expect(try world.run(for: 90) { try world.store.launch(end)?.endedAt != nil })
+        let launch = try #require(try world.store.launch(end))
+        #expect(launch.ending == (refusals == 3 ? .exited : .unknown))
+        #expect(hosts.keptAnswers.isEmpty)
+        hosts.refusals = 0
+        #expect(try world.run(for: 60) { try world.transfer(id).state == .completed })
+        #expect(hosts.tally.questions == (refusals == 3 ? 1 : 2))
     }
 
     private func trace(_ seed: UInt64) throws {

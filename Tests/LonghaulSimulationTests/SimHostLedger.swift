@@ -56,6 +56,7 @@ struct SimHostLedger {
         var ending: LaunchEnding?
         var status: Int?
         var wasAsked = false
+        var hasLostAnswers = false
     }
 
     var log: [Int64: Fact] = [:]
@@ -127,7 +128,7 @@ struct SimHostLedger {
             unsettled[id] = Truth(host: host, ending: .notStarted)
             watched[id]?.isOver = true
         case .nothingToDo(let id): watched[id]?.isOver = true
-        case .prepared, .attachments: break
+        case .prepared, .answersWait, .attachments: break
         }
     }
 
@@ -159,6 +160,7 @@ struct SimHostTally {
     var acknowledged = 0
     var attachments = 0
     var answers = 0
+    var refusals = 0
     var questions = 0
     var finished = 0
     var waits = 0
@@ -174,7 +176,8 @@ struct SimHostTally {
             ("killed", \.killed), ("adopted", \.adopted), ("unknown ends", \.unknown),
             ("discarded", \.discarded), ("not made", \.notPrepared),
             ("acknowledged one by one", \.acknowledged), ("attachments", \.attachments),
-            ("answers", \.answers), ("questions", \.questions),
+            ("answers", \.answers), ("not recorded at once", \.refusals),
+            ("questions", \.questions),
             ("sessions finished", \.finished), ("launches awaited", \.waits),
         ]
     }

@@ -50,9 +50,46 @@ extension SimHosts {
     private func hear(_ id: LaunchID) throws {
         guard let process = processes[id], isWatching(id) else { return }
         for (transfer, answer) in process.lines {
-            try take(answer, of: transfer, session: process.order.session)
+            let session = process.order.session
+            if keptAnswers[id] != nil {
+                keptAnswers[id]?.append((transfer, answer, session))
+            } else if isRefused() {
+                keptAnswers[id] = [(transfer, answer, session)]
+                reports.append(.answersWait(id))
+            } else {
+                try take(answer, of: transfer, session: session)
+            }
         }
         processes[id]?.lines = []
+    }
+
+    /// The store can take no answer now.
+    private func isRefused() -> Bool {
+        if refusals > 0 {
+            refusals -= 1
+            return true
+        }
+        return random.happens(trouble.unwritten)
+    }
+
+    func recordAnswers(of id: LaunchID) throws(LonghaulError) {
+        if isRefused() {
+            tally.refusals += 1
+            world.storeFailedAt = now
+            throw LonghaulError(.storeUnavailable, "simulated: the disk is full")
+        }
+        for (transfer, answer, session) in keptAnswers.removeValue(forKey: id) ?? [] {
+            do {
+                try take(answer, of: transfer, session: session)
+            } catch {
+                world.complain("\(error)")
+            }
+        }
+    }
+
+    func dropAnswers(of id: LaunchID) {
+        keptAnswers[id] = nil
+        ledger.unsettled[id]?.hasLostAnswers = true
     }
 
     private func isWatching(_ id: LaunchID) -> Bool {

@@ -61,9 +61,15 @@ extension SimHosts {
             else { continue }
             ledger.unsettled[id] = nil
             var ending = truth.ending ?? .unknown
-            let isSuccess = ending == .exited && truth.status == 0
+            var status = truth.status
+            // What it answered is not known: it is told, and asked, once more.
+            if truth.hasLostAnswers, status == 0 { (ending, status) = (.unknown, nil) }
+            let isSuccess = ending == .exited && status == 0
+            if isSuccess, keptAnswers[id] != nil {
+                throw broken("launch \(id.rawValue) succeeded, and its answers are not recorded")
+            }
             if truth.wasAsked, !isSuccess { ending = .expired }
-            guard row.ending == ending, row.status == truth.status else {
+            guard row.ending == ending, row.status == status else {
                 throw broken("launch \(id.rawValue) is recorded as \(row), and was \(truth)")
             }
             if isSuccess {
@@ -106,7 +112,8 @@ extension SimHosts {
         let ordered = ledger.ordered
         ledger.ordered = []
         // The store could not be written just now: what follows from it comes a second later.
-        let isUnsure = world.isStoreFailing || now - world.storeFailedAt < 1.1
+        let isUnsure =
+            world.isStoreFailing || now - world.storeFailedAt < 1.1 || !keptAnswers.isEmpty
         if isUnsure { return }
         for order in ordered { try checkOrder(order) }
         try checkBudgets(outcome)

@@ -25,6 +25,10 @@ final class SimHosts: HostPort, @unchecked Sendable {
     var commands: [Command] = []
     var reports: [HostReport] = []
     var processes: [LaunchID: SimProcess] = [:]
+    /// Answers that the store did not take.
+    var keptAnswers: [LaunchID: [(TransferID, SimProcess.Answer, session: String)]] = [:]
+    /// So many more attempts fail, besides those that are drawn.
+    var refusals = 0
     /// Processes that have attached themselves: of which host, and until when.
     var attached: [(host: String, until: Instant, isSlow: Bool)] = []
     /// Programs that cannot be run.
@@ -181,6 +185,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         isEngineThere = false
         commands = []
         reports = []
+        keptAnswers = [:]
         ledger.engineIsGone()
         processes = processes.filter { $0.value.begunAt != nil }
         if power {

@@ -32,8 +32,6 @@ struct SimProcess {
     var deeds: [(at: Instant, what: Deed)] = []
     /// Written and not read by any engine yet.
     var lines: [(TransferID, Answer)] = []
-    /// A line of it could not be carried out: nobody may say that it was heard.
-    var isUnheard = false
 
     var host: String { order.host }
 }
@@ -53,6 +51,8 @@ struct SimHostTrouble {
     var spawn = 0.0
     /// Nobody is the engine for a while.
     var absence = 0.0
+    /// The store takes no answer, each time.
+    var unwritten = 0.0
 
     static let none = SimHostTrouble()
 
@@ -72,6 +72,7 @@ struct SimHostTrouble {
         people = some(0.12)
         spawn = some(0.1)
         absence = some(0.8)
+        unwritten = some(0.8)
     }
 }
 

@@ -7,6 +7,7 @@ internal import Synchronization
 /// Starts hosts for the engine of this process. Its thread comes with the first one.
 final class HostLauncher: HostPort {
     let queue: TransferQueue
+    private let answers: HostAnswers
     private let state = Mutex(State())
 
     private struct State {
@@ -18,6 +19,9 @@ final class HostLauncher: HostPort {
 
     init(_ queue: TransferQueue) {
         self.queue = queue
+        answers = HostAnswers { (answer, session) throws(LonghaulError) in
+            try queue.take(answer, session: session)
+        }
     }
 
     func listen(_ report: @escaping @Sendable (HostReport) -> Void) {
@@ -72,6 +76,12 @@ final class HostLauncher: HostPort {
         watch()?.perform { $0.end(id.rawValue, killing: killing) }
     }
 
+    func recordAnswers(of id: LaunchID) throws(LonghaulError) {
+        try answers.recordKept(of: id)
+    }
+
+    func dropAnswers(of id: LaunchID) { answers.drop(of: id) }
+
     func stop() {
         let watch = state.withLock { state in
             state.report = nil
@@ -106,8 +116,7 @@ final class HostLauncher: HostPort {
             guard let session = state.withLock({ $0.sessions[id] }),
                 let answer = InputAnswer(line)
             else { return }
-            // What makes no sense is in the kept output, where whoever wrote it will look.
-            try? queue.take(answer, session: session)
+            if answers.take(answer, of: id, session: session) { report(.answersWait(id)) }
         case .ended(let number, let end, let output):
             let id = LaunchID(rawValue: number)
             state.withLock { $0.sessions[id] = nil }

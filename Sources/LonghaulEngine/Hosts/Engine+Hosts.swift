@@ -97,9 +97,12 @@ extension Engine {
             journal?.launchFailed(launch.host, message)
             hosts.launches[id] = nil
         case .prepared(let launch): try begin(launch, now: now)
-        case .ended(let id, let ending, let status, let output):
+        case .answersWait(let id): try recordAnswers(of: id)
+        case .ended(let id, let ending, var status, let output):
             guard let launch = hosts.launches[id] else { return }
-            let how = launch.isExpired && !(ending == .exited && status == 0) ? .expired : ending
+            let isWell = ending == .exited && status == 0
+            var how = launch.isExpired && !isWell ? .expired : ending
+            if isWell, launch.hasLostAnswers { (how, status) = (.unknown, nil) }
             try transaction(.durable) { tx in
                 try tx.end(id, how, status: status, output: output, now: now.wall)
             }
@@ -109,6 +112,23 @@ extension Engine {
             needsLook = true
         }
         hosts.isStale = true
+    }
+
+    /// Tried each second, like all that the store does not take; what comes after it, the end of
+    /// the launch among it, waits. An answer that is given up has its question asked again.
+    private func recordAnswers(of id: LaunchID) throws(LonghaulError) {
+        guard let launch = hosts.launches[id] else { return hostPort.dropAnswers(of: id) }
+        do throws(LonghaulError) {
+            try hostPort.recordAnswers(of: id)
+            hosts.launches[id]?.answerFailures = 0
+        } catch {
+            hosts.launches[id]?.answerFailures += 1
+            if launch.answerFailures < Engine.commitFailuresMax { throw error }
+            hosts.launches[id]?.hasLostAnswers = true
+            hostPort.dropAnswers(of: id)
+            journal?.answersLost(launch.host, id, error)
+        }
+        needsLook = true
     }
 
     private func begin(_ launch: PreparedLaunch, now: Moment) throws(LonghaulError) {

@@ -30,7 +30,7 @@ struct HostKeeper {
         reports.contains { report in
             switch report {
             case .ended(launch, _, _, _): true
-            case .ended, .prepared, .nothingToDo, .notPrepared, .attachments: false
+            case .ended, .answersWait, .prepared, .nothingToDo, .notPrepared, .attachments: false
             }
         }
     }
@@ -50,6 +50,10 @@ struct KeptLaunch {
     /// done.
     var endsAt: Instant?
     var isExpired = false
+    /// How often its answers could not be recorded.
+    var answerFailures = 0
+    /// They were given up: what it was told is told again, whatever its status.
+    var hasLostAnswers = false
 }
 
 /// What a turn tells of hosts.

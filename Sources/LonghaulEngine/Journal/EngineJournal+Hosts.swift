@@ -23,6 +23,15 @@ extension EngineJournal {
             ])
     }
 
+    func answersLost(_ host: String, _ id: LaunchID, _ error: LonghaulError) {
+        logger.warning(
+            "the answers of a host cannot be recorded; it is asked again",
+            metadata: [
+                "host": "\(host)", "launch": "\(id.rawValue)",
+                "why": "\(Redaction.text(error.message))",
+            ])
+    }
+
     func launchFailed(_ host: String, _ message: String) {
         logger.warning(
             "a host cannot be launched",

@@ -28,6 +28,13 @@ package protocol HostPort: Sendable {
     /// Asks it to end, or ends it with all that it has started.
     func end(_ id: LaunchID, killing: Bool)
 
+    /// Records what a host has answered and could not be recorded when it came. Throws while the
+    /// store cannot be written.
+    func recordAnswers(of id: LaunchID) throws(LonghaulError)
+
+    /// It is to answer once more, to another launch.
+    func dropAnswers(of id: LaunchID)
+
     /// Processes that have begun go on.
     func stop()
 }
@@ -47,6 +54,8 @@ package enum HostReport: Sendable {
     /// Somebody else had acknowledged everything meanwhile.
     case nothingToDo(LaunchID)
     case notPrepared(LaunchID, message: String)
+    /// The store could not be written when it answered. Before the end of the launch is told.
+    case answersWait(LaunchID)
     case ended(LaunchID, LaunchEnding, status: Int?, output: String)
     /// A program has attached itself, or gone away, perhaps.
     case attachments
@@ -76,5 +85,7 @@ package struct NoHosts: HostPort {
     package func discard(_ id: LaunchID) {}
     package func adopt(_ launch: StoredLaunch) -> Bool { false }
     package func end(_ id: LaunchID, killing: Bool) {}
+    package func recordAnswers(of id: LaunchID) {}
+    package func dropAnswers(of id: LaunchID) {}
     package func stop() {}
 }

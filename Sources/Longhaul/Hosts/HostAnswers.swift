@@ -1,0 +1,80 @@
+internal import LonghaulCore
+internal import LonghaulStore
+internal import Synchronization
+
+/// What hosts say about transfers that wait for their word: recorded as it comes, and kept in its
+/// order while the store cannot be written.
+final class HostAnswers: Sendable {
+    typealias Record = @Sendable (InputAnswer, _ session: String) throws(LonghaulError) -> Void
+
+    /// More than a launch is asked about is no answer to anything.
+    private static let keptMax = Limits.eventsPerLaunch
+
+    private struct Kept {
+        let session: String
+        var answers: [InputAnswer]
+    }
+
+    private let record: Record
+    private let kept = Mutex<[LaunchID: Kept]>([:])
+
+    init(record: @escaping Record) {
+        self.record = record
+    }
+
+    /// Records it, or keeps it. `true`: from now on there is something to be recorded later, see
+    /// ``recordKept(of:)``.
+    func take(_ answer: InputAnswer, of id: LaunchID, session: String) -> Bool {
+        let waits = kept.withLock { kept in
+            guard let count = kept[id]?.answers.count else { return false }
+            if count < Self.keptMax { kept[id]?.answers.append(answer) }
+            return true
+        }
+        // Behind those that came before it.
+        if waits { return false }
+        do throws(LonghaulError) {
+            try record(answer, session)
+            return false
+        } catch {
+            // What makes no sense is in the kept output, where whoever wrote it will look.
+            guard error.isOfStore else { return false }
+            kept.withLock { $0[id] = Kept(session: session, answers: [answer]) }
+            return true
+        }
+    }
+
+    /// Throws while the store cannot be written; what was not recorded stays.
+    func recordKept(of id: LaunchID) throws(LonghaulError) {
+        while let (answer, session) = first(of: id) {
+            do throws(LonghaulError) {
+                try record(answer, session)
+            } catch {
+                if error.isOfStore { throw error }
+            }
+            removeFirst(of: id)
+        }
+    }
+
+    func drop(of id: LaunchID) {
+        kept.withLock { $0[id] = nil }
+    }
+
+    private func first(of id: LaunchID) -> (InputAnswer, String)? {
+        kept.withLock { kept in
+            guard let launch = kept[id], let answer = launch.answers.first else { return nil }
+            return (answer, launch.session)
+        }
+    }
+
+    /// With the last one it is as if there had been none.
+    private func removeFirst(of id: LaunchID) {
+        kept.withLock { kept in
+            kept[id]?.answers.removeFirst()
+            if kept[id]?.answers.isEmpty == true { kept[id] = nil }
+        }
+    }
+}
+
+extension LonghaulError {
+    fileprivate var isOfStore: Bool { code == .storeUnavailable || code == .internal }
+}
