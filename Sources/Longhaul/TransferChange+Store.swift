@@ -21,6 +21,7 @@ extension TransferChange {
         change.requires = requires
         change.prefers = prefers
         change.earliestBegin = earliestBegin
+        if let deadline { try Admission.check(deadline) }
         change.deadline = deadline
         change.expectedBytes = expectedBytes
         if changesOptions {

@@ -63,7 +63,7 @@ struct LonghaulCommand: ParsableCommand {
         }
         let status: ExitStatus
         do {
-            var command = try parseAsRoot()
+            var command = try parsed(Array(CommandLine.arguments.dropFirst()))
             if let command = command as? any ConsoleCommand {
                 status = command.runOnStandardStreams()
             } else {
@@ -74,6 +74,20 @@ struct LonghaulCommand: ParsableCommand {
             status = leave(for: error)
         }
         Platform.exit(status.rawValue)
+    }
+
+    /// Of an option that there is not the parser speaks only if nothing is missing beside it, and
+    /// what is missing may be missing for its sake: with one argument more it does.
+    static func parsed(_ words: [String]) throws -> any ParsableCommand {
+        do {
+            return try parseAsRoot(words)
+        } catch {
+            let more = Result { try parseAsRoot(words + ["1"]) }
+            guard case .failure(let other) = more, !exitCode(for: error).isSuccess,
+                message(for: other).hasPrefix("Unknown option")
+            else { throw error }
+            throw other
+        }
     }
 
     /// The parser would speak of unexpected arguments.

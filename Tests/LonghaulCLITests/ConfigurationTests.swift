@@ -69,6 +69,7 @@ import Testing
         (#"{"autostart": 1}"#, "'autostart' is 1; it is true or false"),
         (#"{"autostart": "off"}"#, "'autostart' is \"off\"; it is true or false"),
         (#"{"defaults": {"connections": 17}}"#, "it is auto, or a number from 1 to 16"),
+        (#"{"defaults": {"deadline": "0s"}}"#, "7d, and more than 0s"),
         (#"{"defaults": {"deadline": 60}}"#, "it is a duration, as 90s, 15m, 2h or 7d"),
         (#"{"defaults": {"ifExists": "ask"}}"#, "it is fail, skip, overwrite or rename"),
         (#"{"defaults": {"priority": 1}}"#, "it is high, normal or low"),

@@ -85,7 +85,25 @@ import Testing
         ] as [(String, Double)])
     func timesAreMomentsFromNow(_ typed: String, _ seconds: Double) throws {
         #expect(try request("--earliest", typed).earliestBegin == Sample.now + seconds)
+        if seconds == 0 { return }
         #expect(try request("--deadline", typed).deadline == .at(Sample.now + seconds))
+    }
+
+    /// The context's now is 2026-03-01T12:00:00Z.
+    @Test(arguments: ["0s", "+0s", "now", "2026-03-01T12:00:00Z", "2020-01-01T00:00:00Z"])
+    func aDeadlineThatIsOverIsRefused(_ typed: String) throws {
+        let enqueue = #expect(throws: LonghaulError.self) { try request("--deadline", typed) }
+        let command = try LonghaulCommand.parseAsRoot(["set", "5", "--deadline", typed])
+        let set = #expect(throws: LonghaulError.self) {
+            try (command as? SetCommand)?.change(Sample.context())
+        }
+        for refusal in [enqueue, set] {
+            #expect(refusal?.code == .invalidRequest)
+            #expect(
+                refusal?.message
+                    == "--deadline: '\(typed)' is not understood;"
+                    + " it would be over before the transfer begins")
+        }
     }
 
     @Test func headersComeFromAFileToo() throws {
@@ -174,6 +192,32 @@ import Testing
             try LonghaulCommand.parseAsRoot(arguments)
         }
         #expect(error.map { LonghaulCommand.exitCode(for: $0).rawValue } == 64)
+    }
+
+    /// Whatever else is missing. Not where options are for another program, or for `run`.
+    @Test(arguments: [
+        ["get"], ["get", "-q"], ["enqueue"], ["list"], ["show"], ["why"], ["status"], ["wait"],
+        ["pause"], ["resume"], ["cancel"], ["retry"], ["set"], ["remove"], ["clean"], ["events"],
+        ["session", "show"], ["host", "show"], ["host", "remove"], ["run"],
+        ["daemon"], ["conditions"], ["doctor"], ["uninstall"],
+    ])
+    func anUnknownOptionIsNamed(_ words: [String]) {
+        let error = #expect(throws: (any Error).self) {
+            try LonghaulCommand.parsed(words + ["--bogus"])
+        }
+        let message = error.map { LonghaulCommand.message(for: $0) }
+        #expect(message == "Unknown option '--bogus'")
+        #expect(error.map { LonghaulCommand.exitCode(for: $0).rawValue } == 64)
+    }
+
+    /// Nothing is unknown: what is missing is told.
+    @Test(arguments: [["get"], ["get", "-o"], ["set"], ["pause", "-"], ["install"]])
+    func whatIsMissingIsNamed(_ words: [String]) {
+        let error = #expect(throws: (any Error).self) { try LonghaulCommand.parsed(words) }
+        let plain = #expect(throws: (any Error).self) { try LonghaulCommand.parseAsRoot(words) }
+        #expect(
+            error.map { LonghaulCommand.message(for: $0) }
+                == plain.map { LonghaulCommand.message(for: $0) })
     }
 
     @Test(arguments: [

@@ -56,6 +56,24 @@ import Testing
         #expect(try queue.status().counts[.waiting, default: 0] == count)
     }
 
+    /// In time at no moment.
+    @Test(arguments: [0, -1, .nan]) func aDeadlineThatIsOverIsRefused(_ seconds: Double) throws {
+        let (outcomes, _) = enqueue(1, keepGoing: true) { number in
+            var request = request(number)
+            request.deadline = .after(seconds: seconds)
+            return request
+        }
+        #expect(outcomes.map(refusal) == [.invalidRequest])
+        let (good, _) = enqueue(1, request)
+        #expect(good.map(refusal) == [nil])
+        var change = TransferChange()
+        change.deadline = .after(seconds: seconds)
+        let error = #expect(throws: LonghaulError.self) {
+            try queue.change(TransferID(rawValue: 1), change)
+        }
+        #expect(error?.code == .invalidRequest)
+    }
+
     /// What came first is reported, whichever thread found it.
     @Test(arguments: [0, 100, 256, 3000], [1, 300])
     func theFirstRefusalEndsAll(at number: Int, later: Int) throws {

@@ -22,8 +22,10 @@ extension UserConfiguration {
                 all.defaults.connections = .exactly($0)
             } != nil
         },
-        Key(name: "defaults.deadline", allowed: duration) { value, all in
-            value.seconds.map { all.defaults.deadline = .after(seconds: $0) } != nil
+        Key(name: "defaults.deadline", allowed: duration + ", and more than 0s") { value, all in
+            value.seconds.flatMap { $0 > 0 ? $0 : nil }.map {
+                all.defaults.deadline = .after(seconds: $0)
+            } != nil
         },
         Key(name: "defaults.ifExists", allowed: "fail, skip, overwrite or rename") { value, all in
             value.text.flatMap { ExistingFilePolicy(rawValue: $0) }.map {

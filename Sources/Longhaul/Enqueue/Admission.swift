@@ -24,6 +24,7 @@ struct Admission {
         let url = try Admission.parse(request.url)
         for mirror in request.options.mirrors { _ = try Admission.parse(mirror) }
         try Admission.check(request.options)
+        try Admission.check(request.deadline)
         var request = request
         let destination: String
         switch request.destination {
@@ -65,6 +66,13 @@ struct Admission {
                 throw LonghaulError(.unsupported, error.description)
             }
             throw LonghaulError(.invalidRequest, error.description)
+        }
+    }
+
+    /// One that counts from when the transfer may begin; a time may have passed meanwhile.
+    static func check(_ deadline: Deadline) throws(LonghaulError) {
+        if case .after(let seconds) = deadline, !(seconds > 0) {
+            throw LonghaulError(.invalidRequest, "a deadline is more than 0 seconds")
         }
     }
 

@@ -35,12 +35,17 @@ enum OptionText {
         return time
     }
 
-    /// A duration counts from when the transfer may begin; a time is a time.
+    /// A duration counts from when the transfer may begin; a time is a time. Not one that is over.
     static func deadline(
         _ text: String, _ name: String, _ context: InputContext
     ) throws(LonghaulError) -> Deadline {
-        if let seconds = DurationText.parse(text) { return .after(seconds: seconds) }
-        return .at(try moment(text, name, context))
+        if let seconds = DurationText.parse(text) {
+            if seconds > 0 { return .after(seconds: seconds) }
+        } else {
+            let time = try moment(text, name, context)
+            if time > context.now { return .at(time) }
+        }
+        throw bad(text, name, "it would be over before the transfer begins")
     }
 
     static func window(_ text: String, _ name: String) throws(LonghaulError) -> TimeWindow {
