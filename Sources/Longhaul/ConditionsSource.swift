@@ -51,7 +51,7 @@ final class MachineConditions: ConditionsPort {
 
     func watch(_ interest: ConditionNeeds) -> Conditions {
         // With all unknown, requirements wait and everything else goes on.
-        guard let watch = started() else { return Conditions() }
+        guard let watch = started() else { return .unknown(since: queue.now) }
         let all = self.interest.withLock { all in
             all = all.intersection(Self.marks).union(ConditionInterest(interest))
             return all

@@ -94,7 +94,10 @@ struct LiveView {
 /// once: most lists hold none, and asking the bus takes longer than all the rest.
 private final class MachineNow {
     private let queue: TransferQueue
-    private var known: Conditions?
+    /// What the engine goes by, completed by this process where it has not looked yet: it has only
+    /// begun, or was not asked for that before.
+    private var known: Conditions
+    private var hasLooked = false
     private let networkSettlesAt: Timestamp?
     private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
 
@@ -103,15 +106,17 @@ private final class MachineNow {
     init(_ queue: TransferQueue, known: Conditions?, networkSettlesAt: Timestamp?) {
         self.queue = queue
         self.networkSettlesAt = networkSettlesAt
-        self.known = known
+        self.known = known ?? Conditions()
     }
 
     func surroundings(for lane: ScheduleClass) -> Surroundings {
-        if known == nil, lane.interest != ConditionNeeds() {
+        if !hasLooked, !known.hasSeen(lane.interest) {
+            hasLooked = true
             // What cannot be found out is unknown.
-            known = (try? queue.conditions(within: Self.patienceSeconds)) ?? Conditions()
+            let own = (try? queue.conditions(within: Self.patienceSeconds)) ?? Conditions()
+            known = known.completed(by: own)
         }
         return Surroundings(
-            conditions: known ?? Conditions(), time: time, networkSettlesAt: networkSettlesAt)
+            conditions: known, time: time, networkSettlesAt: networkSettlesAt)
     }
 }
