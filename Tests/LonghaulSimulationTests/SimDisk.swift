@@ -122,7 +122,11 @@ final class SimDisk: FilePort, @unchecked Sendable {
 
     func rename(_ removed: String?, to added: String?, _ inode: UInt64) {
         if let removed { names[removed] = nil }
-        if let added { names[added] = inode }
+        if let added {
+            names[added] = inode
+            // Another file by now, even if it has the number of the one that was left.
+            undeleted[added] = nil
+        }
         journal.append(NameChange(removed: removed, added: added, inode: inode))
     }
 

@@ -50,7 +50,8 @@ extension Engine {
             outcome.broughtOthers = true
             return nil
         }
-        let party = try gather(work, peers, tx, now: now)
+        let claimed = Set(outcome.claims.map(\.state.id))
+        let party = try gather(work, peers, tx, now: now, besides: claimed)
         return try start(party, session: session, tx, now: now, &outcome)
     }
 
@@ -70,7 +71,7 @@ extension Engine {
 
     private func gather(
         _ work: TransferWork, _ peers: [TransferID], _ tx: borrowing EngineTransaction,
-        now: Moment
+        now: Moment, besides claimed: Set<FetchID>
     ) throws -> Party {
         var party = Party(first: work)
         var equals: [TransferWork] = []
@@ -83,7 +84,8 @@ extension Engine {
         }
         // Whoever holds the most bytes, even one that is being cancelled.
         for candidate in [work] + equals {
-            guard let fetch = candidate.fetchID, active[fetch] == nil,
+            // One of a start of this very plan runs, though it is not active yet.
+            guard let fetch = candidate.fetchID, active[fetch] == nil, !claimed.contains(fetch),
                 let state = try tx.fetch(fetch), state.id != party.state?.id
             else { continue }
             if state.durable.count > party.state?.durable.count ?? -1 { party.state = state }

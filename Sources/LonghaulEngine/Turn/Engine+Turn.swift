@@ -83,8 +83,20 @@ extension Engine {
         // Who waits for the origin's limit need not wait for its last connection.
         if entry.counted.connections < heldConnections { roomAt.insert(entry.origin) }
         unwritten.append(step, of: fetch)
+        if case .prepareFailed = event { deleteUnopened(step, entry) }
         if entry.machine.stage == .left { leave(fetch) }
         if entry.machine.stage == .sharing { handOut(fetch, now: now) }
+    }
+
+    /// Cancelled while its part file could not be opened: there is nothing open to be deleted.
+    private func deleteUnopened(_ step: FetchStep, _ entry: ActiveFetch) {
+        let state = entry.machine.state
+        for effect in step.effects {
+            guard case .close(deletingPart: true) = effect, !state.partPath.isEmpty else {
+                continue
+            }
+            unwritten.orders.append(.delete(path: state.partPath, state.partIdentity))
+        }
     }
 
     private func leave(_ fetch: FetchID) {
