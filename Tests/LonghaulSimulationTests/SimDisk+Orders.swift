@@ -49,6 +49,7 @@ extension SimDisk {
             undeleted[path] = inode
         } else {
             rename(path, to: nil, inode)
+            deleted[path] = inode
         }
     }
 

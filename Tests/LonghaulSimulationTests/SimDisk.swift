@@ -68,6 +68,8 @@ final class SimDisk: FilePort, @unchecked Sendable {
     /// What was to be deleted and was not, as the disk only read or the engine died first; for
     /// `doctor`, and for people, to find.
     var undeleted: [String: UInt64] = [:]
+    /// What was deleted; a power cut may bring it back.
+    var deleted: [String: UInt64] = [:]
     var births: Int64 = 0
     /// By the first directory of the path: its disk takes no copies.
     var copiesFail: [String: LocalFault] = [:]
@@ -126,6 +128,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
             names[added] = inode
             // Another file by now, even if it has the number of the one that was left.
             undeleted[added] = nil
+            deleted[added] = nil
         }
         journal.append(NameChange(removed: removed, added: added, inode: inode))
     }
@@ -168,6 +171,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
         }
         journal = []
         names = durableNames
+        for (path, inode) in deleted where names[path] == inode { undeleted[path] = inode }
         for inode in files.keys.sorted() {
             guard var file = files[inode] else { continue }
             for range in file.dirty.ranges where Bool.random(using: &random) {
