@@ -206,7 +206,9 @@ extension Engine {
             return nil
         }
         return candidates.first { fetch in
-            guard let entry = active[fetch], entry.machine.isJoinable else { return false }
+            guard let entry = active[fetch], entry.machine.isJoinable,
+                !sharing.departing.contains(fetch)
+            else { return false }
             let roster = rosters[fetch] ?? entry.roster
             let leader = roster.leader.request
             return roster.all.count < Limits.sharersPerFetch

@@ -6,6 +6,8 @@ struct SharingDesk {
     private var fetches: [Int64: [FetchID]] = [:]
     /// Copies handed over in the commit that is under way: each goes on as a fetch of its own.
     var given: [Claim] = []
+    /// Fetches that end with this commit for those whom they serve: nobody joins them.
+    var departing: Set<FetchID> = []
     /// In the commit that is under way somebody went back to the queue whom nobody wants.
     var areSomeUnwanted = false
     /// Ordered and not answered yet, whatever became of their fetch: an engine that left before

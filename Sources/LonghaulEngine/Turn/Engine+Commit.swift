@@ -21,11 +21,13 @@ extension Engine {
         hosts.failed = 0
         sharing.given = []
         sharing.areSomeUnwanted = false
+        sharing.departing = []
         do {
             try store.withEngineTransaction(epoch, durability) { tx in
                 for write in pending.writes { try apply(write, tx, now: now) }
                 if needsLook { look = try self.look(tx, now: now) }
                 if mustPublishView { try tx.publish(view(now: now)) }
+                sharing.departing = Set(look.departures.filter { $0.1 != .requeue }.map(\.0))
                 if plans { coolDownEnds = nil }
                 if plans { plan = try self.plan(tx, after: look, now: now) }
                 try noteDue(tx, plan, plans: plans)
