@@ -151,7 +151,8 @@ import Testing
                     _ = try await session.data(for: server.request("\(index)?size=1K"))
                 }
                 let each = (ContinuousClock.now - start) / 20
-                // A few syncs of the disk, however busy the machine; a missed notice would cost more.
+                // A few syncs of the disk, however busy the machine; a missed notice would cost
+                // more.
                 #expect(each < .seconds(3), "\(each) each")
             }
         }
