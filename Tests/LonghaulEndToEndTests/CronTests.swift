@@ -11,17 +11,20 @@ import Testing
         return (geteuid() == 0 ? [] : ["root"]) + absent
     }()
 
-    /// What cron reads and writes, for it alone.
+    /// What cron reads and writes, for it alone. It notices a change by whole seconds: one within
+    /// the second of its start would go unseen, were all that it finds not old.
     private static let script = """
         set -e
         mount --make-rprivate /
         mount -t tmpfs tmpfs /run
         mount -t tmpfs tmpfs /var/spool/cron
         mount -t tmpfs tmpfs /etc/cron.d
-        mount --bind /dev/null /etc/crontab
+        : > /run/none
+        mount --bind /run/none /etc/crontab
         mkdir /var/spool/cron/crontabs
         chown root:crontab /var/spool/cron/crontabs
         chmod 1730 /var/spool/cron/crontabs
+        touch -d @1 /run/none /etc/cron.d /var/spool/cron/crontabs
         echo ready
         exec cron -f
         """
