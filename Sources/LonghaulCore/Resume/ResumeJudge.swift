@@ -183,7 +183,7 @@ struct ResumeJudge {
     /// compares the start alone, aria2 nothing where the body is chunked.
     private var rangeProblem: RestartReason.PartialProblem? {
         let type = head.headers["Content-Type"] ?? ""
-        if type.lowercased().hasPrefix("multipart/byteranges") { return .multipart }
+        if type.beginsIgnoringCase(with: "multipart/byteranges") { return .multipart }
         guard head.headers.contains("Content-Range") else { return .rangeMissing }
         guard case .bytes(let range, let total) = head.contentRange else { return .rangeMalformed }
         if range.lowerBound != ask.start { return .start }

@@ -55,34 +55,6 @@ extension Substring {
 }
 
 extension String {
-    /// ``Swift/StringProtocol/equalsIgnoringCase(_:)`` for what lies in one piece, as nearly all
-    /// does.
-    package func equalsIgnoringCase(_ other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        let isEqual = utf8.withContiguousStorageIfAvailable { mine in
-            other.utf8.withContiguousStorageIfAvailable { theirs in
-                mine.indices.allSatisfy { mine[$0].asciiLowercased == theirs[$0].asciiLowercased }
-            }
-        }
-        if let isEqual = isEqual ?? nil { return isEqual }
-        return zip(utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
-    }
-}
-
-extension String {
-    /// ``Swift/StringProtocol/decimalValue`` for what lies in one piece.
-    package var decimalValue: Int64? {
-        var value: Int64 = 0
-        for byte in utf8 {
-            guard byte.isASCIIDigit else { return nil }
-            let (tens, isTooMuch) = value.multipliedReportingOverflow(by: 10)
-            let (sum, isMore) = tens.addingReportingOverflow(Int64(byte - 0x30))
-            if isTooMuch || isMore { return nil }
-            value = sum
-        }
-        return isEmpty ? nil : value
-    }
-
     /// Begins with these, without regard to the case of ASCII letters.
     package func beginsIgnoringCase(with prefix: StaticString) -> Bool {
         var bytes = utf8.makeIterator()
@@ -97,7 +69,7 @@ extension StringProtocol {
     package func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
         // Names of header fields nearly always differ in length already.
         utf8.count == other.utf8.count
-            && zip(utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+            && utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
     }
 
     /// A non-negative decimal number of digits only: no sign, no blank (`Int64` alone takes `+1`).

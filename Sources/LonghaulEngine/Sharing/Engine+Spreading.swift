@@ -28,8 +28,7 @@ extension Engine {
                 writes.append(write)
                 writes += needInput(roster, error, totals)
             case .save, .finishing, .cancelled, .attempt, .dropFetch, .give, .leave, .discard,
-                .learn,
-                .originFailed, .originWorked, .saveOrigin:
+                .learn, .originFailed, .originWorked, .saveOrigin:
                 writes.append(write)
             }
         }
