@@ -3,6 +3,8 @@ import Longhaul
 
 @main
 struct LonghaulCommand: ParsableCommand {
+    // Each command has its name written out: derived from the name of its type, all of them
+    // together would cost every start of the program two milliseconds of looking types up.
     static let configuration = CommandConfiguration(
         commandName: "longhaul",
         abstract: "Transfers that carry on: across crashes, reboots and network changes.",

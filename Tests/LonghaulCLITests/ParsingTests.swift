@@ -297,3 +297,14 @@ import Testing
         #expect(throws: LonghaulError.self) { try change("--url", "nonsense") }
     }
 }
+
+@Suite struct CommandNameTests {
+    /// See `LonghaulCommand`: a derived name costs every start of the program.
+    @Test func everyCommandHasItsNameWrittenOut() {
+        func check(_ command: any ParsableCommand.Type) {
+            #expect(command.configuration.commandName != nil, "\(command)")
+            for subcommand in command.configuration.subcommands { check(subcommand) }
+        }
+        check(LonghaulCommand.self)
+    }
+}

@@ -261,6 +261,29 @@ import Testing
         try expectTrueTally(store)
     }
 
+    /// What failed may be wanted again before its end is committed.
+    @Test func anEndThatIsTakenBackAtOnceIsTalliedAsLive() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1")
+        let error = LonghaulError(.io, "x")
+        let failed = { (tx: borrowing EngineTransaction) in
+            _ = try tx.claim(id, now: .start)
+            try tx.fail(id, error: error, numbers: TransferNumbers(), now: .start)
+        }
+        try scratch.turn(epoch, failed)
+        #expect(try scratch.store.counts() == [.failed: 1])
+        _ = try scratch.store.change(.ids([id]), to: .resume)
+        try scratch.turn(epoch) { tx in
+            verify(try tx.rearm(id, now: .start))
+            try failed(tx)
+            try tx.connection.run("UPDATE transfer SET rearm = rearm + 1 WHERE id = ?1", id)
+            verify(try tx.rearm(id, now: .start))
+        }
+        #expect(try scratch.store.counts() == [.waiting: 1])
+        try expectTrueTally(scratch.store)
+    }
+
     /// The tally is what a count would find.
     private func expectTrueTally(_ store: Store) throws {
         let counted = try store.access { try $0.all(Stray.counted, read: Stray.readCounts) }

@@ -3,6 +3,7 @@ import Longhaul
 
 struct Cancel: ChangingCommand {
     static let configuration = CommandConfiguration(
+        commandName: "cancel",
         abstract: "End transfers and free what they fetched.",
         discussion: """
               longhaul cancel 12 13

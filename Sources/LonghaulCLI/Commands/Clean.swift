@@ -3,6 +3,7 @@ import Longhaul
 
 struct Clean: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "clean",
         abstract: "Forget all ended transfers and delete their part files.",
         discussion: """
             A completed file is never deleted.

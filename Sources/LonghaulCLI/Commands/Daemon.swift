@@ -3,6 +3,7 @@ import Longhaul
 
 struct Daemon: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "daemon",
         abstract: "Be the engine until told to stop.",
         discussion: """
             SIGTERM and SIGINT: everything is saved, exit 0. SIGHUP: the configuration file is \

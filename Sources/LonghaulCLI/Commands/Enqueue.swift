@@ -3,6 +3,7 @@ import Longhaul
 
 struct Enqueue: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "enqueue",
         abstract: "Record transfers and return; the background does them.",
         discussion: """
             Prints one id per line; what was printed survives a power cut. Many URLs come from a \

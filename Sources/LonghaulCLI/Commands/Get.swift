@@ -3,6 +3,7 @@ import Longhaul
 
 struct Get: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "get",
         abstract: "Transfer now, and wait for it.",
         discussion: """
             Prints where the files are. The first Ctrl-C leaves the transfers paused with all \

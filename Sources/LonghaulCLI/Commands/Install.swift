@@ -3,6 +3,7 @@ import Longhaul
 
 struct Install: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "install",
         abstract: "Have transfers carried on without being asked: as a service, or by cron.",
         discussion: """
             --systemd writes units for your own service manager: an engine that is started when \
@@ -100,6 +101,7 @@ struct Install: ConsoleCommand {
 
 struct Uninstall: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "uninstall",
         abstract: "Remove what `install` set up.",
         discussion: """
             Units, the lines in the crontab, and nothing else: the queue stays as it is.

@@ -3,6 +3,7 @@ import Longhaul
 
 struct List: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "list",
         abstract: "Show transfers in a table.",
         discussion: """
             Without options: the newest 50 that are unfinished or ended lately.

@@ -3,6 +3,7 @@ import Longhaul
 
 struct Pause: ChangingCommand {
     static let configuration = CommandConfiguration(
+        commandName: "pause",
         abstract: "Stop transfers and keep their bytes until `resume`.",
         discussion: """
               longhaul pause 12

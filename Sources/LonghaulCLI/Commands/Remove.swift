@@ -3,6 +3,7 @@ import Longhaul
 
 struct Remove: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "remove",
         abstract: "Forget ended transfers and delete their part files.",
         discussion: """
             A completed file is never deleted. A transfer that has not ended is refused: cancel \

@@ -3,6 +3,7 @@ import Longhaul
 
 struct Resume: ChangingCommand {
     static let configuration = CommandConfiguration(
+        commandName: "resume",
         abstract: "Let paused and failed transfers go on from the bytes that are kept.",
         discussion: """
             Starts a background engine when none runs, as `enqueue` does.

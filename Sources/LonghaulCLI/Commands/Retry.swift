@@ -3,6 +3,7 @@ import Longhaul
 
 struct Retry: ChangingCommand {
     static let configuration = CommandConfiguration(
+        commandName: "retry",
         abstract: "Try failed and cancelled transfers again, from the bytes that are kept.",
         discussion: """
             A relative deadline starts again. Starts a background engine when none runs.

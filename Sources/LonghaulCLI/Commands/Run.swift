@@ -3,6 +3,7 @@ import Longhaul
 
 struct Run: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "run",
         abstract: "Be the engine until nothing is left that can be done now; for cron.",
         discussion: """
             Waits out back-offs of up to a minute. SIGTERM: everything is saved, exit 0. If \

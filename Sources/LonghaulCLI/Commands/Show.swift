@@ -3,6 +3,7 @@ import Longhaul
 
 struct Show: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "show",
         abstract: "Show all about one transfer: its attempts and its events.",
         discussion: """
               longhaul show 12

@@ -3,6 +3,7 @@ import Longhaul
 
 struct Status: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "status",
         abstract:
             "Show whether an engine runs, how many transfers there are, and how fast it goes.",
         discussion: """

@@ -3,6 +3,7 @@ import Longhaul
 
 struct Wait: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "wait",
         abstract: "Wait until transfers have ended.",
         discussion: """
             Moves nothing itself: `longhaul status` says whether an engine runs. With --session \

@@ -3,6 +3,7 @@ import Longhaul
 
 struct Why: ConsoleCommand {
     static let configuration = CommandConfiguration(
+        commandName: "why",
         abstract: "Say why a transfer is not running, and when it will.",
         discussion: """
             Every condition that holds it: what is required, what is, since when, and when it is \

@@ -76,7 +76,7 @@ extension Engine {
         let surroundings = surroundings(now: now)
         let lanes = try openLanes(tx, surroundings, &outcome, now: now)
         if lanes.isEmpty { return outcome }
-        let rows = try heads(of: lanes, tx)
+        let rows = try heads(of: lanes, count: lookAhead(now: now), tx)
         var states: [OriginID: OriginState] = [:]
         var seen: Set<Int64> = []
         for row in rows where seen.insert(row.originID).inserted {
@@ -109,10 +109,27 @@ extension Engine {
         return outcome
     }
 
+    /// While transfers are made ready ahead, plans follow each other within milliseconds, and each
+    /// would read anew what the one before has left behind: a few more than there are places do.
+    private func lookAhead(now: Moment) -> Int {
+        var places = policy.limits.running
+        var isAhead = false
+        for (origin, pace) in paces {
+            let ahead = pace.ahead(at: now.monotonic)
+            if ahead == 0 { continue }
+            isAhead = true
+            let allowed = policy.limits.perOrigin + ahead
+            places += max(0, allowed - (held[origin]?.places ?? 0))
+        }
+        return isAhead ? min(Limits.lookAhead, places + Engine.lookBeyond) : Limits.lookAhead
+    }
+
+    static let lookBeyond = 32
+
     /// Both kinds have their part of the look-ahead: many groups of one must not hide the other's
     /// oldest.
     private func heads(
-        of lanes: [ScheduleClass], _ tx: borrowing EngineTransaction
+        of lanes: [ScheduleClass], count: Int, _ tx: borrowing EngineTransaction
     ) throws -> [ReadyRow] {
         let kinds = [lanes.filter { !$0.isDiscretionary }, lanes.filter(\.isDiscretionary)]
             .filter { !$0.isEmpty }
@@ -121,7 +138,7 @@ extension Engine {
         for kind in kinds {
             let found = try tx.readyHead(
                 ReadyLimits(
-                    total: Limits.lookAhead / kinds.count, perGroup: policy.limits.running,
+                    total: count / kinds.count, perGroup: policy.limits.running,
                     originsAfter: originsAfter, lanes: kind))
             rows += found.rows
             resumeAfter = resumeAfter ?? found.resumeAfter

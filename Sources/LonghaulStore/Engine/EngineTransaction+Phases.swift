@@ -83,19 +83,7 @@ extension EngineTransaction {
         _ id: TransferID, finalPath: String, numbers: TransferNumbers, detail: String? = nil,
         now: Timestamp
     ) throws -> Int64 {
-        let held = try connection.first(
-            """
-            SELECT f.id, f.leader IS NOT NULL, t.sessionID, t.want, t.rearm > t.rearmed \
-            FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
-            """, id
-        ) {
-            (
-                fetch: $0.optionalInt64(0).map(FetchID.init(rawValue:)), isShared: $0.bool(1),
-                group: EndNotes.Group(
-                    sessionID: $0.int64(2), want: $0.int(3), isRearmPending: $0.bool(4))
-            )
-        }
-        guard let held else { preconditionFailure("what is completed is in the queue") }
+        let standing = try standing(of: id)
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = NULL, \
@@ -107,14 +95,13 @@ extension EngineTransaction {
             WHERE id = ?1 AND ended = 0
             """)
         statement.bind(8, finalPath)
-        try end(id, statement, numbers, now)
-        if let fetch = held.fetch {
-            if held.isShared { try connection.disband(fetch) }
+        try end(id, as: .completed, statement, standing, numbers, now)
+        if let fetch = standing.fetch {
+            if standing.isFetchShared { try connection.disband(fetch) }
             try connection.deleteFetch(fetch)
         }
-        ends.noteCompletion(in: held.group)
         return try append(
-            .transferCompleted, of: id, session: held.group.sessionID, detail: detail, now: now)
+            .transferCompleted, of: id, session: standing.group.sessionID, detail: detail, now: now)
     }
 
     /// Gives up, with the event. The fetch row stays, for `resume` and `retry`.
@@ -129,10 +116,13 @@ extension EngineTransaction {
             waitReason = NULL, bytesTotal = ?3, bytesDone = ?4, bytesFetched = max(bytesFetched, ?5), \
             attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
             """)
+        let standing = try standing(of: id)
         let error = StoredJSON.encode(error)
         statement.bind(8, error)
-        try end(id, statement, numbers, now)
-        return try appendEvent(.transferFailed, of: id, detail: detail ?? error, now: now)
+        try end(id, as: .failed, statement, standing, numbers, now)
+        return try append(
+            .transferFailed, of: id, session: standing.group.sessionID, detail: detail ?? error,
+            now: now)
     }
 
     /// Ends a transfer that is not wanted any more, with the event. The fetch row stays until
@@ -147,8 +137,10 @@ extension EngineTransaction {
             waitReason = NULL, finalPath = NULL, bytesTotal = ?3, bytesDone = ?4, \
             bytesFetched = max(bytesFetched, ?5), attempts = ?6, restarts = ?7 WHERE id = ?1 AND ended = 0
             """)
-        try end(id, statement, numbers, now)
-        return try appendEvent(.transferCancelled, of: id, detail: detail, now: now)
+        let standing = try standing(of: id)
+        try end(id, as: .cancelled, statement, standing, numbers, now)
+        return try append(
+            .transferCancelled, of: id, session: standing.group.sessionID, detail: detail, now: now)
     }
 
     /// Carries a `resume` or `retry` of a failed or cancelled transfer out: queued again, error and
@@ -176,8 +168,32 @@ extension EngineTransaction {
         return true
     }
 
+    /// What else changes when a transfer ends: its place in the tally, and its fetch.
+    private struct Standing {
+        var group: EndNotes.Group
+        var fetch: FetchID?
+        var isFetchShared: Bool
+    }
+
+    private func standing(of id: TransferID) throws -> Standing {
+        let standing = try connection.first(
+            """
+            SELECT t.sessionID, t.want, t.rearm > t.rearmed, f.id, f.leader IS NOT NULL \
+            FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
+            """, id
+        ) {
+            Standing(
+                group: EndNotes.Group(
+                    sessionID: $0.int64(0), want: $0.int(1), isRearmPending: $0.bool(2)),
+                fetch: $0.optionalInt64(3).map(FetchID.init(rawValue:)), isFetchShared: $0.bool(4))
+        }
+        guard let standing else { preconditionFailure("what ends is in the queue") }
+        return standing
+    }
+
     private func end(
-        _ id: TransferID, _ statement: Prepared, _ numbers: TransferNumbers, _ now: Timestamp
+        _ id: TransferID, as phase: Phase, _ statement: Prepared, _ standing: Standing,
+        _ numbers: TransferNumbers, _ now: Timestamp
     ) throws {
         statement.bind(1, id)
         statement.bind(2, now)
@@ -188,6 +204,7 @@ extension EngineTransaction {
         statement.bind(7, numbers.restarts)
         try statement.runOnce()
         try expectOneChange()
+        ends.note(phase, in: standing.group, at: now)
     }
 
     /// The engine moves a transfer only from where it has it: anything else is a mistake that would

@@ -103,9 +103,7 @@ extension EngineTransaction {
             INSERT INTO event (at, sessionID, transferID, type, detail) \
             VALUES (?3, ?2, ?1, ?4, ?5)
             """, id, session, now, type.rawValue, detail)
-        let seq = connection.lastInsertedRowID
-        if type.endsTransfer { ends.note(endIn: session, at: now) }
-        return seq
+        return connection.lastInsertedRowID
     }
 
     /// Records one use of the wire, or its end; of the transfer's earlier ones the last twenty are

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
-/// What has ended in a transaction: in which sessions, and the completed ones by their place in the
-/// tally, which is brought up to date once for all of them.
+/// What has ended in a transaction: in which sessions, and of the tally the places that change,
+/// which is brought up to date once for all of them.
 final class EndNotes {
     struct Group: Hashable {
         var sessionID: Int64
@@ -9,21 +9,24 @@ final class EndNotes {
         var isRearmPending: Bool
     }
 
+    struct End: Hashable {
+        var group: Group
+        var phase: Phase
+    }
+
     /// Sessions of which a transfer ended, and when.
     private(set) var sessions: [Int64: Timestamp] = [:]
-    private var completed: [Group: Int] = [:]
+    private var ended: [End: Int] = [:]
 
-    func note(endIn session: Int64, at now: Timestamp) {
-        sessions[session] = now
+    /// One that was live has ended in this phase.
+    func note(_ phase: Phase, in group: Group, at now: Timestamp) {
+        sessions[group.sessionID] = now
+        ended[End(group: group, phase: phase), default: 0] += 1
     }
 
-    func noteCompletion(in group: Group) {
-        completed[group, default: 0] += 1
-    }
-
-    func takeCompleted() -> [Group: Int] {
-        defer { completed = [:] }
-        return completed
+    func takeEnded() -> [End: Int] {
+        defer { ended = [:] }
+        return ended
     }
 }
 
@@ -34,7 +37,7 @@ extension EngineTransaction {
     /// Of the default session only when it has a host: it is where unrelated transfers meet, and
     /// nobody would ask.
     func finishSessions() throws {
-        try tallyCompleted()
+        try tallyEnded()
         for (session, at) in ends.sessions.sorted(by: { $0.key < $1.key }) {
             try finish(session, at)
         }
@@ -56,8 +59,9 @@ extension EngineTransaction {
     }
 
     /// As the trigger would have, row by row.
-    private func tallyCompleted() throws {
-        for (group, count) in ends.takeCompleted() {
+    private func tallyEnded() throws {
+        for (end, count) in ends.takeEnded() {
+            let group = end.group
             try connection.run(
                 """
                 UPDATE tally SET n = n - ?4 WHERE sessionID = ?1 AND phase = 0 AND want = ?2 \
@@ -65,9 +69,9 @@ extension EngineTransaction {
                 """, group.sessionID, group.want, group.isRearmPending, count)
             try connection.run(
                 """
-                INSERT INTO tally (sessionID, phase, want, pending, n) VALUES (?1, 3, ?2, ?3, ?4) \
+                INSERT INTO tally (sessionID, phase, want, pending, n) VALUES (?1, ?5, ?2, ?3, ?4) \
                 ON CONFLICT DO UPDATE SET n = n + ?4
-                """, group.sessionID, group.want, group.isRearmPending, count)
+                """, group.sessionID, group.want, group.isRearmPending, count, end.phase)
         }
     }
 }

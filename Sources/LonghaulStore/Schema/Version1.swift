@@ -196,19 +196,21 @@ extension Migration {
     ]
 
     /// The tally counts by trigger, so that no statement can forget it. What is done to many at
-    /// once is the exception, insertion and completion: a transaction adds them up (see
-    /// `EndNotes`). What the engine has in hand is counted when asked: it is little, and claims and
-    /// finishes are to stay cheap.
+    /// once is the exception, insertion and every end: a transaction adds them up (see `EndNotes`),
+    /// and until it does, a count of what has ended in it may be below nothing. What the engine has
+    /// in hand is counted when asked: it is little, and claims and finishes are to stay cheap.
+    ///
+    /// `ended` alone sets no trigger off: one costs its statement as much as two indexes, even
+    /// where its condition does not hold.
     private static let triggers1: [String] = [
         """
-        CREATE TRIGGER tallyChange AFTER UPDATE OF ended, want, rearm, rearmed ON transfer
-        WHEN (new.ended <> old.ended OR new.want <> old.want
-          OR (new.rearm > new.rearmed) <> (old.rearm > old.rearmed))
-          AND NOT (old.ended = 0 AND new.phase = 3)
+        CREATE TRIGGER tallyChange AFTER UPDATE OF want, rearm, rearmed ON transfer
+        WHEN new.ended <> old.ended OR new.want <> old.want
+          OR (new.rearm > new.rearmed) <> (old.rearm > old.rearmed)
         BEGIN
-          UPDATE tally SET n = n - 1 WHERE sessionID = old.sessionID
-            AND phase = old.ended * old.phase AND want = old.want
-            AND pending = (old.rearm > old.rearmed);
+          INSERT INTO tally (sessionID, phase, want, pending, n)
+            VALUES (old.sessionID, old.ended * old.phase, old.want, old.rearm > old.rearmed, -1)
+            ON CONFLICT DO UPDATE SET n = n - 1;
           INSERT INTO tally (sessionID, phase, want, pending, n)
             VALUES (new.sessionID, new.ended * new.phase, new.want, new.rearm > new.rearmed, 1)
             ON CONFLICT DO UPDATE SET n = n + 1;
