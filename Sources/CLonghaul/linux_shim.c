@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,12 +42,49 @@ int lh_openat(int directory, const char *name, int flags, unsigned mode) {
     return answer(result);
 }
 
-int64_t lh_birth(int directory, const char *path) {
-    struct statx facts;
-    int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-    if (statx(directory, path, flags, STATX_BTIME, &facts) < 0 || !(facts.stx_mask & STATX_BTIME))
-        return 0;
-    return facts.stx_btime.tv_sec * 1000000000 + facts.stx_btime.tv_nsec;
+static int64_t milliseconds(int64_t seconds, int64_t nanoseconds) {
+    return seconds * 1000 + nanoseconds / 1000000;
+}
+
+static int64_t later(int64_t one, int64_t other) { return one > other ? one : other; }
+
+// Some seccomp sandboxes do not know statx.
+static int look_without_birth(int directory, const char *path, int flags, struct lh_file *file) {
+    struct stat all;
+    if (fstatat(directory, path, &all, flags) < 0) return -errno;
+    *file = (struct lh_file){
+        .device = all.st_dev,
+        .inode = all.st_ino,
+        .touched = later(milliseconds(all.st_mtim.tv_sec, all.st_mtim.tv_nsec),
+                         milliseconds(all.st_ctim.tv_sec, all.st_ctim.tv_nsec)),
+        .size = all.st_size,
+        .mode = all.st_mode,
+        .owner = all.st_uid,
+        .links = (uint32_t)all.st_nlink,
+    };
+    return 0;
+}
+
+int lh_look(int directory, const char *path, struct lh_file *file) {
+    struct statx all;
+    int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+    if (statx(directory, path, flags, STATX_BASIC_STATS | STATX_BTIME, &all) < 0) {
+        if (errno != ENOSYS && errno != EPERM) return -errno;
+        return look_without_birth(directory, path, flags, file);
+    }
+    *file = (struct lh_file){
+        .device = makedev(all.stx_dev_major, all.stx_dev_minor),
+        .inode = all.stx_ino,
+        .touched = later(milliseconds(all.stx_mtime.tv_sec, all.stx_mtime.tv_nsec),
+                         milliseconds(all.stx_ctime.tv_sec, all.stx_ctime.tv_nsec)),
+        .size = (int64_t)all.stx_size,
+        .mode = all.stx_mode,
+        .owner = all.stx_uid,
+        .links = all.stx_nlink,
+    };
+    if (all.stx_mask & STATX_BTIME)
+        file->birth = all.stx_btime.tv_sec * 1000000000 + all.stx_btime.tv_nsec;
+    return 0;
 }
 
 int lh_open_directory(const char *path, int path_only) {

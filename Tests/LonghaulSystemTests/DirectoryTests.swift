@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct DirectoryTests {
     private let scratch: Scratch
-    private let handles = DirectoryHandles()
+    private let handles = DirectoryHandles(trustedFor: 0)
 
     init() throws {
         scratch = try Scratch()
@@ -16,6 +16,16 @@ import Testing
         let first = try handles.handle(for: scratch.path)
         #expect(try handles.handle(for: scratch.path) === first)
         #expect(fcntl(first.descriptor, F_GETFD) & FD_CLOEXEC != 0)
+    }
+
+    @Test func isTrustedForAMoment() throws {
+        let handles = DirectoryHandles(trustedFor: 3600)
+        let path = try scratch.subdirectory("d")
+        let old = try handles.handle(for: path)
+        try #require(rmdir(path) == 0)
+        #expect(try handles.handle(for: path) === old)
+        // Nothing is written to nowhere.
+        #expect(throws: SystemFailure.self) { try PartFile.create(".p", in: old) }
     }
 
     @Test func noticesADirectoryThatVanished() throws {

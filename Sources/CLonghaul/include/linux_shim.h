@@ -6,9 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// When a file was created, in nanoseconds since 1970, by the file system's word; 0 = it does not
-// say. An empty path is the open file itself; links are not followed.
-int64_t lh_birth(int directory, const char *path);
+// What statx(2) says of a file. `birth`: when it was created, in nanoseconds since 1970; 0 = the
+// file system does not say. `touched`: the later of its last changes, in milliseconds since 1970.
+struct lh_file {
+    uint64_t device, inode;
+    int64_t birth, touched, size;
+    uint32_t mode, owner, links;
+};
+
+// An empty path is the open file itself; links are not followed. 0 or -errno.
+int lh_look(int directory, const char *path, struct lh_file *file);
 
 // openat2(2); 64-bit flags as there. -ENOSYS before Linux 5.6 and in some seccomp sandboxes.
 int lh_openat2(int directory, const char *name, uint64_t flags, uint64_t mode, uint64_t resolve);

@@ -148,7 +148,7 @@ extension Engine {
         case .restarted(let id, let reason, let bytes):
             try restarted(id, reason, bytesLost: bytes, tx, now: now)
         case .attempt(let id, let outcome):
-            try tx.record(AttemptRecord(serial: Int64(outcome.number), outcome: outcome), of: id)
+            tx.record(AttemptRecord(serial: Int64(outcome.number), outcome: outcome), of: id)
         case .dropFetch(let id): try tx.dropFetch(of: id)
         case .give(let id, let copy, let proven): try give(copy, to: id, proven, tx)
         case .leave(let id): try tx.leave(id)

@@ -78,11 +78,10 @@ extension EngineTransaction {
 
     /// The file is durable under its name. Ends the transfer with its event, and drops the fetch
     /// row.
-    @discardableResult
     package func complete(
         _ id: TransferID, finalPath: String, numbers: TransferNumbers, detail: String? = nil,
         now: Timestamp
-    ) throws -> Int64 {
+    ) throws {
         let standing = try standing(of: id)
         let statement = try connection.prepare(
             """
@@ -100,16 +99,14 @@ extension EngineTransaction {
             if standing.isFetchShared { try connection.disband(fetch) }
             try connection.deleteFetch(fetch)
         }
-        return try append(
-            .transferCompleted, of: id, session: standing.group.sessionID, detail: detail, now: now)
+        tell(.transferCompleted, of: id, standing, detail, now)
     }
 
     /// Gives up, with the event. The fetch row stays, for `resume` and `retry`.
-    @discardableResult
     package func fail(
         _ id: TransferID, error: LonghaulError, numbers: TransferNumbers, detail: String? = nil,
         now: Timestamp
-    ) throws -> Int64 {
+    ) throws {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 4, ended = 1, finishedAt = ?2, error = ?8, \
@@ -120,17 +117,14 @@ extension EngineTransaction {
         let error = StoredJSON.encode(error)
         statement.bind(8, error)
         try end(id, as: .failed, statement, standing, numbers, now)
-        return try append(
-            .transferFailed, of: id, session: standing.group.sessionID, detail: detail ?? error,
-            now: now)
+        tell(.transferFailed, of: id, standing, detail ?? error, now)
     }
 
     /// Ends a transfer that is not wanted any more, with the event. The fetch row stays until
     /// ``dropFetch(of:)``.
-    @discardableResult
     package func cancel(
         _ id: TransferID, numbers: TransferNumbers, detail: String? = nil, now: Timestamp
-    ) throws -> Int64 {
+    ) throws {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 5, ended = 1, finishedAt = ?2, error = NULL, \
@@ -139,8 +133,7 @@ extension EngineTransaction {
             """)
         let standing = try standing(of: id)
         try end(id, as: .cancelled, statement, standing, numbers, now)
-        return try append(
-            .transferCancelled, of: id, session: standing.group.sessionID, detail: detail, now: now)
+        tell(.transferCancelled, of: id, standing, detail, now)
     }
 
     /// Carries a `resume` or `retry` of a failed or cancelled transfer out: queued again, error and
@@ -205,6 +198,16 @@ extension EngineTransaction {
         try statement.runOnce()
         try expectOneChange()
         ends.note(phase, in: standing.group, at: now)
+    }
+
+    private func tell(
+        _ type: EventType, of id: TransferID, _ standing: Standing, _ detail: String?,
+        _ now: Timestamp
+    ) {
+        late.add(
+            EventRow(
+                at: now, session: standing.group.sessionID, transfer: id, type: type,
+                detail: detail))
     }
 
     /// The engine moves a transfer only from where it has it: anything else is a mistake that would

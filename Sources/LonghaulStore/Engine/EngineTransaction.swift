@@ -6,6 +6,7 @@ package import LonghaulCore
 package struct EngineTransaction: ~Copyable {
     let connection: Connection
     let ends = EndNotes()
+    let late = LateRows()
 
     fileprivate init(_ connection: Connection) {
         self.connection = connection
@@ -28,6 +29,7 @@ extension Store {
                 guard current == epoch.rawValue else { throw LeaseLost() }
                 let transaction = EngineTransaction(connection)
                 let value = try body(transaction)
+                try transaction.late.insert(connection)
                 try transaction.finishSessions()
                 return value
             }
@@ -83,45 +85,20 @@ extension EngineTransaction {
             memory.coolDownSince)
     }
 
-    /// Adds to the event log. Returns its number.
-    @discardableResult
+    /// Adds to the event log.
     package func appendEvent(
         _ type: EventType, of id: TransferID, detail: String? = nil, now: Timestamp
-    ) throws -> Int64 {
+    ) throws {
         let session = try connection.first("SELECT sessionID FROM transfer WHERE id = ?1", id) {
             $0.int64(0)
         }
         guard let session else { preconditionFailure("an event tells of a transfer in the queue") }
-        return try append(type, of: id, session: session, detail: detail, now: now)
-    }
-
-    func append(
-        _ type: EventType, of id: TransferID, session: Int64, detail: String?, now: Timestamp
-    ) throws -> Int64 {
-        try connection.run(
-            """
-            INSERT INTO event (at, sessionID, transferID, type, detail) \
-            VALUES (?3, ?2, ?1, ?4, ?5)
-            """, id, session, now, type.rawValue, detail)
-        return connection.lastInsertedRowID
+        late.add(EventRow(at: now, session: session, transfer: id, type: type, detail: detail))
     }
 
     /// Records one use of the wire, or its end; of the transfer's earlier ones the last twenty are
     /// kept.
-    package func record(_ attempt: AttemptRecord, of id: TransferID) throws {
-        try connection.run(
-            """
-            INSERT INTO attempt (transferID, serial, startedAt, endedAt, url, bytes, httpStatus, \
-            httpVersion, outcome, message) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
-            ON CONFLICT (transferID, serial) DO UPDATE SET startedAt = ?3, endedAt = ?4, \
-            url = ?5, bytes = ?6, httpStatus = ?7, httpVersion = ?8, outcome = ?9, message = ?10
-            """, id, attempt.serial, attempt.outcome.startedAt, attempt.outcome.endedAt,
-            attempt.outcome.url, attempt.outcome.bytes, attempt.outcome.httpStatus,
-            attempt.outcome.httpVersion, attempt.outcome.outcome, attempt.outcome.message)
-        if attempt.serial > AttemptRecord.kept {
-            try connection.run(
-                "DELETE FROM attempt WHERE transferID = ?1 AND serial <= ?2", id,
-                attempt.serial - AttemptRecord.kept)
-        }
+    package func record(_ attempt: AttemptRecord, of id: TransferID) {
+        late.add(AttemptRow(transfer: id, record: attempt))
     }
 }

@@ -49,23 +49,11 @@ extension FileIdentity {
     init(_ facts: stat) {
         self.init(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
     }
-
-    /// As the store knows it, for whoever comes back to it later.
-    init(_ facts: stat, of descriptor: Int32) {
-        self.init(facts)
-        birth = lh_birth(descriptor, "")
-    }
-
-    init(_ facts: stat, at path: String) {
-        self.init(facts)
-        birth = lh_birth(AT_FDCWD, path)
-    }
 }
 
 extension stat {
     var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
     var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
-    var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 
     static func of(descriptor: Int32, path: @autoclosure () -> String) throws(SystemFailure) -> stat
     {

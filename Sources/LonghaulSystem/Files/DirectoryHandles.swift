@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LonghaulCore
 private import Synchronization
 
 /// The directories that were used last, kept open: thousands of small files mostly go to one
@@ -12,6 +13,7 @@ package final class DirectoryHandles: Sendable {
     private struct Entry {
         var handle: DirectoryHandle
         var used: UInt64
+        var seen: Instant
     }
 
     private struct State {
@@ -20,23 +22,34 @@ package final class DirectoryHandles: Sendable {
     }
 
     private let state = Mutex(State())
+    private let trustedSeconds: Double
 
-    package init() {}
+    /// - Parameter seconds: So long a directory is taken to be where it was: a batch of small files
+    ///   asks for it dozens of times. What happens to it meanwhile is seen, as what happens later,
+    ///   when the file is to get its name.
+    package init(trustedFor seconds: Double = 0.001) {
+        trustedSeconds = seconds
+    }
 
-    /// The directory that the path leads to now: one that was removed or replaced since it was
-    /// opened is not handed out.
+    /// The directory that the path leads to, or led to within the last millisecond: one that was
+    /// removed or replaced before is not handed out.
     ///
     /// - Parameter creating: missing directories are created, as by `mkdir -p`.
     package func handle(for path: String, creating: Bool = false) throws(SystemFailure)
         -> DirectoryHandle
     {
-        if let known = known(path) {
-            if known.isCurrent { return known }
+        let now = SystemClock.now().monotonic
+        if let (known, seen) = known(path) {
+            if now - seen < trustedSeconds { return known }
+            if known.isCurrent {
+                keep(known, for: path, seen: now)
+                return known
+            }
             forget(path)
         }
         let handle =
             try creating ? DirectoryHandle.creating(path) : DirectoryHandle(opening: path)
-        keep(handle, for: path)
+        keep(handle, for: path, seen: now)
         return handle
     }
 
@@ -49,11 +62,11 @@ package final class DirectoryHandles: Sendable {
 
     // MARK: -
 
-    private func known(_ path: String) -> DirectoryHandle? {
+    private func known(_ path: String) -> (DirectoryHandle, seen: Instant)? {
         state.withLock { state in
             state.clock += 1
             state.entries[path]?.used = state.clock
-            return state.entries[path]?.handle
+            return state.entries[path].map { ($0.handle, $0.seen) }
         }
     }
 
@@ -61,15 +74,15 @@ package final class DirectoryHandles: Sendable {
         state.withLock { _ = $0.entries.removeValue(forKey: path) }
     }
 
-    private func keep(_ handle: DirectoryHandle, for path: String) {
+    private func keep(_ handle: DirectoryHandle, for path: String, seen: Instant) {
         state.withLock { state in
-            if state.entries.count >= Self.openMax,
+            if state.entries[path] == nil, state.entries.count >= Self.openMax,
                 let oldest = state.entries.min(by: { $0.value.used < $1.value.used })
             {
                 state.entries.removeValue(forKey: oldest.key)
             }
             state.clock += 1
-            state.entries[path] = Entry(handle: handle, used: state.clock)
+            state.entries[path] = Entry(handle: handle, used: state.clock, seen: seen)
         }
     }
 }

@@ -17,16 +17,16 @@ package enum FileInspection {
     /// Links are not followed: one in the place of a file is no file of ours. An empty path is a
     /// name that nothing has.
     package static func entry(at path: String) -> FileFacts.Entry {
-        var facts = stat()
-        if lstat(path, &facts) < 0 {
-            let number = Glibc.errno
+        let look: FileLook
+        do throws(SystemFailure) {
+            look = try FileLook(at: path)
+        } catch {
             // ENOTDIR: a directory of the path has become a file.
-            return number == ENOENT || number == ENOTDIR ? .missing : .unusable(errno: number)
+            return error.errno == ENOENT || error.errno == ENOTDIR
+                ? .missing : .unusable(errno: error.errno)
         }
-        if facts.isRegular {
-            return .present(FileIdentity(facts, at: path), size: Int64(facts.st_size))
-        }
-        if facts.isDirectory { return .unusable(errno: EISDIR) }
-        return .unusable(errno: facts.isLink ? ELOOP : EINVAL)
+        if look.isRegular { return .present(look.identity, size: look.size) }
+        if look.isDirectory { return .unusable(errno: EISDIR) }
+        return .unusable(errno: look.isLink ? ELOOP : EINVAL)
     }
 }

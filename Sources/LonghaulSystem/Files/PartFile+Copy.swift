@@ -50,14 +50,9 @@ extension PartFile {
         try check(number, "open", path)
         defer { close(number) }
         func lookAgain() throws(SystemFailure) {
-            let facts = try stat.of(descriptor: number, path: path)
-            let seconds = max(facts.st_ctim.tv_sec, facts.st_mtim.tv_sec)
-            let touched =
-                seconds == facts.st_ctim.tv_sec
-                ? Int64(seconds) * 1000 + Int64(facts.st_ctim.tv_nsec) / 1_000_000
-                : Int64(seconds) * 1000
-            guard facts.isRegular, FileIdentity(facts, of: number) == identity,
-                Int64(facts.st_size) == length, touched <= unchangedSince.milliseconds
+            let look = try FileLook(at: number, path: path)
+            guard look.isRegular, look.identity == identity, look.size == length,
+                look.touched <= unchangedSince
             else { throw SystemFailure(operation: "reuse", path: path, errno: ESTALE) }
         }
         try lookAgain()

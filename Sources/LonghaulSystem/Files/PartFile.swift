@@ -74,11 +74,9 @@ extension PartFile {
                 let owner = try openName(
                     name, in: directory.descriptor, flags: O_CREAT | O_EXCL | O_RDWR, mode: 0o600,
                     path: directory.path(of: name))
-                let facts = try stat.of(descriptor: owner.number, path: directory.path(of: name))
+                let look = try FileLook(at: owner.number, path: directory.path(of: name))
                 return PartFile(
-                    owner, identity: FileIdentity(facts, of: owner.number), name: name,
-                    directory: directory,
-                    isNew: true)
+                    owner, identity: look.identity, name: name, directory: directory, isNew: true)
             } catch {
                 tries += 1
                 guard error.errno == EEXIST, tries < createTriesMax else { throw error }
@@ -110,9 +108,8 @@ extension PartFile {
             default: throw error
             }
         }
-        let facts = try stat.of(descriptor: owner.number, path: directory.path(of: name))
-        guard facts.isRegular, facts.st_uid == geteuid(), facts.st_nlink == 1,
-            FileIdentity(facts, of: owner.number) == identity
+        let look = try FileLook(at: owner.number, path: directory.path(of: name))
+        guard look.isRegular, look.owner == geteuid(), look.links == 1, look.identity == identity
         else { return .replaced }
         // Whoever created it may have been killed, or may have left, before the first sync.
         return .opened(
