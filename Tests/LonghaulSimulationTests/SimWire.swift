@@ -123,6 +123,8 @@ final class SimWire: WirePort, @unchecked Sendable {
         open(key, plan)
     }
 
+    func expectRequests() {}
+
     func shrink(_ key: SegmentKey, end: Int64) {
         guard disk.mayAct(), let exchange = exchanges[key] else { return }
         say("shrink \(key) to \(end)")

@@ -71,6 +71,7 @@ package final class EngineLoop: Sendable {
         let wire = LazyWire(configuration: transport) { facts in
             mailbox.put(facts.map { .input(.wire($0)) })
         }
+        if (try? store.isAnyReady()) == true { wire.expectRequests() }
         hosts.listen { mailbox.put([.input(.host($0))]) }
         conditions.listen {
             mailbox.put([.input(.conditions($0))])
@@ -156,6 +157,7 @@ package final class EngineLoop: Sendable {
         while true {
             let now = SystemClock.now()
             var inputs: [EngineInput] = []
+            inputs.reserveCapacity(messages.count)
             for message in messages {
                 switch message {
                 case .input(let input): inputs.append(input)

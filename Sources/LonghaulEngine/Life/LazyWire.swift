@@ -7,6 +7,7 @@ internal import LonghaulTransport
 final class LazyWire: WirePort, @unchecked Sendable {
     private var configuration: TransportConfiguration
     private let report: @Sendable ([WireFact]) -> Void
+    private var loading: CurlLoading?
     private var transport: Transport?
     private var totalRate: Int64?
 
@@ -15,6 +16,10 @@ final class LazyWire: WirePort, @unchecked Sendable {
     ) {
         self.configuration = configuration
         self.report = report
+    }
+
+    func expectRequests() {
+        if loading == nil, transport == nil { loading = CurlLoading() }
     }
 
     func start(_ requests: [SegmentRequest]) {
@@ -49,10 +54,16 @@ final class LazyWire: WirePort, @unchecked Sendable {
         transport?.setConnectionsPerOrigin(count)
     }
 
-    func shutdown() { transport?.shutdown() }
+    func shutdown() {
+        loading?.wait()
+        loading = nil
+        transport?.shutdown()
+    }
 
     private func opened() throws(LonghaulError) -> Transport {
         if let transport { return transport }
+        loading?.wait()
+        loading = nil
         let made = try Transport(configuration: configuration, facts: report)
         // The TLS library has just registered how it takes its tables down: that comes after us.
         ExitWork.goFirst()
@@ -67,6 +78,7 @@ final class LazyWire: WirePort, @unchecked Sendable {
 
 /// For an engine that starts nothing.
 struct NoWire: WirePort {
+    func expectRequests() {}
     func start(_ requests: [SegmentRequest]) {
         precondition(requests.isEmpty, "housekeeping starts nothing")
     }

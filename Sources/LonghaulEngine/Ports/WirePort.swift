@@ -3,6 +3,8 @@ package import LonghaulCore
 /// The network, as the engine sees it: commands in, facts out (as ``EngineInput``). It decides
 /// nothing.
 package protocol WirePort: Sendable {
+    /// Part files are being opened: get ready.
+    func expectRequests()
     func start(_ requests: [SegmentRequest])
     func proceed(_ key: SegmentKey, _ plan: BodyPlan)
     func shrink(_ key: SegmentKey, end: Int64)

@@ -18,6 +18,7 @@ extension Engine {
                 wire.stop(keys)
             case .release(let keys): release(keys, of: fetch)
             case .prepare(let part):
+                wire.expectRequests()
                 let fetched = active[fetch]?.machine.state.bytesFetched ?? 0
                 orders.append(.prepare(fetch, part, fetched: fetched))
             case .reserve(let bytes): orders.append(.reserve(fetch, bytes: bytes))

@@ -31,4 +31,16 @@ extension Store {
         }
         return counts
     }
+
+    /// Something waits for nothing but an engine.
+    package func isAnyReady() throws(LonghaulError) -> Bool {
+        try access {
+            try $0.first(
+                """
+                SELECT 1 FROM transfer INDEXED BY transferReady \
+                WHERE phase = 0 AND want = 0 AND readyAt = 0 AND lane IN (0, 1) LIMIT 1
+                """
+            ) { _ in true } ?? false
+        }
+    }
 }
