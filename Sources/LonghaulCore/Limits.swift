@@ -9,6 +9,9 @@ package enum Limits {
     package static let streamsPerOrigin = 64
     /// Waiting transfers that the engine holds in memory; the rest stay in the store.
     package static let lookAhead = 256
+    /// Part files that are open at the same time, and half of the files that the process may open:
+    /// whichever is less.
+    package static let openPartFiles = 1024
     /// After waiting this long for nothing but its turn, a transfer counts one priority higher.
     package static let starvationSeconds: Double = 30 * 60
     /// Places that discretionary transfers leave free, so that who asks for something now need not

@@ -66,9 +66,12 @@ package enum FetchDeparture: Hashable, Sendable {
 package struct LocalFault: Hashable, Sendable {
     package var code: LonghaulError.Code
     package var message: String
+    /// The machine is short of something for a moment: tried again with back-off.
+    package var isPassing: Bool
 
-    package init(code: LonghaulError.Code, message: String) {
+    package init(code: LonghaulError.Code, message: String, isPassing: Bool = false) {
         self.code = code
         self.message = message
+        self.isPassing = isPassing
     }
 }

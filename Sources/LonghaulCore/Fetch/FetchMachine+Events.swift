@@ -184,6 +184,7 @@ extension FetchMachine {
             fault.code, fault.message, transferID: transfer, retryable: true,
             bytesKept: have.count)
         if fault.code == .noSpace, !request.options.failOnFullDisk { return .waitForStorage(error) }
+        if fault.isPassing { return .retry(Failure(.transient, error)) }
         return .fail(error)
     }
 }

@@ -7,7 +7,7 @@
 package struct StartPace: Hashable, Sendable {
     /// What is ready ahead is asked for within about this time.
     package static let horizonSeconds: Double = 0.05
-    package static let aheadMax = 192
+    package static let aheadMax = 512
 
     /// The last ends, in order; bounded by ``aheadMax``.
     private var ends: [Instant] = []

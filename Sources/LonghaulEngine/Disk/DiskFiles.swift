@@ -167,6 +167,6 @@ extension DiskFiles {
 extension LocalFault {
     init(_ failure: SystemFailure) {
         let error = failure.longhaulError()
-        self.init(code: error.code, message: error.message)
+        self.init(code: error.code, message: error.message, isPassing: failure.isPassing)
     }
 }

@@ -92,6 +92,7 @@ package final class EngineLoop: Sendable {
             time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
             watching: ConditionNeeds(), seed: random.next())
         engine.journal = journal
+        engine.partFilesMax = min(Limits.openPartFiles, OwnProcess.openFilesMax / 2)
         journal?.starts(holder.mode, epoch: epoch.rawValue)
         if let seconds = orders.maxSeconds {
             engine.limitTime(to: seconds, from: started.monotonic)
@@ -144,7 +145,7 @@ package final class EngineLoop: Sendable {
 
     /// While the wire has enough to do: half a turn's worth of messages, or what has come after a
     /// moment in which it cannot run dry.
-    static let gathering = Gathering(count: 64, seconds: 0.001)
+    static let gathering = Gathering(count: 128, seconds: 0.002)
 
     private func turns(
         of engine: Engine, since started: Moment, _ conditions: any ConditionsPort,

@@ -36,40 +36,14 @@ extension ReadyRow {
 
 /// Choosing what starts: an indexed head of the queue, never the queue.
 extension Engine {
-    /// While transfers are made ready ahead, the next plan waits until half of those have gone out:
-    /// then it starts many at once. What changes the queue or the conditions is planned at once.
-    func mustPlan(now: Moment) -> Bool {
-        if isLeaving { return false }
-        if needsPlan { return true }
-        return roomAt.contains { origin in
-            let ahead = paces[origin]?.ahead(at: now.monotonic) ?? 0
-            if ahead == 0 { return true }
-            let connections = policy.limits.connections(
-                to: OriginState(origins[origin] ?? OriginMemory(origin: origin), now: now.wall))
-            return (held[origin]?.places ?? 0) - connections <= ahead / 2
-        }
-    }
-
-    /// So many requests wait in the transport that it does without the engine for a moment.
-    func isWellAhead(now: Moment) -> Bool {
-        held.contains { origin, held in
-            held.places >= Engine.gatherAhead
-                && paces[origin].map { $0.ahead(at: now.monotonic) >= Engine.gatherAhead } ?? false
-        }
-    }
-
-    static let gatherAhead = 32
-
     func plan(
         _ tx: borrowing EngineTransaction, after look: LookOutcome, now: Moment
     ) throws -> PlanOutcome {
         var outcome = PlanOutcome()
         outcome.rosters = look.rosters
         let running = active.keys.sorted().compactMap { active[$0]?.asRunning }
-        guard
-            running.count < policy.limits.running
-                || paces.values.contains(where: { $0.ahead(at: now.monotonic) > 0 })
-        else {
+        let files = partFilesLeft
+        guard files > 0, running.count < policy.limits.running || isAnyAhead(now: now) else {
             outcome.hasBacklog = true
             return outcome
         }
@@ -77,16 +51,7 @@ extension Engine {
         let lanes = try openLanes(tx, surroundings, &outcome, now: now)
         if lanes.isEmpty { return outcome }
         let rows = try heads(of: lanes, count: lookAhead(now: now), tx)
-        var states: [OriginID: OriginState] = [:]
-        var seen: Set<Int64> = []
-        for row in rows where seen.insert(row.originID).inserted {
-            let name = row.origin
-            if origins[name] == nil { origins[name] = try tx.origin(name) }
-            let ahead = paces[name]?.ahead(at: now.monotonic) ?? 0
-            states[OriginID(rawValue: name)] = origins[name].map {
-                OriginState($0, ahead: ahead, now: now.wall)
-            }
-        }
+        let states = try originStates(of: rows, tx, now: now)
         let head = rows.map { candidate($0) }
         let box = box.map { TimeBox(length: $0.seconds, left: $0.ends - now.monotonic) }
         let plan = policy.plan(
@@ -94,7 +59,7 @@ extension Engine {
             now: now.wall)
         let places = Dictionary(rows.indices.map { (rows[$0].id, $0) }) { first, _ in first }
         outcome.claims.reserveCapacity(plan.starts.count)
-        for id in plan.starts {
+        for id in plan.starts.prefix(files) {
             guard let row = places[id],
                 var claim = try takeUp(id, session: rows[row].sessionKey, tx, now: now, &outcome)
             else { continue }
@@ -102,29 +67,30 @@ extension Engine {
             outcome.claims.append(claim)
         }
         // What a place would not help is no backlog: a pause of its server, or too little time.
-        outcome.hasBacklog = plan.waiting.contains {
+        let waits = plan.waiting.contains {
             $0.reason.reason != .engine && $0.reason.nextCheck == nil
         }
+        outcome.hasBacklog = waits || plan.starts.count > files
         outcome.coolDownEnds = plan.waiting.compactMap(\.reason.nextCheck).min()
         return outcome
     }
 
-    /// While transfers are made ready ahead, plans follow each other within milliseconds, and each
-    /// would read anew what the one before has left behind: a few more than there are places do.
-    private func lookAhead(now: Moment) -> Int {
-        var places = policy.limits.running
-        var isAhead = false
-        for (origin, pace) in paces {
-            let ahead = pace.ahead(at: now.monotonic)
-            if ahead == 0 { continue }
-            isAhead = true
-            let allowed = policy.limits.perOrigin + ahead
-            places += max(0, allowed - (held[origin]?.places ?? 0))
+    private func originStates(
+        of rows: [ReadyRow], _ tx: borrowing EngineTransaction, now: Moment
+    ) throws -> [OriginID: OriginState] {
+        var states: [OriginID: OriginState] = [:]
+        var room = aheadRoom
+        var seen: Set<Int64> = []
+        for row in rows where seen.insert(row.originID).inserted {
+            let name = row.origin
+            if origins[name] == nil { origins[name] = try tx.origin(name) }
+            let ahead = ahead(of: name, taking: &room, now: now)
+            states[OriginID(rawValue: name)] = origins[name].map {
+                OriginState($0, ahead: ahead, now: now.wall)
+            }
         }
-        return isAhead ? min(Limits.lookAhead, places + Engine.lookBeyond) : Limits.lookAhead
+        return states
     }
-
-    static let lookBeyond = 32
 
     /// Both kinds have their part of the look-ahead: many groups of one must not hide the other's
     /// oldest.

@@ -24,6 +24,8 @@ package final class Engine {
     /// Of origins whose transfers have ended lately.
     var paces: [String: StartPace] = [:]
     var unwritten = Unwritten()
+    /// Part files that may be open, but for those of ``SchedulerLimits/running``.
+    package var partFilesMax = Limits.openPartFiles
     /// Waiting for the batch before them to leave the disk.
     var finishing = FinishingLane()
     var needsLook = true

@@ -22,7 +22,16 @@ extension SystemFailure {
     /// busy.
     private var isRetryable: Bool {
         switch errno {
-        case EAGAIN, EINTR, EMFILE, ENFILE, ENOMEM, EBUSY, ESTALE, ETIMEDOUT: true
+        case EBUSY, ESTALE, ETIMEDOUT: true
+        default: isPassing
+        }
+    }
+
+    /// The machine is short of something for a moment; the wire's own faults of this kind are
+    /// retried as well.
+    package var isPassing: Bool {
+        switch errno {
+        case EAGAIN, EINTR, EMFILE, ENFILE, ENOMEM: true
         default: false
         }
     }

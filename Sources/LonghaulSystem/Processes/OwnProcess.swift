@@ -1,4 +1,5 @@
 internal import CLonghaul
+internal import Glibc
 
 package enum OwnProcess {
     /// Settings of the whole process that serve transfers: how memory is kept, and no statistics of
@@ -6,5 +7,11 @@ package enum OwnProcess {
     /// it is.
     package static func tune() {
         lh_process_tune()
+    }
+
+    /// How many files this process may have open now (`ulimit -n`).
+    package static var openFilesMax: Int {
+        let most = sysconf(Int32(_SC_OPEN_MAX))
+        return most < 0 ? .max : most
     }
 }

@@ -17,7 +17,7 @@ import Testing
     @Test(arguments: [
         // Ends, seconds between them, how many to have ready.
         (0, 1.0, 0), (100, 1, 0), (100, 0.1, 0), (100, 0.04, 1), (100, 0.005, 9), (3, 0.0001, 3),
-        (1000, 0.0001, StartPace.aheadMax),
+        (1000, 0.0001, 499), (1000, 0.00005, StartPace.aheadMax),
     ])
     func isWhatEndsWithinTheHorizon(ends: Int, every: Double, ahead: Int) {
         #expect(self.ahead(ends: ends, every: every) == ahead)
