@@ -21,12 +21,10 @@ public struct HeaderFields: Hashable, Codable, Sendable {
     /// The first field of that name; setting replaces all of them, `nil` removes them.
     public subscript(name: String) -> String? {
         get {
-            let wanted = name.lowercased()
-            return fields.first { $0.name.lowercased() == wanted }?.value
+            fields.first { $0.name.equalsIgnoringCase(name) }?.value
         }
         set {
-            let wanted = name.lowercased()
-            fields.removeAll { $0.name.lowercased() == wanted }
+            fields.removeAll { $0.name.equalsIgnoringCase(name) }
             if let newValue { fields.append(Field(name: name, value: newValue)) }
         }
     }

@@ -23,14 +23,20 @@ extension StoredJSON {
         text.append(UInt8(ascii: "\""))
         text += name.utf8
         text += "\":\"".utf8
-        for byte in value.utf8 {
-            guard (0x20..<0x7F).contains(byte) else { return false }
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-                text.append(UInt8(ascii: "\\"))
+        guard value.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return false }
+        if value.utf8.contains(where: isEscaped) {
+            for byte in value.utf8 {
+                if isEscaped(byte) { text.append(UInt8(ascii: "\\")) }
+                text.append(byte)
             }
-            text.append(byte)
+        } else {
+            text += value.utf8
         }
         text += "\",".utf8
         return true
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 }
