@@ -47,6 +47,8 @@ struct SimLedger {
 
     var held: [FetchID: Held] = [:]
     var flow: [FetchID: SimFlow] = [:]
+    /// Fetches whose file was called wrong and moved aside, which the store need not know yet.
+    var setAside: Set<FetchID> = []
     var lastSeq: Int64 = 0
     /// When a fetch was last opened or synced.
     var lastSync: [FetchID: Instant] = [:]
