@@ -457,7 +457,7 @@ import Testing
         let taught: [UInt64] = [
             66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574, 1585, 801_049, 801_442,
             900_166, 900_827, 1_000_046, 1_000_434,
-            1_000_441,
+            1_000_441, 3_001_776,
         ]
         for seed in seeds + (seeds.count == 60 ? taught : []) {
             let world = try SimWorld(seed: seed)
