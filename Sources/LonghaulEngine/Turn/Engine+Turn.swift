@@ -68,6 +68,7 @@ extension Engine {
         take(event, into: entry, now: now)
         note(entry, now: now)
         let heldPlace = entry.holdsPlace
+        let wasLetFinish = entry.isLetFinish
         let heldConnections = entry.counted.connections
         var step = entry.machine.handle(event, in: context(entry, now: now))
         spread(&step, over: entry)
@@ -79,6 +80,8 @@ extension Engine {
                 paces[entry.origin, default: StartPace()].noteEnd(at: now.monotonic)
             }
         }
+        // Its conditions may have gone while they did not matter.
+        if wasLetFinish, !entry.isLetFinish { gates.isStale = true }
         recount(entry, after: step)
         // Who waits for the origin's limit need not wait for its last connection.
         if entry.counted.connections < heldConnections { roomAt.insert(entry.origin) }
