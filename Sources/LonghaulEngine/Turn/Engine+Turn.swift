@@ -91,14 +91,17 @@ extension Engine {
         if entry.machine.stage == .sharing { handOut(fetch, now: now) }
     }
 
-    /// Cancelled while its part file could not be opened: there is nothing open to be deleted.
+    /// Cancelled while its part file could not be opened: there is nothing open to be deleted. It
+    /// is under one of two names, as in ``deletions(of:of:)``.
     private func deleteUnopened(_ step: FetchStep, _ entry: ActiveFetch) {
         let state = entry.machine.state
         for effect in step.effects {
             guard case .close(deletingPart: true) = effect, !state.partPath.isEmpty else {
                 continue
             }
-            unwritten.orders.append(.delete(path: state.partPath, state.partIdentity))
+            for path in [state.partPath, entry.machine.publication].compactMap({ $0 }) {
+                unwritten.orders.append(.delete(path: path, state.partIdentity))
+            }
         }
     }
 
