@@ -363,6 +363,26 @@ import Testing
         try check(world, ids)
     }
 
+    /// It leads far from the part file, and is paused too late to be stopped: its copy fails.
+    @Test func whoIsPausedAtTheEndMayGetNoCopy() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let ids = [try add(world, "/d/1"), try add(world, "/e/2"), try add(world, "/e/3")]
+        try half(world)
+        try change(world, [ids[0]], .cancel(keepBytes: false))
+        try change(world, [ids[2]], .pause)
+        try nearTheEnd(world)
+        try change(world, [ids[1]], .pause)
+        try world.run(for: 0.2, disk: 0)
+        world.disk.copiesFail["e"] = LocalFault(code: .permission, message: "shut")
+        #expect(try world.run(for: 10) { isBare(world) })
+        #expect(try ids.map { try world.transfer($0).state } == [.cancelled, .paused, .paused])
+        world.disk.copiesFail = [:]
+        try change(world, [ids[1], ids[2]], .resume)
+        #expect(try world.run(for: 60) { try isCompleted(world, [ids[1], ids[2]]) })
+        #expect(isBare(world))
+    }
+
     /// It came too late, and then the disk failed: it is heeded after all.
     @Test(arguments: 1...12 as ClosedRange<UInt64>, [false, true])
     func aCancelIsNotForgotten(_ seed: UInt64, isShared: Bool) throws {
@@ -408,6 +428,24 @@ import Testing
         #expect(try world.run(for: 60) { try isCompleted(world, [first]) })
         #expect(try world.transfer(first).bytesFetched == Self.size)
         #expect(isBare(world))
+    }
+
+    /// The same file, of one that is cancelled while it is looked for.
+    @Test func whatMayHaveItsNameIsDeletedThere() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let id = try add(world, "/d/1")
+        try nearTheEnd(world)
+        world.disk.trouble.directory = 1
+        #expect(try world.run(for: 60) { try world.transfer(id).state == .failed })
+        try #require(world.disk.names["/d/1"] != nil)
+        world.disk.trouble.open = 1
+        try change(world, [id], .retry)
+        try world.run(for: 0.1, disk: 0)
+        try change(world, [id], .cancel(keepBytes: false))
+        try world.run(for: 0.1, disk: 0)
+        #expect(try world.run(for: 10) { world.disk.names.isEmpty })
+        #expect(try world.store.events(of: id).map(\.type).last == .transferCancelled)
     }
 
     /// Asked for again it is looked for, found under the name of the part, and shared as ever.
@@ -457,7 +495,8 @@ import Testing
         let taught: [UInt64] = [
             66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574, 1585, 801_049, 801_442,
             900_166, 900_827, 1_000_046, 1_000_434,
-            1_000_441, 3_001_776,
+            1_000_441, 3_001_776, 3_006_048, 3_006_874,
+            3_009_479, 3_010_048, 3_011_595,
         ]
         for seed in seeds + (seeds.count == 60 ? taught : []) {
             let world = try SimWorld(seed: seed)
@@ -489,6 +528,7 @@ import Testing
                 let id = try add(world, destination)
                 world.expected[id] = SimTransfer(
                     url: Self.url, destination: destination, policy: .fail)
+                world.forgetPause(of: id)
             }
             try world.stepInTrouble()
         }

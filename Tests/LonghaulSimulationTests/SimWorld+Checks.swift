@@ -10,6 +10,7 @@ extension SimWorld {
         else { return complain("the store cannot be read") }
         shown = Dictionary(uniqueKeysWithValues: transfers.map { ($0.id, $0) })
         for transfer in transfers {
+            if transfer.state != .running { expected[transfer.id]?.beganDiscretionary = false }
             guard let held = transfer.held else { continue }
             expected[transfer.id]?.lastFetch = held.fetch
             var known =
@@ -266,7 +267,9 @@ extension SimWorld {
             if lost > 0 { say("\(id) lost \(lost) of \(count) bytes") }
             // A small body whose version is not recorded yet, or a disk that failed just then.
             let isSetAside = expected[id]?.lastFetch.map(ledger.setAside.contains) ?? false
-            let isExcused = lost <= Limits.holdThresholdBytes || disk.isReadOnly || isSetAside
+            let isGivenUp = transfer.state == .cancelled && expected[id]?.givesUpBytes == true
+            let isExcused =
+                lost <= Limits.holdThresholdBytes || disk.isReadOnly || isSetAside || isGivenUp
             let isSound = trouble.sync == 0 && trouble.open == 0 && trouble.directory == 0
             if !ledger.diedByPower, !isExcused, isSound {
                 throw SimComplaint("\(id): \(lost) bytes are lost by a kill", self)

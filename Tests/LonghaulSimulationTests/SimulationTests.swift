@@ -14,7 +14,7 @@ import Testing
         environment["LONGHAUL_SIM_SEEDS"] == nil
         ? [
             2377, 2574, 5042, 10_201, 10_341, 10_410, 10_733, 11_325, 13_824, 14_518, 14_560,
-            800_184,
+            800_184, 3_002_234, 3_006_964, 3_010_369,
         ] : []
 
     @Test func everyPromiseHolds() throws {
