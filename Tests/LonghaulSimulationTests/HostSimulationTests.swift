@@ -10,13 +10,16 @@ import Testing
     static let first = environment["LONGHAUL_SIM_FIRST"].flatMap { UInt64($0) } ?? 1
     static let count = environment["LONGHAUL_SIM_HOST_SEEDS"].flatMap { UInt64($0) } ?? 200
     private static let complaintsMax = 5
+    /// Lives that once broke a promise; lived always, but where seeds were asked for.
+    private static let taught: [UInt64] =
+        environment["LONGHAUL_SIM_HOST_SEEDS"] == nil ? [3_002_154] : []
 
     @Test func everyEventIsTold() throws {
         var tally = SimTally()
         var hosts = SimHostTally()
         var complaints = 0
         let start = Date()
-        for seed in Self.first..<Self.first + Self.count {
+        for seed in Self.taught + Array(Self.first..<Self.first + Self.count) {
             let world = try SimWorld(seed: seed)
             defer { world.cleanUp() }
             do {

@@ -363,6 +363,26 @@ import Testing
         try check(world, ids)
     }
 
+    /// It leads far from the part file, and is paused too late to be stopped: its copy fails.
+    @Test func whoIsPausedAtTheEndMayGetNoCopy() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let ids = [try add(world, "/d/1"), try add(world, "/e/2"), try add(world, "/e/3")]
+        try half(world)
+        try change(world, [ids[0]], .cancel(keepBytes: false))
+        try change(world, [ids[2]], .pause)
+        try nearTheEnd(world)
+        try change(world, [ids[1]], .pause)
+        try world.run(for: 0.2, disk: 0)
+        world.disk.copiesFail["e"] = LocalFault(code: .permission, message: "shut")
+        #expect(try world.run(for: 10) { isBare(world) })
+        #expect(try ids.map { try world.transfer($0).state } == [.cancelled, .paused, .paused])
+        world.disk.copiesFail = [:]
+        try change(world, [ids[1], ids[2]], .resume)
+        #expect(try world.run(for: 60) { try isCompleted(world, [ids[1], ids[2]]) })
+        #expect(isBare(world))
+    }
+
     /// It came too late, and then the disk failed: it is heeded after all.
     @Test(arguments: 1...12 as ClosedRange<UInt64>, [false, true])
     func aCancelIsNotForgotten(_ seed: UInt64, isShared: Bool) throws {
@@ -381,6 +401,72 @@ import Testing
         let ends: [EventType] = [.transferCancelled, .transferFailed]
         #expect(try world.run(for: 10) { try world.store.events(of: id).map(\.type) != [] })
         #expect(try world.store.events(of: id).map(\.type).allSatisfy(ends.contains))
+    }
+
+    /// It has been given its name, and the sync of the directory failed: nobody else may go on with
+    /// its bytes, or it would find its own file in its way.
+    @Test func whoMayHaveItsNameSharesWithNobody() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let first = try add(world, "/d/1")
+        try nearTheEnd(world)
+        world.disk.trouble.directory = 1
+        #expect(try world.run(for: 60) { try world.transfer(first).state == .failed })
+        try #require(world.disk.names["/d/1"] != nil)
+        // Another asks for the same while the file is looked for, and it cannot be opened.
+        world.disk.trouble.directory = 0
+        world.disk.trouble.open = 1
+        try change(world, [first], .retry)
+        try world.run(for: 0.1, disk: 0)
+        let second = try add(world, "/d/2")
+        try world.run(for: 0.1, disk: 0)
+        #expect(try world.run(for: 10) { try world.transfer(first).state == .failed })
+        world.disk.trouble.open = 0
+        try change(world, [second], .retry)
+        #expect(try world.run(for: 60) { try isCompleted(world, [second]) })
+        try change(world, [first], .retry)
+        #expect(try world.run(for: 60) { try isCompleted(world, [first]) })
+        #expect(try world.transfer(first).bytesFetched == Self.size)
+        #expect(isBare(world))
+    }
+
+    /// The same file, of one that is cancelled while it is looked for.
+    @Test func whatMayHaveItsNameIsDeletedThere() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let id = try add(world, "/d/1")
+        try nearTheEnd(world)
+        world.disk.trouble.directory = 1
+        #expect(try world.run(for: 60) { try world.transfer(id).state == .failed })
+        try #require(world.disk.names["/d/1"] != nil)
+        world.disk.trouble.open = 1
+        try change(world, [id], .retry)
+        try world.run(for: 0.1, disk: 0)
+        try change(world, [id], .cancel(keepBytes: false))
+        try world.run(for: 0.1, disk: 0)
+        #expect(try world.run(for: 10) { world.disk.names.isEmpty })
+        #expect(try world.store.events(of: id).map(\.type).last == .transferCancelled)
+    }
+
+    /// Asked for again it is looked for, found under the name of the part, and shared as ever.
+    @Test func whoDidNotGetItsNameSharesAgain() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        let first = try add(world, "/d/1")
+        try half(world)
+        world.disk.trouble.rename = 1
+        #expect(try world.run(for: 60) { try world.transfer(first).state == .failed })
+        world.disk.trouble.rename = 0
+        try change(world, [first], .retry)
+        try nearTheEnd(world)
+        let second = try add(world, "/e/2")
+        // Handed on by a crash, too.
+        try world.run(for: 0.1, disk: 0)
+        #expect(try world.transfer(first).sharedWith == [second])
+        try world.crash()
+        #expect(try world.run(for: 60) { try isCompleted(world, [first, second]) })
+        #expect(world.wire.answered == 1)
+        #expect(isBare(world))
     }
 
     /// The copy is made when nobody turns any more, and whom it was for gives up: no engine would
@@ -408,7 +494,9 @@ import Testing
         // Those that once broke a promise are lived always, but where seeds were asked for.
         let taught: [UInt64] = [
             66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574, 1585, 801_049, 801_442,
-            900_166, 900_827, 1_000_046, 1_000_441,
+            900_166, 900_827, 1_000_046, 1_000_434,
+            1_000_441, 3_001_776, 3_006_048, 3_006_874,
+            3_009_479, 3_010_048, 3_011_595,
         ]
         for seed in seeds + (seeds.count == 60 ? taught : []) {
             let world = try SimWorld(seed: seed)
@@ -440,6 +528,7 @@ import Testing
                 let id = try add(world, destination)
                 world.expected[id] = SimTransfer(
                     url: Self.url, destination: destination, policy: .fail)
+                world.forgetPause(of: id)
             }
             try world.stepInTrouble()
         }

@@ -169,6 +169,7 @@ extension SimDisk {
         let data = files[inode]?.data ?? SimBytes()
         for checksum in wanted where checksum != SimDisk.checksum(of: data) {
             if let path = path(of: inode) { rename(path, to: destination + ".bad", inode) }
+            didSetAside(fetch)
             let actual = SimDisk.checksum(of: data).hex
             return outcomes.append(
                 (fetch, .mismatched(checksum, actual: actual, keptAt: destination + ".bad")))

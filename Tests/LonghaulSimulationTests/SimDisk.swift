@@ -55,6 +55,8 @@ final class SimDisk: FilePort, @unchecked Sendable {
     var say: (@autoclosure () -> String) -> Void = { _ in }
     /// Set by the world: a file of somebody's is replaced.
     var willReplace: (String) -> Void = { _ in }
+    /// Set by the world: a whole file is not what was expected and moved aside.
+    var didSetAside: (FetchID) -> Void = { _ in }
     /// Set by the world: a sync fails now, what was written since the last is void.
     var willDistrust: (FetchID) -> Void = { _ in }
 

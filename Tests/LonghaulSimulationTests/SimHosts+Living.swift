@@ -112,6 +112,7 @@ extension SimHosts {
     ) throws {
         guard try world.clients.waitsForInput(id, session: session) else { return }
         tally.answers += 1
+        hasHeard = true
         switch answer {
         case .goOn: _ = try world.clients.answerInput(id)
         case .cancel: try world.change(id, .cancel(keepBytes: false))

@@ -117,7 +117,11 @@ extension SimHosts {
         if isUnsure { return }
         for order in ordered { try checkOrder(order) }
         try checkBudgets(outcome)
-        if world.isLeaving { return }
+        // What was answered is looked at first, at once.
+        let comesBack = outcome.wakeAt.map { $0 <= now + 0.01 } ?? false
+        let looksFirst = hasHeard && comesBack
+        hasHeard = false
+        if world.isLeaving || looksFirst { return }
         for host in ledger.hosts.keys.sorted() { try checkDelay(host, outcome) }
     }
 

@@ -33,6 +33,8 @@ final class SimHosts: HostPort, @unchecked Sendable {
     var attached: [(host: String, until: Instant, isSlow: Bool)] = []
     /// Programs that cannot be run.
     var obstacles: [String: LaunchObstacle] = [:]
+    /// Something was reported or answered since the last checks.
+    var hasHeard = false
     /// Sessions whose events no launch can deal with.
     var poisoned: Set<String> = []
     /// Events to a launch, and to a page.
@@ -175,6 +177,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
 
     func takeReports() -> [EngineInput] {
         defer { reports = [] }
+        if !reports.isEmpty { hasHeard = true }
         for report in reports { ledger.note(report, at: now) }
         return reports.map { .host($0) }
     }

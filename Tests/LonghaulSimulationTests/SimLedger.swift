@@ -23,6 +23,11 @@ struct SimTransfer {
     var isVerified = false
     /// A server has asked for so much time.
     var notBefore: Instant?
+    /// It was last cancelled, and not to keep its bytes.
+    var givesUpBytes = false
+    /// It runs, was discretionary when it began, and is that no more: it is being taken off the
+    /// wire, and counts as before until then.
+    var beganDiscretionary = false
 }
 
 /// Bytes that really came, and those of them that were lost by no fault of the engine.
@@ -47,6 +52,8 @@ struct SimLedger {
 
     var held: [FetchID: Held] = [:]
     var flow: [FetchID: SimFlow] = [:]
+    /// Fetches whose file was called wrong and moved aside, which the store need not know yet.
+    var setAside: Set<FetchID> = []
     var lastSeq: Int64 = 0
     /// When a fetch was last opened or synced.
     var lastSync: [FetchID: Instant] = [:]

@@ -10,6 +10,7 @@ extension SimWorld {
         else { return complain("the store cannot be read") }
         shown = Dictionary(uniqueKeysWithValues: transfers.map { ($0.id, $0) })
         for transfer in transfers {
+            if transfer.state != .running { expected[transfer.id]?.beganDiscretionary = false }
             guard let held = transfer.held else { continue }
             expected[transfer.id]?.lastFetch = held.fetch
             var known =
@@ -81,6 +82,7 @@ extension SimWorld {
         let found = disk.names[path].flatMap { disk.files[$0] }
         if isSmallAndWhole, tally.powerCuts > 0, (found?.durable.count ?? 0) < end { return }
         guard let inode = disk.names[path], let file = found, !file.isForeign else {
+            if ledger.setAside.contains(held.fetch) { return }
             throw SimComplaint("\(id): \(end) bytes are claimed of a file that is not there", self)
         }
         if end > file.durable.count {
@@ -157,6 +159,7 @@ extension SimWorld {
             return
         }
         tally.mismatches += 1
+        if let fetch = known.lastFetch { ledger.setAside.remove(fetch) }
         // What was held is gone by right.
         expected[id]?.isExempt = true
         guard let content = wire.contents[known.url], content.isSteady, !known.isExempt,
@@ -176,6 +179,11 @@ extension SimWorld {
         let lost = shown[id]?.bytesFetched ?? 0
         if isOfNoName, tally.powerCuts > 0, lost <= Limits.checkpointBytes {
             // Small, and never published: its name had not reached the disk.
+            excuse(lost, of: id)
+            return
+        }
+        // It was moved aside, the engine died before it could say so, and the next one looks anew.
+        if isOfNoName, let fetch = known.lastFetch, ledger.setAside.remove(fetch) != nil {
             excuse(lost, of: id)
             return
         }
@@ -258,7 +266,10 @@ extension SimWorld {
             excuse(lost, of: id)
             if lost > 0 { say("\(id) lost \(lost) of \(count) bytes") }
             // A small body whose version is not recorded yet, or a disk that failed just then.
-            let isExcused = lost <= Limits.holdThresholdBytes || disk.isReadOnly
+            let isSetAside = expected[id]?.lastFetch.map(ledger.setAside.contains) ?? false
+            let isGivenUp = transfer.state == .cancelled && expected[id]?.givesUpBytes == true
+            let isExcused =
+                lost <= Limits.holdThresholdBytes || disk.isReadOnly || isSetAside || isGivenUp
             let isSound = trouble.sync == 0 && trouble.open == 0 && trouble.directory == 0
             if !ledger.diedByPower, !isExcused, isSound {
                 throw SimComplaint("\(id): \(lost) bytes are lost by a kill", self)

@@ -83,17 +83,25 @@ extension SimWorld {
         guard let before = try clients.transfer(id, now: now.wall) else { return }
         let result = try clients.change(.ids([id]), to: change).first?.result
         say("\(id), \(before.state): \(change): \(result.map { "\($0)" } ?? "gone")")
-        expected[id]?.notBefore = nil
+        forgetPause(of: id)
         hint()
         guard result == .changed else { return }
         switch change {
         case .resume, .retry:
+            expected[id]?.givesUpBytes = false
             if before.state.hasEnded, before.finishedAt != nil { expected[id]?.rearms += 1 }
         case .cancel(let keepBytes):
             // By right it begins anew.
             if !keepBytes { expected[id]?.isExempt = true }
+            expected[id]?.givesUpBytes = !keepBytes
         case .pause: break
         }
+    }
+
+    /// Whoever asks for it anew, or for the same, may be served at once.
+    func forgetPause(of id: TransferID) {
+        guard let url = expected[id]?.url else { return }
+        for (other, known) in expected where known.url == url { expected[other]?.notBefore = nil }
     }
 
     private func set(_ id: TransferID) throws {
@@ -120,7 +128,10 @@ extension SimWorld {
             change.editOptions = { $0.connections = .exactly(count) }
         }
         say("set \(id): \(change)")
-        expected[id]?.notBefore = nil
+        if transfer.state == .running, transfer.isDiscretionary, change.isDiscretionary == false {
+            expected[id]?.beganDiscretionary = true
+        }
+        forgetPause(of: id)
         do {
             try clients.change(id, change, now: now.wall)
         } catch {

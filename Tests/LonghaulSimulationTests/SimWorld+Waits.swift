@@ -117,7 +117,8 @@ extension SimWorld {
         let running = try store.runningCounts()
         if running.total >= limits.running { return true }
         let most = max(limits.running - limits.reserved, (limits.running + 1) / 2)
-        if transfer.isDiscretionary, running.discretionary >= most { return true }
+        let leaving = expected.values.count { $0.beganDiscretionary }
+        if transfer.isDiscretionary, running.discretionary + leaving >= most { return true }
         let origin = SimWire.origin(of: transfer.url)
         let ofOrigin = running.ofOrigin[origin] ?? 0
         let parallel = wire.order.count {

@@ -16,6 +16,7 @@ extension SimWorld {
             if owner?.policy != .overwrite { complain("somebody's \(path) is replaced") }
         }
         disk.willDistrust = { [unowned self] in noteDistrust($0) }
+        disk.didSetAside = { [unowned self] in ledger.setAside.insert($0) }
         wire.didAskToWait = { [unowned self] key, seconds in
             guard let id = transfer(of: key.fetch),
                 wire.order.count(where: { $0.fetch == key.fetch }) == 1
@@ -115,7 +116,9 @@ extension SimWorld {
     func noteOutcomes() {
         for (fetch, event) in disk.outcomes {
             switch event {
-            case .prepared:
+            case .prepared(_, _, let created):
+                // A power cut has put it back.
+                if !created { ledger.setAside.remove(fetch) }
                 ledger.held[fetch]?.isDistrusted = false
                 ledger.lastSync[fetch] = now.monotonic
                 ledger.dueSince[fetch] = nil

@@ -12,7 +12,10 @@ import Testing
     /// Lives that once broke a promise; lived always, but where seeds were asked for.
     private static let taught: [UInt64] =
         environment["LONGHAUL_SIM_SEEDS"] == nil
-        ? [2377, 2574, 5042, 10_201, 10_341, 10_410, 10_733, 11_325, 13_824, 14_518, 14_560] : []
+        ? [
+            2377, 2574, 5042, 10_201, 10_341, 10_410, 10_733, 11_325, 13_824, 14_518, 14_560,
+            800_184, 3_002_234, 3_006_964, 3_010_369,
+        ] : []
 
     @Test func everyPromiseHolds() throws {
         var tally = SimTally()

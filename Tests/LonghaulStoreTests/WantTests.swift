@@ -164,6 +164,23 @@ import Testing
         #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) } == [id])
     }
 
+    /// It is about to be cancelled; how it ended the last time is over.
+    @Test func aCancelThatFollowsARetryTellsNothingOfTheEndBefore() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1")
+        try scratch.turn(epoch) {
+            try $0.fail(
+                id, error: LonghaulError(.network, "down"), numbers: TransferNumbers(),
+                now: .start)
+        }
+        _ = try scratch.store.change(.ids([id]), to: .retry)
+        _ = try scratch.store.change(.ids([id]), to: .cancel(keepBytes: false))
+        let shown = try #require(try scratch.store.transfer(id, now: .start))
+        #expect(shown.state == .cancelled)
+        #expect(shown.error == nil && shown.finishedAt == nil)
+    }
+
     @Test func settingsOfATransferChange() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()

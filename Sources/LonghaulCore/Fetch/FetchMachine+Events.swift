@@ -72,6 +72,7 @@ extension FetchMachine {
         if isAnother { voidBytes(.partFileMissing, &step) }
         state.partIdentity = identity
         state.partPath = path
+        publication = nil
         // Its number may be that of the one that is gone: what was held there is void in the store,
         // too, before a byte is written.
         if isAnother { step.writes.append(.save(state)) }

@@ -2,9 +2,9 @@
 extension FetchMachine {
     /// Who leads from now on, and what is to be heeded of all.
     package mutating func serve(_ roster: Roster) {
+        if roster.leader.id != transfer { publication = nil }
         transfer = roster.leader.id
         destination = roster.leader.destination
-        publication = roster.leader.publication
         deadline = roster.deadline
         request = roster.request
         isShared = roster.isShared
@@ -16,9 +16,11 @@ extension FetchMachine {
             || FileNaming.directory(of: state.partPath) == FileNaming.directory(of: destination)
     }
 
-    /// Whether another transfer may still come along.
+    /// Whether another transfer may still come along. None may while the file is, or may be, under
+    /// its leader's name: whoever came to lead after that one would not look for it there.
     package var isJoinable: Bool {
-        switch stage {
+        if publication != nil { return false }
+        return switch stage {
         case .verifying, .securing, .sharing: true
         case .preparing, .moving, .settling:
             switch leaving {

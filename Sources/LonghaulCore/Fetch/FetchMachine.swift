@@ -41,7 +41,8 @@ package struct FetchMachine: Sendable {
     package var request: TransferRequest
     /// Absolute path of the reserved destination.
     package internal(set) var destination: String
-    /// The name that the file was, or was about to be, given when it was last whole.
+    /// The name that the file may have: it was, or was about to be, given it when it was last
+    /// whole. `nil` again once the file has been found under the name of the part.
     package internal(set) var publication: String?
     package internal(set) var deadline: Timestamp?
     /// Others wait for copies of the whole file.

@@ -4,8 +4,6 @@ package struct Sharer: Hashable, Sendable {
     package var request: TransferRequest
     /// Absolute path of its reserved destination.
     package var destination: String
-    /// The name that its file was last about to be given.
-    package var publication: String?
     package var deadline: Timestamp
     package var lane: ScheduleClass
     /// It wants to run. One that is paused gets the bytes and keeps no fetch going.
@@ -17,13 +15,12 @@ package struct Sharer: Hashable, Sendable {
     package var partsLeft = 0
 
     package init(
-        id: TransferID, request: TransferRequest, destination: String, publication: String?,
-        deadline: Timestamp, lane: ScheduleClass, isWanted: Bool, bytesFetched: Int64
+        id: TransferID, request: TransferRequest, destination: String, deadline: Timestamp,
+        lane: ScheduleClass, isWanted: Bool, bytesFetched: Int64
     ) {
         self.id = id
         self.request = request
         self.destination = destination
-        self.publication = publication
         self.deadline = deadline
         self.lane = lane
         self.isWanted = isWanted

@@ -21,7 +21,8 @@ extension Engine {
                 hosts.reports.removeFirst()
             }
             let isDue = hosts.nextLook.map { $0 <= now.wall } ?? false
-            if hosts.isStale || isDue { try lookAtHosts(now: now) }
+            // What a host has answered counts before another is started: the next turn, at once.
+            if hosts.isStale || isDue, !needsLook { try lookAtHosts(now: now) }
             try forgetEvents(now: now)
         } catch {
             if error == Engine.leaseLost { throw error }

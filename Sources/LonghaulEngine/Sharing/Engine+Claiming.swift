@@ -5,8 +5,8 @@ extension Sharer {
     init(_ work: TransferWork) {
         self.init(
             id: work.id, request: work.request, destination: work.destination,
-            publication: work.finalPath, deadline: work.deadline, lane: work.lane,
-            isWanted: work.want == .run, bytesFetched: work.numbers.bytesFetched)
+            deadline: work.deadline, lane: work.lane, isWanted: work.want == .run,
+            bytesFetched: work.numbers.bytesFetched)
         partsLeft = work.partsLeft
     }
 }
@@ -75,11 +75,10 @@ extension Engine {
     ) throws -> Party {
         var party = Party(first: work)
         var equals: [TransferWork] = []
-        // One that has been about to get its name may have it: its file is looked for there.
-        if work.finalPath == nil, let identity = work.sharedIdentity {
+        if let identity = work.sharedIdentity, try !mayHaveItsName(work, tx) {
             equals = try peers.compactMap { try tx.work($0) }.filter {
-                $0.phase == .queued && $0.finalPath == nil && !$0.isHeldBack(now.wall)
-                    && $0.sharedIdentity == identity
+                try $0.phase == .queued && !$0.isHeldBack(now.wall)
+                    && $0.sharedIdentity == identity && !mayHaveItsName($0, tx)
             }
         }
         // Whoever holds the most bytes, even one that is being cancelled.
@@ -110,6 +109,16 @@ extension Engine {
             party.strangers = Set(members).subtracting(staying).sorted()
         }
         return party
+    }
+
+    /// Whole, and about to get its name when it was last heard of: its file is looked for there,
+    /// for it alone. Such a fetch has nobody else, see ``FetchMachine/isJoinable``.
+    private func mayHaveItsName(
+        _ work: TransferWork, _ tx: borrowing EngineTransaction
+    ) throws -> Bool {
+        guard work.finalPath != nil, let own = work.fetchID, let state = try tx.fetch(own)
+        else { return false }
+        return state.durable.contains(0..<(state.bytesTotal ?? .max))
     }
 
     /// What it has of its own is no more than an empty file, or the very fetch in question.

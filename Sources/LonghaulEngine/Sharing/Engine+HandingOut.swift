@@ -86,6 +86,9 @@ extension Engine {
             totals.bytesFetched = sharer.bytesFetched
             unwritten.writes.append(.failed(id, error, totals))
             unwritten.durable = true
+        } else if id == entry.roster.leader.id {
+            // Paused when the end was too near to be stopped, it has led to it.
+            unwritten.writes.append(.queued(id, readyAt: nil, waitingFor: []))
         }
         unwritten.writes.append(.leave(id))
         parted(id, entry)

@@ -55,6 +55,10 @@ final class ActiveFetch {
         }
     }
 
+    /// It needs nothing of the wire any more, and no condition takes it off. What it has may be all
+    /// there is and no good: then it is being asked for anew.
+    var isLetFinish: Bool { !holdsPlace || machine.isWhole && machine.fromZero == nil }
+
     /// How the scheduler counts it.
     var asRunning: Running? {
         guard holdsPlace else { return nil }

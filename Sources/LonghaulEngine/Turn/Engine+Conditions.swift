@@ -73,9 +73,7 @@ extension Engine {
         gates.runningChangesAt = nil
         let around = surroundings(now: now)
         for fetch in active.keys.sorted() {
-            guard let entry = active[fetch], entry.holdsPlace else { continue }
-            // What it has may be all there is and no good: then it is being asked for anew.
-            if entry.machine.isWhole, entry.machine.fromZero == nil { continue }
+            guard let entry = active[fetch], !entry.isLetFinish else { continue }
             let gate = entry.roster.gate(in: around, now: now.wall, isRunning: true)
             if !gate.isOpen {
                 handle(.leave(.requeue), of: fetch, now: now)

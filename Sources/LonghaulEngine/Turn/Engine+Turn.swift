@@ -68,6 +68,7 @@ extension Engine {
         take(event, into: entry, now: now)
         note(entry, now: now)
         let heldPlace = entry.holdsPlace
+        let wasLetFinish = entry.isLetFinish
         let heldConnections = entry.counted.connections
         var step = entry.machine.handle(event, in: context(entry, now: now))
         spread(&step, over: entry)
@@ -79,6 +80,8 @@ extension Engine {
                 paces[entry.origin, default: StartPace()].noteEnd(at: now.monotonic)
             }
         }
+        // Its conditions may have gone while they did not matter.
+        if wasLetFinish, !entry.isLetFinish { gates.isStale = true }
         recount(entry, after: step)
         // Who waits for the origin's limit need not wait for its last connection.
         if entry.counted.connections < heldConnections { roomAt.insert(entry.origin) }
@@ -88,14 +91,17 @@ extension Engine {
         if entry.machine.stage == .sharing { handOut(fetch, now: now) }
     }
 
-    /// Cancelled while its part file could not be opened: there is nothing open to be deleted.
+    /// Cancelled while its part file could not be opened: there is nothing open to be deleted. It
+    /// is under one of two names, as in ``deletions(of:of:)``.
     private func deleteUnopened(_ step: FetchStep, _ entry: ActiveFetch) {
         let state = entry.machine.state
         for effect in step.effects {
             guard case .close(deletingPart: true) = effect, !state.partPath.isEmpty else {
                 continue
             }
-            unwritten.orders.append(.delete(path: state.partPath, state.partIdentity))
+            for path in [state.partPath, entry.machine.publication].compactMap({ $0 }) {
+                unwritten.orders.append(.delete(path: path, state.partIdentity))
+            }
         }
     }
 

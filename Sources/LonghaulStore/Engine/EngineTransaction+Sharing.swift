@@ -34,7 +34,8 @@ extension EngineTransaction {
         try connection.members(of: fetch)
     }
 
-    /// Makes a queued transfer run, in this fetch or, with `nil`, in one of its own.
+    /// Makes a queued transfer run, in this fetch or, with `nil`, in one of its own. A name that it
+    /// was about to be given was one for the file of the fetch it had.
     package func take(
         _ id: TransferID, into fetch: FetchID?, now: Timestamp
     ) throws -> FetchID? {
@@ -43,17 +44,20 @@ extension EngineTransaction {
         try connection.run(
             """
             UPDATE transfer SET phase = 1, readyAt = 0, waitReason = NULL, fetchID = ?2, \
+            finalPath = CASE WHEN fetchID = ?2 THEN finalPath END, \
             startedAt = coalesce(startedAt, ?3) WHERE id = ?1
             """, id, fetch, now)
         return fetch
     }
 
-    /// From now on this fetch serves these, the first of them leading.
+    /// From now on this fetch serves these, the first of them leading. Its file has no name but
+    /// that of the part.
     package func share(_ fetch: FetchID, among ids: [TransferID]) throws {
         guard let leader = ids.first else { return }
         try connection.run("UPDATE fetch SET leader = ?2 WHERE id = ?1", fetch, leader)
         for id in ids {
-            try connection.run("UPDATE transfer SET sharedFetch = ?2 WHERE id = ?1", id, fetch)
+            try connection.run(
+                "UPDATE transfer SET sharedFetch = ?2, finalPath = NULL WHERE id = ?1", id, fetch)
         }
     }
 

@@ -42,7 +42,7 @@ enum TransferRecord {
         transfer.expectedBytes = row.optionalInt64(12)
         transfer.startedAt = row.optionalTimestamp(13)
         // What was recorded at the end is void as soon as the transfer is taken up again.
-        if state.hasEnded {
+        if state.hasEnded, !row.bool(3) {
             transfer.finishedAt = row.optionalTimestamp(14)
             transfer.error = row.optionalText(15).flatMap {
                 StoredJSON.decode(LonghaulError.self, $0)

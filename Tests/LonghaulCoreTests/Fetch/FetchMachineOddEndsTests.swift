@@ -67,6 +67,31 @@ import Testing
         #expect(script.machine.state.fruitlessAttempts == 0)
     }
 
+    /// Its file may have its name already, where only it would look for it.
+    @Test func nobodyComesAlongUntilTheFileIsFound() {
+        var state = FetchState(id: FetchID(rawValue: 1))
+        state.partIdentity = FileIdentity(device: 1, inode: 1)
+        state.partPath = "/d/.f.1.longhaul-part"
+        state.durable = ByteRanges(0..<500)
+        state.bytesTotal = 500
+        var machine = FetchMachine(
+            transfer: TransferID(rawValue: 1),
+            request: TransferRequest(url: "http://h/f", destination: .file("/d/f")),
+            destination: "/d/f", deadline: nil, publication: "/d/f (1)", state: state,
+            firstSerial: 1)
+        _ = machine.begin()
+        #expect(!machine.isJoinable)
+        let context = FetchContext(
+            now: Moment(wall: receivedAt, monotonic: Instant(nanoseconds: 0)),
+            origin: OriginMemory(origin: "http://h:80"), connectionsAllowed: 6, seed: 1)
+        _ = machine.handle(
+            .prepared(
+                FileIdentity(device: 1, inode: 1), path: state.partPath, created: false),
+            in: context)
+        #expect(machine.isJoinable)
+        #expect(machine.part(needs: nil).publication == "/d/f")
+    }
+
     @Test func aSecondConnectionThatIsMerelyRefused() throws {
         var script = twoConnections()
         script.answer(head(429))

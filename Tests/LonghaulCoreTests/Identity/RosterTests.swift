@@ -12,7 +12,7 @@ import Testing
         edit(&request)
         return Sharer(
             id: TransferID(rawValue: id), request: request, destination: "\(directory)/f\(id)",
-            publication: nil, deadline: Self.now + deadline,
+            deadline: Self.now + deadline,
             lane: ScheduleClass(request.schedule, isDiscretionary: request.isDiscretionary),
             isWanted: wanted, bytesFetched: 0)
     }
