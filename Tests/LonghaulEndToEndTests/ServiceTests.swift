@@ -77,7 +77,8 @@ struct ServiceTests {
                 let id = asked.output.trimmingCharacters(in: .newlines)
                 #expect(try await home.run("wait", id).status == 0)
                 let pid = try await manager.property("MainPID", of: Self.service)
-                #expect(try await engine(home)["pid"].int.map(String.init) == pid)
+                let holder = try await engine(home)
+                #expect(holder["pid"].int.map(String.init) == pid, "\(holder)")
                 _ = try await home.run("remove", id)
                 try FileManager.default.removeItem(atPath: home.file("a.bin"))
             }
