@@ -8,6 +8,7 @@ import Testing
     .enabled(if: OwnSystemd.missing == nil, "skipped: \(OwnSystemd.missing ?? "")"))
 struct ServiceTests {
     private static let service = "longhaul.service"
+    private static let path = "longhaul.path"
 
     private func engine(_ home: LonghaulHome) async throws -> JSONValue {
         try #require(try await home.run("status", "--json").rows.first)["engine"]
@@ -21,7 +22,7 @@ struct ServiceTests {
         let commands = try installed.rows.filter { $0["step"] == "command" }
         #expect(commands.count == 2 && commands.allSatisfy { $0["ok"] == true })
         // Started, and ready: it has told so.
-        for unit in [Self.service, "longhaul.path", "longhaul-run.timer"] {
+        for unit in [Self.service, Self.path, "longhaul-run.timer"] {
             #expect(try await manager.property("ActiveState", of: unit) == "active", "\(unit)")
         }
         #expect(
@@ -70,6 +71,10 @@ struct ServiceTests {
         for _ in 1...2 {
             _ = try await manager.systemctl("stop", Self.service)
             #expect(try await engine(home) == .null)
+            // What is wanted before the manager has seen the end of the service, it does not see.
+            try await eventually("it is watched again") {
+                try await manager.property("SubState", of: Self.path) == "waiting"
+            }
             try await LoopbackServer.run { server in
                 let asked = try await home.run(
                     "enqueue", server.url("a.bin?size=10K"), "-o", home.file("a.bin"))
