@@ -160,10 +160,11 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
         WhyScene(title: "Too little time", id: 3, reasons: ["engine"]) { stage in
             try await stage.enqueue(try stage.url("a.iso?size=3M&rate=1M"))
             try await stage.enqueue(try stage.url("b.iso?size=100M&rate=256K"))
-            try stage.engine("run", "--max-time", "20s")
+            let began = ContinuousClock.now
+            try stage.engine("run", "--max-time", "40s")
             try await stage.becomes(1, "completed")
             // What does not fit is begun in the first half of the box, and not in the second.
-            try await Task.sleep(for: .seconds(9))
+            try await Task.sleep(until: began + .seconds(21), clock: .continuous)
             try await stage.enqueue(try stage.url("c.iso?size=100M"), "--expect", "100M")
         },
     ]
