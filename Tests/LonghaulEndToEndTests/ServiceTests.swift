@@ -83,7 +83,9 @@ struct ServiceTests {
                 #expect(try await home.run("wait", id).status == 0)
                 let pid = try await manager.property("MainPID", of: Self.service)
                 let holder = try await engine(home)
-                #expect(holder["pid"].int.map(String.init) == pid, "\(holder)")
+                let state = try await manager.systemctl("status", Self.service)
+                #expect(
+                    holder["pid"].int.map(String.init) == pid, "\(holder) \(state.output)")
                 _ = try await home.run("remove", id)
                 try FileManager.default.removeItem(atPath: home.file("a.bin"))
             }
