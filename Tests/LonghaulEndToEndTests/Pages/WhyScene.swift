@@ -199,6 +199,9 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
                 "enqueue", url, "-o", stage.home.file("b.iso"), "--window",
                 "00:00-00:01")
             try await stage.becomes(2, "running")
+            try await eventually("its speed is known") {
+                try await stage.run("why", "2").output.contains("until about")
+            }
         },
         WhyScene(title: "Ended", reasons: []) { stage in
             try await stage.enqueue(try stage.url("a.iso?status=404"))
