@@ -9,8 +9,8 @@ package enum Limits {
     package static let streamsPerOrigin = 64
     /// Waiting transfers that the engine holds in memory; the rest stay in the store.
     package static let lookAhead = 256
-    /// Part files that are open at the same time, and half of the files that the process may open:
-    /// whichever is less.
+    /// Part files that are open at the same time; fewer where that is more than half of what the
+    /// process may open.
     package static let openPartFiles = 1024
     /// After waiting this long for nothing but its turn, a transfer counts one priority higher.
     package static let starvationSeconds: Double = 30 * 60

@@ -32,20 +32,16 @@ import Testing
     ]
 
     @Test(
-        .enabled(if: InstalledProgram.find("strace") != nil, "skipped: no strace"),
+        .enabled(if: Strace.isInstalled, "skipped: no strace"),
         arguments: injections)
     func inputOutputErrors(_ row: Injection) async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let url = server.url("a.bin?seed=5&\(row.knobs)")
-            let part = ["-P", home.file(".a.bin.1.longhaul-part")]
+            let part = home.file(".a.bin.1.longhaul-part")
             let failing = home.through(
-                [InstalledProgram.find("strace") ?? "", "-f", "-qq", "-o", "/dev/null"]
-                    + (row.isOnPart ? part : [])
-                    + [
-                        "-e", "trace=\(row.call)", "-e",
-                        "inject=\(row.call):error=EIO:when=\(row.when)",
-                    ])
+                Strace.inject(
+                    row.call, "error=EIO:when=\(row.when)", on: row.isOnPart ? part : nil))
             let result = try await failing.run(
                 "get", "--json", url, "-o", home.file("a.bin"), "--connections", "1")
             #expect(result.status == 1, "\(result.errors)")

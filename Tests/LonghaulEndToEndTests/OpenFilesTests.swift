@@ -6,15 +6,8 @@ import Testing
 /// it.
 @Suite(
     .serialized, .timeLimit(.minutes(3)),
-    .enabled(if: InstalledProgram.find("strace") != nil, "skipped: no strace"))
+    .enabled(if: Strace.isInstalled, "skipped: no strace"))
 struct OpenFilesTests {
-    private static func strace(_ calls: String, _ what: String, on path: String? = nil) -> [String]
-    {
-        [InstalledProgram.find("strace") ?? "", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null"]
-            + (path.map { ["-P", $0] } ?? [])
-            + ["-e", "trace=\(calls)", "-e", "inject=\(calls):\(what)"]
-    }
-
     /// What has come waits for the disk with its file open. Small files come faster than a slow
     /// disk takes them.
     @Test func aSlowDiskHoldsBackWhatWouldWaitForIt() async throws {
@@ -28,7 +21,7 @@ struct OpenFilesTests {
                     == 0)
             let slow = home.through(
                 [InstalledProgram.find("prlimit") ?? "", "--nofile=128:128"]
-                    + Self.strace("syncfs,fdatasync", "delay_exit=150000"))
+                    + Strace.inject("syncfs,fdatasync", "delay_exit=150000"))
             let run = try await slow.start("run").wait(within: .seconds(120))
             #expect(run.status == 0, "\(run.errors)")
             let status = try #require(try await home.run("status", "--json").rows.first)
@@ -44,7 +37,7 @@ struct OpenFilesTests {
             let url = server.url("a.bin?size=2K&seed=1")
             let short = home.through(
                 // By its name in the directory that is open.
-                Self.strace("openat2", "error=EMFILE:when=1", on: ".a.bin.1.longhaul-part"))
+                Strace.inject("openat2", "error=EMFILE:when=1", on: ".a.bin.1.longhaul-part"))
             let result = try await short.run("get", "-q", url, "-o", home.file("a.bin"))
             #expect(result.status == 0, "\(result.errors)")
             try server.expected(url).verify(file: home.file("a.bin"))

@@ -24,18 +24,21 @@ import Testing
         Row(
             what: "network file system", says: "network file system (NFS)", needs: "strace",
             launcher: { _ in
-                strace("statfs", "poke_exit=@arg2=6969000000000000")
+                Strace.inject("statfs", "poke_exit=@arg2=6969000000000000")
             }),
         Row(
             what: "failing disk, reading", says: "cannot read", needs: "strace",
-            launcher: { strace("pread64", "error=EIO", on: $0.state + "/queue.sqlite") }),
+            launcher: { Strace.inject("pread64", "error=EIO", on: $0.state + "/queue.sqlite") }),
         Row(
             what: "failing disk, writing", says: "errors of the disk", command: enqueue,
             needs: "strace",
-            launcher: { strace("pwrite64", "error=EIO", on: $0.state + "/queue.sqlite-wal") }),
+            launcher: { Strace.inject("pwrite64", "error=EIO", on: $0.state + "/queue.sqlite-wal") }
+        ),
         Row(
             what: "full disk", says: "Free some space", command: enqueue, needs: "strace",
-            launcher: { strace("pwrite64", "error=ENOSPC", on: $0.state + "/queue.sqlite-wal") }),
+            launcher: {
+                Strace.inject("pwrite64", "error=ENOSPC", on: $0.state + "/queue.sqlite-wal")
+            }),
         Row(
             what: "somebody else's", says: "belongs to user", needs: "root",
             breaks: { chown($0.state, 65_534, 65_534) }, mends: { chown($0.state, 0, 0) }),
@@ -125,14 +128,6 @@ import Testing
 
     private static func has(_ need: String) -> Bool {
         need == "root" ? geteuid() == 0 : InstalledProgram.find(need) != nil
-    }
-
-    private static func strace(
-        _ call: String, _ injection: String, on path: String? = nil
-    ) -> [String] {
-        [InstalledProgram.find("strace") ?? "", "-f", "-qq", "-o", "/dev/null"]
-            + (path.map { ["-P", $0] } ?? [])
-            + ["-e", "trace=\(call)", "-e", "inject=\(call):\(injection)"]
     }
 
     /// Changes the file itself, its log folded in and gone.

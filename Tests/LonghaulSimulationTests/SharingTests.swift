@@ -338,6 +338,16 @@ import Testing
         try #require(try world.run(for: 60, disk: 1, until: isSecuring))
     }
 
+    /// One that has its name, and has failed because the directory could not be synced.
+    private func named(_ world: SimWorld, _ path: String) throws -> TransferID {
+        let id = try add(world, path)
+        try nearTheEnd(world)
+        world.disk.trouble.directory = 1
+        #expect(try world.run(for: 60) { try world.transfer(id).state == .failed })
+        try #require(world.disk.names[path] != nil)
+        return id
+    }
+
     /// One that is paused cannot be given the file instead: what its leader wants comes too late.
     @Test(arguments: [true, false])
     func whoIsPausedDoesNotInheritTheEnd(_ isCancelled: Bool) throws {
@@ -408,11 +418,7 @@ import Testing
     @Test func whoMayHaveItsNameSharesWithNobody() throws {
         let world = try world()
         defer { world.cleanUp() }
-        let first = try add(world, "/d/1")
-        try nearTheEnd(world)
-        world.disk.trouble.directory = 1
-        #expect(try world.run(for: 60) { try world.transfer(first).state == .failed })
-        try #require(world.disk.names["/d/1"] != nil)
+        let first = try named(world, "/d/1")
         // Another asks for the same while the file is looked for, and it cannot be opened.
         world.disk.trouble.directory = 0
         world.disk.trouble.open = 1
@@ -434,11 +440,7 @@ import Testing
     @Test func whatMayHaveItsNameIsDeletedThere() throws {
         let world = try world()
         defer { world.cleanUp() }
-        let id = try add(world, "/d/1")
-        try nearTheEnd(world)
-        world.disk.trouble.directory = 1
-        #expect(try world.run(for: 60) { try world.transfer(id).state == .failed })
-        try #require(world.disk.names["/d/1"] != nil)
+        let id = try named(world, "/d/1")
         world.disk.trouble.open = 1
         try change(world, [id], .retry)
         try world.run(for: 0.1, disk: 0)

@@ -91,6 +91,7 @@ import Testing
         #expect(shown.bytesTotal == 5 && shown.bytesDone == 5 && shown.bytesFetched == 6)
         #expect(shown.attempts == 1 && shown.restarts == 2)
         let events = try scratch.store.events(limit: 9)
+        #expect(events.map(\.seq) == [1])
         #expect(events.map(\.type) == [.transferCompleted])
         #expect(events.map(\.transfer) == [id])
         #expect(events.map(\.session) == ["default"])

@@ -195,7 +195,7 @@ extension Engine {
     ) throws {
         guard let own = work.fetchID else { return }
         if try tx.isLast(work.id, of: own), let state = try tx.fetch(own) {
-            deletions += self.deletions(of: state, of: work)
+            deletions += self.deletions(of: state, named: work.finalPath)
         }
         try tx.dropFetch(of: work.id)
     }

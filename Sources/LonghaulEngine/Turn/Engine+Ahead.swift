@@ -3,24 +3,18 @@ internal import LonghaulCore
 /// Making transfers ready before the wire has a place for them, where files end faster than one
 /// could be claimed and opened in between. See ``StartPace``.
 extension Engine {
-    /// How many of an origin may be ready beyond its connections: as its pace says, and no more
-    /// than part files may be open. What is granted beyond those that are ready now is taken off
-    /// `room`.
-    func ahead(of origin: String, taking room: inout Int, now: Moment) -> Int {
-        let ready = readyAhead(of: origin, now: now)
-        let pace = paces[origin]?.ahead(at: now.monotonic) ?? 0
-        let granted = min(pace, ready + room)
-        room -= max(0, granted - ready)
-        return granted
-    }
-
-    private func readyAhead(of origin: String, now: Moment) -> Int {
-        max(0, (held[origin]?.places ?? 0) - connections(to: origin, now: now))
-    }
-
-    private func connections(to origin: String, now: Moment) -> Int {
-        policy.limits.connections(
+    /// How many of an origin may be ready beyond its connections, and how many are: as its pace
+    /// says, and no more than part files may be open. What is granted beyond those that are ready
+    /// is taken off `room`.
+    func ahead(
+        of origin: String, taking room: inout Int, now: Moment
+    ) -> (granted: Int, ready: Int) {
+        let connections = policy.limits.connections(
             to: OriginState(origins[origin] ?? OriginMemory(origin: origin), now: now.wall))
+        let ready = max(0, (held[origin]?.places ?? 0) - connections)
+        let granted = min(paces[origin]?.ahead(at: now.monotonic) ?? 0, ready + room)
+        room -= max(0, granted - ready)
+        return (granted, ready)
     }
 
     /// Part files that may still be opened for what is made ready ahead.
@@ -42,7 +36,7 @@ extension Engine {
         return roomAt.contains { origin in
             var room = aheadRoom
             let ahead = ahead(of: origin, taking: &room, now: now)
-            return ahead == 0 || readyAhead(of: origin, now: now) <= ahead / 2
+            return ahead.granted == 0 || ahead.ready <= ahead.granted / 2
         }
     }
 
@@ -64,9 +58,9 @@ extension Engine {
         var isAhead = false
         for origin in paces.keys {
             let ahead = ahead(of: origin, taking: &room, now: now)
-            if ahead == 0 { continue }
+            if ahead.granted == 0 { continue }
             isAhead = true
-            places += max(0, ahead - readyAhead(of: origin, now: now))
+            places += max(0, ahead.granted - ahead.ready)
         }
         return isAhead ? min(Limits.lookAhead, places + Engine.lookBeyond) : Limits.lookAhead
     }

@@ -121,15 +121,15 @@ extension Engine {
         guard let id = work.fetchID else { return }
         if try handDown(id, of: work, tx) { return }
         if let state = try tx.fetch(id) {
-            outcome.deletions += deletions(of: state, of: work)
+            outcome.deletions += deletions(of: state, named: work.finalPath)
         }
         try tx.dropFetch(of: work.id)
     }
 
     /// Its file is under one of two names: the directory could not be synced after it had been
     /// renamed.
-    func deletions(of state: FetchState, of work: TransferWork) -> [FileOrder] {
-        [state.partPath, work.finalPath].compactMap { $0 }.map {
+    func deletions(of state: FetchState, named publication: String?) -> [FileOrder] {
+        [state.partPath, publication].compactMap { $0 }.map {
             .delete(path: $0, state.partIdentity)
         }
     }

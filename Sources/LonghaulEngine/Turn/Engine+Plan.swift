@@ -84,7 +84,7 @@ extension Engine {
         for row in rows where seen.insert(row.originID).inserted {
             let name = row.origin
             if origins[name] == nil { origins[name] = try tx.origin(name) }
-            let ahead = ahead(of: name, taking: &room, now: now)
+            let ahead = ahead(of: name, taking: &room, now: now).granted
             states[OriginID(rawValue: name)] = origins[name].map {
                 OriginState($0, ahead: ahead, now: now.wall)
             }

@@ -91,17 +91,14 @@ extension Engine {
         if entry.machine.stage == .sharing { handOut(fetch, now: now) }
     }
 
-    /// Cancelled while its part file could not be opened: there is nothing open to be deleted. It
-    /// is under one of two names, as in ``deletions(of:of:)``.
+    /// Cancelled while its part file could not be opened: there is nothing open to be deleted.
     private func deleteUnopened(_ step: FetchStep, _ entry: ActiveFetch) {
         let state = entry.machine.state
         for effect in step.effects {
             guard case .close(deletingPart: true) = effect, !state.partPath.isEmpty else {
                 continue
             }
-            for path in [state.partPath, entry.machine.publication].compactMap({ $0 }) {
-                unwritten.orders.append(.delete(path: path, state.partIdentity))
-            }
+            unwritten.orders += deletions(of: state, named: entry.machine.publication)
         }
     }
 

@@ -22,6 +22,7 @@ struct InsertBuffer {
         var options: String?
     }
 
+    /// Rows that make it full; they go in with one statement.
     static let capacity = 100
 
     private var batch = RowBatch<Row>()

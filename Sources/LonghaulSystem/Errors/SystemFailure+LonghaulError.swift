@@ -27,14 +27,8 @@ extension SystemFailure {
         }
     }
 
-    /// The machine is short of something for a moment; the wire's own faults of this kind are
-    /// retried as well.
-    package var isPassing: Bool {
-        switch errno {
-        case EAGAIN, EINTR, EMFILE, ENFILE, ENOMEM: true
-        default: false
-        }
-    }
+    /// The machine is short of something for a moment.
+    package var isPassing: Bool { FailureTable.classify(errno: errno).kind == .transient }
 
     private var sentence: String {
         switch errno {

@@ -31,8 +31,8 @@ package final class DirectoryHandles: Sendable {
         trustedSeconds = seconds
     }
 
-    /// The directory that the path leads to, or led to within the last millisecond: one that was
-    /// removed or replaced before is not handed out.
+    /// The directory that the path leads to, or led to a moment ago: one that was removed or
+    /// replaced before is not handed out.
     ///
     /// - Parameter creating: missing directories are created, as by `mkdir -p`.
     package func handle(for path: String, creating: Bool = false) throws(SystemFailure)
