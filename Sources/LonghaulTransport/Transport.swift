@@ -68,6 +68,12 @@ package final class Transport: Sendable {
         if !keys.isEmpty { inbox.send(.stop(keys)) }
     }
 
+    /// Takes back those that have not gone out: they report `ended`, as `withdrawn`. The others go
+    /// on as if nothing had been said.
+    package func withdraw(_ keys: [SegmentKey]) {
+        if !keys.isEmpty { inbox.send(.withdraw(keys)) }
+    }
+
     /// The limit over all requests together; `nil` = none.
     package func setTotalRate(_ bytesPerSecond: Int64?) {
         inbox.send(.totalRate(bytesPerSecond))

@@ -6,6 +6,7 @@ enum TransportCommand: Sendable {
     case proceed(SegmentKey, BodyPlan)
     case shrink(SegmentKey, end: Int64)
     case stop([SegmentKey])
+    case withdraw([SegmentKey])
     case totalRate(Int64?)
     case rate(SegmentKey, Int64?)
     case connectionsPerHost(Int)

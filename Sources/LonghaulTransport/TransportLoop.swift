@@ -98,6 +98,8 @@ final class TransportLoop {
                 shrink(key, end)
             case .stop(let keys):
                 stop(keys)
+            case .withdraw(let keys):
+                report(queue.remove(Set(keys)), as: .withdrawn)
             case .totalRate(let rate):
                 lh_bucket_set(&turn.pointee.total, rate ?? 0, turn.pointee.now)
             case .rate(let key, let rate):
@@ -135,18 +137,18 @@ final class TransportLoop {
                 unknown.insert(key)
             }
         }
-        if !unknown.isEmpty, !queue.isEmpty { reportStopped(queue.remove(unknown)) }
+        if !unknown.isEmpty, !queue.isEmpty { report(queue.remove(unknown), as: .stopped) }
     }
 
     private func stopAll() {
         for exchange in active.reversed() { finish(exchange, .stopped) }
-        reportStopped(queue.removeAll())
+        report(queue.removeAll(), as: .stopped)
     }
 
-    private func reportStopped(_ keys: [SegmentKey]) {
+    private func report(_ keys: [SegmentKey], as failure: WireFailure) {
         for key in keys {
             batch.facts.append(
-                .ended(key, SegmentEnd(failure: .stopped, writtenThrough: 0, bytesReceived: 0)))
+                .ended(key, SegmentEnd(failure: failure, writtenThrough: 0, bytesReceived: 0)))
         }
     }
 }

@@ -146,6 +146,13 @@ final class SimWire: WirePort, @unchecked Sendable {
         }
     }
 
+    func withdraw(_ keys: [SegmentKey]) {
+        for key in keys where disk.mayAct() && exchanges[key]?.isQueued == true {
+            say("withdraw \(key)")
+            end(key, .withdrawn)
+        }
+    }
+
     func forget() {
         exchanges = [:]
         order = []

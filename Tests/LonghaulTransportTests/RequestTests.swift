@@ -1,4 +1,5 @@
 import LonghaulCore
+import LonghaulTestSupport
 import LonghaulTransport
 import Testing
 
@@ -151,6 +152,20 @@ struct RequestTests {
         wire.transport.stop([requests[0].key])
         #expect(try await wire.outcome(of: requests[0]).failure == .stopped)
         #expect(server.requests.count <= 1)
+    }
+
+    @Test func whatHasNotGoneOutCanBeTakenBack() async throws {
+        let server = try ScriptedServer { _ in [.hang] }
+        let wire = try Wire { $0.maxConnectionsPerHost = 1 }
+        let requests = (0..<3).map { _ in wire.request(server.url(), PartFile()) }
+        wire.transport.start(requests)
+        try await eventually("the first is out") { server.requests.count == 1 }
+        wire.transport.withdraw(requests.map(\.key))
+        #expect(try await wire.outcome(of: requests[1]).failure == .withdrawn)
+        #expect(try await wire.outcome(of: requests[2]).failure == .withdrawn)
+        wire.transport.stop([requests[0].key])
+        #expect(try await wire.outcome(of: requests[0]).failure == .stopped)
+        #expect(server.requests.count == 1)
     }
 
     @Test func shutdownEndsEverything() async throws {

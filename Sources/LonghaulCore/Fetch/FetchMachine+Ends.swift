@@ -6,6 +6,7 @@ extension FetchMachine {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments.remove(at: index)
         retired.append(key)
+        if end.failure == .withdrawn { return withdrawn(segment, context, &step) }
         if segment.isWriting, segment.isOpen, end.writtenThrough > segment.start {
             have.insert(segment.start..<end.writtenThrough)
             gained += end.writtenThrough - segment.start
@@ -18,6 +19,19 @@ extension FetchMachine {
         case .settling: quiet(context, &step)
         case .moving: next(after: segment, end, failure, context, &step)
         case .preparing, .verifying, .securing, .sharing, .publishing, .left: break
+        }
+    }
+
+    /// It has not gone out and is no attempt: back to the queue, where what is more urgent may
+    /// pass.
+    private mutating func withdrawn(
+        _ segment: ActiveSegment, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        if segment.number == state.attempts { state.attempts -= 1 }
+        if leaving == nil {
+            leave(.requeue, context, &step)
+        } else {
+            quiet(context, &step)
         }
     }
 

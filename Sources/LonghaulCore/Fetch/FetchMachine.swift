@@ -132,6 +132,14 @@ package struct FetchMachine: Sendable {
         return have.contains(0..<total)
     }
 
+    /// Its only request, if it was made so long ago and no answer to it has begun.
+    package func unanswered(since moment: Instant) -> SegmentKey? {
+        guard stage == .moving, segments.count == 1, let startedMoving, startedMoving <= moment,
+            segments[0].head == nil, segments[0].received == 0
+        else { return nil }
+        return segments[0].key
+    }
+
     /// What this stay on the wire is worth: bytes that only take the place of those that were given
     /// up during it are none, or a server whose answers disagree would be asked for ever.
     var progress: Int64 {

@@ -5,7 +5,7 @@ package enum FailureTable {
     /// says why.
     package static func classify(_ failure: WireFailure) -> Failure? {
         switch failure {
-        case .stopped, .refused: nil
+        case .stopped, .withdrawn, .refused: nil
         case .overlapDiffers: restart(.overlapDiffers)
         case .bodyTooLong: restart(.lengthDisagrees)
         case .stalled:

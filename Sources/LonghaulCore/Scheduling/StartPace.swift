@@ -24,7 +24,23 @@ package struct StartPace: Hashable, Sendable {
         }
     }
 
+    /// What the rate of the last ends amounts to within the horizon. The first ones of many say
+    /// little: each is good for four at the most, and one alone for none.
     package func ahead(at now: Instant) -> Int {
-        ends.count { now - $0 < StartPace.horizonSeconds }
+        var count = 0
+        var longest = StartPace.leastSeconds
+        for end in ends {
+            let ago = now - end
+            if ago >= StartPace.horizonSeconds { continue }
+            count += 1
+            longest = max(longest, ago)
+        }
+        if count < 2 { return 0 }
+        let reached = Double(count - 1) * StartPace.horizonSeconds / longest
+        return min(Int(reached), count * StartPace.aheadPerEnd, StartPace.aheadMax)
     }
+
+    /// What ended together ended within a time that no clock of ours tells.
+    private static let leastSeconds: Double = 0.002
+    private static let aheadPerEnd = 4
 }

@@ -39,6 +39,8 @@ package struct SegmentEnd: Hashable, Sendable {
 package enum WireFailure: Hashable, Sendable {
     /// The engine said stop.
     case stopped
+    /// It was taken back before it went out: nobody was asked for anything.
+    case withdrawn
     /// The verdict was `refuse`: see the head.
     case refused
     /// The compared bytes differ from those in the file.

@@ -42,6 +42,7 @@ final class LazyWire: WirePort, @unchecked Sendable {
     func proceed(_ key: SegmentKey, _ plan: BodyPlan) { transport?.proceed(key, plan) }
     func shrink(_ key: SegmentKey, end: Int64) { transport?.shrink(key, end: end) }
     func stop(_ keys: [SegmentKey]) { transport?.stop(keys) }
+    func withdraw(_ keys: [SegmentKey]) { transport?.withdraw(keys) }
 
     /// Of all requests together, in bytes per second; `nil` = no limit.
     func setTotalRate(_ rate: Int64?) {
@@ -85,4 +86,5 @@ struct NoWire: WirePort {
     func proceed(_ key: SegmentKey, _ plan: BodyPlan) {}
     func shrink(_ key: SegmentKey, end: Int64) {}
     func stop(_ keys: [SegmentKey]) {}
+    func withdraw(_ keys: [SegmentKey]) {}
 }

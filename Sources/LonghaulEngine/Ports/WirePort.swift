@@ -9,4 +9,6 @@ package protocol WirePort: Sendable {
     func proceed(_ key: SegmentKey, _ plan: BodyPlan)
     func shrink(_ key: SegmentKey, end: Int64)
     func stop(_ keys: [SegmentKey])
+    /// Those of them that have not gone out end as `withdrawn`.
+    func withdraw(_ keys: [SegmentKey])
 }

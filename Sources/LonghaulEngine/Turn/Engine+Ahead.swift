@@ -9,13 +9,38 @@ extension Engine {
     func ahead(
         of origin: String, taking room: inout Int, now: Moment
     ) -> (granted: Int, ready: Int) {
-        let connections = policy.limits.connections(
-            to: OriginState(origins[origin] ?? OriginMemory(origin: origin), now: now.wall))
-        let ready = max(0, (held[origin]?.places ?? 0) - connections)
+        let ready = ready(at: origin, now: now)
         let granted = min(paces[origin]?.ahead(at: now.monotonic) ?? 0, ready + room)
         room -= max(0, granted - ready)
         return (granted, ready)
     }
+
+    private func ready(at origin: String, now: Moment) -> Int {
+        let connections = policy.limits.connections(
+            to: OriginState(origins[origin] ?? OriginMemory(origin: origin), now: now.wall))
+        return max(0, (held[origin]?.places ?? 0) - connections)
+    }
+
+    /// What is ready and has not gone out a second later goes back to the queue: files that take
+    /// long have come after the small ones, and what is more urgent must not wait behind them all.
+    func withdrawSurplus(now: Moment) {
+        let crowded = held.keys.filter { ready(at: $0, now: now) > 0 }
+        guard !crowded.isEmpty else {
+            surplusLookAt = nil
+            return
+        }
+        let lookAt = surplusLookAt ?? now.monotonic + Engine.surplusSeconds
+        surplusLookAt = lookAt
+        guard lookAt <= now.monotonic else { return }
+        surplusLookAt = now.monotonic + Engine.surplusSeconds
+        let since = now.monotonic + -Engine.surplusSeconds
+        let keys = active.values.filter { crowded.contains($0.origin) }
+            .compactMap { $0.machine.unanswered(since: since) }
+        if !keys.isEmpty { wire.withdraw(keys.sorted { $0.fetch < $1.fetch }) }
+    }
+
+    /// How long what is ready may wait for its connection.
+    private static let surplusSeconds: Double = 1
 
     /// Part files that may still be opened for what is made ready ahead.
     var aheadRoom: Int { max(0, partFilesMax - active.count) }

@@ -31,6 +31,7 @@ extension Engine {
         for input in inputs { feed(input, now: now) }
         tickMachines(now: now)
         watchGates(now: now)
+        withdrawSurplus(now: now)
         if let nextDue, nextDue <= now.wall { needsLook = true }
         // What wants changes feeds machines again, whose writes want committing: bounded, each
         // round needs a cause.
@@ -157,6 +158,7 @@ extension Engine {
             let due = now.monotonic + max(0, nextDue - now.wall)
             wake = min(wake ?? due, due)
         }
+        if let surplusLookAt { wake = min(wake ?? surplusLookAt, surplusLookAt) }
         if let at = hostsWakeAt(now: now) { wake = min(wake ?? at, at) }
         if let commitRetryAt {
             wake = min(wake ?? commitRetryAt, commitRetryAt)

@@ -23,6 +23,8 @@ package final class Engine {
     var origins: [String: OriginMemory] = [:]
     /// Of origins whose transfers have ended lately.
     var paces: [String: StartPace] = [:]
+    /// When to look for what was made ready and does not go out; `nil` = nothing is ready ahead.
+    var surplusLookAt: Instant?
     var unwritten = Unwritten()
     /// Part files that may be open, but for those of ``SchedulerLimits/running``.
     package var partFilesMax = Limits.openPartFiles

@@ -143,6 +143,32 @@ import Testing
         #expect(script.outcome != nil)
     }
 
+    /// Nobody was asked for anything: no attempt, nothing to be held against the server, and the
+    /// bytes of before are kept.
+    @Test(arguments: [0, 5 * mib]) func whatIsTakenBackIsNoAttempt(held: Int64) {
+        var script = Script(held: held, validator: Validator(etag: "\"v1\""), total: 9 * Self.mib)
+        script.ended(.withdrawn, through: 0, received: 0)
+        #expect(
+            script.writes == [
+                .save(script.machine.state),
+                .queued(script.machine.transfer, readyAt: nil, waitingFor: []),
+            ])
+        #expect(script.machine.state.attempts == 0)
+        #expect(script.machine.state.durable.count == held && script.machine.have.count == held)
+        #expect(script.machine.stage == .left)
+    }
+
+    /// Who was told to leave in the same moment leaves for that reason.
+    @Test func whatIsTakenBackMayBeCancelled() {
+        var script = Script()
+        script.event(.leave(.cancel(keepingBytes: false)))
+        script.ended(.withdrawn, through: 0, received: 0)
+        guard case .cancelled? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+    }
+
     /// A first answer without a length, then a part: the part's end is not the file's.
     @Test func aPartIsNeverAll() {
         var script = Script(held: 100, validator: Validator(etag: "\"v1\""))
