@@ -121,10 +121,12 @@ extension SimWorld {
         if transfer.isDiscretionary, running.discretionary + leaving >= most { return true }
         let origin = SimWire.origin(of: transfer.url)
         let ofOrigin = running.ofOrigin[origin] ?? 0
-        let parallel = wire.order.count {
+        let requests = wire.order.filter {
             SimWire.origin(of: wire.exchanges[$0]!.request.url) == origin
         }
-        if max(ofOrigin, parallel) >= limits.perOrigin { return true }
+        // Who has not asked yet counts for one.
+        let silent = max(0, ofOrigin - Set(requests.map(\.fetch)).count)
+        if requests.count + silent >= limits.perOrigin { return true }
         switch try store.origin(origin).health(at: now.wall) {
         case .cooling: return true
         case .probing: return ofOrigin > 0

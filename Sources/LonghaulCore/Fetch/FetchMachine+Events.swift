@@ -21,6 +21,7 @@ extension FetchMachine {
         if stage == .left { return step }
         handle(event, context, &step)
         step.nextTick = nextTick
+        step.isWhole = isWhole && fromZero == nil
         return step
     }
 

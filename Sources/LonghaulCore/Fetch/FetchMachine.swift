@@ -160,6 +160,7 @@ package struct FetchMachine: Sendable {
     /// The first step: open the part file.
     package mutating func begin() -> FetchStep {
         var step = FetchStep()
+        step.isWhole = isWhole
         let size = state.bytesTotal ?? request.expectedBytes
         step.effects.append(.prepare(part(needs: size.map { max(0, $0 - have.count) })))
         return step

@@ -8,6 +8,8 @@ package struct FetchStep: Sendable {
     package var durable = false
     /// The machine's ``FetchMachine/nextTick`` after it.
     package internal(set) var nextTick: Instant?
+    /// Every byte is there after it, and none is to be asked for anew.
+    package internal(set) var isWhole = false
 
     package init() {}
 }

@@ -42,10 +42,9 @@ package struct SchedulerPolicy: Sendable {
             let gate = gates.gate(of: transfer.lane, isRunning: true)
             return gate.isOpen ? nil : Waiting(id: transfer.id, reasons: gate.reasons)
         }
-        let stopped = Set(stops.map(\.id))
+        // Those hold their places until they have left the wire.
         var turn = SchedulerTurn(
-            limits: limits, running: running.filter { !stopped.contains($0.id) },
-            origins: origins, box: box, now: now)
+            limits: limits, running: running, origins: origins, box: box, now: now)
         turn.plan.stops = stops
         var open: [Candidate] = []
         for candidate in head {

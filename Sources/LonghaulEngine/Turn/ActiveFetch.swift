@@ -4,10 +4,11 @@ internal import LonghaulCore
 /// engine's thread.
 final class ActiveFetch {
     var machine: FetchMachine
-    let origin: String
+    let site: OriginSite
     let session: String
     /// Those that it serves.
-    var roster: Roster
+    var roster: Roster { didSet { lane = roster.lane } }
+    private(set) var lane: ScheduleClass
     let identityKey: Int64
     /// Those whose copies are being made.
     var copying: Set<TransferID> = []
@@ -15,29 +16,31 @@ final class ActiveFetch {
     var isGivenAway = false
     /// When it was started for having waited longest.
     let overdueSince: Timestamp?
-    var targets: [SegmentKey: SegmentTarget] = [:]
+    /// Of the requests whose cells stand on the board; few.
+    var targets: [(key: SegmentKey, target: SegmentTarget)] = []
     /// What the fetch had received before this engine took it.
     let receivedBefore: Int64
     var rate = RateMeter()
-    /// The machine's ``FetchStep/nextTick``, which every turn asks all of them for.
-    var nextTick: Instant?
-    /// Its part of ``Engine/held``.
+    /// What the machine said after its last event, see ``FetchStep``: asked for more often than a
+    /// large value may be copied.
+    private(set) var nextTick: Instant?
+    private(set) var isWhole = false
+    /// Its part of ``OriginSite/held``.
     var counted = HeldAtOrigin()
 
     init(
-        machine: FetchMachine, origin: String, session: String, roster: Roster,
+        machine: FetchMachine, site: OriginSite, session: String, roster: Roster,
         identityKey: Int64, overdueSince: Timestamp?, receivedBefore: Int64
     ) {
         self.machine = machine
-        self.origin = origin
+        self.site = site
         self.session = session
         self.roster = roster
+        lane = roster.lane
         self.identityKey = identityKey
         self.overdueSince = overdueSince
         self.receivedBefore = receivedBefore
     }
-
-    var lane: ScheduleClass { roster.lane }
 
     /// Another moment is wanted than the one with which it was claimed: back in the queue that
     /// counts.
@@ -57,36 +60,34 @@ final class ActiveFetch {
 
     /// It needs nothing of the wire any more, and no condition takes it off. What it has may be all
     /// there is and no good: then it is being asked for anew.
-    var isLetFinish: Bool { !holdsPlace || machine.isWhole && machine.fromZero == nil }
+    var isLetFinish: Bool { !holdsPlace || isWhole }
+
+    func note(_ step: FetchStep) {
+        nextTick = step.nextTick
+        isWhole = step.isWhole
+    }
 
     /// How the scheduler counts it.
     var asRunning: Running? {
         guard holdsPlace else { return nil }
         return Running(
-            id: machine.transfer, session: session, origin: OriginID(rawValue: origin),
+            id: machine.transfer, session: session, origin: OriginID(rawValue: site.name),
             connections: max(1, machine.segments.count), lane: lane, overdueSince: overdueSince)
     }
-}
-
-struct HeldAtOrigin: Hashable {
-    var connections = 0
-    /// Transfers that count against the scheduler's limits.
-    var places = 0
 }
 
 extension Engine {
     /// Once its machine has been fed.
     func recount(_ entry: ActiveFetch, after step: FetchStep) {
-        entry.nextTick = step.nextTick
+        entry.note(step)
+        if let at = step.nextTick { soonestTick = min(soonestTick ?? at, at) }
         let hasLeft = entry.machine.stage == .left
         let now = HeldAtOrigin(
             connections: hasLeft ? 0 : max(1, entry.machine.segments.count),
             places: entry.holdsPlace ? 1 : 0)
         if now == entry.counted { return }
-        var sum = held[entry.origin] ?? HeldAtOrigin()
-        sum.connections += now.connections - entry.counted.connections
-        sum.places += now.places - entry.counted.places
-        held[entry.origin] = sum == HeldAtOrigin() ? nil : sum
+        entry.site.held.connections += now.connections - entry.counted.connections
+        entry.site.held.places += now.places - entry.counted.places
         entry.counted = now
     }
 }

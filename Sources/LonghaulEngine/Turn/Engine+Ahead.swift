@@ -7,25 +7,24 @@ extension Engine {
     /// says, and no more than part files may be open. What is granted beyond those that are ready
     /// is taken off `room`.
     func ahead(
-        of origin: String, taking room: inout Int, now: Moment
+        at site: OriginSite, taking room: inout Int, now: Moment
     ) -> (granted: Int, ready: Int) {
-        let ready = ready(at: origin, now: now)
-        let granted = min(paces[origin]?.ahead(at: now.monotonic) ?? 0, ready + room)
+        let ready = ready(at: site, now: now)
+        let granted = min(site.pace.ahead(at: now.monotonic), ready + room)
         room -= max(0, granted - ready)
         return (granted, ready)
     }
 
-    private func ready(at origin: String, now: Moment) -> Int {
-        let connections = policy.limits.connections(
-            to: OriginState(origins[origin] ?? OriginMemory(origin: origin), now: now.wall))
-        return max(0, (held[origin]?.places ?? 0) - connections)
+    private func ready(at site: OriginSite, now: Moment) -> Int {
+        if site.held.places == 0 { return 0 }
+        let connections = policy.limits.connections(to: OriginState(site.known, now: now.wall))
+        return max(0, site.held.places - connections)
     }
 
     /// What is ready and has not gone out a second later goes back to the queue: files that take
     /// long have come after the small ones, and what is more urgent must not wait behind them all.
     func withdrawSurplus(now: Moment) {
-        let crowded = held.keys.filter { ready(at: $0, now: now) > 0 }
-        guard !crowded.isEmpty else {
+        guard sites.values.contains(where: { ready(at: $0, now: now) > 0 }) else {
             surplusLookAt = nil
             return
         }
@@ -34,7 +33,7 @@ extension Engine {
         guard lookAt <= now.monotonic else { return }
         surplusLookAt = now.monotonic + Engine.surplusSeconds
         let since = now.monotonic + -Engine.surplusSeconds
-        let keys = active.values.filter { crowded.contains($0.origin) }
+        let keys = active.values.filter { ready(at: $0.site, now: now) > 0 }
             .compactMap { $0.machine.unanswered(since: since) }
         if !keys.isEmpty { wire.withdraw(keys.sorted { $0.fetch < $1.fetch }) }
     }
@@ -50,7 +49,7 @@ extension Engine {
     var partFilesLeft: Int { max(0, partFilesMax + policy.limits.running - active.count) }
 
     func isAnyAhead(now: Moment) -> Bool {
-        paces.values.contains { $0.ahead(at: now.monotonic) > 0 }
+        sites.values.contains { $0.pace.ahead(at: now.monotonic) > 0 }
     }
 
     /// While transfers are made ready ahead, the next plan waits until half of those have gone out:
@@ -58,18 +57,18 @@ extension Engine {
     func mustPlan(now: Moment) -> Bool {
         if isLeaving { return false }
         if needsPlan { return true }
-        return roomAt.contains { origin in
+        return roomAt.contains { site in
             var room = aheadRoom
-            let ahead = ahead(of: origin, taking: &room, now: now)
+            let ahead = ahead(at: site, taking: &room, now: now)
             return ahead.granted == 0 || ahead.ready <= ahead.granted / 2
         }
     }
 
     /// So many requests wait in the transport that it does without the engine for a moment.
     func isWellAhead(now: Moment) -> Bool {
-        held.contains { origin, held in
-            held.places >= Engine.gatherAhead
-                && paces[origin].map { $0.ahead(at: now.monotonic) >= Engine.gatherAhead } ?? false
+        sites.values.contains { site in
+            site.held.places >= Engine.gatherAhead
+                && site.pace.ahead(at: now.monotonic) >= Engine.gatherAhead
         }
     }
 
@@ -81,8 +80,8 @@ extension Engine {
         var places = policy.limits.running
         var room = aheadRoom
         var isAhead = false
-        for origin in paces.keys {
-            let ahead = ahead(of: origin, taking: &room, now: now)
+        for site in sites.values {
+            let ahead = ahead(at: site, taking: &room, now: now)
             if ahead.granted == 0 { continue }
             isAhead = true
             places += max(0, ahead.granted - ahead.ready)

@@ -58,7 +58,7 @@ extension Engine {
         needsLook = look.isIncomplete || sharing.areSomeUnwanted
         if plans {
             needsPlan = plan.broughtOthers
-            roomAt = []
+            forgetRoom()
             hasBacklog = plan.hasBacklog
             gates.holdsBack = plan.holdsBack
             if let interest = plan.interest { gates.interest = interest }
@@ -184,7 +184,7 @@ extension Engine {
                 }
             case .originWorked(let name, let rate, let http2):
                 step.writes[index] = remember(name) { $0.worked(at: rate, http2: http2) }
-                roomAt.insert(name)
+                noteRoom(at: site(name))
             case .save, .queued, .finishing, .completed, .failed, .needsInput, .cancelled,
                 .restarted, .attempt, .dropFetch, .give, .leave, .discard, .saveOrigin:
                 break
@@ -192,20 +192,11 @@ extension Engine {
         }
     }
 
-    /// Origins kept in memory; the store knows them all.
-    static let originsMax = 1024
-
-    private func forgetOrigins() {
-        let inUse = Set(active.values.map(\.origin))
-        origins = origins.filter { inUse.contains($0.key) }
-        paces = paces.filter { inUse.contains($0.key) }
-    }
-
     private func remember(_ name: String, _ change: (inout OriginMemory) -> Void) -> StoreWrite {
-        var memory = origins[name] ?? OriginMemory(origin: name)
+        let site = site(name)
+        var memory = site.known
         change(&memory)
-        if origins.count >= Engine.originsMax { forgetOrigins() }
-        origins[name] = memory
+        site.memory = memory
         return .saveOrigin(memory)
     }
 }

@@ -61,7 +61,7 @@ extension Engine {
         if wentBack {
             needsLook = true
             gates.clockWentBack = true
-            for name in origins.keys { origins[name]?.resumePause(at: now.wall) }
+            for site in sites.values { site.memory?.resumePause(at: now.wall) }
         }
         guard gates.isStale || isDue || wentBack else { return }
         lookAtRunning(now: now)
@@ -119,7 +119,7 @@ extension Engine {
         if let id = work.fetchID, let state = try tx.fetch(id) {
             bytes = (state.bytesTotal ?? bytes).map { $0 - state.durable.count }
         }
-        let rate = try origins[work.origin] ?? tx.origin(work.origin)
+        let rate = try sites[work.origin]?.memory ?? tx.origin(work.origin)
         let needs = Waiver.seconds(
             bytes: bytes, rate: rate.bytesPerSecond, span: work.deadline - work.waitingSince)
         return Waiver.decide(

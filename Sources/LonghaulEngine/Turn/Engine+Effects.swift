@@ -46,9 +46,10 @@ extension Engine {
 
     private func release(_ keys: [SegmentKey], of fetch: FetchID) {
         for key in keys {
-            if let target = active[fetch]?.targets.removeValue(forKey: key) {
-                files.release(target, of: fetch)
-            }
+            guard let entry = active[fetch],
+                let index = entry.targets.firstIndex(where: { $0.key == key })
+            else { continue }
+            files.release(entry.targets.remove(at: index).target, of: fetch)
         }
     }
 
@@ -58,7 +59,7 @@ extension Engine {
             let target = files.target(
                 for: fetch, generation: entry.machine.state.generation, start: ask.ask.position)
         else { preconditionFailure("a request goes out only while its part file is open") }
-        entry.targets[ask.key] = target
+        entry.targets.append((ask.key, target))
         let wanted = entry.machine.request
         let options = wanted.options
         var headers = options.headers
@@ -69,16 +70,16 @@ extension Engine {
             key: ask.key, url: ask.url, headers: isHTTP ? headers : HeaderFields(),
             offset: isHTTP ? 0 : ask.ask.start, connection: settings(ask, options), target: target,
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
-            limitRate: rate(of: entry.machine), judge: { ask.verdict($0) })
+            limitRate: rate(of: entry, options), judge: { ask.verdict($0) })
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request
     }
 
     /// A limit holds for the transfer, whatever the number of its connections.
-    private func rate(of machine: FetchMachine) -> Int64? {
-        guard let limit = machine.request.options.limitRate else { return nil }
-        return max(1, limit / Int64(machine.connectionsMax))
+    private func rate(of entry: ActiveFetch, _ options: TransferOptions) -> Int64? {
+        guard let limit = options.limitRate else { return nil }
+        return max(1, limit / Int64(entry.machine.connectionsMax))
     }
 
     private func settings(_ ask: SegmentAsk, _ options: TransferOptions) -> ConnectionSettings {

@@ -82,12 +82,11 @@ extension Engine {
         var room = aheadRoom
         var seen: Set<Int64> = []
         for row in rows where seen.insert(row.originID).inserted {
-            let name = row.origin
-            if origins[name] == nil { origins[name] = try tx.origin(name) }
-            let ahead = ahead(of: name, taking: &room, now: now).granted
-            states[OriginID(rawValue: name)] = origins[name].map {
-                OriginState($0, ahead: ahead, now: now.wall)
-            }
+            let site = site(row.origin)
+            let memory = try site.memory ?? tx.origin(site.name)
+            site.memory = memory
+            let ahead = ahead(at: site, taking: &room, now: now).granted
+            states[OriginID(rawValue: site.name)] = OriginState(memory, ahead: ahead, now: now.wall)
         }
         return states
     }
@@ -138,7 +137,8 @@ extension Engine {
 
     private func candidate(_ row: ReadyRow) -> Candidate {
         var seconds: Double?
-        if let bytes = row.bytesLeft, let rate = origins[row.origin]?.bytesPerSecond, rate > 0 {
+        if let bytes = row.bytesLeft, let rate = sites[row.origin]?.memory?.bytesPerSecond, rate > 0
+        {
             seconds = Double(bytes) / rate
         }
         return Candidate(
@@ -164,7 +164,7 @@ extension Engine {
             of: claim.state.bytesTotal)
         let step = machine.begin()
         let entry = ActiveFetch(
-            machine: machine, origin: work.origin, session: claim.session,
+            machine: machine, site: site(work.origin), session: claim.session,
             roster: claim.roster, identityKey: work.identityKey,
             overdueSince: claim.isOverdue ? now.wall : nil,
             receivedBefore: claim.state.bytesFetched)

@@ -74,18 +74,16 @@ extension Engine {
         var step = entry.machine.handle(event, in: context(entry, now: now))
         spread(&step, over: entry)
         foldOrigins(&step, now: now)
+        recount(entry, after: step)
         // Its place on the wire is free.
         if heldPlace, !entry.holdsPlace {
-            roomAt.insert(entry.origin)
-            if entry.machine.isWhole {
-                paces[entry.origin, default: StartPace()].noteEnd(at: now.monotonic)
-            }
+            noteRoom(at: entry.site)
+            if step.isWhole { entry.site.pace.noteEnd(at: now.monotonic) }
         }
         // Its conditions may have gone while they did not matter.
         if wasLetFinish, !entry.isLetFinish { gates.isStale = true }
-        recount(entry, after: step)
         // Who waits for the origin's limit need not wait for its last connection.
-        if entry.counted.connections < heldConnections { roomAt.insert(entry.origin) }
+        if entry.counted.connections < heldConnections { noteRoom(at: entry.site) }
         unwritten.append(step, of: fetch)
         if case .prepareFailed = event { deleteUnopened(step, entry) }
         if entry.machine.stage == .left { leave(fetch) }
@@ -109,13 +107,13 @@ extension Engine {
         // Its cells are freed when the file is closed, after the commit: until then they are what a
         // successor would go by.
         counters.bytesOfGone += max(0, entry.machine.state.bytesFetched - entry.receivedBefore)
-        roomAt.insert(entry.origin)
+        noteRoom(at: entry.site)
     }
 
     /// What stands on the board, before the machine decides anything.
     private func note(_ entry: ActiveFetch, now: Moment) {
         // Nothing is received, and nothing written, without a request.
-        if entry.targets.isEmpty { return }
+        if entry.machine.segments.isEmpty { return }
         for (key, target) in entry.targets {
             entry.machine.note(
                 key, written: files.written(target), received: files.received(target))
@@ -130,17 +128,18 @@ extension Engine {
 
     func context(_ entry: ActiveFetch, now: Moment) -> FetchContext {
         FetchContext(
-            now: now, origin: origins[entry.origin] ?? OriginMemory(origin: entry.origin),
+            now: now, origin: entry.site.known,
             connectionsAllowed: connectionsAllowed(for: entry), seed: random.next())
     }
 
     /// The origin's budget less what its other fetches use.
     private func connectionsAllowed(for entry: ActiveFetch) -> Int {
-        let others = (held[entry.origin]?.connections ?? 0) - entry.counted.connections
+        let others = entry.site.held.connections - entry.counted.connections
         return max(1, policy.limits.perOrigin - others)
     }
 
     private func tickMachines(now: Moment) {
+        guard let soonestTick, soonestTick <= now.monotonic else { return }
         var due: [FetchID] = []
         for (fetch, entry) in active {
             if let at = entry.nextTick, at <= now.monotonic { due.append(fetch) }
@@ -148,12 +147,13 @@ extension Engine {
         for fetch in due.sorted() where active[fetch] != nil {
             handle(.tick, of: fetch, now: now)
         }
+        self.soonestTick = active.values.compactMap(\.nextTick).min()
     }
 
     // MARK: - Outcome
 
     private func outcome(now: Moment) -> TurnOutcome {
-        var wake = active.values.compactMap(\.nextTick).min()
+        var wake = active.isEmpty ? nil : soonestTick
         if let nextDue {
             let due = now.monotonic + max(0, nextDue - now.wall)
             wake = min(wake ?? due, due)

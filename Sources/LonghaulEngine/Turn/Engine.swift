@@ -18,11 +18,10 @@ package final class Engine {
     var random: SeededGenerator
 
     var active: [FetchID: ActiveFetch] = [:]
-    /// What `active` holds at each origin, counted as it changes.
-    var held: [String: HeldAtOrigin] = [:]
-    var origins: [String: OriginMemory] = [:]
-    /// Of origins whose transfers have ended lately.
-    var paces: [String: StartPace] = [:]
+    /// No machine of `active` wants to be asked before: what every turn would look for in all of
+    /// them. It may have been put off since.
+    var soonestTick: Instant?
+    var sites: [String: OriginSite] = [:]
     /// When to look for what was made ready and does not go out; `nil` = nothing is ready ahead.
     var surplusLookAt: Instant?
     var unwritten = Unwritten()
@@ -34,7 +33,7 @@ package final class Engine {
     /// Something changed who may start: plan at once.
     var needsPlan = true
     /// Origins with a place that became free since the last plan.
-    var roomAt: Set<String> = []
+    var roomAt: [OriginSite] = []
     /// No new starts: everything is on its way out.
     var isLeaving = false
     var counters = EngineCounters()

@@ -1,0 +1,57 @@
+internal import LonghaulCore
+
+/// An origin as this engine knows it. A reference, as every event of every fetch asks for it.
+final class OriginSite {
+    let name: String
+    /// `nil` = not asked of the store yet.
+    var memory: OriginMemory?
+    /// What `active` holds there, counted as it changes.
+    var held = HeldAtOrigin()
+    /// Of those whose transfers have ended lately.
+    var pace = StartPace()
+    /// It is among ``Engine/roomAt``.
+    fileprivate var hasRoom = false
+
+    init(name: String) {
+        self.name = name
+    }
+
+    var known: OriginMemory { memory ?? OriginMemory(origin: name) }
+}
+
+struct HeldAtOrigin: Hashable {
+    var connections = 0
+    /// Transfers that count against the scheduler's limits.
+    var places = 0
+}
+
+extension Engine {
+    /// Origins kept in memory; the store knows them all.
+    static let originsMax = 1024
+
+    func site(_ name: String) -> OriginSite {
+        if let site = sites[name] { return site }
+        if sites.count >= Engine.originsMax { forgetOrigins() }
+        let site = OriginSite(name: name)
+        sites[name] = site
+        return site
+    }
+
+    private func forgetOrigins() {
+        let inUse = Set(active.values.map(\.site.name))
+        sites = sites.filter { inUse.contains($0.key) }
+    }
+
+    /// A place has become free there.
+    func noteRoom(at site: OriginSite) {
+        if site.hasRoom { return }
+        site.hasRoom = true
+        roomAt.append(site)
+    }
+
+    /// A plan has seen all of them.
+    func forgetRoom() {
+        for site in roomAt { site.hasRoom = false }
+        roomAt = []
+    }
+}
