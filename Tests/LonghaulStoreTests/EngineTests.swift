@@ -66,7 +66,6 @@ import Testing
         try scratch.turn(epoch) { _ = try $0.claim(id, now: .start) }
         #expect(throws: Stop.self) {
             try scratch.turn(epoch) { tx in
-                try tx.setFinishing(id, finalPath: "/d/1")
                 try tx.complete(
                     id, finalPath: "/d/1", numbers: TransferNumbers(bytesTotal: 5, bytesDone: 5),
                     now: .start)
@@ -77,7 +76,6 @@ import Testing
         #expect(try scratch.store.events(limit: 9).isEmpty)
 
         try scratch.turn(epoch) { tx in
-            try tx.setFinishing(id, finalPath: "/d/1 (1)")
             try tx.complete(
                 id, finalPath: "/d/1 (1)",
                 numbers: TransferNumbers(
@@ -239,7 +237,6 @@ import Testing
         try scratch.turn(epoch) { tx in
             _ = try tx.claim(ids[0], now: .start)
             _ = try tx.claim(ids[1], now: .start)
-            try tx.setFinishing(ids[1], finalPath: "/d/1")
             try tx.cancel(ids[2], numbers: TransferNumbers(), now: .start)
         }
         #expect(try store.counts() == [.running: 2, .cancelled: 1, .waiting: 1, .paused: 1])

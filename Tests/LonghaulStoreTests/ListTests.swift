@@ -13,7 +13,6 @@ import Testing
         }
         try scratch.turn(epoch) { tx in
             for id in ids[2...3] { _ = try tx.claim(id, now: .start) }
-            try tx.setFinishing(ids[3], finalPath: "/d/3")
             for id in ids[4...5] {
                 try tx.complete(id, finalPath: "", numbers: TransferNumbers(), now: .start)
             }

@@ -20,7 +20,6 @@ import Testing
             .running, .cancelKeepingBytes, false, .cancelled,
             [.refuse(.cancelled), .refuse(.cancelled), .refuse(.cancelled), .set(.run)]
         ),
-        (.finishing, .run, false, .running, [.set(.pause), .unchanged, .set(.cancel), .unchanged]),
         (
             .completed, .run, false, .completed,
             Array(repeating: .refuse(.completed), count: 4)

@@ -73,7 +73,7 @@ extension FetchMachine {
         if isAnother { voidBytes(.partFileMissing, &step) }
         state.partIdentity = identity
         state.partPath = path
-        publication = nil
+        state.publication = nil
         // Its number may be that of the one that is gone: what was held there is void in the store,
         // too, before a byte is written.
         if isAnother { step.writes.append(.save(state)) }
@@ -106,6 +106,7 @@ extension FetchMachine {
         let lost = have.count
         state.generation += 1
         state.durable = ByteRanges()
+        state.publication = nil
         have = ByteRanges()
         syncing = nil
         release(first: retired.count, &step)

@@ -1,5 +1,5 @@
-/// From the last byte to the name: verify → make durable → commit `finishing` → rename → sync the
-/// directory → commit `completed` and its event.
+/// From the last byte to the name: verify → make durable → commit that, and the name → rename →
+/// sync the directory → commit `completed` and its event.
 extension FetchMachine {
     mutating func finish(_ step: inout FetchStep) {
         precondition(isWhole && segments.isEmpty, "only a whole file is finished")
@@ -30,15 +30,14 @@ extension FetchMachine {
     mutating func secured(_ step: inout FetchStep) {
         guard stage == .securing else { return }
         state.durable = have
-        step.writes.append(.save(state))
         shareOrPublish(&step)
     }
 
     /// The name is committed before the rename, so that a successor knows where to look for a file
     /// that was renamed and not recorded.
     mutating func publish(as path: String, _ step: inout FetchStep) {
-        publication = path
-        step.writes.append(.finishing(transfer, path: path))
+        state.publication = path
+        step.writes.append(.save(state))
         step.durable = true
         step.effects.append(
             .publish(
@@ -97,6 +96,7 @@ extension FetchMachine {
         _ step: inout FetchStep
     ) {
         state.durable = ByteRanges()
+        state.publication = nil
         have = ByteRanges()
         state.generation += 1
         state.partIdentity = nil

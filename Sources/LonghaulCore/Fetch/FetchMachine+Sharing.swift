@@ -2,7 +2,7 @@
 extension FetchMachine {
     /// Who leads from now on, and what is to be heeded of all.
     package mutating func serve(_ roster: Roster) {
-        if roster.leader.id != transfer { publication = nil }
+        if roster.leader.id != transfer { state.publication = nil }
         transfer = roster.leader.id
         destination = roster.leader.destination
         deadline = roster.deadline
@@ -19,7 +19,7 @@ extension FetchMachine {
     /// Whether another transfer may still come along. None may while the file is, or may be, under
     /// its leader's name: whoever came to lead after that one would not look for it there.
     package var isJoinable: Bool {
-        if publication != nil { return false }
+        if state.publication != nil { return false }
         return switch stage {
         case .verifying, .securing, .sharing: true
         case .preparing, .moving, .settling:
@@ -36,6 +36,7 @@ extension FetchMachine {
     mutating func shareOrPublish(_ step: inout FetchStep) {
         if isShared || !isAtHome {
             stage = .sharing
+            step.writes.append(.save(state))
             step.effects.append(.handOut)
         } else {
             stage = .publishing

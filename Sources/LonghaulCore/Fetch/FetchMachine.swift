@@ -41,9 +41,6 @@ package struct FetchMachine: Sendable {
     package var request: TransferRequest
     /// Absolute path of the reserved destination.
     package internal(set) var destination: String
-    /// The name that the file may have: it was, or was about to be, given it when it was last
-    /// whole. `nil` again once the file has been found under the name of the part.
-    package internal(set) var publication: String?
     package internal(set) var deadline: Timestamp?
     /// Others wait for copies of the whole file.
     package internal(set) var isShared = false
@@ -96,18 +93,18 @@ package struct FetchMachine: Sendable {
 
     package init(
         transfer: TransferID, request: TransferRequest, destination: String, deadline: Timestamp?,
-        publication: String? = nil, state: FetchState, firstSerial: Int64
+        state: FetchState, firstSerial: Int64
     ) {
         self.transfer = transfer
         self.request = request
         self.destination = destination
-        self.publication = publication
         self.deadline = deadline
         self.state = state
         if let asked = state.askedURL, asked != request.url {
             self.state.validator = state.validator?.withoutIdentity
             self.state.source = 0
         }
+        if !state.isDurable { self.state.publication = nil }
         have = state.durable
         nextSerial = firstSerial
     }
@@ -151,7 +148,7 @@ package struct FetchMachine: Sendable {
     package func part(needs: Int64?) -> PartOrder {
         var order = PartOrder(
             destination: destination, transfer: transfer, expected: state.partIdentity,
-            path: state.partPath, publication: publication ?? finalDestination, needs: needs)
+            path: state.partPath, publication: state.publication ?? finalDestination, needs: needs)
         order.isBackground = request.isDiscretionary
         order.partsLeft = partsLeft
         return order

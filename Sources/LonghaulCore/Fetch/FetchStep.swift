@@ -20,8 +20,6 @@ package enum StoreWrite: Hashable, Sendable {
     case save(FetchState)
     /// Back to the queue; due at once if `readyAt` is nil.
     case queued(TransferID, readyAt: Timestamp?, waitingFor: [WaitReason])
-    /// All bytes are durable in the part file; it is about to be published.
-    case finishing(TransferID, path: String)
     /// Terminal states carry their event in the same write, so that the two cannot be split.
     case completed(TransferID, path: String, TransferTotals)
     case failed(TransferID, LonghaulError, TransferTotals)

@@ -1,4 +1,4 @@
-/// What a new engine does with a transfer that its predecessor left running or finishing.
+/// What a new engine does with a transfer that its predecessor left running.
 package enum RecoveryAction: Hashable, Sendable {
     /// Back to the queue with these bytes.
     case requeue(have: ByteRanges)
@@ -23,15 +23,13 @@ package enum RecoveryAction: Hashable, Sendable {
 ///   - written: What this boot's progress board says was written under the row's generation; empty
 ///     after a power cut.
 package func reconcile(
-    phase: Phase, fetch: FetchState?, follows: Bool = false, facts: FileFacts,
-    written: ByteRanges
+    fetch: FetchState?, follows: Bool = false, facts: FileFacts, written: ByteRanges
 ) -> RecoveryAction {
     // Only a leader publishes the fetch's file; a copy comes with a fetch of its own.
-    if follows, phase == .running { return .rejoin }
+    if follows { return .rejoin }
     guard let fetch, let identity = fetch.partIdentity else { return .requeueFresh }
-    if phase == .finishing {
+    if fetch.publication != nil, fetch.isDurable, let total = fetch.bytesTotal {
         // Somebody may have changed a file since: no wrong length is ever called complete.
-        let total = fetch.bytesTotal ?? fetch.durable.prefix
         if case .present(identity, let size) = facts.destination {
             // The rename came through and the commit did not.
             return size == total ? .markCompleted : lost(fetch, .partFileReplaced)

@@ -34,6 +34,10 @@ package struct FetchState: Hashable, Sendable {
     package var proposedName: String?
     /// The server sent a content coding although identity was asked for; kept as it came, and said.
     package var contentCoding: String?
+    /// The path under which the whole, durable file may stand: it is about to be, or was, renamed
+    /// to that. Committed before the rename, so that a successor knows where to look; `nil` again
+    /// once the file was found under the part's name.
+    package var publication: String?
     /// What the server said of the representation, where somebody wants to know.
     package var response: TransferResponse?
     /// Which of several transfers leads it; `nil` = it has never been shared. Read here; written
@@ -43,6 +47,9 @@ package struct FetchState: Hashable, Sendable {
     package init(id: FetchID) {
         self.id = id
     }
+
+    /// Every byte is on the disk.
+    package var isDurable: Bool { durable.contains(0..<(bytesTotal ?? .max)) }
 }
 
 /// Tells one file from another that has its name.

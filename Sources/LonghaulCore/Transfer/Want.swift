@@ -15,11 +15,9 @@ package enum Phase: Int, Sendable, CaseIterable {
     /// Not being moved: never started, or between attempts. Its fetch row, if any, holds what is
     /// kept.
     case queued = 0
-    /// Claimed by the engine; a fetch row exists. After a crash: back to `queued`, bytes kept.
+    /// Claimed by the engine; a fetch row exists. After a crash: back to `queued`, bytes kept, or
+    /// completed where ``reconcile`` finds the file under its name.
     case running = 1
-    /// All bytes are durable in the part file, and the fetch row names its inode: the file is about
-    /// to be, or has been, published. After a crash ``reconcile`` tells which.
-    case finishing = 2
     /// The file is durable under its name; the terminal event was committed with this.
     case completed = 3
     /// Gave up; bytes are kept for `resume` or `retry`.
@@ -29,7 +27,7 @@ package enum Phase: Int, Sendable, CaseIterable {
     package var hasEnded: Bool {
         switch self {
         case .completed, .failed, .cancelled: true
-        case .queued, .running, .finishing: false
+        case .queued, .running: false
         }
     }
 }

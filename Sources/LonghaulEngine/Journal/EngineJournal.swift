@@ -77,7 +77,7 @@ package struct EngineJournal: Sendable {
                     "transfer": "\(id)", "reason": "\(reason)", "bytesLost": "\(bytes)",
                 ])
         case .attempt(let id, let outcome): attempt(id, outcome)
-        case .save, .finishing, .dropFetch, .give, .leave, .discard, .learn, .originFailed,
+        case .save, .dropFetch, .give, .leave, .discard, .learn, .originFailed,
             .originWorked, .saveOrigin:
             break
         }

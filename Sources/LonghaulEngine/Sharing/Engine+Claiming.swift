@@ -116,9 +116,8 @@ extension Engine {
     private func mayHaveItsName(
         _ work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
-        guard work.finalPath != nil, let own = work.fetchID, let state = try tx.fetch(own)
-        else { return false }
-        return state.durable.contains(0..<(state.bytesTotal ?? .max))
+        guard work.publication != nil, let own = work.fetchID else { return false }
+        return try tx.fetch(own)?.isDurable ?? false
     }
 
     /// What it has of its own is no more than an empty file, or the very fetch in question.
@@ -195,7 +194,7 @@ extension Engine {
     ) throws {
         guard let own = work.fetchID else { return }
         if try tx.isLast(work.id, of: own), let state = try tx.fetch(own) {
-            deletions += self.deletions(of: state, named: work.finalPath)
+            deletions += self.deletions(of: state)
         }
         try tx.dropFetch(of: work.id)
     }

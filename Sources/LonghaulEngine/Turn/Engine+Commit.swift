@@ -80,7 +80,7 @@ extension Engine {
             switch write {
             case .completed: counters.completed += 1
             case .failed: counters.failed += 1
-            case .save, .queued, .finishing, .needsInput, .cancelled, .restarted, .attempt,
+            case .save, .queued, .needsInput, .cancelled, .restarted, .attempt,
                 .dropFetch, .give, .leave, .discard, .learn, .originFailed, .originWorked,
                 .saveOrigin:
                 break
@@ -134,7 +134,6 @@ extension Engine {
             try tx.setQueued(id, readyAt: readyAt, waitingFor: reasons, now: now.wall)
             // Its cancel came while it was about to get its name, and then the disk failed.
             if try tx.addAttention(unlessWanted: id) { sharing.areSomeUnwanted = true }
-        case .finishing(let id, let path): try tx.setFinishing(id, finalPath: path)
         case .completed(let id, let path, let totals):
             try tx.complete(id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)
         case .failed(let id, let error, let totals):
@@ -185,7 +184,7 @@ extension Engine {
             case .originWorked(let name, let rate, let http2):
                 step.writes[index] = remember(name) { $0.worked(at: rate, http2: http2) }
                 noteRoom(at: site(name))
-            case .save, .queued, .finishing, .completed, .failed, .needsInput, .cancelled,
+            case .save, .queued, .completed, .failed, .needsInput, .cancelled,
                 .restarted, .attempt, .dropFetch, .give, .leave, .discard, .saveOrigin:
                 break
             }

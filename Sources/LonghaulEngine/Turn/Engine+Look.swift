@@ -77,7 +77,7 @@ extension Engine {
             return
         }
         switch work.phase {
-        case .queued, .running, .finishing:
+        case .queued, .running:
             switch work.want {
             case .run, .pause:
                 // Back-off ends when somebody says so; an earliest moment holds.
@@ -121,15 +121,15 @@ extension Engine {
         guard let id = work.fetchID else { return }
         if try handDown(id, of: work, tx) { return }
         if let state = try tx.fetch(id) {
-            outcome.deletions += deletions(of: state, named: work.finalPath)
+            outcome.deletions += deletions(of: state)
         }
         try tx.dropFetch(of: work.id)
     }
 
     /// Its file is under one of two names: the directory could not be synced after it had been
     /// renamed.
-    func deletions(of state: FetchState, named publication: String?) -> [FileOrder] {
-        [state.partPath, publication].compactMap { $0 }.map {
+    func deletions(of state: FetchState) -> [FileOrder] {
+        [state.partPath, state.publication].compactMap { $0 }.map {
             .delete(path: $0, state.partIdentity)
         }
     }

@@ -151,7 +151,7 @@ extension Engine {
         let work = claim.work
         var machine = FetchMachine(
             transfer: work.id, request: work.request, destination: work.destination,
-            deadline: work.deadline, publication: work.finalPath, state: claim.state,
+            deadline: work.deadline, state: claim.state,
             firstSerial: nextSerial)
         machine.serve(claim.roster)
         machine.proven = claim.proven

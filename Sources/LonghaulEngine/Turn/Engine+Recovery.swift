@@ -39,7 +39,7 @@ extension Engine {
         guard var state = plan.state else { return }
         if let leader = state.leader, leader != plan.work.id, plan.work.phase == .running {
             plan.action = reconcile(
-                phase: .running, fetch: state, follows: true,
+                fetch: state, follows: true,
                 facts: FileFacts(part: .missing, destination: .missing), written: ByteRanges())
             return
         }
@@ -53,12 +53,12 @@ extension Engine {
         }
         plan.state = state
         let facts = files.facts(
-            part: state.partPath, destination: plan.work.finalPath ?? plan.work.destination)
+            part: state.partPath, destination: state.publication ?? plan.work.destination)
         plan.action = reconcile(
-            phase: plan.work.phase, fetch: state, facts: facts, written: written)
+            fetch: state, facts: facts, written: written)
         if plan.action == .markCompleted {
             // The crash may have come between the rename and the sync of its directory.
-            let path = plan.work.finalPath ?? plan.work.destination
+            let path = state.publication ?? plan.work.destination
             if files.syncDirectory(of: path) != nil { plan.action = .requeue(have: state.durable) }
             return
         }
@@ -103,7 +103,7 @@ extension Engine {
             if let state = plan.state { try tx.save(state) }
         case .markCompleted:
             guard let state = plan.state else { break }
-            let path = plan.work.finalPath ?? plan.work.destination
+            let path = state.publication ?? plan.work.destination
             try tx.complete(
                 id, finalPath: path, numbers: TransferNumbers(state), now: now.wall)
             counters.completed += 1
@@ -118,6 +118,7 @@ extension Engine {
     private func forget(_ state: inout FetchState) {
         state.generation += 1
         state.durable = ByteRanges()
+        state.publication = nil
         state.partIdentity = nil
     }
 }

@@ -97,7 +97,7 @@ extension Engine {
             guard case .close(deletingPart: true) = effect, !state.partPath.isEmpty else {
                 continue
             }
-            unwritten.orders += deletions(of: state, named: entry.machine.publication)
+            unwritten.orders += deletions(of: state)
         }
     }
 

@@ -157,7 +157,7 @@ extension Connection {
         try run(
             """
             UPDATE transfer SET fetchID = NULL, phase = CASE WHEN ended THEN phase ELSE 0 END, \
-            readyAt = CASE WHEN phase IN (1, 2) THEN 0 ELSE readyAt END \
+            readyAt = CASE WHEN phase = 1 THEN 0 ELSE readyAt END \
             WHERE id IN (SELECT id FROM \(Stray.fetchless))
             """)
         try run(

@@ -18,7 +18,7 @@ extension EngineTransaction {
     /// it had counted stays with the transfer.
     package func dropFetch(of id: TransferID) throws {
         guard let work = try work(id), let fetchID = work.fetchID else { return }
-        precondition(work.phase != .running && work.phase != .finishing, "its fetch is in use")
+        precondition(work.phase != .running, "its fetch is in use")
         guard try isLast(id, of: fetchID) else { return try leave(id) }
         if let state = try fetch(fetchID) {
             try connection.run(

@@ -10,7 +10,7 @@ extension EngineTransaction {
     /// Those that an engine had claimed: what a successor has to look after first.
     package func liveUnqueued() throws -> [TransferID] {
         try connection.all(
-            "SELECT id FROM transfer INDEXED BY transferActive WHERE phase IN (1, 2) ORDER BY id"
+            "SELECT id FROM transfer INDEXED BY transferRunning WHERE phase = 1 ORDER BY id"
         ) { $0.transferID(0) }
     }
 
@@ -42,14 +42,6 @@ extension EngineTransaction {
         work.fetchID = state.id
         work.startedAt = work.startedAt ?? now
         return (work, state)
-    }
-
-    /// All bytes are durable in the part file; the file is about to be published under this path.
-    package func setFinishing(_ id: TransferID, finalPath: String) throws {
-        try connection.run(
-            "UPDATE transfer SET phase = 2, finalPath = ?2 WHERE id = ?1 AND phase IN (1, 2)",
-            id, finalPath)
-        try expectOneChange()
     }
 
     /// Between attempts: ready at a moment (`nil` = at once), for these reasons; an earliest moment

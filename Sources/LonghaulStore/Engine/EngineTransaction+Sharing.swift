@@ -40,11 +40,13 @@ extension EngineTransaction {
         _ id: TransferID, into fetch: FetchID?, now: Timestamp
     ) throws -> FetchID? {
         guard let work = try work(id), work.phase == .queued else { return nil }
+        if let fetch, fetch != work.fetchID {
+            try connection.run("UPDATE fetch SET publication = NULL WHERE id = ?1", fetch)
+        }
         let fetch = try fetch ?? insertFetch(continuing: work.numbers).id
         try connection.run(
             """
             UPDATE transfer SET phase = 1, readyAt = 0, waitReason = NULL, fetchID = ?2, \
-            finalPath = CASE WHEN fetchID = ?2 THEN finalPath END, \
             startedAt = coalesce(startedAt, ?3) WHERE id = ?1
             """, id, fetch, now)
         return fetch
@@ -54,10 +56,10 @@ extension EngineTransaction {
     /// that of the part.
     package func share(_ fetch: FetchID, among ids: [TransferID]) throws {
         guard let leader = ids.first else { return }
-        try connection.run("UPDATE fetch SET leader = ?2 WHERE id = ?1", fetch, leader)
+        try connection.run(
+            "UPDATE fetch SET leader = ?2, publication = NULL WHERE id = ?1", fetch, leader)
         for id in ids {
-            try connection.run(
-                "UPDATE transfer SET sharedFetch = ?2, finalPath = NULL WHERE id = ?1", id, fetch)
+            try connection.run("UPDATE transfer SET sharedFetch = ?2 WHERE id = ?1", id, fetch)
         }
     }
 
@@ -66,7 +68,11 @@ extension EngineTransaction {
             $0.optionalInt64(0).map(TransferID.init(rawValue:))
         }
         if let old = old ?? nil, old != id { try keepCount(of: old, in: fetch) }
-        try connection.run("UPDATE fetch SET leader = ?2 WHERE id = ?1", fetch, id)
+        try connection.run(
+            """
+            UPDATE fetch SET publication = CASE WHEN leader = ?2 THEN publication END, leader = ?2 \
+            WHERE id = ?1
+            """, fetch, id)
     }
 
     /// What one that led has counted stays with it: what was received never goes down.
@@ -103,7 +109,8 @@ extension EngineTransaction {
             WHERE id = ?1
             """, id)
         try connection.run("UPDATE transfer SET fetchID = ?2 WHERE id = ?1", heir, fetch)
-        try connection.run("UPDATE fetch SET leader = NULL WHERE id = ?1", fetch)
+        try connection.run(
+            "UPDATE fetch SET leader = NULL, publication = NULL WHERE id = ?1", fetch)
     }
 
     /// A copy of the shared file is this transfer's from now on: it goes on alone, with a fetch of
@@ -188,7 +195,9 @@ extension Connection {
             """, fetch, id
         ) { $0.transferID(0) }
         guard let next else { return false }
-        try run("UPDATE fetch SET leader = ?2 WHERE id = ?1 AND leader = ?3", fetch, next, id)
+        try run(
+            "UPDATE fetch SET leader = ?2, publication = NULL WHERE id = ?1 AND leader = ?3",
+            fetch, next, id)
         return true
     }
 

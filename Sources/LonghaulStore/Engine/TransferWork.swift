@@ -20,8 +20,8 @@ package struct TransferWork: Hashable, Sendable {
     /// See ``Sharer/partsLeft``.
     package var partsLeft: Int
     package var identityKey: Int64
-    /// Under which path it is being, or was, published.
-    package var finalPath: String?
+    /// See ``FetchState/publication``.
+    package var publication: String?
     package var createdAt: Timestamp
     /// First claim.
     package var startedAt: Timestamp?
@@ -74,10 +74,10 @@ enum WorkRecord {
         SELECT t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, o.name, \
         t.priority, t.schedule, t.earliest, t.deadline, t.deadlineAt, t.deadlineAfter, \
         t.expectedBytes, t.options, t.created, t.startedAt, t.finishedAt, t.readyAt, t.waitReason, \
-        t.fetchID, t.finalPath, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
+        t.fetchID, f.publication, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
         t.restarts, t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
         t.identityKey, t.sharedFetch, t.partsLeft FROM transfer t JOIN session s ON s.id = t.sessionID \
-        JOIN origin o ON o.id = t.originID WHERE t.id = ?1
+        JOIN origin o ON o.id = t.originID LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
         """
 
     static func read(_ row: StoredRow) throws -> TransferWork {
@@ -90,7 +90,7 @@ enum WorkRecord {
             fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
             sharedFetch: row.optionalInt64(34).map(FetchID.init(rawValue:)),
             partsLeft: row.int(35), identityKey: row.int64(33),
-            finalPath: row.optionalText(22), createdAt: row.timestamp(16),
+            publication: row.optionalText(22), createdAt: row.timestamp(16),
             startedAt: row.optionalTimestamp(17), finishedAt: row.optionalTimestamp(18),
             deadline: row.timestamp(11), lane: ScheduleClass(rawValue: row.int64(29)),
             waiver: row.isNull(30)

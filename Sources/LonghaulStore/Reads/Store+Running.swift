@@ -16,9 +16,9 @@ extension Store {
         let rows = try access {
             try $0.all(
                 """
-                SELECT o.name, count(*), sum(t.lane / 2 % 2) FROM transfer t INDEXED BY transferActive \
+                SELECT o.name, count(*), sum(t.lane / 2 % 2) FROM transfer t INDEXED BY transferRunning \
                 JOIN origin o ON o.id = t.originID JOIN fetch f ON f.id = t.fetchID \
-                WHERE t.phase IN (1, 2) AND t.phase = 1 AND coalesce(f.leader, t.id) = t.id \
+                WHERE t.phase = 1 AND coalesce(f.leader, t.id) = t.id \
                 GROUP BY o.name
                 """
             ) { ($0.text(0), $0.int(1), $0.int(2)) }

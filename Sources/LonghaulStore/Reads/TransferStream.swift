@@ -5,7 +5,7 @@ internal import LonghaulCore
 /// for a handful).
 enum TransferStream: Hashable {
     case queued(session: Int64, want: Want)
-    case active(session: Int64, phase: Phase, want: Want)
+    case running(session: Int64, want: Want)
     case ended(session: Int64, phase: Phase)
     /// Ended, and asked for again.
     case pending(session: Int64, phase: Phase, want: Want)
@@ -25,9 +25,8 @@ extension Connection {
             switch group.phase {
             case .queued:
                 result.insert(.queued(session: group.session, want: group.want))
-            case .running, .finishing:
-                result.insert(
-                    .active(session: group.session, phase: group.phase, want: group.want))
+            case .running:
+                result.insert(.running(session: group.session, want: group.want))
             case .completed, .failed, .cancelled:
                 result.insert(.ended(session: group.session, phase: group.phase))
             }
@@ -45,13 +44,12 @@ extension Connection {
                 SELECT id FROM transfer INDEXED BY transferLive WHERE sessionID = ?1 AND want = ?2 \
                 AND ended = 0 AND phase = 0 AND id < ?3 ORDER BY id DESC LIMIT ?4
                 """, session, want, bound, limit, read: read)
-        case .active(let session, let phase, let want):
+        case .running(let session, let want):
             return try all(
                 """
-                SELECT id FROM transfer INDEXED BY transferActive WHERE phase IN (1, 2) \
-                AND phase = ?2 AND sessionID = ?1 AND want = ?3 AND id < ?4 \
-                ORDER BY id DESC LIMIT ?5
-                """, session, phase, want, bound, limit, read: read)
+                SELECT id FROM transfer INDEXED BY transferRunning WHERE phase = 1 \
+                AND sessionID = ?1 AND want = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4
+                """, session, want, bound, limit, read: read)
         case .ended(let session, let phase):
             return try all(
                 """
@@ -124,8 +122,8 @@ extension Connection {
     private func activeGroups(session: String?) throws -> [TallyGroup] {
         try all(
             """
-            SELECT sessionID, phase, want, 0, count(*) FROM transfer INDEXED BY transferActive \
-            WHERE phase IN (1, 2) AND (?1 IS NULL \
+            SELECT sessionID, phase, want, 0, count(*) FROM transfer INDEXED BY transferRunning \
+            WHERE phase = 1 AND (?1 IS NULL \
             OR sessionID = (SELECT id FROM session WHERE name = ?1)) GROUP BY 1, 2, 3
             """, session, read: TallyGroup.init)
     }

@@ -16,9 +16,6 @@ package func shownState(phase: Phase, want: Want, pending: Bool) -> TransferStat
         return stateByWant(want, moving: false)
     case .running:
         return stateByWant(want, moving: true)
-    case .finishing:
-        // All bytes are there: a pause or a cancel that comes now comes too late to be seen.
-        return .running
     }
 }
 

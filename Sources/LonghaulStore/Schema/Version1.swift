@@ -3,6 +3,8 @@ extension Migration {
     static let version1: [String] =
         tables1 + hostTables1 + indexes1 + hostIndexes1 + triggers1 + rows1
 
+    /// No check of `transfer` is an IN of more than two values: SQLite builds a table for it in
+    /// every update, which costs as much as the rest of that.
     private static let tables1: [String] = [
         """
         CREATE TABLE session (
@@ -33,7 +35,7 @@ extension Migration {
         """
         CREATE TABLE transfer (
           id INTEGER PRIMARY KEY AUTOINCREMENT,
-          phase INTEGER NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 5),
+          phase INTEGER NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 5 AND phase <> 2),
           ended INTEGER NOT NULL DEFAULT 0,
           want INTEGER NOT NULL DEFAULT 0 CHECK (want BETWEEN 0 AND 3),
           readyAt INTEGER NOT NULL CHECK (readyAt >= 0),
@@ -83,7 +85,7 @@ extension Migration {
           CHECK (rearmed <= rearm),
           CHECK (ended = (phase >= 3)),
           CHECK ((ended = 1) = (finishedAt IS NOT NULL)),
-          CHECK (phase NOT IN (1, 2) OR fetchID IS NOT NULL),
+          CHECK (phase <> 1 OR fetchID IS NOT NULL),
           CHECK (phase <> 4 OR error IS NOT NULL)
         ) STRICT
         """,
@@ -109,6 +111,7 @@ extension Migration {
           contentCoding TEXT,
           askedURL TEXT,
           response TEXT,
+          publication TEXT,
           leader INTEGER,
           CHECK ((partDevice IS NULL) = (partInode IS NULL))
         ) STRICT
@@ -187,7 +190,7 @@ extension Migration {
         "CREATE INDEX transferDue ON transfer (readyAt) WHERE phase = 0 AND readyAt > 0",
         "CREATE INDEX transferWaiver ON transfer (waiveAt) WHERE phase = 0 AND waiveAt > 0",
         "CREATE INDEX transferDeadline ON transfer (deadline) WHERE ended = 0",
-        "CREATE INDEX transferActive ON transfer (phase) WHERE phase IN (1, 2)",
+        "CREATE INDEX transferRunning ON transfer (phase) WHERE phase = 1",
         "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE ended = 1",
         "CREATE INDEX transferFinished ON transfer (finishedAt) WHERE ended = 1",
         "CREATE INDEX transferPending ON transfer (sessionID) WHERE rearm > rearmed",

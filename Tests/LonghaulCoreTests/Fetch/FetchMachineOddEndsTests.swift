@@ -74,11 +74,11 @@ import Testing
         state.partPath = "/d/.f.1.longhaul-part"
         state.durable = ByteRanges(0..<500)
         state.bytesTotal = 500
+        state.publication = "/d/f (1)"
         var machine = FetchMachine(
             transfer: TransferID(rawValue: 1),
             request: TransferRequest(url: "http://h/f", destination: .file("/d/f")),
-            destination: "/d/f", deadline: nil, publication: "/d/f (1)", state: state,
-            firstSerial: 1)
+            destination: "/d/f", deadline: nil, state: state, firstSerial: 1)
         _ = machine.begin()
         #expect(!machine.isJoinable)
         let context = FetchContext(

@@ -18,7 +18,6 @@ struct SimFetch {
     private var published: SimFile?
     private var publishedIdentity: FileIdentity?
     private var store: FetchState
-    private var phase = Phase.queued
     private var origin = OriginMemory(origin: "http://h:80")
     private(set) var ended: StoreWrite?
     private(set) var versions: [Int: Int64] = [:]
@@ -76,7 +75,6 @@ struct SimFetch {
     // MARK: The process
 
     private mutating func claim() {
-        phase = .running
         machine = FetchMachine(
             transfer: TransferID(rawValue: 1), request: request, destination: "/d/f", deadline: nil,
             state: store, firstSerial: serial)
@@ -104,12 +102,9 @@ struct SimFetch {
         case .save(let state):
             store = state
             checkStore()
-        case .queued: phase = .queued
-        case .finishing: phase = .finishing
         case .failed(_, let error, _) where faults, .needsInput(_, let error, _) where faults:
             // Somebody mends what is broken and resumes.
             note("failed: \(error)")
-            phase = .queued
         case .completed, .failed, .needsInput, .cancelled:
             #expect(ended == nil, "seed \(seed): ended twice")
             ended = write
@@ -117,7 +112,7 @@ struct SimFetch {
         case .learn(_, let lesson):
             note("learned \(lesson)")
             origin.learn(lesson)
-        case .attempt, .dropFetch, .give, .leave, .discard, .originFailed, .originWorked,
+        case .queued, .attempt, .dropFetch, .give, .leave, .discard, .originFailed, .originWorked,
             .saveOrigin:
             break
         }
@@ -231,7 +226,7 @@ struct SimFetch {
         }
         let facts = FileFacts(
             part: entry(file, identity), destination: entry(published, publishedIdentity))
-        let action = reconcile(phase: phase, fetch: store, facts: facts, written: leftovers)
+        let action = reconcile(fetch: store, facts: facts, written: leftovers)
         note("recovery: \(action)")
         switch action {
         case .requeue(let have):
@@ -250,7 +245,6 @@ struct SimFetch {
             ended = .completed(
                 TransferID(rawValue: 1), path: "/d/f", TransferTotals(store, bytesDone: 0))
         }
-        phase = .queued
         if ended == nil { checkStore() }
     }
 

@@ -40,13 +40,16 @@ import Testing
         }
     }
 
-    private func fetch(durable: ByteRanges, validator: Bool = true) -> FetchState {
+    private func fetch(
+        durable: ByteRanges, validator: Bool = true, isNamed: Bool = false
+    ) -> FetchState {
         var state = FetchState(id: FetchID(rawValue: 1))
         state.partPath = "/d/.f.1.longhaul-part"
         state.partIdentity = Self.ours
         state.durable = durable
         state.validator = validator ? Validator(etag: "\"a\"", length: 1000) : nil
         state.bytesTotal = validator ? 1000 : nil
+        state.publication = isNamed ? "/d/f" : nil
         return state
     }
 
@@ -55,25 +58,23 @@ import Testing
         for part in Part.allCases {
             for there in There.allCases {
                 let facts = FileFacts(part: part.entry, destination: there.entry)
-                func act(_ phase: Phase, follows: Bool) -> RecoveryAction {
+                func act(follows: Bool) -> RecoveryAction {
                     reconcile(
-                        phase: phase, fetch: fetch(durable: Self.durable), follows: follows,
-                        facts: facts, written: Self.written)
+                        fetch: fetch(durable: Self.durable), follows: follows, facts: facts,
+                        written: Self.written)
                 }
-                #expect(act(.running, follows: true) == .rejoin)
-                #expect(act(.running, follows: false) != .rejoin)
-                // A copy that is about to be published has a fetch of its own.
-                #expect(act(.finishing, follows: true) == act(.finishing, follows: false))
+                #expect(act(follows: true) == .rejoin)
+                #expect(act(follows: false) != .rejoin)
             }
         }
     }
 
     private func act(
-        _ phase: Phase, _ part: Part, _ there: There, durable: ByteRanges = durable,
+        _ part: Part, _ there: There, isNamed: Bool = false, durable: ByteRanges = durable,
         written: ByteRanges = written
     ) -> RecoveryAction {
         reconcile(
-            phase: phase, fetch: fetch(durable: durable),
+            fetch: fetch(durable: durable, isNamed: isNamed),
             facts: FileFacts(part: part.entry, destination: there.entry), written: written)
     }
 
@@ -88,12 +89,14 @@ import Testing
         }
     }
 
-    /// Whatever has the destination's name is none of ours before `finishing`.
-    @Test func running() {
+    /// Whatever has the destination's name is none of ours before the name was recorded, nor while
+    /// bytes are missing.
+    @Test(arguments: [false, true]) func running(isNamed: Bool) {
         for part in Part.allCases {
             for there in There.allCases {
                 #expect(
-                    act(.running, part, there) == expected(whileRunning: part), "\(part) \(there)")
+                    act(part, there, isNamed: isNamed) == expected(whileRunning: part),
+                    "\(part) \(there)")
             }
         }
     }
@@ -102,7 +105,7 @@ import Testing
     @Test func runningAgainAfterItsDirectoryFailed() {
         let whole = ByteRanges(0..<1000)
         for there in There.allCases {
-            let action = act(.running, .missing, there, durable: whole, written: ByteRanges())
+            let action = act(.missing, there, durable: whole, written: ByteRanges())
             let mayBeThere = there == .ours || there == .unusable
             #expect(
                 action == (mayBeThere ? .requeue(have: whole) : .restart(.partFileMissing)),
@@ -110,11 +113,12 @@ import Testing
         }
     }
 
-    @Test func finishing() {
+    @Test func aboutToBePublished() {
         let whole = ByteRanges(0..<1000)
         for part in Part.allCases {
             for there in There.allCases {
-                let action = act(.finishing, part, there, durable: whole, written: ByteRanges())
+                let action = act(
+                    part, there, isNamed: true, durable: whole, written: ByteRanges())
                 let expected: RecoveryAction =
                     switch (part, there) {
                     case (_, .ours): .markCompleted
@@ -140,7 +144,7 @@ import Testing
         for part in Part.allCases {
             for there in There.allCases {
                 let action = act(
-                    .running, part, there, durable: ByteRanges(), written: ByteRanges())
+                    part, there, durable: ByteRanges(), written: ByteRanges())
                 let expected: RecoveryAction =
                     part == .unusable ? .requeue(have: ByteRanges()) : .requeueFresh
                 #expect(action == expected, "\(part) \(there)")
@@ -150,15 +154,11 @@ import Testing
 
     @Test func noRecord() {
         let facts = FileFacts(part: Part.whole.entry, destination: There.ours.entry)
-        for phase in [Phase.running, .finishing] {
-            #expect(
-                reconcile(phase: phase, fetch: nil, facts: facts, written: Self.written)
-                    == .requeueFresh)
-        }
+        #expect(reconcile(fetch: nil, facts: facts, written: Self.written) == .requeueFresh)
         var unnamed = fetch(durable: ByteRanges())
         unnamed.partIdentity = nil
         #expect(
-            reconcile(phase: .running, fetch: unnamed, facts: facts, written: Self.written)
+            reconcile(fetch: unnamed, facts: facts, written: Self.written)
                 == .requeueFresh)
     }
 
@@ -167,7 +167,7 @@ import Testing
         let facts = FileFacts(part: Part.whole.entry, destination: .missing)
         let state = fetch(durable: ByteRanges(), validator: false)
         #expect(
-            reconcile(phase: .running, fetch: state, facts: facts, written: Self.written)
+            reconcile(fetch: state, facts: facts, written: Self.written)
                 == .requeueFresh)
     }
 
@@ -178,12 +178,12 @@ import Testing
         var all = durable
         all.insert(700..<800)
         #expect(
-            act(.running, .whole, .missing, durable: durable, written: written)
+            act(.whole, .missing, durable: durable, written: written)
                 == .requeue(have: all))
         var cut = ByteRanges(0..<100)
         cut.insert(400..<500)
         #expect(
-            act(.running, .short, .missing, durable: durable, written: written)
+            act(.short, .missing, durable: durable, written: written)
                 == .requeue(have: cut))
     }
 
@@ -203,7 +203,7 @@ import Testing
             let size = Int64.random(in: 0...1300, using: &random)
             let facts = FileFacts(part: .present(Self.ours, size: size), destination: .missing)
             let action = reconcile(
-                phase: .running, fetch: fetch(durable: durable), facts: facts, written: written)
+                fetch: fetch(durable: durable), facts: facts, written: written)
             let claimed = durable.union(written)
             guard case .requeue(let have) = action else {
                 #expect((claimed.ranges.first?.lowerBound ?? .max) >= size, "seed \(seed)")
