@@ -78,6 +78,7 @@ extension Engine {
     private func originStates(
         of rows: [ReadyRow], _ tx: borrowing EngineTransaction, now: Moment
     ) throws -> [OriginID: OriginState] {
+        forgetOrigins()
         var states: [OriginID: OriginState] = [:]
         var room = aheadRoom
         var seen: Set<Int64> = []

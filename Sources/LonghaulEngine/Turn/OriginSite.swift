@@ -31,13 +31,14 @@ extension Engine {
 
     func site(_ name: String) -> OriginSite {
         if let site = sites[name] { return site }
-        if sites.count >= Engine.originsMax { forgetOrigins() }
         let site = OriginSite(name: name)
         sites[name] = site
         return site
     }
 
-    private func forgetOrigins() {
+    /// Before a plan, and not within: what it claims goes by what it has read.
+    func forgetOrigins() {
+        if sites.count < Engine.originsMax { return }
         let inUse = Set(active.values.map(\.site.name))
         sites = sites.filter { inUse.contains($0.key) }
     }
