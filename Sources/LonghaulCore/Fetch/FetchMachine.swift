@@ -104,7 +104,7 @@ package struct FetchMachine: Sendable {
             self.state.validator = state.validator?.withoutIdentity
             self.state.source = 0
         }
-        if !state.isDurable { self.state.publication = nil }
+        if !state.mayHaveItsName { self.state.publication = nil }
         have = state.durable
         nextSerial = firstSerial
     }

@@ -28,7 +28,7 @@ package func reconcile(
     // Only a leader publishes the fetch's file; a copy comes with a fetch of its own.
     if follows { return .rejoin }
     guard let fetch, let identity = fetch.partIdentity else { return .requeueFresh }
-    if fetch.publication != nil, fetch.isDurable, let total = fetch.bytesTotal {
+    if fetch.mayHaveItsName, let total = fetch.bytesTotal {
         // Somebody may have changed a file since: no wrong length is ever called complete.
         if case .present(identity, let size) = facts.destination {
             // The rename came through and the commit did not.
@@ -47,14 +47,12 @@ package func reconcile(
         // Its directory could not be synced after the rename, and somebody asked again: the next
         // attempt finds it there.
         if case .present(identity, let size) = facts.destination, size == fetch.bytesTotal,
-            fetch.durable.contains(0..<size)
+            fetch.isDurable
         {
             return .requeue(have: fetch.durable)
         }
         // It may stand there: the next attempt looks again.
-        if case .unusable = facts.destination,
-            fetch.durable.contains(0..<(fetch.bytesTotal ?? .max))
-        {
+        if case .unusable = facts.destination, fetch.isDurable {
             return .requeue(have: fetch.durable)
         }
         return lost(fetch, .partFileMissing)

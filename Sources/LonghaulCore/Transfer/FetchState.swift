@@ -50,6 +50,9 @@ package struct FetchState: Hashable, Sendable {
 
     /// Every byte is on the disk.
     package var isDurable: Bool { durable.contains(0..<(bytesTotal ?? .max)) }
+
+    /// The whole file was about to be renamed, and nobody has looked since.
+    package var mayHaveItsName: Bool { publication != nil && isDurable }
 }
 
 /// Tells one file from another that has its name.

@@ -116,8 +116,8 @@ extension Engine {
     private func mayHaveItsName(
         _ work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
-        guard work.publication != nil, let own = work.fetchID else { return false }
-        return try tx.fetch(own)?.isDurable ?? false
+        guard let own = work.fetchID else { return false }
+        return try tx.fetch(own)?.mayHaveItsName ?? false
     }
 
     /// What it has of its own is no more than an empty file, or the very fetch in question.

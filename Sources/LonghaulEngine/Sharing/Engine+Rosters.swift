@@ -137,7 +137,8 @@ extension Engine {
             return true
         }
         let peers = try tx.peers(of: work.id, limit: Limits.sharersPerFetch)
-        guard !peers.isEmpty, work.publication == nil, let identity = work.sharedIdentity
+        guard !peers.isEmpty, try tx.fetch(fetch)?.publication == nil,
+            let identity = work.sharedIdentity
         else { return false }
         for id in peers {
             guard let heir = try tx.work(id), heir.phase == .queued, heir.fetchID == nil,

@@ -45,10 +45,9 @@ extension Engine {
     }
 
     private func release(_ keys: [SegmentKey], of fetch: FetchID) {
+        guard let entry = active[fetch] else { return }
         for key in keys {
-            guard let entry = active[fetch],
-                let index = entry.targets.firstIndex(where: { $0.key == key })
-            else { continue }
+            guard let index = entry.targets.firstIndex(where: { $0.key == key }) else { continue }
             files.release(entry.targets.remove(at: index).target, of: fetch)
         }
     }

@@ -37,7 +37,7 @@ extension Engine {
     /// Looks at the files, and makes durable what this boot wrote after the last checkpoint.
     private func examine(_ plan: inout Recovered, _ leftovers: [FetchID: [BoardLeftover]]) {
         guard var state = plan.state else { return }
-        if let leader = state.leader, leader != plan.work.id, plan.work.phase == .running {
+        if let leader = state.leader, leader != plan.work.id {
             plan.action = reconcile(
                 fetch: state, follows: true,
                 facts: FileFacts(part: .missing, destination: .missing), written: ByteRanges())
@@ -54,8 +54,7 @@ extension Engine {
         plan.state = state
         let facts = files.facts(
             part: state.partPath, destination: state.publication ?? plan.work.destination)
-        plan.action = reconcile(
-            fetch: state, facts: facts, written: written)
+        plan.action = reconcile(fetch: state, facts: facts, written: written)
         if plan.action == .markCompleted {
             // The crash may have come between the rename and the sync of its directory.
             let path = state.publication ?? plan.work.destination

@@ -34,8 +34,8 @@ extension EngineTransaction {
         try connection.members(of: fetch)
     }
 
-    /// Makes a queued transfer run, in this fetch or, with `nil`, in one of its own. A name that it
-    /// was about to be given was one for the file of the fetch it had.
+    /// Makes a queued transfer run, in this fetch or, with `nil`, in one of its own. A name that
+    /// the fetch's file was about to get was one for who had it.
     package func take(
         _ id: TransferID, into fetch: FetchID?, now: Timestamp
     ) throws -> FetchID? {
@@ -56,8 +56,7 @@ extension EngineTransaction {
     /// that of the part.
     package func share(_ fetch: FetchID, among ids: [TransferID]) throws {
         guard let leader = ids.first else { return }
-        try connection.run(
-            "UPDATE fetch SET leader = ?2, publication = NULL WHERE id = ?1", fetch, leader)
+        try connection.lead(fetch, by: leader)
         for id in ids {
             try connection.run("UPDATE transfer SET sharedFetch = ?2 WHERE id = ?1", id, fetch)
         }
@@ -67,12 +66,9 @@ extension EngineTransaction {
         let old = try connection.first("SELECT leader FROM fetch WHERE id = ?1", fetch) {
             $0.optionalInt64(0).map(TransferID.init(rawValue:))
         }
-        if let old = old ?? nil, old != id { try keepCount(of: old, in: fetch) }
-        try connection.run(
-            """
-            UPDATE fetch SET publication = CASE WHEN leader = ?2 THEN publication END, leader = ?2 \
-            WHERE id = ?1
-            """, fetch, id)
+        if old == id { return }
+        if let old = old ?? nil { try keepCount(of: old, in: fetch) }
+        try connection.lead(fetch, by: id)
     }
 
     /// What one that led has counted stays with it: what was received never goes down.
@@ -109,8 +105,7 @@ extension EngineTransaction {
             WHERE id = ?1
             """, id)
         try connection.run("UPDATE transfer SET fetchID = ?2 WHERE id = ?1", heir, fetch)
-        try connection.run(
-            "UPDATE fetch SET leader = NULL, publication = NULL WHERE id = ?1", fetch)
+        try connection.lead(fetch, by: nil)
     }
 
     /// A copy of the shared file is this transfer's from now on: it goes on alone, with a fetch of
@@ -183,6 +178,11 @@ extension Connection {
             AND sharedFetch IS NOT NULL AND (fetchID IS NOT NULL OR phase = 3) ORDER BY id LIMIT ?2
             """, fetch, Limits.sharersPerFetch
         ) { $0.transferID(0) }
+    }
+
+    /// The name that its file was about to get was that of who led it, or had it alone, before.
+    func lead(_ fetch: FetchID, by id: TransferID?) throws {
+        try run("UPDATE fetch SET leader = ?2, publication = NULL WHERE id = ?1", fetch, id)
     }
 
     /// Whether others have the fetch when this one has left it; one of them leads it then, if

@@ -20,8 +20,6 @@ package struct TransferWork: Hashable, Sendable {
     /// See ``Sharer/partsLeft``.
     package var partsLeft: Int
     package var identityKey: Int64
-    /// See ``FetchState/publication``.
-    package var publication: String?
     package var createdAt: Timestamp
     /// First claim.
     package var startedAt: Timestamp?
@@ -74,10 +72,10 @@ enum WorkRecord {
         SELECT t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, o.name, \
         t.priority, t.schedule, t.earliest, t.deadline, t.deadlineAt, t.deadlineAfter, \
         t.expectedBytes, t.options, t.created, t.startedAt, t.finishedAt, t.readyAt, t.waitReason, \
-        t.fetchID, f.publication, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
+        t.fetchID, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
         t.restarts, t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
         t.identityKey, t.sharedFetch, t.partsLeft FROM transfer t JOIN session s ON s.id = t.sessionID \
-        JOIN origin o ON o.id = t.originID LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
+        JOIN origin o ON o.id = t.originID WHERE t.id = ?1
         """
 
     static func read(_ row: StoredRow) throws -> TransferWork {
@@ -88,21 +86,21 @@ enum WorkRecord {
             destination: destination, want: try row.want(2), phase: try row.phase(1),
             isRearmPending: row.bool(3),
             fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
-            sharedFetch: row.optionalInt64(34).map(FetchID.init(rawValue:)),
-            partsLeft: row.int(35), identityKey: row.int64(33),
-            publication: row.optionalText(22), createdAt: row.timestamp(16),
+            sharedFetch: row.optionalInt64(33).map(FetchID.init(rawValue:)),
+            partsLeft: row.int(34), identityKey: row.int64(32),
+            createdAt: row.timestamp(16),
             startedAt: row.optionalTimestamp(17), finishedAt: row.optionalTimestamp(18),
-            deadline: row.timestamp(11), lane: ScheduleClass(rawValue: row.int64(29)),
-            waiver: row.isNull(30)
-                ? nil : Waiver(checkAt: row.timestamp(30), by: row.timestamp(31)),
-            waitingSince: row.timestamp(32), readyAt: readyAt.milliseconds == 0 ? nil : readyAt,
+            deadline: row.timestamp(11), lane: ScheduleClass(rawValue: row.int64(28)),
+            waiver: row.isNull(29)
+                ? nil : Waiver(checkAt: row.timestamp(29), by: row.timestamp(30)),
+            waitingSince: row.timestamp(31), readyAt: readyAt.milliseconds == 0 ? nil : readyAt,
             waitingFor: row.optionalText(20).flatMap {
                 StoredJSON.decode([WaitReason].self, $0)
             } ?? [],
-            error: row.optionalText(23).flatMap { StoredJSON.decode(LonghaulError.self, $0) },
+            error: row.optionalText(22).flatMap { StoredJSON.decode(LonghaulError.self, $0) },
             numbers: TransferNumbers(
-                bytesTotal: row.optionalInt64(24), bytesDone: row.int64(25),
-                bytesFetched: row.int64(26), attempts: row.int(27), restarts: row.int(28)))
+                bytesTotal: row.optionalInt64(23), bytesDone: row.int64(24),
+                bytesFetched: row.int64(25), attempts: row.int(26), restarts: row.int(27)))
     }
 
     /// Options that cannot be read stop the transfer: without its headers or its checksum it would
