@@ -58,6 +58,21 @@ import Testing
         }
     }
 
+    /// A host could be asked for another URL; without one the transfer fails, and the log is to say
+    /// that and not that anybody is waited for.
+    @Test func theLogTellsWhatBecameOfIt() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=10K&status=404")
+            #expect(
+                try await home.run("enqueue", "--no-start", url, "-o", home.file("a")).status == 0)
+            let run = try await home.with(["LONGHAUL_LOG": "info"]).run("run")
+            #expect(run.errors.contains("warning longhaul: failed"), "\(run)")
+            #expect(!run.errors.contains("needs input"), "\(run)")
+            #expect(run.errors.contains("failed=1"), "\(run)")
+        }
+    }
+
     @Test func credentialsStayWithTheirOrigin() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { other in

@@ -18,8 +18,9 @@ struct HostKeeper {
     var lastID = LaunchID(rawValue: 0)
     /// When events that may go are looked for.
     var forgetsAt: Instant?
-    /// Transfers that failed where they might have waited for a host, in the present commit.
-    var failed = 0
+    /// Transfers that might have waited for an answer of their host, and failed for want of one, in
+    /// the present commit.
+    var unanswerable: Set<TransferID> = []
 
     func isBusy(_ host: String) -> Bool {
         launches.values.contains { $0.host == host }

@@ -18,7 +18,7 @@ extension Engine {
             return false
         }
         let durability: Durability = pending.durable || needsLook ? .durable : .relaxed
-        hosts.failed = 0
+        hosts.unanswerable = []
         sharing.given = []
         sharing.areSomeUnwanted = false
         sharing.departing = []
@@ -51,10 +51,12 @@ extension Engine {
             looks += 1
             gates.clockWentBack = false
         }
-        count(pending.writes)
-        counters.failed += look.failed + hosts.failed
+        let written =
+            hosts.unanswerable.isEmpty ? pending.writes : pending.writes.map(asItWent)
+        count(written)
+        counters.failed += look.failed
         if pending.durable || needsLook { hosts.isStale = true }
-        journal?.note(pending.writes)
+        journal?.note(written)
         needsLook = look.isIncomplete || sharing.areSomeUnwanted
         if plans {
             needsPlan = plan.broughtOthers
@@ -72,6 +74,14 @@ extension Engine {
         for (fetch, earliest) in look.earliest { active[fetch]?.beginAgain(earliest) }
         for (fetch, departure) in look.departures { handle(.leave(departure), of: fetch, now: now) }
         return true
+    }
+
+    /// Whether a transfer waits for input or fails is known within the transaction only.
+    private func asItWent(_ write: StoreWrite) -> StoreWrite {
+        guard case .needsInput(let id, let error, let totals) = write,
+            hosts.unanswerable.contains(id)
+        else { return write }
+        return .failed(id, error, totals)
     }
 
     /// Only what was committed counts.
@@ -141,7 +151,7 @@ extension Engine {
         case .needsInput(let id, let error, let totals):
             let waits = try tx.needInput(
                 id, error: error, numbers: TransferNumbers(totals), now: now.wall)
-            if !waits { hosts.failed += 1 }
+            if !waits { hosts.unanswerable.insert(id) }
         case .cancelled(let id, let totals):
             try tx.cancel(id, numbers: TransferNumbers(totals), now: now.wall)
         case .restarted(let id, let reason, let bytes):
