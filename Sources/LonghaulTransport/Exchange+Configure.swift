@@ -2,10 +2,9 @@ internal import CLonghaul
 internal import LonghaulCore
 
 extension Exchange {
-    /// All options of the handle, from nothing: what an earlier request or hop left must not leak
+    /// All options of the handle, which has none: what an earlier request or hop left must not leak
     /// into this one.
     func configure(_ request: SegmentRequest) -> WireFailure? {
-        curl_easy_reset(easy)
         lh_pool_use(pools.pool(for: request), easy)
         errorText[0] = 0
         lh_flow_attach(flow, easy)
@@ -91,9 +90,8 @@ extension Exchange {
         fieldList = nil
         var hasUserAgent = false
         for field in headers.fields {
-            let name = field.name.lowercased()
-            if name == "user-agent" { hasUserAgent = true }
-            guard all || Self.harmlessFields.contains(name) else { continue }
+            if field.name.equalsIgnoringCase("user-agent") { hasUserAgent = true }
+            guard all || Self.harmlessFields.contains(field.name.lowercased()) else { continue }
             guard Self.isSendable(field) else {
                 return .curl(
                     code: Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue),

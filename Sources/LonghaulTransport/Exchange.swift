@@ -85,6 +85,7 @@ final class Exchange {
         verdict = nil
         head = nil
         isStalled = false
+        curl_easy_reset(easy)
         prepareFlow(for: request)
         return configure(request)
     }

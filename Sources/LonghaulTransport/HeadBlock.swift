@@ -7,51 +7,64 @@ internal import LonghaulCore
 /// out, folded ones joined (RFC 9112 §5.2).
 enum HeadBlock {
     static func fields(of block: UnsafeRawBufferPointer) -> HeaderFields {
+        block.withMemoryRebound(to: UInt8.self) { HeaderFields(fields(in: $0)) }
+    }
+
+    private static func fields(in block: UnsafeBufferPointer<UInt8>) -> [HeaderFields.Field] {
         var fields: [HeaderFields.Field] = []
         fields.reserveCapacity(16)
-        var start = block.startIndex
+        var start = 0
         var isStatusLine = true
-        while start < block.endIndex {
-            let end = block[start...].firstIndex(of: lineFeed) ?? block.endIndex
-            let line = trimmed(block[start..<end])
+        while start < block.count {
+            let end = index(of: "\n", in: block, start..<block.count) ?? block.count
+            let line = trimmed(start..<end, of: block)
             let isFolded = start < end && isBlank(block[start])
-            start = end < block.endIndex ? end + 1 : end
+            start = end + 1
             if isStatusLine {
                 isStatusLine = false
             } else if isFolded {
                 if let last = fields.indices.last, !line.isEmpty {
-                    fields[last].value += " " + text(line)
+                    fields[last].value += " " + text(line, of: block)
                 }
-            } else if let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex {
+            } else if let colon = index(of: ":", in: block, line), colon > line.lowerBound {
+                let name = trimmed(line.lowerBound..<colon, of: block)
+                let value = trimmed((colon + 1)..<line.upperBound, of: block)
                 fields.append(
-                    HeaderFields.Field(
-                        name: text(trimmed(line[..<colon])),
-                        value: text(trimmed(line[(colon + 1)...]))))
+                    HeaderFields.Field(name: text(name, of: block), value: text(value, of: block)))
             }
         }
-        return HeaderFields(fields)
+        return fields
     }
 
-    private static let lineFeed = UInt8(ascii: "\n")
+    private static func index(
+        of sign: Unicode.Scalar, in block: UnsafeBufferPointer<UInt8>, _ range: Range<Int>
+    ) -> Int? {
+        let sign = UInt8(ascii: sign)
+        for index in range where block[index] == sign { return index }
+        return nil
+    }
 
     private static func isBlank(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
     }
 
-    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<
-        UnsafeRawBufferPointer
-    > {
-        var bytes = bytes
-        while let first = bytes.first, isBlank(first) { bytes.removeFirst() }
-        while let last = bytes.last, isBlank(last) || last == UInt8(ascii: "\r") {
-            bytes.removeLast()
+    private static func trimmed(
+        _ range: Range<Int>, of block: UnsafeBufferPointer<UInt8>
+    ) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, isBlank(block[start]) { start += 1 }
+        while start < end, isBlank(block[end - 1]) || block[end - 1] == UInt8(ascii: "\r") {
+            end -= 1
         }
-        return bytes
+        return start..<end
     }
 
-    private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+    private static func text(
+        _ range: Range<Int>, of block: UnsafeBufferPointer<UInt8>
+    ) -> String {
+        let bytes = UnsafeBufferPointer(rebasing: block[range])
         // What nearly all fields are, without the cost of looking for more than that.
-        if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
+        if bytes.reduce(0, |) < 0x80 { return String(decoding: bytes, as: UTF8.self) }
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = ""
         for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }

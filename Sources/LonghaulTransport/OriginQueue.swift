@@ -70,10 +70,15 @@ struct OriginQueue {
 
     mutating func append(_ request: SegmentRequest) {
         let name = RequestURL.prefix(of: request.url)
-        let line = lines[name] ?? OriginLine(name: name)
-        lines[name] = line
+        let line = lines[name] ?? add(name)
         if !line.isWaiting { order.append(line) }
         line.append(request)
+    }
+
+    private mutating func add(_ name: Substring) -> OriginLine {
+        let line = OriginLine(name: name)
+        lines[name] = line
+        return line
     }
 
     /// The next request that may go out, counted as active from here to ``release(_:)``.

@@ -59,16 +59,19 @@ extension RequestURL {
     /// `scheme://authority` as written, for the queue's bookkeeping, where parsing every URL would
     /// cost too much.
     static func prefix(of url: String) -> Substring {
-        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return url[...] }
-        var index = url.utf8.index(after: colon)
-        while index < url.utf8.endIndex, url.utf8[index] == UInt8(ascii: "/") {
-            index = url.utf8.index(after: index)
+        var url = url
+        let length = url.withUTF8 { bytes in
+            guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return bytes.count }
+            var index = colon + 1
+            while index < bytes.count, bytes[index] == UInt8(ascii: "/") { index += 1 }
+            while index < bytes.count, !endsAuthority(bytes[index]) { index += 1 }
+            return index
         }
-        let ends: Set<UInt8> = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
-        while index < url.utf8.endIndex, !ends.contains(url.utf8[index]) {
-            index = url.utf8.index(after: index)
-        }
-        return url[..<index]
+        return url[..<url.utf8.index(url.startIndex, offsetBy: length)]
+    }
+
+    private static func endsAuthority(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
     }
 
     /// The scheme as written, in lower case; empty where there is none (RFC 3986 §3.1).
@@ -88,7 +91,8 @@ extension RequestURL {
 
     /// Without user and password: what may be stored and shown.
     static func withoutUserInfo(_ url: String) -> String {
-        guard url.utf8.contains(UInt8(ascii: "@")) else { return url }
+        var url = url
+        guard url.withUTF8({ $0.contains(UInt8(ascii: "@")) }) else { return url }
         let prefix = prefix(of: url)
         guard let at = prefix.utf8.lastIndex(of: UInt8(ascii: "@")),
             let slash = prefix.utf8.lastIndex(of: UInt8(ascii: "/"))

@@ -35,13 +35,13 @@ package enum DigestField {
     /// `Content-Digest` covers this message's content: the whole only where the answer is a 200
     /// (RFC 9530 §2).
     static func announced(by head: ResponseHead) -> String? {
-        var names = ["Repr-Digest"]
-        if head.status == 200 { names.append("Content-Digest") }
-        for name in names where head.headers.contains(name) {
-            let joined = head.headers.values(name).joined(separator: ",")
-            if let checksum = checksum(joined) { return stored(checksum) }
-        }
-        return nil
+        announced("Repr-Digest", in: head.headers)
+            ?? (head.status == 200 ? announced("Content-Digest", in: head.headers) : nil)
+    }
+
+    private static func announced(_ name: String, in headers: HeaderFields) -> String? {
+        guard headers.contains(name) else { return nil }
+        return checksum(headers.values(name).joined(separator: ",")).flatMap(stored)
     }
 
     /// The form that ``checksum(_:)`` reads.

@@ -8,16 +8,22 @@ package struct EntityTag: Hashable, Sendable {
     /// above ASCII is none for us: they would not survive the way back unchanged, and two of them
     /// could look alike.
     package init?(_ text: String) {
-        var opaque = text.utf8[...]
-        isWeak = opaque.starts(with: "W/".utf8)  // case matters: `w/` is no prefix
-        if isWeak { opaque = opaque.dropFirst(2) }
-        guard opaque.count >= 2, opaque.first == UInt8(ascii: "\""),
-            opaque.last == UInt8(ascii: "\"")
-        else { return nil }
-        let inside = opaque.dropFirst().dropLast()
-        guard inside.allSatisfy({ $0 == 0x21 || (0x23...0x7E).contains($0) })
-        else { return nil }
+        var text = text
+        guard let isWeak = text.withUTF8(Self.weakness) else { return nil }
         self.text = text
+        self.isWeak = isWeak
+    }
+
+    /// `nil` for bytes that are no tag.
+    private static func weakness(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool? {
+        let quote = UInt8(ascii: "\"")
+        // Case matters: `w/` is no prefix.
+        let isWeak = bytes.starts(with: "W/".utf8)
+        let opaque = bytes.dropFirst(isWeak ? 2 : 0)
+        guard opaque.count >= 2, opaque.first == quote, opaque.last == quote else { return nil }
+        for byte in opaque.dropFirst().dropLast()
+        where byte != 0x21 && !(0x23...0x7E).contains(byte) { return nil }
+        return isWeak
     }
 
     package var isStrong: Bool { !isWeak }

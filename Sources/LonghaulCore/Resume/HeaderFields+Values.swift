@@ -9,9 +9,7 @@ extension HeaderFields {
     package func single(_ name: String) -> String? {
         var found: String?
         for field in fields where field.name.equalsIgnoringCase(name) {
-            let trimmed = field.value[...].trimmingBlanks
-            // Copied only where there was something to trim.
-            let value = trimmed.utf8.count == field.value.utf8.count ? field.value : String(trimmed)
+            let value = field.value.trimmingBlanks
             if let found, found != value { return nil }
             found = value
         }

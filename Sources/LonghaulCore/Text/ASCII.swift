@@ -55,6 +55,27 @@ extension Substring {
 }
 
 extension String {
+    /// Without spaces and tabs at both ends; copied only where there are some.
+    package var trimmingBlanks: String {
+        guard utf8.first?.isBlank == true || utf8.last?.isBlank == true else { return self }
+        return String(self[...].trimmingBlanks)
+    }
+
+    /// ``StringProtocol/equalsIgnoringCase(_:)`` on the bytes in place: each answer's head is
+    /// searched for a dozen names.
+    package func equalsIgnoringCase(_ other: String) -> Bool {
+        // Names of header fields nearly always differ in length already.
+        guard utf8.count == other.utf8.count else { return false }
+        let isEqual = utf8.withContiguousStorageIfAvailable { own -> Bool? in
+            other.utf8.withContiguousStorageIfAvailable { other in
+                for index in own.indices
+                where own[index].asciiLowercased != other[index].asciiLowercased { return false }
+                return true
+            }
+        }
+        return isEqual.flatMap(\.self) ?? self[...].equalsIgnoringCase(other[...])
+    }
+
     /// Begins with these, without regard to the case of ASCII letters.
     package func beginsIgnoringCase(with prefix: StaticString) -> Bool {
         var bytes = utf8.makeIterator()
@@ -67,15 +88,21 @@ extension String {
 extension StringProtocol {
     /// Equal without regard to the case of ASCII letters, which is all that protocols mean by it.
     package func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
-        // Names of header fields nearly always differ in length already.
         utf8.count == other.utf8.count
             && utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
     }
 
     /// A non-negative decimal number of digits only: no sign, no blank (`Int64` alone takes `+1`).
     package var decimalValue: Int64? {
-        guard let first = utf8.first, first.isASCIIDigit, utf8.allSatisfy({ $0.isASCIIDigit })
-        else { return nil }
-        return Int64(self)
+        guard !utf8.isEmpty else { return nil }
+        var number: Int64 = 0
+        for byte in utf8 {
+            guard byte.isASCIIDigit else { return nil }
+            let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isOver) = tens.addingReportingOverflow(Int64(byte - 0x30))
+            if isTooLarge || isOver { return nil }
+            number = sum
+        }
+        return number
     }
 }

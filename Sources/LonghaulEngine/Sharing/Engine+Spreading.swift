@@ -5,7 +5,7 @@ internal import LonghaulStore
 extension Engine {
     func spread(_ step: inout FetchStep, over entry: ActiveFetch) {
         // Alone, it has nobody to speak of.
-        guard entry.roster.isShared else { return }
+        guard entry.isShared else { return }
         let roster = entry.roster
         var writes: [StoreWrite] = []
         for write in step.writes {

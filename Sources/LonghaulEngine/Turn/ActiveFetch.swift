@@ -7,8 +7,14 @@ final class ActiveFetch {
     let site: OriginSite
     let session: String
     /// Those that it serves.
-    var roster: Roster { didSet { lane = roster.lane } }
+    var roster: Roster {
+        didSet {
+            lane = roster.lane
+            isShared = roster.isShared
+        }
+    }
     private(set) var lane: ScheduleClass
+    private(set) var isShared: Bool
     let identityKey: Int64
     /// Those whose copies are being made.
     var copying: Set<TransferID> = []
@@ -37,6 +43,7 @@ final class ActiveFetch {
         self.session = session
         self.roster = roster
         lane = roster.lane
+        isShared = roster.isShared
         self.identityKey = identityKey
         self.overdueSince = overdueSince
         self.receivedBefore = receivedBefore

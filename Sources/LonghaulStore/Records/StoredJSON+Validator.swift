@@ -6,8 +6,9 @@ extension StoredJSON {
     static func text(_ validator: Validator) -> String {
         var text: [UInt8] = [UInt8(ascii: "{")]
         text.reserveCapacity(256)
-        guard add("digest", validator.digest, to: &text), add("etag", validator.etag, to: &text),
-            add("lastModified", validator.lastModified, to: &text)
+        guard add("\"digest\":\"", validator.digest, to: &text),
+            add("\"etag\":\"", validator.etag, to: &text),
+            add("\"lastModified\":\"", validator.lastModified, to: &text)
         else { return encode(validator) }
         text +=
             (validator.lastModifiedIsStrong
@@ -18,22 +19,22 @@ extension StoredJSON {
     }
 
     /// `false` for what is not plain ASCII text.
-    private static func add(_ name: String, _ value: String?, to text: inout [UInt8]) -> Bool {
-        guard let value else { return true }
-        text.append(UInt8(ascii: "\""))
-        text += name.utf8
-        text += "\":\"".utf8
-        guard value.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return false }
-        if value.utf8.contains(where: isEscaped) {
-            for byte in value.utf8 {
+    private static func add(
+        _ beginning: StaticString, _ value: String?, to text: inout [UInt8]
+    ) -> Bool {
+        guard var value else { return true }
+        beginning.withUTF8Buffer { text += $0 }
+        let isPlain = value.withUTF8 { bytes in
+            for byte in bytes {
+                guard (0x20..<0x7F).contains(byte) else { return false }
                 if isEscaped(byte) { text.append(UInt8(ascii: "\\")) }
                 text.append(byte)
             }
-        } else {
-            text += value.utf8
+            return true
         }
-        text += "\",".utf8
-        return true
+        text.append(UInt8(ascii: "\""))
+        text.append(UInt8(ascii: ","))
+        return isPlain
     }
 
     private static func isEscaped(_ byte: UInt8) -> Bool {
