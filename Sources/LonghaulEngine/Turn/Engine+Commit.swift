@@ -51,8 +51,7 @@ extension Engine {
             looks += 1
             gates.clockWentBack = false
         }
-        let written =
-            hosts.unanswerable.isEmpty ? pending.writes : pending.writes.map(asItWent)
+        let written = asItWent(pending.writes)
         count(written)
         counters.failed += look.failed
         if pending.durable || needsLook { hosts.isStale = true }
@@ -77,11 +76,14 @@ extension Engine {
     }
 
     /// Whether a transfer waits for input or fails is known within the transaction only.
-    private func asItWent(_ write: StoreWrite) -> StoreWrite {
-        guard case .needsInput(let id, let error, let totals) = write,
-            hosts.unanswerable.contains(id)
-        else { return write }
-        return .failed(id, error, totals)
+    private func asItWent(_ writes: [StoreWrite]) -> [StoreWrite] {
+        if hosts.unanswerable.isEmpty { return writes }
+        return writes.map { write in
+            guard case .needsInput(let id, let error, let totals) = write,
+                hosts.unanswerable.contains(id)
+            else { return write }
+            return .failed(id, error, totals)
+        }
     }
 
     /// Only what was committed counts.
