@@ -182,13 +182,13 @@ import Testing
                 .backoff
             ])
         try scratch.turn(epoch) { tx in
-            verify(try tx.readyHead().rows.isEmpty)
+            verify(try tx.readyHead(now: .start).rows.isEmpty)
             verify(try tx.nextDue() == .start + 10)
             verify(try tx.promoteDue(.start + 9, limit: 9) == 0)
             verify(try tx.promoteDue(.start + 15, limit: 1) == 1)
-            verify(try tx.readyHead().rows.map(\.id) == [ids[0]])
+            verify(try tx.readyHead(now: .start).rows.map(\.id) == [ids[0]])
             verify(try tx.promoteDue(.start + 15, limit: 9) == 1)
-            verify(try tx.readyHead().rows.map(\.id) == [ids[0], backedOff])
+            verify(try tx.readyHead(now: .start).rows.map(\.id) == [ids[0], backedOff])
             verify(try tx.nextDue() == .start + 20)
             verify(try tx.promoteDue(.start + 99, limit: 9) == 2)
             verify(try tx.nextDue() == nil)

@@ -46,7 +46,7 @@ import Testing
         let lanes = try scratch.turn(epoch) { try $0.readyLanes() }
         #expect(lanes.map(\.isDiscretionary) == [false, true])
         let head = try scratch.turn(epoch) {
-            try $0.readyHead(ReadyLimits(lanes: [lanes[1]]))
+            try $0.readyHead(ReadyLimits(lanes: [lanes[1]]), now: .start)
         }
         #expect(head.rows.map(\.id) == [discretionary])
         try scratch.turn(epoch) { _ = try $0.promoteDue(.start + 60, limit: 10) }
@@ -116,7 +116,7 @@ import Testing
         let epoch = try scratch.lead()
         try scratch.add("/d/a") { $0.earliestBegin = .start + 100 }
         try scratch.turn(epoch) { _ = try $0.promoteDue(.start + 200, limit: 9) }
-        let head = try scratch.turn(epoch) { try $0.readyHead() }
+        let head = try scratch.turn(epoch) { try $0.readyHead(now: .start) }
         #expect(head.rows.map(\.waitingSince) == [.start + 100])
     }
 
@@ -268,7 +268,7 @@ import Testing
                     _ = try tx.nextWaiver()
                     _ = try tx.nextDue()
                     _ = try tx.nextDeadline()
-                    return try tx.readyHead(ReadyLimits(lanes: open)).rows
+                    return try tx.readyHead(ReadyLimits(lanes: open), now: .start).rows
                 }
             }
             best = min(best, time)

@@ -64,7 +64,7 @@ import Testing
                 let store = try Store.open(directory: directory)
                 for _ in 0..<50 {
                     try store.withEngineTransaction(epoch, .relaxed) { tx in
-                        for row in try tx.readyHead().rows.prefix(1) {
+                        for row in try tx.readyHead(now: .start).rows.prefix(1) {
                             _ = try tx.claim(row.id, now: .start)
                         }
                     }

@@ -25,7 +25,7 @@ import Testing
         try enqueue(scratch, 1, origin: "a", session: "one") { $0.priority = .low }
         try enqueue(scratch, 1, origin: "a", session: "one") { $0.isDiscretionary = true }
         let head = try scratch.turn(epoch) {
-            try $0.readyHead(ReadyLimits(total: 20, perGroup: 4))
+            try $0.readyHead(ReadyLimits(total: 20, perGroup: 4), now: .start)
         }
         #expect(head.resumeAfter == nil)
         #expect(head.rows.count == 11)
@@ -49,7 +49,7 @@ import Testing
         let epoch = try scratch.lead()
         try enqueue(scratch, 500, origin: "a", session: "one")
         let head = try scratch.turn(epoch) {
-            try $0.readyHead(ReadyLimits(total: 300, perGroup: 4))
+            try $0.readyHead(ReadyLimits(total: 300, perGroup: 4), now: .start)
         }
         #expect(head.rows.map(\.id.rawValue) == Array(1...300))
     }
@@ -61,10 +61,9 @@ import Testing
         try enqueue(scratch, 5, origin: "b", session: "one")
         let head = try scratch.turn(epoch) {
             try $0.readyHead(
-                ReadyLimits(total: 3, perGroup: 1), excludingOrigins: ["a"],
-                excluding: [TransferID(rawValue: 6), TransferID(rawValue: 8)])
+                ReadyLimits(total: 3, perGroup: 1), excludingOrigins: ["a"], now: .start)
         }
-        #expect(head.rows.map(\.id.rawValue) == [7, 9, 10])
+        #expect(head.rows.map(\.id.rawValue) == [6, 7, 8])
     }
 
     @Test func moreOriginsThanRoomComeUpInTurn() throws {
@@ -79,7 +78,8 @@ import Testing
         for _ in 0..<4 {
             let head = try scratch.turn(epoch) {
                 try $0.readyHead(
-                    ReadyLimits(total: 50, perGroup: 1, groups: 6, originsAfter: after))
+                    ReadyLimits(total: 50, perGroup: 1, groups: 6, originsAfter: after),
+                    now: .start)
             }
             // The other session is never crowded out.
             #expect(head.rows.contains { $0.sessionID == 2 })
@@ -97,9 +97,60 @@ import Testing
         for (only, expected) in [(true, ["b"]), (false, ["a"])] {
             let head = try scratch.turn(epoch) {
                 let lanes = try $0.readyLanes().filter { $0.isDiscretionary == only }
-                return try $0.readyHead(ReadyLimits(lanes: lanes))
+                return try $0.readyHead(ReadyLimits(lanes: lanes), now: .start)
             }
             #expect(head.rows.map(\.origin) == expected)
         }
+    }
+
+    /// Servers that are down could fill the head: those that come after them are seen all the same.
+    @Test(arguments: [1, 3]) func whatCoolsDownHidesNobody(sessions: Int) throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        for origin in 0..<40 {
+            for session in 0..<sessions {
+                try enqueue(scratch, 2, origin: "o\(origin)", session: "s\(session)")
+            }
+        }
+        try scratch.turn(epoch) { tx in
+            for origin in 0..<39 {
+                var memory = OriginMemory(origin: "o\(origin)")
+                memory.failures = 3
+                memory.coolDownUntil = .start + Double(100 + origin)
+                memory.coolDownSince = .start
+                try tx.save(memory)
+            }
+        }
+        let limits = ReadyLimits(total: 12, perGroup: 2, groups: 9)
+        let head = try scratch.turn(epoch) { try $0.readyHead(limits, now: .start) }
+        #expect(Set(head.rows.map(\.origin)) == ["o39"])
+        #expect(head.rows.count == 2 * sessions)
+        #expect(head.coolDownEnds == .start + 100)
+        let later = try scratch.turn(epoch) { try $0.readyHead(limits, now: .start + 102) }
+        #expect(Set(later.rows.map(\.origin)).isSuperset(of: ["o0"]))
+    }
+
+    /// More origins than rows, in every queue another number: each comes up within a few looks.
+    @Test func everyOriginComesUp() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let numbers = ["one": 50, "two": 7, "three": 23]
+        for (session, count) in numbers {
+            for origin in 0..<count {
+                try enqueue(scratch, 1, origin: "\(session)\(origin)", session: session)
+            }
+        }
+        var seen: Set<String> = []
+        var after: Int64 = 0
+        for _ in 0..<20 {
+            let head = try scratch.turn(epoch) {
+                try $0.readyHead(
+                    ReadyLimits(total: 12, perGroup: 1, originsAfter: after), now: .start)
+            }
+            #expect(head.rows.count <= 12)
+            seen.formUnion(head.rows.map(\.origin))
+            after = head.resumeAfter ?? 0
+        }
+        #expect(seen.count == 80)
     }
 }

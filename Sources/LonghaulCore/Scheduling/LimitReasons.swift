@@ -24,6 +24,12 @@ extension SchedulerLimits {
             current: "\(connections)", since: since)
     }
 
+    /// Whether an origin can take no more until one of its transfers gives its place back.
+    package func isFull(_ origin: OriginState, connections: Int) -> Bool {
+        blockage(of: origin, connections: connections, since: nil).map { $0.nextCheck == nil }
+            ?? false
+    }
+
     func allRun(_ count: Int, since: Timestamp?) -> WaitReason {
         WaitReason(
             .concurrency, required: "fewer than \(running) running", current: "\(count)",

@@ -124,6 +124,9 @@ package struct SchedulerLimits: Hashable, Codable, Sendable {
         origin.speaksHTTP2 ? perHTTP2Origin : perOrigin
     }
 
+    /// Places that origins which fail may have before others.
+    var runningFailing: Int { running / 4 }
+
     /// With few places there is none to spare.
     var runningDiscretionary: Int { max(running - reserved, (running + 1) / 2) }
 }
@@ -234,22 +237,42 @@ package struct Running: Hashable, Sendable {
 }
 
 package struct OriginState: Hashable, Sendable {
+    /// What its transfers may expect of it. A server that does not answer keeps a place for as long
+    /// as the attempt may take, again and again: those of whom better is known, or nothing yet,
+    /// must not wait behind it.
+    package enum Standing: Hashable, Sendable {
+        case answers
+        /// Nobody knows: no answer yet, and no failure.
+        case untried
+        /// Nothing but failures since its last answer.
+        case fails
+    }
+
     package var speaksHTTP2: Bool
     package var health: OriginMemory.Health
+    package var standing: Standing
     /// Transfers that may be made ready beyond the origin's connections, because those end so fast
     /// that the wire would wait for the next: see ``StartPace``.
     package var ahead: Int
 
     package init(
-        speaksHTTP2: Bool = false, health: OriginMemory.Health = .well, ahead: Int = 0
+        speaksHTTP2: Bool = false, health: OriginMemory.Health = .well,
+        standing: Standing = .answers, ahead: Int = 0
     ) {
         self.speaksHTTP2 = speaksHTTP2
         self.health = health
+        self.standing = standing
         self.ahead = ahead
     }
 
-    package init(_ memory: OriginMemory, ahead: Int = 0, now: Timestamp) {
-        self.init(speaksHTTP2: memory.speaksHTTP2, health: memory.health(at: now), ahead: ahead)
+    /// - Parameter hasAnswered: since this engine began.
+    package init(
+        _ memory: OriginMemory, hasAnswered: Bool = false, ahead: Int = 0, now: Timestamp
+    ) {
+        let isKnown = hasAnswered || memory.speaksHTTP2 || memory.bytesPerSecond != nil
+        self.init(
+            speaksHTTP2: memory.speaksHTTP2, health: memory.health(at: now),
+            standing: memory.failures > 0 ? .fails : isKnown ? .answers : .untried, ahead: ahead)
     }
 }
 

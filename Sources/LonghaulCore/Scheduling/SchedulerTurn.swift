@@ -8,6 +8,8 @@ struct SchedulerTurn {
     /// Those made ready ahead are not counted: they move no bytes yet.
     private var runningCount = 0
     private var discretionaryCount: Int
+    /// Places held at origins that fail.
+    private var failingCount = 0
     /// Looked up by key only, never walked: a dictionary's order is chance.
     private var transfersOfSession: [String: Int] = [:]
     var plan = SchedulerPolicy.Plan()
@@ -54,13 +56,31 @@ struct SchedulerTurn {
         plan.overdue = candidate.id
     }
 
-    /// Candidates of one rank, in order. The session with the fewest running goes next; among
-    /// equals, the one whose candidate is first.
+    /// Who goes first among those of one rank. Every place is given away in the end: what is put
+    /// off here goes where nobody else has come.
+    private enum Round: CaseIterable {
+        /// Origins that answer; of each untried one a first transfer; of those that fail a first
+        /// one each, into a few places.
+        case first
+        /// What else untried origins have.
+        case untried
+        case failing
+    }
+
+    /// Candidates of one rank, in order.
     mutating func take(_ group: [Candidate]) {
+        var rest = group
+        for round in Round.allCases where !rest.isEmpty { rest = serve(rest, round) }
+    }
+
+    /// The session with the fewest running goes next; among equals, the one whose candidate is
+    /// first. Returns those that are put off to a later round.
+    private mutating func serve(_ group: [Candidate], _ round: Round) -> [Candidate] {
+        var rest: [Candidate] = []
         // Between one session and itself there is nothing to weigh.
         if let first = group.first, group.allSatisfy({ $0.session == first.session }) {
-            for candidate in group { consider(candidate) }
-            return
+            for candidate in group { consider(candidate, round, &rest) }
+            return rest
         }
         var queues = sessionQueues(group)
         while !queues.isEmpty {
@@ -71,8 +91,9 @@ struct SchedulerTurn {
             }
             let (_, candidate) = queues[best].removeFirst()
             if queues[best].isEmpty { queues.remove(at: best) }
-            consider(candidate)
+            consider(candidate, round, &rest)
         }
+        return rest
     }
 
     private typealias Queue = ArraySlice<(place: Int, candidate: Candidate)>
@@ -98,12 +119,27 @@ struct SchedulerTurn {
         return myCount != itsCount ? myCount < itsCount : mine.place < its.place
     }
 
-    private mutating func consider(_ candidate: Candidate) {
+    private mutating func consider(
+        _ candidate: Candidate, _ round: Round, _ rest: inout [Candidate]
+    ) {
+        if isPutOff(origins[origins.index(of: candidate.origin)], in: round) {
+            rest.append(candidate)
+            return
+        }
         if let reason = blockage(of: candidate) {
             hold(candidate, [reason])
             return
         }
         start(candidate)
+    }
+
+    private func isPutOff(_ origin: OriginTable.Entry, in round: Round) -> Bool {
+        switch (origin.state.standing, round) {
+        case (.answers, _), (.untried, .untried), (.untried, .failing), (.fails, .failing): false
+        case (.untried, .first): origin.transfers > 0
+        case (.fails, .first): origin.transfers > 0 || failingCount >= limits.runningFailing
+        case (.fails, .untried): true
+        }
     }
 
     private mutating func start(_ candidate: Candidate) {
@@ -119,6 +155,7 @@ struct SchedulerTurn {
         if origin.state.ahead == 0 || origin.transfers < limits.connections(to: origin.state) {
             runningCount += 1
         }
+        if origin.state.standing == .fails { failingCount += 1 }
         origins[index].transfers += 1
         origins[index].connections += connections
     }

@@ -50,7 +50,8 @@ extension Engine {
         let surroundings = surroundings(now: now)
         let lanes = try openLanes(tx, surroundings, &outcome, now: now)
         if lanes.isEmpty { return outcome }
-        let rows = try heads(of: lanes, count: lookAhead(now: now), tx)
+        let rows = try heads(
+            of: lanes, excluding: fullOrigins(running, now: now), tx, &outcome, now: now)
         let states = try originStates(of: rows, tx, now: now)
         let head = rows.map { candidate($0) }
         let box = box.map { TimeBox(length: $0.seconds, left: $0.ends - now.monotonic) }
@@ -71,7 +72,8 @@ extension Engine {
             $0.reason.reason != .engine && $0.reason.nextCheck == nil
         }
         outcome.hasBacklog = waits || plan.starts.count > files
-        outcome.coolDownEnds = plan.waiting.compactMap(\.reason.nextCheck).min()
+        let pauses = plan.waiting.compactMap(\.reason.nextCheck) + [outcome.coolDownEnds]
+        outcome.coolDownEnds = pauses.compactMap { $0 }.min()
         return outcome
     }
 
@@ -87,7 +89,15 @@ extension Engine {
             let memory = try site.memory ?? tx.origin(site.name)
             site.memory = memory
             let ahead = ahead(at: site, taking: &room, now: now).granted
-            states[OriginID(rawValue: site.name)] = OriginState(memory, ahead: ahead, now: now.wall)
+            states[OriginID(rawValue: site.name)] = OriginState(
+                memory, hasAnswered: site.hasAnswered, ahead: ahead, now: now.wall)
+        }
+        // Those that have places and nothing that waits count too.
+        for site in sites.values where site.held.places > 0 {
+            let name = OriginID(rawValue: site.name)
+            if states[name] != nil { continue }
+            states[name] = OriginState(
+                site.known, hasAnswered: site.hasAnswered, now: now.wall)
         }
         return states
     }
@@ -95,23 +105,43 @@ extension Engine {
     /// Both kinds have their part of the look-ahead: many groups of one must not hide the other's
     /// oldest.
     private func heads(
-        of lanes: [ScheduleClass], count: Int, _ tx: borrowing EngineTransaction
+        of lanes: [ScheduleClass], excluding full: Set<String>,
+        _ tx: borrowing EngineTransaction, _ outcome: inout PlanOutcome, now: Moment
     ) throws -> [ReadyRow] {
         let kinds = [lanes.filter { !$0.isDiscretionary }, lanes.filter(\.isDiscretionary)]
             .filter { !$0.isEmpty }
+        let count = lookAhead(now: now)
         var rows: [ReadyRow] = []
         var resumeAfter: Int64?
         for kind in kinds {
             let found = try tx.readyHead(
                 ReadyLimits(
                     total: count / kinds.count, perGroup: policy.limits.running,
-                    originsAfter: originsAfter, lanes: kind))
+                    originsAfter: originsAfter, lanes: kind),
+                excludingOrigins: full, now: now.wall)
             rows += found.rows
+            outcome.coolDownEnds = [outcome.coolDownEnds, found.coolDownEnds].compactMap { $0 }
+                .min()
             resumeAfter = resumeAfter ?? found.resumeAfter
         }
         // More origins wait than one look takes: the next one starts where this one ended.
         originsAfter = resumeAfter ?? 0
         return rows
+    }
+
+    /// Those at which nothing more can start now.
+    private func fullOrigins(_ running: [Running], now: Moment) -> Set<String> {
+        var connections: [String: Int] = [:]
+        for transfer in running {
+            connections[transfer.origin.rawValue, default: 0] += transfer.connections
+        }
+        return Set(
+            connections.keys.filter { name in
+                let site = site(name)
+                let state = OriginState(
+                    site.known, ahead: site.pace.ahead(at: now.monotonic), now: now.wall)
+                return policy.limits.isFull(state, connections: connections[name] ?? 0)
+            })
     }
 
     /// The lanes whose conditions hold: the head of the others is not looked at.

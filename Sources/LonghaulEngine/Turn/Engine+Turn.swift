@@ -68,6 +68,7 @@ extension Engine {
         settleLane(event, fetch)
         take(event, into: entry, now: now)
         note(entry, now: now)
+        if case .head = event { entry.site.hasAnswered = true }
         let heldPlace = entry.holdsPlace
         let wasLetFinish = entry.isLetFinish
         let heldConnections = entry.counted.connections

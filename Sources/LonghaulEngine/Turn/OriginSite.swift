@@ -5,6 +5,8 @@ final class OriginSite {
     let name: String
     /// `nil` = not asked of the store yet.
     var memory: OriginMemory?
+    /// Since this engine began.
+    var hasAnswered = false
     /// What `active` holds there, counted as it changes.
     var held = HeldAtOrigin()
     /// Of those whose transfers have ended lately.

@@ -7,17 +7,21 @@ package struct ReadyLimits: Hashable, Sendable {
     package var total: Int
     /// Rows of each group at least, while `total` allows.
     package var perGroup: Int
-    /// Groups: transfers of one lane, priority, session and origin.
+    /// Groups that are looked for: transfers of one lane, priority, session and origin. Those whose
+    /// origin cools down count here; of the others there are no more than `total`.
     package var groups: Int
     /// Origins of a session are visited from the one after this on, around: matters only where they
-    /// are too many for `groups`.
+    /// are too many for one look.
     package var originsAfter: Int64
+
+    /// Of one lane, priority and session.
+    static let queuesMax = 1024
 
     /// Only transfers of these lanes, in this order; `nil` = all.
     package var lanes: [ScheduleClass]?
 
     package init(
-        total: Int = 256, perGroup: Int = 4, groups: Int = 1024, originsAfter: Int64 = 0,
+        total: Int = 256, perGroup: Int = 4, groups: Int = 8192, originsAfter: Int64 = 0,
         lanes: [ScheduleClass]? = nil
     ) {
         self.total = total
@@ -51,6 +55,8 @@ package struct ReadyHead: Hashable, Sendable {
     /// Not every group was looked at: pass this as `originsAfter` the next time, so that each comes
     /// up. `nil` = all were.
     package var resumeAfter: Int64?
+    /// When the first of the origins that were left out has cooled down.
+    package var coolDownEnds: Timestamp?
 }
 
 /// What groups transfers for fairness, without the origin.
@@ -62,37 +68,28 @@ private struct Queue {
 
 extension EngineTransaction {
     /// The heads of all groups of ready transfers, by a skip through one index: however many rows
-    /// one session or origin has queued, those of another are seen. Costs two look-ups for each
-    /// group and one step for each row.
+    /// one session or origin has queued, those of another are seen. Origins that cool down are left
+    /// out: they could fill the head and hide all others. Costs two look-ups for each group and one
+    /// step for each row.
     ///
-    /// - `excludingOrigins`: those that cool down or are at their limit.
-    /// - `excluding`: transfers that the caller has in hand already.
+    /// - Parameter excludingOrigins: those that can take no more.
     package func readyHead(
-        _ limits: ReadyLimits = ReadyLimits(), excludingOrigins: Set<String> = [],
-        excluding: Set<TransferID> = []
+        _ limits: ReadyLimits = ReadyLimits(), excludingOrigins: Set<String> = [], now: Timestamp
     ) throws -> ReadyHead {
-        let queues = try queues(in: limits.lanes, limit: limits.groups)
-        var head = ReadyHead(rows: [], resumeAfter: nil)
+        let queues = try queues(in: limits.lanes, limit: ReadyLimits.queuesMax)
+        var head = ReadyHead(rows: [])
         if queues.isEmpty { return head }
-        let share = max(1, limits.groups / queues.count)
-        var groups: [(queue: Queue, origin: Int64, name: String)] = []
+        var walk = OriginWalk(
+            limits, excluded: excludingOrigins, queues: queues.count, now: now)
+        var groups: [(queue: Queue, origin: ReadyOrigin)] = []
         for queue in queues {
-            let (origins, isComplete) = try origins(
-                of: queue, after: limits.originsAfter, limit: share)
-            if !isComplete, let last = origins.last { head.resumeAfter = last }
-            for origin in origins {
-                let name = try connection.first(
-                    "SELECT name FROM origin WHERE id = ?1", origin
-                ) { $0.text(0) }
-                guard let name, !excludingOrigins.contains(name) else { continue }
-                groups.append((queue, origin, name))
-            }
+            groups += try origins(of: queue, &walk).map { (queue, $0) }
         }
+        head.resumeAfter = walk.resumeAfter
+        head.coolDownEnds = walk.coolDownEnds
         if groups.isEmpty { return head }
         let depth = max(limits.perGroup, limits.total / groups.count)
-        let heads = try groups.map {
-            try rows(of: $0.queue, $0.origin, $0.name, limit: depth, excluding: excluding)
-        }
+        let heads = try groups.map { try rows(of: $0.queue, $0.origin, limit: depth) }
         head.rows = interleaved(heads, total: limits.total)
         return head
     }
@@ -126,22 +123,26 @@ extension EngineTransaction {
     }
 
     /// Origins of a queue: those after the pivot, then those up to it.
+    /// Origins of a queue that do not cool down: those after the pivot, then those up to it.
     private func origins(
-        of queue: Queue, after pivot: Int64, limit: Int
-    ) throws -> (ids: [Int64], isComplete: Bool) {
-        var found: [Int64] = []
-        for range in [pivot...(Int64.max - 1), Int64(-1)...pivot] {
+        of queue: Queue, _ walk: inout OriginWalk
+    ) throws -> [ReadyOrigin] {
+        var found: [ReadyOrigin] = []
+        walk.beginQueue()
+        for range in walk.ranges {
             var last = range.lowerBound
-            // One more than asked tells whether there are more.
-            while found.count <= limit, let next = try nextOrigin(queue, after: last),
-                next <= range.upperBound
-            {
-                found.append(next)
+            while let next = try nextOrigin(queue, after: last), next <= range.upperBound {
+                // One more than fits tells that there are more.
+                if walk.isOver(found: found.count) { return found }
                 last = next
+                let memory = try connection.first(OriginRecord.selectByID, next) {
+                    OriginRecord.read($0)
+                }
+                guard let memory, walk.visit(next, memory) else { continue }
+                found.append(ReadyOrigin(id: next, name: memory.origin))
             }
         }
-        if found.count <= limit { return (found, true) }
-        return (Array(found.prefix(limit)), false)
+        return found
     }
 
     private func nextOrigin(_ queue: Queue, after last: Int64) throws -> Int64? {
@@ -156,7 +157,7 @@ extension EngineTransaction {
     }
 
     private func rows(
-        of queue: Queue, _ origin: Int64, _ name: String, limit: Int, excluding: Set<TransferID>
+        of queue: Queue, _ origin: ReadyOrigin, limit: Int
     ) throws -> [ReadyRow] {
         try connection.all(
             """
@@ -166,14 +167,15 @@ extension EngineTransaction {
             WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0 \
             AND t.lane = ?1 AND t.priority = ?2 AND t.sessionID = ?3 AND t.originID = ?4 \
             ORDER BY t.id LIMIT ?5
-            """, queue.lane.rawValue, queue.priority.rawValue, queue.session, origin,
-            limit + excluding.count
+            """, queue.lane.rawValue, queue.priority.rawValue, queue.session, origin.id,
+            limit
         ) { row in
             ReadyRow(
-                id: row.transferID(0), originID: origin, origin: name, sessionID: queue.session,
+                id: row.transferID(0), originID: origin.id, origin: origin.name,
+                sessionID: queue.session,
                 priority: queue.priority, lane: queue.lane, waitingSince: row.timestamp(1),
                 bytesLeft: bytesLeft(row), deadline: row.timestamp(3))
-        }.filter { !excluding.contains($0.id) }.prefix(limit).map { $0 }
+        }
     }
 
     private func bytesLeft(_ row: StoredRow) -> Int64? {

@@ -1,14 +1,17 @@
 internal import LonghaulCore
 
 enum OriginRecord {
-    static let select = """
-        SELECT name, ignoresRanges, mishandlesIfRange, speaksHTTP2, coolDownUntil, failures, \
-        bytesPerSecond, coolDownSince FROM origin WHERE name = ?
+    private static let columns = """
+        name, ignoresRanges, mishandlesIfRange, speaksHTTP2, coolDownUntil, failures, \
+        bytesPerSecond, coolDownSince
         """
 
+    static let select = "SELECT \(columns) FROM origin WHERE name = ?"
+
+    static let selectByID = "SELECT \(columns) FROM origin WHERE id = ?"
+
     static let save = """
-        INSERT INTO origin (name, ignoresRanges, mishandlesIfRange, speaksHTTP2, coolDownUntil, \
-        failures, bytesPerSecond, coolDownSince) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+        INSERT INTO origin (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
         ON CONFLICT (name) DO UPDATE SET ignoresRanges = ?2, mishandlesIfRange = ?3, \
         speaksHTTP2 = ?4, coolDownUntil = ?5, failures = ?6, bytesPerSecond = ?7, \
         coolDownSince = ?8

@@ -120,6 +120,71 @@ import Testing
         #expect(starts(second).isEmpty)
     }
 
+    private func origins(
+        _ count: Int, named name: String, _ standing: OriginState.Standing
+    ) -> [String: OriginState] {
+        Dictionary(
+            uniqueKeysWithValues: (0..<count).map {
+                ("\(name)\($0)", OriginState(standing: standing))
+            })
+    }
+
+    /// Ten of each, older than what comes after them.
+    private func tens(of origins: Int, named name: String, from id: Int64) -> [Candidate] {
+        (0..<(10 * origins)).map {
+            candidate(id + Int64($0), origin: "\(name)\($0 / 10)", waited: 100)
+        }
+    }
+
+    /// Servers that nobody has heard of may keep a place for a long time each.
+    @Test func eachUntriedOriginTriesOneFirst() {
+        let head = tens(of: 3, named: "new", from: 100) + [candidate(1, origin: "new9")]
+        let states = origins(10, named: "new", .untried)
+        #expect(starts(plan(head, origins: states, total: 4)) == [100, 110, 120, 1])
+        // No place stays empty for it.
+        #expect(plan(head, origins: states).starts.count == 16)
+        #expect(starts(plan(Array(head.prefix(10)), origins: states)) == Array(100...105))
+        // One that is running is a first one.
+        let busy = [running(9, origin: "new0")]
+        #expect(
+            starts(plan(head, running: busy, origins: states, total: 5)) == [110, 120, 1, 100])
+    }
+
+    @Test func originsThatFailLeavePlacesToOthers() {
+        let head = tens(of: 20, named: "down", from: 100) + (1...9).map { candidate($0) }
+        let states = origins(20, named: "down", .fails)
+        // A quarter first, then who answers, and what is left goes to them again.
+        #expect(
+            starts(plan(head, origins: states))
+                == [100, 110, 120, 130, 1, 2, 3, 4, 5, 6, 101, 102, 103, 104, 105, 111])
+        let busy = (0..<4).map { running(50 + Int64($0), origin: "down\($0)") }
+        #expect(
+            starts(plan(head, running: busy, origins: states, total: 10)) == [1, 2, 3, 4, 5, 6])
+        #expect(starts(plan(head, origins: states, total: 1)) == [1])
+        #expect(waits(plan(head, origins: states, total: 1))[100] == .concurrency)
+    }
+
+    /// Whoever is more urgent goes first all the same.
+    @Test func aFailingOriginKeepsItsPriority() {
+        let head = [candidate(1), candidate(2, origin: "down0", priority: .high)]
+        #expect(starts(plan(head, origins: origins(1, named: "down", .fails), total: 1)) == [2])
+    }
+
+    @Test(
+        arguments: [
+            (0, false, nil, OriginState.Standing.untried), (0, true, nil, .answers),
+            (0, false, 1e6, .answers), (1, true, 1e6, .fails), (7, false, nil, .fails),
+        ] as [(Int, Bool, Double?, OriginState.Standing)])
+    func standing(
+        failures: Int, hasAnswered: Bool, rate: Double?, expected: OriginState.Standing
+    ) {
+        var memory = OriginMemory(origin: "o")
+        memory.failures = failures
+        memory.bytesPerSecond = rate
+        let state = OriginState(memory, hasAnswered: hasAnswered, now: now)
+        #expect(state.standing == expected)
+    }
+
     @Test func sessionsTakeTurns() {
         let head =
             (1...4).map { candidate(Int64($0), session: "a", waited: 100) }
