@@ -27,7 +27,7 @@ import Testing
         let head = try scratch.turn(epoch) {
             try $0.readyHead(ReadyLimits(total: 20, perGroup: 4), now: .start)
         }
-        #expect(head.resumeAfter == nil)
+        #expect(head.resumeAfter == ReadyPlace())
         #expect(head.rows.count == 11)
         let groups = Dictionary(grouping: head.rows) {
             "\($0.origin) \($0.sessionID) \($0.priority) \($0.lane.isDiscretionary)"
@@ -74,17 +74,18 @@ import Testing
         }
         try enqueue(scratch, 2, origin: "o0", session: "two")
         var seen: Set<String> = []
-        var after: Int64 = 0
+        var after = ReadyPlace()
         for _ in 0..<4 {
             let head = try scratch.turn(epoch) {
                 try $0.readyHead(
-                    ReadyLimits(total: 50, perGroup: 1, groups: 6, originsAfter: after),
+                    ReadyLimits(total: 50, perGroup: 1, groups: 6, after: after),
                     now: .start)
             }
             // The other session is never crowded out.
             #expect(head.rows.contains { $0.sessionID == 2 })
             seen.formUnion(head.rows.filter { $0.sessionID == 1 }.map(\.origin))
-            after = try #require(head.resumeAfter)
+            after = head.resumeAfter
+            #expect(after.origin > 0)
         }
         #expect(seen.count == 10)
     }
@@ -141,16 +142,40 @@ import Testing
             }
         }
         var seen: Set<String> = []
-        var after: Int64 = 0
+        var after = ReadyPlace()
         for _ in 0..<20 {
             let head = try scratch.turn(epoch) {
                 try $0.readyHead(
-                    ReadyLimits(total: 12, perGroup: 1, originsAfter: after), now: .start)
+                    ReadyLimits(total: 12, perGroup: 1, after: after), now: .start)
             }
             #expect(head.rows.count <= 12)
             seen.formUnion(head.rows.map(\.origin))
-            after = head.resumeAfter ?? 0
+            after = head.resumeAfter
         }
         #expect(seen.count == 80)
+    }
+
+    /// More sessions than rows, and two lanes: each comes up, and the more urgent are always there.
+    @Test func everySessionComesUp() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        for session in 0..<40 {
+            try enqueue(scratch, 1, origin: "a", session: "plain\(session)")
+            try enqueue(scratch, 1, origin: "a", session: "wifi\(session)") {
+                $0.schedule.requires = ConditionNeeds(power: true)
+            }
+        }
+        try enqueue(scratch, 1, origin: "a", session: "urgent") { $0.priority = .high }
+        var seen: Set<Int64> = []
+        var after = ReadyPlace()
+        for _ in 0..<10 {
+            let head = try scratch.turn(epoch) {
+                try $0.readyHead(ReadyLimits(total: 12, perGroup: 1, after: after), now: .start)
+            }
+            #expect(head.rows.contains { $0.priority == .high })
+            seen.formUnion(head.rows.map(\.sessionID))
+            after = head.resumeAfter
+        }
+        #expect(seen.count == 81)
     }
 }

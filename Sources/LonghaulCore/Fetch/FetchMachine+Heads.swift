@@ -122,6 +122,9 @@ extension FetchMachine {
         case .fresh(let validator, _) where decision.verdict != .hold && !segment.isParallel:
             accept()
             pin(validator, head, segment.key, context, &step)
+        // A pause that the server asks for holds for whoever comes next, this one again maybe.
+        case .fail(let failure) where failure.retryAfter != nil:
+            blame(failure, context, &step)
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .redirect,
             .fail, .empty:
             break

@@ -6,7 +6,7 @@ extension OriginMemory {
         using random: inout some RandomNumberGenerator
     ) {
         // A line that brings bytes before it breaks is bad, not dead.
-        guard failure.blamesOrigin, gained == 0 else { return }
+        guard failure.blamesOrigin, gained == 0 || failure.retryAfter != nil else { return }
         failures += 1
         let asksForPause =
             failure.retryAfter != nil || failure.error.httpStatus == 429

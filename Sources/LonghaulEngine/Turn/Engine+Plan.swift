@@ -112,20 +112,18 @@ extension Engine {
             .filter { !$0.isEmpty }
         let count = lookAhead(now: now)
         var rows: [ReadyRow] = []
-        var resumeAfter: Int64?
         for kind in kinds {
             let found = try tx.readyHead(
                 ReadyLimits(
                     total: count / kinds.count, perGroup: policy.limits.running,
-                    originsAfter: originsAfter, lanes: kind),
+                    after: looksAfter[kind[0].isDiscretionary] ?? ReadyPlace(), lanes: kind),
                 excludingOrigins: full, now: now.wall)
             rows += found.rows
             outcome.coolDownEnds = [outcome.coolDownEnds, found.coolDownEnds].compactMap { $0 }
                 .min()
-            resumeAfter = resumeAfter ?? found.resumeAfter
+            // Where more wait than one look takes, the next one begins where this one ended.
+            looksAfter[kind[0].isDiscretionary] = found.resumeAfter
         }
-        // More origins wait than one look takes: the next one starts where this one ended.
-        originsAfter = resumeAfter ?? 0
         return rows
     }
 

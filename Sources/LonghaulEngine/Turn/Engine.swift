@@ -50,7 +50,8 @@ package final class Engine {
     var coolDownEnds: Timestamp?
     var commitRetryAt: Instant?
     var commitFailures = 0
-    var originsAfter: Int64 = 0
+    /// Where the last looks into the queue ended: that for discretionary lanes, and the other.
+    var looksAfter: [Bool: ReadyPlace] = [:]
     var looks = 0
     var conditions = Conditions()
     /// Which of them are looked at: what is not says nothing.

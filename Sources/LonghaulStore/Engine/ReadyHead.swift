@@ -10,26 +10,31 @@ package struct ReadyLimits: Hashable, Sendable {
     /// Groups that are looked for: transfers of one lane, priority, session and origin. Those whose
     /// origin cools down count here; of the others there are no more than `total`.
     package var groups: Int
-    /// Origins of a session are visited from the one after this on, around: matters only where they
-    /// are too many for one look.
-    package var originsAfter: Int64
-
-    /// Of one lane, priority and session.
-    static let queuesMax = 1024
+    /// Sessions, and origins of each, are visited from the ones after these on, around: matters
+    /// only where they are too many for one look.
+    package var after: ReadyPlace
 
     /// Only transfers of these lanes, in this order; `nil` = all.
     package var lanes: [ScheduleClass]?
 
     package init(
-        total: Int = 256, perGroup: Int = 4, groups: Int = 8192, originsAfter: Int64 = 0,
+        total: Int = 256, perGroup: Int = 4, groups: Int = 8192, after: ReadyPlace = ReadyPlace(),
         lanes: [ScheduleClass]? = nil
     ) {
         self.total = total
         self.perGroup = perGroup
         self.groups = groups
-        self.originsAfter = originsAfter
+        self.after = after
         self.lanes = lanes
     }
+}
+
+/// Where a look into the queue has ended. Zero is before all.
+package struct ReadyPlace: Hashable, Sendable {
+    package var session: Int64 = 0
+    package var origin: Int64 = 0
+
+    package init() {}
 }
 
 /// One transfer that time makes ready.
@@ -52,9 +57,8 @@ package struct ReadyHead: Hashable, Sendable {
     /// Groups in turn, each by age; groups in the order of the lanes (those that are not
     /// discretionary first where none was given), then priority, session, origin.
     package var rows: [ReadyRow]
-    /// Not every group was looked at: pass this as `originsAfter` the next time, so that each comes
-    /// up. `nil` = all were.
-    package var resumeAfter: Int64?
+    /// Where the next look is to begin, so that each group comes up.
+    package var resumeAfter: ReadyPlace
     /// When the first of the origins that were left out has cooled down.
     package var coolDownEnds: Timestamp?
 }
@@ -76,8 +80,10 @@ extension EngineTransaction {
     package func readyHead(
         _ limits: ReadyLimits = ReadyLimits(), excludingOrigins: Set<String> = [], now: Timestamp
     ) throws -> ReadyHead {
-        let queues = try queues(in: limits.lanes, limit: ReadyLimits.queuesMax)
-        var head = ReadyHead(rows: [])
+        var sessions = Round(after: limits.after.session)
+        let queues = try queues(limits, &sessions)
+        var head = ReadyHead(rows: [], resumeAfter: ReadyPlace())
+        head.resumeAfter.session = sessions.resumeAfter
         if queues.isEmpty { return head }
         var walk = OriginWalk(
             limits, excluded: excludingOrigins, queues: queues.count, now: now)
@@ -85,7 +91,7 @@ extension EngineTransaction {
         for queue in queues {
             groups += try origins(of: queue, &walk).map { (queue, $0) }
         }
-        head.resumeAfter = walk.resumeAfter
+        head.resumeAfter.origin = walk.resumeAfter
         head.coolDownEnds = walk.coolDownEnds
         if groups.isEmpty { return head }
         let depth = max(limits.perGroup, limits.total / groups.count)
@@ -94,17 +100,31 @@ extension EngineTransaction {
         return head
     }
 
-    /// The distinct priorities and sessions that have ready rows in these lanes.
-    ///
-    /// Column by column: SQLite would walk all equal rows for a comparison of row values.
-    private func queues(in lanes: [ScheduleClass]?, limit: Int) throws -> [Queue] {
+    /// The distinct priorities and sessions that have ready rows in these lanes, as many of each
+    /// lane.
+    private func queues(_ limits: ReadyLimits, _ sessions: inout Round) throws -> [Queue] {
+        let all = try limits.lanes ?? readyLanes()
+        let share = max(1, limits.total / max(1, all.count))
         var queues: [Queue] = []
-        let all = try lanes ?? readyLanes(limit: limit)
         for lane in all.filter({ !$0.isDiscretionary }) + all.filter(\.isDiscretionary) {
-            for priority in Priority.allCases {
-                var queue = Queue(lane: lane, priority: priority, session: -1)
-                while queues.count < limit, let session = try nextSession(queue) {
-                    queue.session = session
+            queues += try self.queues(of: lane, share, &sessions)
+        }
+        return queues
+    }
+
+    private func queues(
+        of lane: ScheduleClass, _ limit: Int, _ sessions: inout Round
+    ) throws -> [Queue] {
+        var queues: [Queue] = []
+        for priority in Priority.allCases {
+            for range in sessions.ranges {
+                var queue = Queue(lane: lane, priority: priority, session: range.lowerBound)
+                while let next = try nextSession(queue), next <= range.upperBound {
+                    if queues.count == limit {
+                        sessions.stop(after: queue.session)
+                        return queues
+                    }
+                    queue.session = next
                     queues.append(queue)
                 }
             }
@@ -112,6 +132,7 @@ extension EngineTransaction {
         return queues
     }
 
+    /// Column by column: SQLite would walk all equal rows for a comparison of row values.
     private func nextSession(_ queue: Queue) throws -> Int64? {
         try connection.first(
             """
@@ -122,8 +143,7 @@ extension EngineTransaction {
         ) { $0.int64(0) }
     }
 
-    /// Origins of a queue: those after the pivot, then those up to it.
-    /// Origins of a queue that do not cool down: those after the pivot, then those up to it.
+    /// Origins of a queue that do not cool down.
     private func origins(
         of queue: Queue, _ walk: inout OriginWalk
     ) throws -> [ReadyOrigin] {

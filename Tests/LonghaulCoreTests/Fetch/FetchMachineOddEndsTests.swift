@@ -120,6 +120,28 @@ import Testing
         #expect(script.machine.state.validator == pinned)
     }
 
+    /// The server asks for a pause of a fetch that is leaving: it may be back in a moment.
+    @Test(arguments: [0, 5 * mib]) func aPauseThatIsAskedForTooLate(_ gained: Int64) throws {
+        let total = 9 * Self.mib
+        var script = Script(
+            held: 1, validator: Validator(etag: "\"v1\"", length: total), total: total)
+        if gained > 0 {
+            script.answer(
+                head(206, "Content-Range: bytes 1-\(total - 1)/\(total)", strong))
+            script.ended(.stalled, through: gained, received: gained - 1)
+        } else {
+            script.event(.leave(.requeue))
+            script.answer(head(429, "Retry-After: 100"))
+        }
+        var memory = OriginMemory(origin: "http://h:80")
+        var random = SeededGenerator(seed: 1)
+        for case .originFailed(_, let failure, let gained) in script.writes {
+            memory.afterFailure(failure, gained: gained, now: receivedAt, using: &random)
+        }
+        // A line that broke after it had brought bytes holds nobody up.
+        #expect(memory.coolDownUntil.map { $0 >= receivedAt + 100 } == (gained > 0 ? nil : true))
+    }
+
     /// What was written before a sync failed does not count again through a head that comes later.
     @Test func aHeadAfterASyncThatFailed() throws {
         var script = twoConnections()
