@@ -30,6 +30,40 @@ import Testing
         }
     }
 
+    /// The engine keeps a thousand origins in memory, and the store all: what was known of one is
+    /// not replaced by the little that is learned of it now.
+    @Test(
+        .enabled(if: InstalledProgram.find("python3") != nil, "skipped: there is no python3"))
+    func whatIsKnownOfThousandsIsKept() async throws {
+        let home = try LonghaulHome()
+        let list = (0..<1200).map { "\(dead($0))/\($0)" }.joined(separator: "\n")
+        #expect(try await home.run("enqueue", "--no-start", "-", input: list).status == 0)
+        _ = try await store(home, "UPDATE origin SET ignoresRanges = 1")
+        let run = try home.start("run")
+        try await eventually(within: .seconds(60), "each was asked") {
+            try await store(home, "SELECT count(*) FROM origin WHERE failures = 0") == 0
+        }
+        run.send(SIGTERM)
+        #expect(try await run.wait().status == 0)
+        #expect(
+            try await store(home, "SELECT count(*) FROM origin WHERE ignoresRanges = 1") == 1200)
+    }
+
+    /// The number that a statement answers with, if any.
+    private func store(_ home: LonghaulHome, _ statement: String) async throws -> Int? {
+        let result = try await CLIProcess.run(
+            "/usr/bin/env",
+            [
+                "python3", "-c",
+                """
+                import sqlite3, sys
+                db = sqlite3.connect(sys.argv[1] + "/queue.sqlite", isolation_level=None)
+                for row in db.execute(sys.argv[2]): print(row[0])
+                """, home.state, statement,
+            ], environment: home.environment)
+        return Int(result.output.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
     /// Those that take a connection and say nothing keep a place until the stall timeout.
     @Test func manyThatAreSilentLeaveRoom() async throws {
         let home = try LonghaulHome()
