@@ -16,9 +16,9 @@ enum HeadBlock {
         var start = 0
         var isStatusLine = true
         while start < block.count {
-            let end = index(of: "\n", in: block, start..<block.count) ?? block.count
+            let end = block[start...].firstIndex(of: UInt8(ascii: "\n")) ?? block.count
             let line = trimmed(start..<end, of: block)
-            let isFolded = start < end && isBlank(block[start])
+            let isFolded = start < end && block[start].isBlank
             start = end + 1
             if isStatusLine {
                 isStatusLine = false
@@ -26,7 +26,9 @@ enum HeadBlock {
                 if let last = fields.indices.last, !line.isEmpty {
                     fields[last].value += " " + text(line, of: block)
                 }
-            } else if let colon = index(of: ":", in: block, line), colon > line.lowerBound {
+            } else if let colon = block[line].firstIndex(of: UInt8(ascii: ":")),
+                colon > line.lowerBound
+            {
                 let name = trimmed(line.lowerBound..<colon, of: block)
                 let value = trimmed((colon + 1)..<line.upperBound, of: block)
                 fields.append(
@@ -36,24 +38,12 @@ enum HeadBlock {
         return fields
     }
 
-    private static func index(
-        of sign: Unicode.Scalar, in block: UnsafeBufferPointer<UInt8>, _ range: Range<Int>
-    ) -> Int? {
-        let sign = UInt8(ascii: sign)
-        for index in range where block[index] == sign { return index }
-        return nil
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-    }
-
     private static func trimmed(
         _ range: Range<Int>, of block: UnsafeBufferPointer<UInt8>
     ) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
-        while start < end, isBlank(block[start]) { start += 1 }
-        while start < end, isBlank(block[end - 1]) || block[end - 1] == UInt8(ascii: "\r") {
+        while start < end, block[start].isBlank { start += 1 }
+        while start < end, block[end - 1].isBlank || block[end - 1] == UInt8(ascii: "\r") {
             end -= 1
         }
         return start..<end

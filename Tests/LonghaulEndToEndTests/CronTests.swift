@@ -41,18 +41,8 @@ import Testing
 
     /// How many engines there have been.
     private func engines(_ home: LonghaulHome) async throws -> Int {
-        let result = try await CLIProcess.run(
-            "/usr/bin/env",
-            [
-                "python3", "-c",
-                """
-                import sqlite3, sys
-                db = sqlite3.connect("file:" + sys.argv[1] + "/queue.sqlite?mode=ro", uri=True)
-                print(db.execute("SELECT epoch FROM lease").fetchone()[0])
-                """, home.state,
-            ], environment: home.environment)
-        return try #require(
-            Int(result.output.trimmingCharacters(in: .whitespacesAndNewlines)), "\(result)")
+        let lease = try await home.stored("SELECT epoch FROM lease")
+        return try #require(lease.first?["epoch"].int, "\(lease)")
     }
 
     @Test(.enabled(if: missing.isEmpty, "skipped: there is no \(missing.joined(separator: ", "))"))

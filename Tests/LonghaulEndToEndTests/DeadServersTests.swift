@@ -10,24 +10,35 @@ import Testing
         "http://127.99.\(number / 250).\(number % 250 + 1):9"
     }
 
-    @Test func hundredsThatRefuseHideNobody() async throws {
-        let home = try LonghaulHome()
+    /// Enqueues these and, after them, fifty files of a server that works, and runs until all of
+    /// those have been asked for.
+    private func run(
+        _ home: LonghaulHome, _ urls: [String], _ options: [String] = [], within limit: Duration
+    ) async throws {
         try await LoopbackServer.run { server in
-            let refused = (0..<300).flatMap { host in
-                (0..<5).map { "\(dead(host))/\(host)-\($0)" }
-            }
-            let good = (0..<50).map { server.url("g\($0)?size=1K&seed=\($0)") }
-            let list = (refused + good).joined(separator: "\n")
-            #expect(try await home.run("enqueue", "--no-start", "-", input: list).status == 0)
+            let good = (0..<Self.goodFiles).map { server.url("g\($0)?size=1K&seed=\($0)") }
+            let list = (urls + good).joined(separator: "\n")
+            let enqueue = try home.start(["enqueue", "--no-start"] + options + ["-"], input: list)
+            #expect(try await enqueue.wait().status == 0)
             let run = try home.start("run")
-            try await eventually(within: .seconds(60), "all of the one that works is there") {
+            try await eventually(within: limit, "all of the one that works is there") {
                 server.log.all.count == good.count
             }
             run.send(SIGTERM)
             #expect(try await run.wait().status == 0)
-            let done = try await home.run("list", "--json", "--state", "completed").rows
-            #expect(done.count == good.count)
         }
+    }
+
+    private static let goodFiles = 50
+
+    @Test func hundredsThatRefuseHideNobody() async throws {
+        let home = try LonghaulHome()
+        let refused = (0..<300).flatMap { host in
+            (0..<5).map { "\(dead(host))/\(host)-\($0)" }
+        }
+        try await run(home, refused, within: .seconds(60))
+        let done = try await home.run("list", "--json", "--state", "completed").rows
+        #expect(done.count == Self.goodFiles)
     }
 
     /// The engine keeps a thousand origins in memory, and the store all: what was known of one is
@@ -38,57 +49,29 @@ import Testing
         let home = try LonghaulHome()
         let list = (0..<1200).map { "\(dead($0))/\($0)" }.joined(separator: "\n")
         #expect(try await home.run("enqueue", "--no-start", "-", input: list).status == 0)
-        _ = try await store(home, "UPDATE origin SET ignoresRanges = 1")
+        _ = try await home.stored("UPDATE origin SET ignoresRanges = 1", writing: true)
         let run = try home.start("run")
         try await eventually(within: .seconds(60), "each was asked") {
-            try await store(home, "SELECT count(*) FROM origin WHERE failures = 0") == 0
+            try await home.stored("SELECT id FROM origin WHERE failures = 0").isEmpty
         }
         run.send(SIGTERM)
         #expect(try await run.wait().status == 0)
-        #expect(
-            try await store(home, "SELECT count(*) FROM origin WHERE ignoresRanges = 1") == 1200)
-    }
-
-    /// The number that a statement answers with, if any.
-    private func store(_ home: LonghaulHome, _ statement: String) async throws -> Int? {
-        let result = try await CLIProcess.run(
-            "/usr/bin/env",
-            [
-                "python3", "-c",
-                """
-                import sqlite3, sys
-                db = sqlite3.connect(sys.argv[1] + "/queue.sqlite", isolation_level=None)
-                for row in db.execute(sys.argv[2]): print(row[0])
-                """, home.state, statement,
-            ], environment: home.environment)
-        return Int(result.output.trimmingCharacters(in: .whitespacesAndNewlines))
+        let kept = try await home.stored("SELECT id FROM origin WHERE ignoresRanges = 1")
+        #expect(kept.count == 1200)
     }
 
     /// Those that take a connection and say nothing keep a place until the stall timeout.
     @Test func manyThatAreSilentLeaveRoom() async throws {
         let home = try LonghaulHome()
         let silence = try SilentListener()
-        try await LoopbackServer.run { server in
-            let silent = (0..<40).flatMap { host in
-                (0..<10).map { "http://127.99.0.\(host + 1):\(silence.port)/\(host)-\($0)" }
-            }
-            let good = (0..<50).map { server.url("g\($0)?size=1K&seed=\($0)") }
-            let list = (silent + good).joined(separator: "\n")
-            #expect(
-                try await home.run(
-                    "enqueue", "--no-start", "--stall-timeout", "3s", "-", input: list
-                ).status == 0)
-            let run = try home.start("run")
-            try await eventually(within: .seconds(90), "all of the one that works is there") {
-                server.log.all.count == good.count
-            }
-            run.send(SIGTERM)
-            #expect(try await run.wait().status == 0)
-            // Each was heard once before it was its turn, a few a second and a third time.
-            let rows = try await home.run("list", "--json", "--all").rows
-            let attempts = rows.compactMap { $0["attempts"].int }.reduce(0, +) - good.count
-            #expect(attempts <= 40 + 3 * 4 + 16, "\(attempts) requests went before it")
+        let silent = (0..<40).flatMap { host in
+            (0..<10).map { "http://127.99.0.\(host + 1):\(silence.port)/\(host)-\($0)" }
         }
+        try await run(home, silent, ["--stall-timeout", "3s"], within: .seconds(90))
+        // Each was heard once before it was its turn, a few a second and a third time.
+        let rows = try await home.run("list", "--json", "--all").rows
+        let attempts = rows.compactMap { $0["attempts"].int }.reduce(0, +) - Self.goodFiles
+        #expect(attempts <= 40 + 3 * 4 + 16, "\(attempts) requests went before it")
     }
 }
 

@@ -25,18 +25,7 @@ struct SleepTests {
 
     /// The durable part of what was received, as the store has it.
     private func stored(_ home: LonghaulHome) async throws -> JSONValue {
-        let result = try await CLIProcess.run(
-            "/usr/bin/env",
-            [
-                "python3", "-c",
-                """
-                import sqlite3, sys, json
-                db = sqlite3.connect("file:" + sys.argv[1] + "/queue.sqlite?mode=ro", uri=True)
-                db.row_factory = sqlite3.Row
-                print(json.dumps(dict(db.execute("SELECT * FROM fetch").fetchone()), default=str))
-                """, home.state,
-            ], environment: home.environment)
-        return try #require(try result.rows.first, "\(result)")
+        try #require(try await home.stored("SELECT * FROM fetch").first)
     }
 
     /// The end of the one range from 0 that one connection makes.

@@ -64,7 +64,7 @@ package struct FetchIdentity: Hashable, Sendable {
     private static func selecting(_ headers: HeaderFields) -> [HeaderFields.Field] {
         let named = headers.fields.map {
             HeaderFields.Field(
-                name: $0.name.lowercased(), value: String($0.value[...].trimmingBlanks))
+                name: $0.name.lowercased(), value: $0.value.trimmingBlanks)
         }.filter { !notSelecting.contains($0.name) }
         // Stable: fields of one name keep their order, which counts (RFC 9110 §5.3).
         return named.enumerated().sorted {

@@ -74,11 +74,11 @@ extension HeaderFields {
 
     /// The server says that it takes byte ranges. A hint: only a 206 proves it.
     package var offersByteRanges: Bool {
-        values("Accept-Ranges").contains { $0[...].trimmingBlanks.equalsIgnoringCase("bytes") }
+        values("Accept-Ranges").contains { $0.trimmingBlanks.equalsIgnoringCase("bytes") }
     }
 
     /// The server says that it takes none.
     package var refusesRanges: Bool {
-        values("Accept-Ranges").contains { $0[...].trimmingBlanks.equalsIgnoringCase("none") }
+        values("Accept-Ranges").contains { $0.trimmingBlanks.equalsIgnoringCase("none") }
     }
 }

@@ -66,14 +66,12 @@ extension String {
     package func equalsIgnoringCase(_ other: String) -> Bool {
         // Names of header fields nearly always differ in length already.
         guard utf8.count == other.utf8.count else { return false }
-        let isEqual = utf8.withContiguousStorageIfAvailable { own -> Bool? in
-            other.utf8.withContiguousStorageIfAvailable { other in
-                for index in own.indices
-                where own[index].asciiLowercased != other[index].asciiLowercased { return false }
-                return true
+        var (own, other) = (self, other)
+        return own.withUTF8 { own in
+            other.withUTF8 { other in
+                own.elementsEqual(other) { $0.asciiLowercased == $1.asciiLowercased }
             }
         }
-        return isEqual.flatMap(\.self) ?? self[...].equalsIgnoringCase(other[...])
     }
 
     /// Begins with these, without regard to the case of ASCII letters.
@@ -94,15 +92,8 @@ extension StringProtocol {
 
     /// A non-negative decimal number of digits only: no sign, no blank (`Int64` alone takes `+1`).
     package var decimalValue: Int64? {
-        guard !utf8.isEmpty else { return nil }
-        var number: Int64 = 0
-        for byte in utf8 {
-            guard byte.isASCIIDigit else { return nil }
-            let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
-            let (sum, isOver) = tens.addingReportingOverflow(Int64(byte - 0x30))
-            if isTooLarge || isOver { return nil }
-            number = sum
-        }
-        return number
+        guard let first = utf8.first, first.isASCIIDigit, utf8.allSatisfy({ $0.isASCIIDigit })
+        else { return nil }
+        return Int64(self)
     }
 }

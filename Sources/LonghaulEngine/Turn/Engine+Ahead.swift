@@ -17,7 +17,7 @@ extension Engine {
 
     private func ready(at site: OriginSite, now: Moment) -> Int {
         if site.held.places == 0 { return 0 }
-        let connections = policy.limits.connections(to: OriginState(site.known, now: now.wall))
+        let connections = policy.limits.connections(to: site.state(now: now))
         return max(0, site.held.places - connections)
     }
 

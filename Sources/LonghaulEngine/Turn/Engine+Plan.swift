@@ -52,7 +52,7 @@ extension Engine {
         if lanes.isEmpty { return outcome }
         let rows = try heads(
             of: lanes, excluding: fullOrigins(running, now: now), tx, &outcome, now: now)
-        let states = try originStates(of: rows, tx, now: now)
+        let states = originStates(of: rows, now: now)
         let head = rows.map { candidate($0) }
         let box = box.map { TimeBox(length: $0.seconds, left: $0.ends - now.monotonic) }
         let plan = policy.plan(
@@ -78,26 +78,23 @@ extension Engine {
     }
 
     private func originStates(
-        of rows: [ReadyRow], _ tx: borrowing EngineTransaction, now: Moment
-    ) throws -> [OriginID: OriginState] {
+        of rows: [ReadyRow], now: Moment
+    ) -> [OriginID: OriginState] {
         forgetOrigins()
         var states: [OriginID: OriginState] = [:]
         var room = aheadRoom
         var seen: Set<Int64> = []
         for row in rows where seen.insert(row.originID).inserted {
             let site = site(row.origin)
-            let memory = try site.memory ?? tx.origin(site.name)
-            site.memory = memory
+            site.memory = site.memory ?? row.memory
             let ahead = ahead(at: site, taking: &room, now: now).granted
-            states[OriginID(rawValue: site.name)] = OriginState(
-                memory, hasAnswered: site.hasAnswered, ahead: ahead, now: now.wall)
+            states[OriginID(rawValue: site.name)] = site.state(ahead: ahead, now: now)
         }
         // Those that have places and nothing that waits count too.
         for site in sites.values where site.held.places > 0 {
             let name = OriginID(rawValue: site.name)
             if states[name] != nil { continue }
-            states[name] = OriginState(
-                site.known, hasAnswered: site.hasAnswered, now: now.wall)
+            states[name] = site.state(now: now)
         }
         return states
     }
@@ -136,8 +133,7 @@ extension Engine {
         return Set(
             connections.keys.filter { name in
                 let site = site(name)
-                let state = OriginState(
-                    site.known, ahead: site.pace.ahead(at: now.monotonic), now: now.wall)
+                let state = site.state(ahead: site.pace.ahead(at: now.monotonic), now: now)
                 return policy.limits.isFull(state, connections: connections[name] ?? 0)
             })
     }

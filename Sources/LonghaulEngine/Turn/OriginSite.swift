@@ -19,6 +19,11 @@ final class OriginSite {
     }
 
     var known: OriginMemory { memory ?? OriginMemory(origin: name) }
+
+    /// As the scheduler sees it. `ahead`: see ``OriginState/ahead``.
+    func state(ahead: Int = 0, now: Moment) -> OriginState {
+        OriginState(known, hasAnswered: hasAnswered, ahead: ahead, now: now.wall)
+    }
 }
 
 struct HeldAtOrigin: Hashable {

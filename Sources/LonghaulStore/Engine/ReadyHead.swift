@@ -41,7 +41,8 @@ package struct ReadyPlace: Hashable, Sendable {
 package struct ReadyRow: Hashable, Sendable {
     package var id: TransferID
     package var originID: Int64
-    package var origin: String
+    /// What is known of its origin.
+    package var memory: OriginMemory
     package var sessionID: Int64
     package var priority: Priority
     package var lane: ScheduleClass
@@ -51,6 +52,8 @@ package struct ReadyRow: Hashable, Sendable {
     /// known.
     package var bytesLeft: Int64?
     package var deadline: Timestamp
+
+    package var origin: String { memory.origin }
 }
 
 package struct ReadyHead: Hashable, Sendable {
@@ -70,6 +73,31 @@ private struct Queue {
     var session: Int64
 }
 
+private struct ReadyOrigin {
+    var id: Int64
+    var memory: OriginMemory
+}
+
+/// Which origins of its queues one look takes.
+private struct OriginSearch {
+    /// Of each queue: origins that are looked for, and those that are taken.
+    let visitsMax: Int
+    let foundMax: Int
+    let excluded: Set<String>
+    let now: Timestamp
+    /// See ``ReadyHead/coolDownEnds``.
+    var coolDownEnds: Timestamp?
+
+    /// Whether its transfers are worth a look.
+    mutating func takes(_ memory: OriginMemory) -> Bool {
+        if case .cooling(let until) = memory.health(at: now) {
+            coolDownEnds = min(coolDownEnds ?? until, until)
+            return false
+        }
+        return !excluded.contains(memory.origin)
+    }
+}
+
 extension EngineTransaction {
     /// The heads of all groups of ready transfers, by a skip through one index: however many rows
     /// one session or origin has queued, those of another are seen. Origins that cool down are left
@@ -85,14 +113,16 @@ extension EngineTransaction {
         var head = ReadyHead(rows: [], resumeAfter: ReadyPlace())
         head.resumeAfter.session = sessions.resumeAfter
         if queues.isEmpty { return head }
-        var walk = OriginWalk(
-            limits, excluded: excludingOrigins, queues: queues.count, now: now)
+        var origins = Round(after: limits.after.origin)
+        var search = OriginSearch(
+            visitsMax: max(1, limits.groups / queues.count),
+            foundMax: max(1, limits.total / queues.count), excluded: excludingOrigins, now: now)
         var groups: [(queue: Queue, origin: ReadyOrigin)] = []
         for queue in queues {
-            groups += try origins(of: queue, &walk).map { (queue, $0) }
+            groups += try self.origins(of: queue, &origins, &search).map { (queue, $0) }
         }
-        head.resumeAfter.origin = walk.resumeAfter
-        head.coolDownEnds = walk.coolDownEnds
+        head.resumeAfter.origin = origins.resumeAfter
+        head.coolDownEnds = search.coolDownEnds
         if groups.isEmpty { return head }
         let depth = max(limits.perGroup, limits.total / groups.count)
         let heads = try groups.map { try rows(of: $0.queue, $0.origin, limit: depth) }
@@ -117,50 +147,49 @@ extension EngineTransaction {
     ) throws -> [Queue] {
         var queues: [Queue] = []
         for priority in Priority.allCases {
-            for range in sessions.ranges {
-                var queue = Queue(lane: lane, priority: priority, session: range.lowerBound)
-                while let next = try nextSession(queue), next <= range.upperBound {
-                    if queues.count == limit {
-                        sessions.stop(after: queue.session)
-                        return queues
-                    }
-                    queue.session = next
-                    queues.append(queue)
-                }
+            let isDone = try sessions.go { last in
+                try nextSession(lane, priority, after: last)
+            } take: { session in
+                guard queues.count < limit else { return false }
+                queues.append(Queue(lane: lane, priority: priority, session: session))
+                return true
             }
+            if !isDone { break }
         }
         return queues
     }
 
     /// Column by column: SQLite would walk all equal rows for a comparison of row values.
-    private func nextSession(_ queue: Queue) throws -> Int64? {
+    private func nextSession(
+        _ lane: ScheduleClass, _ priority: Priority, after last: Int64
+    ) throws -> Int64? {
         try connection.first(
             """
             SELECT sessionID FROM transfer INDEXED BY transferReady \
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
             AND lane = ?1 AND priority = ?2 AND sessionID > ?3 ORDER BY sessionID LIMIT 1
-            """, queue.lane.rawValue, queue.priority.rawValue, queue.session
+            """, lane.rawValue, priority.rawValue, last
         ) { $0.int64(0) }
     }
 
-    /// Origins of a queue that do not cool down.
+    /// Origins of a queue that can take more, as many as are its part of the look. Who has found
+    /// none yet goes on, however long it takes: an engine that sees nothing to do would stop.
     private func origins(
-        of queue: Queue, _ walk: inout OriginWalk
+        of queue: Queue, _ origins: inout Round, _ search: inout OriginSearch
     ) throws -> [ReadyOrigin] {
         var found: [ReadyOrigin] = []
-        walk.beginQueue()
-        for range in walk.ranges {
-            var last = range.lowerBound
-            while let next = try nextOrigin(queue, after: last), next <= range.upperBound {
-                // One more than fits tells that there are more.
-                if walk.isOver(found: found.count) { return found }
-                last = next
-                let memory = try connection.first(OriginRecord.selectByID, next) {
-                    OriginRecord.read($0)
-                }
-                guard let memory, walk.visit(next, memory) else { continue }
-                found.append(ReadyOrigin(id: next, name: memory.origin))
+        var visits = 0
+        _ = try origins.go { last in
+            try nextOrigin(queue, after: last)
+        } take: { id in
+            let isOver = visits >= search.visitsMax && !found.isEmpty
+            if isOver || found.count >= search.foundMax { return false }
+            visits += 1
+            let memory = try connection.first(OriginRecord.selectByID, id) { OriginRecord.read($0) }
+            if let memory, search.takes(memory) {
+                found.append(ReadyOrigin(id: id, memory: memory))
             }
+            return true
         }
         return found
     }
@@ -187,13 +216,12 @@ extension EngineTransaction {
             WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0 \
             AND t.lane = ?1 AND t.priority = ?2 AND t.sessionID = ?3 AND t.originID = ?4 \
             ORDER BY t.id LIMIT ?5
-            """, queue.lane.rawValue, queue.priority.rawValue, queue.session, origin.id,
-            limit
+            """, queue.lane.rawValue, queue.priority.rawValue, queue.session, origin.id, limit
         ) { row in
             ReadyRow(
-                id: row.transferID(0), originID: origin.id, origin: origin.name,
-                sessionID: queue.session,
-                priority: queue.priority, lane: queue.lane, waitingSince: row.timestamp(1),
+                id: row.transferID(0), originID: origin.id, memory: origin.memory,
+                sessionID: queue.session, priority: queue.priority, lane: queue.lane,
+                waitingSince: row.timestamp(1),
                 bytesLeft: bytesLeft(row), deadline: row.timestamp(3))
         }
     }
