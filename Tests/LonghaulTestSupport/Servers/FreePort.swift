@@ -1,19 +1,32 @@
 import Glibc
+import Synchronization
 
 /// Ports that were free a moment ago, for servers that cannot be told to choose one themselves.
 /// Whoever uses this must be ready to try again with another.
+///
+/// They lie below those that the kernel gives to whoever asks for any, and no two callers in one
+/// process get the same: while many servers start at once, another's would answer in its place.
 enum FreePort {
+    private static let range = 16_384..<32_768
+    private static let next = Atomic(Int.random(in: range))
+
     /// Distinct TCP ports of 127.0.0.1.
     static func some(_ count: Int) throws -> [Int] {
-        var descriptors: [Int32] = []
-        // All are held at once, so that no port comes twice.
-        defer { for descriptor in descriptors { close(descriptor) } }
-        return try (0..<count).map { _ in
-            let descriptor = newSocket()
-            guard descriptor >= 0 else { throw SystemFailure("socket") }
-            descriptors.append(descriptor)
-            return try bindLoopback(descriptor)
+        var found: [Int] = []
+        for _ in range where found.count < count {
+            let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+            let port = range.lowerBound + number % range.count
+            if try isFree(port) { found.append(port) }
         }
+        guard found.count == count else { throw SystemFailure("find a port", code: EADDRINUSE) }
+        return found
+    }
+
+    private static func isFree(_ port: Int) throws -> Bool {
+        let descriptor = newSocket()
+        guard descriptor >= 0 else { throw SystemFailure("socket") }
+        defer { close(descriptor) }
+        return (try? bindLoopback(descriptor, to: port)) != nil
     }
 
     /// Whether something listens there.
