@@ -151,6 +151,7 @@ import Testing
         var origin = OriginMemory(origin: "http://h:80")
         origin.coolDownSince = .start + 5 * hour
         origin.coolDownUntil = .start + 5 * hour + 30
+        origin.pauseUntil = .start + 5 * hour + 20
         try scratch.turn(epoch) { tx in
             for (id, since) in [(ahead, 2 * hour), (under, -10), (until, 2 * hour)] {
                 let reason = WaitReason(
@@ -167,7 +168,9 @@ import Testing
         let shown = try scratch.store.transfer(ahead, now: .start)?.waitingFor.first
         #expect(shown?.since == .start)
         #expect(shown?.nextCheck == .start + 60)
-        #expect(try scratch.store.origin("http://h:80").coolDownUntil == .start + 30)
+        let kept = try scratch.store.origin("http://h:80")
+        #expect(kept.coolDownUntil == .start + 30)
+        #expect(kept.pauseUntil == .start + 20)
     }
 
     /// Between two attempts an earliest moment holds as it is wanted now.

@@ -8,6 +8,7 @@ extension FetchMachine {
         if segment.isWriting, segment.isOpen, written > segment.written {
             segments[index].written = written
             have.insert(segment.start..<written)
+            learnLength(segments[index])
         }
     }
 

@@ -73,7 +73,7 @@ extension FetchMachine {
         case .append(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             rangesProven = true
-            learnLength(head, segment)
+            if plan.compare == 0 { learnLength(segments[index]) }
             state.effectiveURL = head.effectiveURL
             keep(head)
         case .skip(let plan):
@@ -92,7 +92,13 @@ extension FetchMachine {
 
     /// The first answer may have come without a length; a part of the file is never all. From then
     /// on it belongs to the version: a part of a file of another length is of another one.
-    private mutating func learnLength(_ head: ResponseHead, _ segment: ActiveSegment) {
+    ///
+    /// Not before what is held has been compared with what came: until then the answer may be of
+    /// another version, and a shorter length would make a whole file of what is held.
+    mutating func learnLength(_ segment: ActiveSegment) {
+        guard state.bytesTotal == nil || state.validator?.length == nil, let head = segment.head,
+            case .append? = segment.decision
+        else { return }
         state.bytesTotal = state.bytesTotal ?? Validator(head, start: segment.ask.start).length
         if state.validator?.length == nil { state.validator?.length = state.bytesTotal }
     }
@@ -115,7 +121,7 @@ extension FetchMachine {
         case .append(let plan):
             accept()
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
-            learnLength(head, segment)
+            if plan.compare == 0 { learnLength(segments[index]) }
         case .skip(let plan) where !segment.isParallel:
             accept()
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
@@ -145,7 +151,7 @@ extension FetchMachine {
         guard isAtOwnOrigin, head.status == 200 || head.status == 206 else { return }
         let http2 = head.httpVersion >= 20
         let origin = context.origin
-        guard origin.failures > 0 || origin.coolDownUntil != nil || origin.speaksHTTP2 != http2
+        guard origin.mayRecover(at: context.now.wall) || origin.speaksHTTP2 != http2
         else { return }
         step.writes.append(
             .originWorked(origin: origin.origin, bytesPerSecond: nil, http2: http2))

@@ -133,6 +133,9 @@ struct ResumeJudge {
                 .restartFromZero(.changed(evidence)),
                 learned: ask.isConditional ? .mishandlesIfRange : nil)
         }
+        if !ask.isExtra, let length = answer.length, length < ask.position {
+            return ResumeJudgement(.restartFromZero(.changed(.length)))
+        }
         if let rangeEnd, rangeEnd <= ask.position, rangeEnd < answer.length ?? .max {
             // Nothing but what is held: asking for the rest again would bring it again.
             return ResumeJudgement(.empty(.rangeRefused))

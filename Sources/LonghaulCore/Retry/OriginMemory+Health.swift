@@ -7,18 +7,28 @@ extension OriginMemory {
     ) {
         // A line that brings bytes before it breaks is bad, not dead.
         guard failure.blamesOrigin, gained == 0 || failure.retryAfter != nil else { return }
-        failures += 1
         let asksForPause =
             failure.retryAfter != nil || failure.error.httpStatus == 429
             || failure.error.httpStatus == 503
-        guard asksForPause || failures >= Limits.originFailures else { return }
-        let step = asksForPause ? failures : failures - Limits.originFailures + 1
-        var wait = BackOff.seconds(afterFailures: step, using: &random)
-        if let wish = failure.retryAfter {
-            wait = max(wait, min(wish, Limits.retryAfterMaximumSeconds))
+        // What was out when a pause began tells nothing new: a server that is away for a moment
+        // fails all requests that it has.
+        if !isCooling(at: now) {
+            failures += 1
+            let step = asksForPause ? failures : failures - Limits.originFailures + 1
+            if step > 0 {
+                cool(until: now + BackOff.seconds(afterFailures: step, using: &random), now: now)
+            }
         }
-        // A failure that is reported late never shortens the pause.
-        coolDownUntil = max(coolDownUntil ?? now, now + wait)
+        if let wish = failure.retryAfter {
+            let end = now + min(wish, Limits.retryAfterMaximumSeconds)
+            pauseUntil = max(pauseUntil ?? end, end)
+            cool(until: end, now: now)
+        }
+    }
+
+    /// A failure that is reported late never shortens the pause.
+    private mutating func cool(until end: Timestamp, now: Timestamp) {
+        coolDownUntil = max(coolDownUntil ?? end, end)
         coolDownSince = now
     }
 
@@ -26,14 +36,35 @@ extension OriginMemory {
     package mutating func resumePause(at now: Timestamp) {
         guard let since = coolDownSince, since > now, let until = coolDownUntil else { return }
         coolDownUntil = now + (until - since)
+        pauseUntil = pauseUntil.map { now + ($0 - since) }
         coolDownSince = now
     }
 
-    /// An answer or bytes came: the origin is well.
-    package mutating func afterSuccess() {
+    /// An answer or bytes came: the origin is well, but for a pause that it has asked for (RFC 9110
+    /// §10.2.3): what it answers meanwhile had been asked before.
+    package mutating func afterSuccess(now: Timestamp) {
         failures = 0
-        coolDownUntil = nil
-        coolDownSince = nil
+        if isPaused(at: now) {
+            coolDownUntil = pauseUntil
+        } else {
+            coolDownUntil = nil
+            coolDownSince = nil
+            pauseUntil = nil
+        }
+    }
+
+    /// Whether a success would change anything.
+    package func mayRecover(at now: Timestamp) -> Bool {
+        failures > 0 || (coolDownUntil != nil && !isPaused(at: now))
+    }
+
+    private func isPaused(at now: Timestamp) -> Bool {
+        guard let pauseUntil else { return false }
+        return now < pauseUntil && pauseUntil <= now + Limits.retryAfterMaximumSeconds
+    }
+
+    private func isCooling(at now: Timestamp) -> Bool {
+        if case .cooling = health(at: now) { true } else { false }
     }
 
     package enum Health: Hashable, Sendable {

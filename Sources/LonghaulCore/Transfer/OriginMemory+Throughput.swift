@@ -3,8 +3,8 @@ extension OriginMemory {
     private static let newWeight = 0.3
 
     /// A transfer was completed. `rate` only where it ran long enough to tell.
-    package mutating func worked(at rate: Double?, http2: Bool) {
-        afterSuccess()
+    package mutating func worked(at rate: Double?, http2: Bool, now: Timestamp) {
+        afterSuccess(now: now)
         speaksHTTP2 = http2
         guard let rate else { return }
         let old = bytesPerSecond ?? rate

@@ -13,7 +13,10 @@ package struct OriginMemory: Hashable, Sendable {
     package var coolDownUntil: Timestamp?
     /// When that was decided: a clock that was set back since must not make it longer.
     package var coolDownSince: Timestamp?
-    /// Failures in a row, for the cool-down's length.
+    /// The part of it that the server has asked for: no good answer ends that.
+    package var pauseUntil: Timestamp?
+    /// Failures in a row, for the cool-down's length. Those of requests that were out when it began
+    /// are one.
     package var failures = 0
     /// Measured throughput of one transfer, bytes per second, smoothed.
     package var bytesPerSecond: Double?

@@ -194,7 +194,9 @@ extension Engine {
                     $0.afterFailure(failure, gained: gained, now: now.wall, using: &random)
                 }
             case .originWorked(let name, let rate, let http2):
-                step.writes[index] = remember(name) { $0.worked(at: rate, http2: http2) }
+                step.writes[index] = remember(name) {
+                    $0.worked(at: rate, http2: http2, now: now.wall)
+                }
                 noteRoom(at: site(name))
             case .save, .queued, .completed, .failed, .needsInput, .cancelled,
                 .restarted, .attempt, .dropFetch, .give, .leave, .discard, .saveOrigin:

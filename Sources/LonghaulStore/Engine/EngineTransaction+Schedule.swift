@@ -37,7 +37,8 @@ extension EngineTransaction {
         try connection.run(
             """
             UPDATE origin SET coolDownUntil = ?1 + coolDownUntil - coolDownSince, \
-            coolDownSince = ?1 WHERE coolDownSince > ?1
+            pauseUntil = ?1 + pauseUntil - coolDownSince, coolDownSince = ?1 \
+            WHERE coolDownSince > ?1
             """, now)
     }
 

@@ -82,7 +82,7 @@ extension EngineTransaction {
         try connection.run(
             OriginRecord.save, memory.origin, memory.ignoresRanges, memory.mishandlesIfRange,
             memory.speaksHTTP2, memory.coolDownUntil, memory.failures, memory.bytesPerSecond,
-            memory.coolDownSince)
+            memory.coolDownSince, memory.pauseUntil)
     }
 
     /// Adds to the event log.

@@ -28,6 +28,7 @@ extension Migration {
           speaksHTTP2 INTEGER NOT NULL DEFAULT 0 CHECK (speaksHTTP2 IN (0, 1)),
           coolDownUntil INTEGER,
           coolDownSince INTEGER,
+          pauseUntil INTEGER,
           failures INTEGER NOT NULL DEFAULT 0,
           bytesPerSecond REAL
         ) STRICT

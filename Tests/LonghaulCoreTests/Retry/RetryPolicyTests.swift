@@ -135,7 +135,7 @@ import Testing
         fail(&origin, broken)
         #expect(origin.health(at: now) == .cooling(until: now + 1))
         #expect(origin.health(at: now + 1) == .probing)
-        origin.afterSuccess()
+        origin.afterSuccess(now: now + 1)
         #expect(origin.health(at: now + 1) == .well)
         #expect(origin.failures == 0)
     }
@@ -149,6 +149,40 @@ import Testing
         // What fails late does not shorten it.
         fail(&origin, broken)
         #expect(origin.health(at: now) == .cooling(until: now + 60))
+    }
+
+    /// A server that is away for a moment fails all that is out: no more than one failure, or it
+    /// would be left alone for minutes.
+    @Test func whatFailsTogetherCountsOnce() {
+        var origin = OriginMemory(origin: "http://h:80")
+        for late in 0..<16 { fail(&origin, broken, after: Double(late) / 100) }
+        #expect(origin.failures == 3)
+        #expect(origin.health(at: now) == .cooling(until: now + 0.02 + 1))
+    }
+
+    /// What others are answered had been asked before: they end no pause that was asked for.
+    @Test func aGoodAnswerEndsNoPauseThatWasAskedFor() {
+        var origin = OriginMemory(origin: "http://h:80")
+        fail(&origin, FailureTable.classify(status: 429, retryAfter: 60))
+        origin.afterSuccess(now: now + 1)
+        #expect(origin.health(at: now + 1) == .cooling(until: now + 60))
+        #expect(!origin.mayRecover(at: now + 1))
+        #expect(origin.health(at: now + 60) == .probing)
+        origin.afterSuccess(now: now + 60)
+        #expect(origin == OriginMemory(origin: "http://h:80"))
+        // One that we have thought of ourselves it does.
+        for _ in 0..<3 { fail(&origin, broken) }
+        origin.afterSuccess(now: now + 0.5)
+        #expect(origin.health(at: now + 0.5) == .well)
+    }
+
+    /// A clock that was set back a day makes no pause of a day of a minute.
+    @Test func aPauseThatWasAskedForAndAClockThatIsSetBack() {
+        var origin = OriginMemory(origin: "http://h:80")
+        fail(&origin, FailureTable.classify(status: 429, retryAfter: 60))
+        origin.resumePause(at: now + -80_000)
+        origin.afterSuccess(now: now + -80_000)
+        #expect(origin.health(at: now + -80_000) == .cooling(until: now + -80_000 + 60))
     }
 
     @Test func aFailedProbeCoolsDownAgain() {
