@@ -163,6 +163,32 @@ import Testing
         }
     }
 
+    /// Cut off while nobody had it open: what is missing is fetched again, not filled with zeros.
+    @Test func aPartFileThatWasCutOff() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=16M&seed=5&etag=v1&rate=8M&stall=11M&stalls=1")
+            let get = try await getting(home, server, url, until: 10 << 20)
+            get.send(SIGINT)
+            _ = try await get.wait()
+            #expect(truncate(home.file("there/.a.bin.1.longhaul-part"), 2 << 20) == 0)
+            try await goesOn(home, server, url, file: "there/a.bin", from: 2 << 20)
+        }
+    }
+
+    /// One directory has many spellings, and one of them once made a copy of the file for ever.
+    @Test func aDirectoryWithTwoSlashes() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            _ = try home.scratch.directory("files/there")
+            let path = home.file("there") + "//./a.bin"
+            let get = try home.start("get", "--json", server.url("a?size=1M&seed=5"), "-o", path)
+            #expect(try await get.wait().status == 0)
+            #expect(try await shown(home)["destination"] == .string(home.file("there/a.bin")))
+            #expect(home.scratch.size(of: "files/there/a.bin") == 1 << 20)
+        }
+    }
+
     // MARK: -
 
     /// Under way, with some bytes on disk.
@@ -199,9 +225,10 @@ import Testing
     /// After `resume`: from the bytes that were kept, and to the right end.
     private func goesOn(
         _ home: LonghaulHome, _ server: LoopbackServer, _ url: String, file: String = "a.bin",
-        status: Int = 206
+        status: Int = 206, from kept: Int? = nil
     ) async throws {
-        let kept = try await shown(home)["bytesDone"].int ?? 0
+        let shownDone = try await shown(home)["bytesDone"].int ?? 0
+        let kept = kept ?? shownDone
         let expected = try server.expected(url)
         let before = server.log.count
         #expect(try await home.run("resume", "1").status == 0)

@@ -94,7 +94,8 @@ extension SimDisk {
             fetch: fetch, generation: nil, start: 0, written: 0, received: fetched)
         open[fetch] = Open(inode: inode, cell: nextCell, isNameNew: true)
         return .prepared(
-            identity(of: inode), path: path, created: isCreated)
+            identity(of: inode), path: path, created: isCreated,
+            size: isCreated ? nil : files[inode].map { Int64($0.data.count) })
     }
 
     private func reserve(_ fetch: FetchID, _ bytes: Int64) {

@@ -25,6 +25,25 @@ import Testing
     }
 
     @Test(arguments: [
+        ("/a/b", "/a/b"), ("/a//b", "/a/b"), ("//a", "/a"), ("/a/./b", "/a/b"), ("/a//", "/a/"),
+        ("/.//./", "/"), ("/a/../b//c", "/a/../b/c"), ("/a/.b/..c//d.", "/a/.b/..c/d."),
+    ])
+    func hasOneSpelling(path: String, plain: String) {
+        #expect(PathParts.plain(path) == plain)
+        #expect(PathParts.plain(plain) == plain)
+    }
+
+    /// The number of a device may be another after each mount; when the file was created is not.
+    @Test func aFileIsTheSameOnAnotherDevice() {
+        let file = FileIdentity(device: 1, inode: 7, birth: 5)
+        #expect(file == FileIdentity(device: 2, inode: 7, birth: 5))
+        #expect(file != FileIdentity(device: 1, inode: 7, birth: 6))
+        #expect(file != FileIdentity(device: 1, inode: 8, birth: 5))
+        #expect(file == FileIdentity(device: 1, inode: 7))
+        #expect(file != FileIdentity(device: 2, inode: 7))
+    }
+
+    @Test(arguments: [
         ("abc", 3, "abc"), ("abc", 2, "ab"), ("abc", 0, ""), ("äb", 1, ""), ("aä", 2, "a"),
         ("a€", 3, "a"), ("a€", 4, "a€"), ("a😀b", 4, "a"), ("a😀b", 5, "a😀"), ("", 5, ""),
     ])

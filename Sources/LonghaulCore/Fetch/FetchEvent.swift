@@ -2,7 +2,8 @@
 /// one request carry its key, and what an earlier attempt reports late is dropped.
 package enum FetchEvent: Sendable {
     /// The part file is open. `created` = it is a new, empty file.
-    case prepared(FileIdentity, path: String, created: Bool)
+    /// `size`: of a file that was there; `nil` = not looked at.
+    case prepared(FileIdentity, path: String, created: Bool, size: Int64? = nil)
     case prepareFailed(LocalFault)
     /// Space for the announced length was set aside.
     case reserved

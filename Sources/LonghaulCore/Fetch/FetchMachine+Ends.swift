@@ -11,9 +11,9 @@ extension FetchMachine {
             have.insert(segment.start..<end.writtenThrough)
             gained += end.writtenThrough - segment.start
             state.emptyAnswers = 0
-            learnLength(segment)
+            learnVersion(segment)
         }
-        if segment.isOpen, end.failure == nil { learnLength(segment) }
+        if segment.isOpen, end.failure == nil { learnVersion(segment) }
         if held?.key == key { held = nil }
         let failure = failure(of: segment, end)
         step.writes.append(.attempt(transfer, outcome(of: segment, end, failure, context)))

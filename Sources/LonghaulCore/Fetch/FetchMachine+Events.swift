@@ -8,7 +8,7 @@ extension FetchMachine {
         if segment.isWriting, segment.isOpen, written > segment.written {
             segments[index].written = written
             have.insert(segment.start..<written)
-            learnLength(segments[index])
+            learnVersion(segments[index])
         }
     }
 
@@ -30,7 +30,8 @@ extension FetchMachine {
         _ event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
     ) {
         switch event {
-        case .prepared(let identity, let path, let created):
+        case .prepared(let identity, let path, let created, let size):
+            if let size, stage == .preparing { cutOff(at: size, &step) }
             prepared(identity, path: path, created: created, context, &step)
         case .prepareFailed(let fault):
             leaving = leaving ?? local(fault, context)
@@ -64,6 +65,21 @@ extension FetchMachine {
     }
 
     // MARK: - Preparing
+
+    /// Never more is held than the file has: a shorter one was cut off by somebody, or by a file
+    /// system check, and would be filled up with zeros. What is behind is fetched again.
+    private mutating func cutOff(at size: Int64, _ step: inout FetchStep) {
+        let kept = have.upTo(size)
+        if kept == have { return }
+        if kept.isEmpty {
+            voidBytes(.partFileShorter, &step)
+        } else {
+            state.durable = state.durable.upTo(size)
+            have = kept
+        }
+        step.writes.append(.save(state))
+        step.durable = true
+    }
 
     private mutating func prepared(
         _ identity: FileIdentity, path: String, created: Bool, _ context: FetchContext,

@@ -101,18 +101,12 @@ extension FetchMachine {
             .originFailed(origin: context.origin.origin, failure, gained: progress))
     }
 
-    /// The next mirror, under a validator that no longer names the other server's version: length
-    /// and overlap must agree.
+    /// The next mirror. Its name for the version is another: length and overlap must agree, and
+    /// when it is asked again that name as well.
     mutating func nextSource() {
         guard !request.options.mirrors.isEmpty else { return }
+        let old = url
         state.source = (state.source + 1) % sources.count
-        state.validator = state.validator?.withoutIdentity
-    }
-}
-
-extension Validator {
-    /// What of it holds for another URL of the same bytes: the length, and a digest.
-    package var withoutIdentity: Validator {
-        Validator(length: length, digest: digest)
+        state.validator = state.validator?.moved(from: old, to: url)
     }
 }

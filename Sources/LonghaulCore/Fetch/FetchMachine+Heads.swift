@@ -73,7 +73,7 @@ extension FetchMachine {
         case .append(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             rangesProven = true
-            if plan.compare == 0 { learnLength(segments[index]) }
+            if plan.compare == 0 { learnVersion(segments[index]) }
             state.effectiveURL = head.effectiveURL
             keep(head)
         case .skip(let plan):
@@ -90,17 +90,26 @@ extension FetchMachine {
         }
     }
 
-    /// The first answer may have come without a length; a part of the file is never all. From then
-    /// on it belongs to the version: a part of a file of another length is of another one.
+    /// What the answer says of the version that it has proven to be of, and that was not known. Its
+    /// length, where the first one told none: a part of a file of another length is of another
+    /// version. Its name at a source that is new: a later answer under another is, too.
     ///
     /// Not before what is held has been compared with what came: until then the answer may be of
     /// another version, and a shorter length would make a whole file of what is held.
-    mutating func learnLength(_ segment: ActiveSegment) {
-        guard state.bytesTotal == nil || state.validator?.length == nil, let head = segment.head,
-            case .append? = segment.decision
+    mutating func learnVersion(_ segment: ActiveSegment) {
+        guard case .append? = segment.decision, let head = segment.head,
+            !isVersionKnown || state.askedURL != request.url
         else { return }
-        state.bytesTotal = state.bytesTotal ?? Validator(head, start: segment.ask.start).length
+        let answer = Validator(head, start: segment.ask.start)
+        state.bytesTotal = state.bytesTotal ?? answer.length
+        state.validator?.adopt(answer)
         if state.validator?.length == nil { state.validator?.length = state.bytesTotal }
+        state.askedURL = request.url
+    }
+
+    private var isVersionKnown: Bool {
+        guard state.bytesTotal != nil, let validator = state.validator else { return false }
+        return validator.length != nil && validator.isNamed
     }
 
     /// The fetch is on its way out, and the body of this answer may have come meanwhile: what of it
@@ -121,7 +130,7 @@ extension FetchMachine {
         case .append(let plan):
             accept()
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
-            if plan.compare == 0 { learnLength(segments[index]) }
+            if plan.compare == 0 { learnVersion(segments[index]) }
         case .skip(let plan) where !segment.isParallel:
             accept()
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)

@@ -86,9 +86,11 @@ package struct Roster: Hashable, Sendable {
 }
 
 extension FileNaming {
-    /// What is before the last slash; empty for a file of the root.
+    /// What is before the last slash, or slashes; empty for a file of the root.
     package static func directory(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
-        return String(path[..<slash])
+        var directory = path[..<slash]
+        while directory.utf8.last == UInt8(ascii: "/") { directory.removeLast() }
+        return String(directory)
     }
 }

@@ -65,10 +65,7 @@ package func reconcile(
 /// Never more than the file holds: a shorter one was cut off by somebody, or by a file system
 /// check.
 private func kept(_ claimed: ByteRanges, size: Int64, of fetch: FetchState) -> RecoveryAction {
-    var have = ByteRanges()
-    for range in claimed.ranges where range.lowerBound < size {
-        have.insert(range.lowerBound..<min(range.upperBound, size))
-    }
+    let have = claimed.upTo(size)
     if have.isEmpty { return lost(fetch, .partFileShorter) }
     return .requeue(have: have)
 }

@@ -11,6 +11,16 @@ package struct Validator: Hashable, Sendable, Codable {
     package var length: Int64?
     /// `Repr-Digest` value for an algorithm that we can check, as `sha-256=:…:` (RFC 9530).
     package var digest: String?
+    /// How other sources of the same bytes name this version, by URL: whoever is asked again must
+    /// still call it that.
+    package var elsewhere: [String: Name]?
+
+    /// What a server calls a version.
+    package struct Name: Hashable, Sendable, Codable {
+        package var etag: String?
+        package var lastModified: String?
+        package var lastModifiedIsStrong: Bool
+    }
 
     package init(
         etag: String? = nil, lastModified: String? = nil, lastModifiedIsStrong: Bool = false,
@@ -21,5 +31,40 @@ package struct Validator: Hashable, Sendable, Codable {
         self.lastModifiedIsStrong = lastModifiedIsStrong
         self.length = length
         self.digest = digest
+    }
+}
+
+extension Validator {
+    package var isNamed: Bool { etag != nil || lastModified != nil }
+
+    private var name: Name? {
+        guard isNamed else { return nil }
+        return Name(
+            etag: etag, lastModified: lastModified, lastModifiedIsStrong: lastModifiedIsStrong)
+    }
+
+    private mutating func take(_ name: Name?) {
+        etag = name?.etag
+        lastModified = name?.lastModified
+        lastModifiedIsStrong = name?.lastModifiedIsStrong ?? false
+    }
+
+    /// What of it holds for another URL of the same bytes: the length, and a digest.
+    package var withoutIdentity: Validator {
+        Validator(length: length, digest: digest)
+    }
+
+    /// The same version at another source: under the name that it had there before, if any.
+    package func moved(from old: String, to new: String) -> Validator {
+        var moved = self
+        if let name { moved.elsewhere = (elsewhere ?? [:]).merging([old: name]) { $1 } }
+        moved.take(moved.elsewhere?.removeValue(forKey: new))
+        if moved.elsewhere?.isEmpty == true { moved.elsewhere = nil }
+        return moved
+    }
+
+    /// A source that had no name for this version has proven to have it, and names it so.
+    package mutating func adopt(_ answer: Validator) {
+        if name == nil { take(answer.name) }
     }
 }

@@ -49,6 +49,15 @@ package struct ByteRanges: Hashable, Sendable {
         return result
     }
 
+    /// What of it lies before `length`.
+    package func upTo(_ length: Int64) -> ByteRanges {
+        var result = ByteRanges()
+        for range in ranges where range.lowerBound < length {
+            result.insert(range.lowerBound..<min(range.upperBound, length))
+        }
+        return result
+    }
+
     package func contains(_ range: Range<Int64>) -> Bool {
         range.isEmpty
             || ranges.contains {

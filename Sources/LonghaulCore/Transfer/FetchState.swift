@@ -58,7 +58,9 @@ package struct FetchState: Hashable, Sendable {
 /// Tells one file from another that has its name.
 ///
 /// The number of a file that was deleted is soon another's: when it was created tells the two
-/// apart. Where one of them does not say that, the numbers decide.
+/// apart. Where one of them does not say that, the numbers decide, and that of the device with
+/// them: a file system may have another one after each mount (btrfs, NFS, a disk that was plugged
+/// in again).
 package struct FileIdentity: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
@@ -72,12 +74,12 @@ package struct FileIdentity: Hashable, Sendable {
     }
 
     package static func == (left: FileIdentity, right: FileIdentity) -> Bool {
-        left.device == right.device && left.inode == right.inode
-            && (left.birth == right.birth || left.birth == 0 || right.birth == 0)
+        if left.inode != right.inode { return false }
+        return left.birth == 0 || right.birth == 0
+            ? left.device == right.device : left.birth == right.birth
     }
 
     package func hash(into hasher: inout Hasher) {
-        hasher.combine(device)
         hasher.combine(inode)
     }
 }

@@ -9,9 +9,11 @@ extension DiskFiles {
         for (fetch, length) in orders {
             guard let part = part(fetch) else { continue }
             do throws(SystemFailure) {
-                // An abandoned version that was longer may have left its tail.
-                if try part.size() != length { try part.truncate(to: length) }
-                parts.append((fetch, part))
+                if let fault = try fit(part, to: length) {
+                    report(fetch, .secureFailed(fault))
+                } else {
+                    parts.append((fetch, part))
+                }
             } catch {
                 report(fetch, .secureFailed(LocalFault(error)))
             }
@@ -26,6 +28,18 @@ extension DiskFiles {
                 report(fetch, .secured)
             }
         }
+    }
+
+    /// An abandoned version that was longer may have left its tail. A file that is too short is
+    /// never made longer: what is missing would be zeros.
+    func fit(_ part: PartFile, to length: Int64) throws(SystemFailure) -> LocalFault? {
+        let size = try part.size()
+        if size > length { try part.truncate(to: length) }
+        if size >= length { return nil }
+        return LocalFault(
+            code: .io,
+            message: "\(part.path) is shorter than what was written to it: it was cut off. "
+                + "Retry the transfer; what is missing is fetched again.")
     }
 
     func publish(_ orders: [(FetchID, PublicationOrder)]) {

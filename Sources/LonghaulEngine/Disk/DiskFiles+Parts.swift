@@ -25,7 +25,9 @@ extension DiskFiles {
                 $0[fetch] = Open(
                     part: file, fetchCell: cell, isBackground: order.isBackground)
             }
-            report(fetch, .prepared(file.identity, path: file.path, created: created))
+            let size = created ? nil : try file.size()
+            report(
+                fetch, .prepared(file.identity, path: file.path, created: created, size: size))
         } catch {
             report(fetch, .prepareFailed(LocalFault(error)))
         }
@@ -180,7 +182,9 @@ extension DiskFiles {
     func verify(_ fetch: FetchID, _ wanted: [Checksum], length: Int64, destination: String) {
         guard let part = part(fetch) else { return }
         do throws(SystemFailure) {
-            try part.truncate(to: length)
+            if let fault = try fit(part, to: length) {
+                return report(fetch, .verifyFailed(fault))
+            }
             let digests = try digest(fetch, part, wanted.map(\.algorithm), through: length)
             for (checksum, digest) in zip(wanted, digests) {
                 let actual = digest.hex()

@@ -113,7 +113,8 @@ extension PartFile {
         else { return .replaced }
         // Whoever created it may have been killed, or may have left, before the first sync.
         return .opened(
-            PartFile(owner, identity: identity, name: name, directory: directory, isNew: true))
+            PartFile(
+                owner, identity: look.identity, name: name, directory: directory, isNew: true))
     }
 }
 

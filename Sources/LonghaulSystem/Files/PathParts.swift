@@ -19,6 +19,17 @@ package enum PathParts {
         directory.utf8.last == UInt8(ascii: "/") ? directory + name : directory + "/" + name
     }
 
+    /// An absolute path with one spelling: `/a//b/./c` → `/a/b/c`. What ends in a slash goes on
+    /// doing so, and `..` stays: through a link it leads elsewhere than to what is written before
+    /// it.
+    package static func plain(_ path: String) -> String {
+        guard path.contains("//") || path.contains("/./") else { return path }
+        let names = path.utf8.split(separator: UInt8(ascii: "/"))
+            .map { String(Substring($0)) }.filter { $0 != "." }
+        let end = path.utf8.last == UInt8(ascii: "/") && !names.isEmpty ? "/" : ""
+        return "/" + names.joined(separator: "/") + end
+    }
+
     /// Without the slashes at its end; `/` stays.
     static func withoutSlashes(_ path: String) -> String {
         var bytes = path.utf8[...]

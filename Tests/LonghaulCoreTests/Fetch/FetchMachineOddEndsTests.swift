@@ -65,6 +65,64 @@ import Testing
         #expect(script.machine.stage == .securing)
     }
 
+    /// Another URL has proven by length and overlap that it has the same bytes. From then on its
+    /// own name for them counts: asked again, it must not go on with those of another version.
+    @Test func theNameAtAnotherURL() {
+        let held = Validator(etag: "\"old\"", length: 900)
+        var script = Script(held: 500, validator: held, total: 900, askedURL: "http://h/old")
+        #expect(script.asks.last?.ask.isConditional == false)
+        script.answer(head(206, "Content-Range: bytes 0-899/900", "ETag: \"new\""))
+        #expect(script.machine.state.validator?.etag == nil, "nothing is compared yet")
+        script.wrote(through: 600, received: 600)
+        script.ended(.stalled, through: 600, received: 600)
+        let state = script.machine.state
+        #expect(state.validator == Validator(etag: "\"new\"", length: 900))
+        #expect(state.askedURL == "http://h/f")
+    }
+
+    /// A mirror that comes up again must still call the version what it called it before.
+    @Test func theNameAtAMirror() {
+        var held = Validator(etag: "\"a\"", length: 900)
+        held = held.moved(from: "http://h/a", to: "http://h/b")
+        #expect(!held.isNamed)
+        #expect(held.length == 900)
+        held.adopt(Validator(etag: "\"b\"", lastModified: "x", length: 7))
+        #expect(held.etag == "\"b\"")
+        #expect(held.length == 900)
+        let back = held.moved(from: "http://h/b", to: "http://h/a")
+        #expect(back.etag == "\"a\"")
+        #expect(back.lastModified == nil)
+        #expect(back.moved(from: "http://h/a", to: "http://h/b") == held)
+        #expect(back.moved(from: "http://h/a", to: "http://h/c").elsewhere?.count == 2)
+        #expect(back.withoutIdentity == Validator(length: 900))
+    }
+
+    /// Somebody cut the part file off while nobody had it open: what is behind is asked for again,
+    /// and nothing is filled up with zeros.
+    @Test(arguments: [0, 300, 500, 900]) func aPartFileThatWasCutOff(_ size: Int64) {
+        var state = FetchState(id: FetchID(rawValue: 1))
+        let identity = FileIdentity(device: 1, inode: 1)
+        state.partIdentity = identity
+        state.partPath = "/d/p"
+        state.durable = ByteRanges(0..<500)
+        state.bytesTotal = 500
+        state.validator = Validator(etag: "\"v1\"", length: 500)
+        var machine = FetchMachine(
+            transfer: TransferID(rawValue: 1),
+            request: TransferRequest(url: "http://h/f", destination: .file("/d/f")),
+            destination: "/d/f", deadline: nil, state: state, firstSerial: 1)
+        let step = machine.handle(
+            .prepared(identity, path: "/d/p", created: false, size: size),
+            in: FetchContext(
+                now: Moment(wall: receivedAt, monotonic: Instant(nanoseconds: 0)),
+                origin: OriginMemory(origin: "http://h:80"), connectionsAllowed: 6, seed: 1))
+        #expect(machine.have == ByteRanges(0..<500).upTo(size))
+        #expect(machine.state.durable == machine.have)
+        #expect(step.durable == (size < 500))
+        #expect(machine.isOnWire == (size < 500))
+        #expect(machine.state.restarts == (size == 0 ? 1 : 0))
+    }
+
     private func twoConnections() -> Script {
         var script = Script { $0.options.connections = .exactly(2) }
         script.answer(

@@ -18,7 +18,7 @@ import Testing
 
         init(
             held: Int64 = 0, validator: Validator? = nil, total: Int64? = nil,
-            _ change: (inout TransferRequest) -> Void = { _ in }
+            askedURL: String? = nil, _ change: (inout TransferRequest) -> Void = { _ in }
         ) {
             var request = TransferRequest(url: "http://h/f", destination: .file("/d/f"))
             request.options.connections = .exactly(1)
@@ -30,6 +30,7 @@ import Testing
                 state.durable = ByteRanges(0..<held)
                 state.validator = validator
                 state.bytesTotal = total
+                state.askedURL = askedURL
             }
             machine = FetchMachine(
                 transfer: TransferID(rawValue: 1), request: request, destination: "/d/f",
