@@ -75,6 +75,11 @@ package enum Limits {
     package static let retryAfterMaximumSeconds: Double = 86_400
     /// Failures in a row that cool an origin down for all its transfers.
     package static let originFailures = 3
+    /// A deadline so near is looked for wherever its transfer stands in the queue, and so many are.
+    package static let nearDeadlineSeconds: Double = 3600
+    package static let nearDeadlinesMax = 64
+    /// After a pause that a server asked for, others go first: who was refused may be so again.
+    package static let afterPauseSeconds = 1.0...3.0
 
     /// How often a transfer that found the disk full looks again.
     package static let storageCheckSeconds: Double = 30

@@ -57,6 +57,29 @@ import Testing
         #expect(try home.scratch.names(in: "files").filter { $0.hasPrefix("f") }.count == 3)
     }
 
+    /// What no request depends on is changed beside what runs: without ranges or validators, off
+    /// the wire would mean from the beginning.
+    @Test func whatDoesNotTouchTheWireLeavesItAlone() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("f?size=1M&rate=512K&noranges")
+            let get = try home.start("get", "--json", url, "-o", home.file("f"))
+            try await eventually(within: .seconds(10), "some bytes") {
+                server.log.all.count == 1
+            }
+            let set = try await home.run(
+                "set", "1", "--priority", "high", "--meta", "{}", "--retries", "3", "--deadline",
+                "2h")
+            #expect(set.status == 0, "\(set.errors)")
+            let end = try await get.wait()
+            #expect(end.status == 0, "\(end.errors)")
+            let transfer = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(transfer["priority"] == "high")
+            #expect(transfer["restarts"] == 0)
+            #expect(server.log.all.count == 1)
+        }
+    }
+
     @Test func aBadLineRecordsNothing() async throws {
         let home = try LonghaulHome()
         let input = "http://127.0.0.1:1/a\nnot a url\n"

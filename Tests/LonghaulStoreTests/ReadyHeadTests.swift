@@ -90,6 +90,26 @@ import Testing
         #expect(seen.count == 10)
     }
 
+    /// The last of a long queue may have the least time left. One that may not start is not shown.
+    @Test func aNearDeadlineIsSeenBehindAnyQueue() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try enqueue(scratch, 20, origin: "a", session: "one")
+        try enqueue(scratch, 1, origin: "a", session: "one") { $0.deadline = .after(seconds: 45) }
+        try enqueue(scratch, 1, origin: "b", session: "one") { $0.deadline = .after(seconds: 40) }
+        try enqueue(scratch, 1, origin: "a", session: "one") {
+            $0.deadline = .after(seconds: 50)
+            $0.earliestBegin = .start + 10
+        }
+        let limits = ReadyLimits(total: 4, perGroup: 1)
+        let head = try scratch.turn(epoch) { try $0.readyHead(limits, now: .start) }
+        #expect(head.rows.map(\.id.rawValue) == [22, 21, 1, 2])
+        let others = try scratch.turn(epoch) {
+            try $0.readyHead(limits, excludingOrigins: ["a"], now: .start)
+        }
+        #expect(others.rows.map(\.id.rawValue) == [22])
+    }
+
     @Test func onlyOneKindIsLookedAtWhenAsked() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()

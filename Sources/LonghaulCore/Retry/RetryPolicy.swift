@@ -50,7 +50,8 @@ package enum RetryPolicy {
             afterFailures: attempts.gained > 0 ? 0 : count, using: &random)
         // The server's wish is a minimum (RFC 9110 §10.2.3).
         if let wish = failure.retryAfter {
-            wait = max(wait, min(wish, Limits.retryAfterMaximumSeconds))
+            let others = Double.random(in: Limits.afterPauseSeconds, using: &random)
+            wait = max(wait, min(wish + others, Limits.retryAfterMaximumSeconds))
         }
         let next = now + wait
         if let deadline, next >= deadline { return .fail(tooLate(failure.error)) }

@@ -70,7 +70,9 @@ extension Engine {
     ) throws {
         if let fetch = work.fetchID, let entry = active[fetch] {
             if try reactTogether(to: work, in: fetch, tx, now: now, &outcome) { return }
-            if let departure = departure(for: work, entry) {
+            if work.want == .run, work.request.mayGoOn(as: entry.roster.leader.request) {
+                outcome.rosters[fetch] = Roster(leader: Sharer(work))
+            } else if let departure = departure(for: work, entry) {
                 outcome.earliest[fetch] = work.request.earliestBegin
                 outcome.departures.append((fetch, departure))
             }
@@ -141,5 +143,19 @@ extension Engine {
             state.leader ?? work.id == work.id
         else { return work.numbers }
         return TransferNumbers(state)
+    }
+}
+
+extension TransferRequest {
+    /// Whether what is on the wire may stay there: they differ in nothing that a request depends
+    /// on, nor whether it may be made now.
+    fileprivate func mayGoOn(as other: TransferRequest) -> Bool {
+        var old = other
+        old.priority = priority
+        old.deadline = deadline
+        old.expectedBytes = expectedBytes
+        old.options.retries = options.retries
+        old.options.metadata = options.metadata
+        return self == old && self != other
     }
 }

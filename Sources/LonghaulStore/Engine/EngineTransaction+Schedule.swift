@@ -56,8 +56,8 @@ extension EngineTransaction {
     package func nextDueBesidesStorage() throws -> Timestamp? {
         try connection.first(
             """
-            SELECT readyAt FROM transfer INDEXED BY transferDue WHERE phase = 0 AND readyAt > 0 \
-            AND instr(coalesce(waitReason, ''), '"storage"') = 0 ORDER BY readyAt LIMIT 1
+            SELECT readyAt FROM transfer INDEXED BY transferDueBesidesStorage \
+            WHERE phase = 0 AND readyAt > 0 AND instr(coalesce(waitReason, ''), '"storage"') = 0 ORDER BY readyAt LIMIT 1
             """
         ) { $0.timestamp(0) }
     }

@@ -126,8 +126,44 @@ extension EngineTransaction {
         if groups.isEmpty { return head }
         let depth = max(limits.perGroup, limits.total / groups.count)
         let heads = try groups.map { try rows(of: $0.queue, $0.origin, limit: depth) }
-        head.rows = interleaved(heads, total: limits.total)
+        let urgent = try nearDeadlines(limits, &search)
+        head.coolDownEnds = search.coolDownEnds
+        head.rows = interleaved(heads, total: limits.total, after: urgent)
         return head
+    }
+
+    /// Those whose deadline is near, wherever they stand in their queues: of a long one the oldest
+    /// alone are seen, and the last may have the least time.
+    private func nearDeadlines(
+        _ limits: ReadyLimits, _ search: inout OriginSearch
+    ) throws -> [ReadyRow] {
+        let near = try connection.all(
+            """
+            SELECT t.originID, t.lane, t.priority, t.sessionID, t.id FROM \
+            (SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
+            AND deadline < ?1 ORDER BY deadline LIMIT ?2) AS near \
+            CROSS JOIN transfer t ON t.id = near.id \
+            WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0
+            """, search.now + Limits.nearDeadlineSeconds, Limits.nearDeadlinesMax
+        ) { row in
+            (
+                origin: row.int64(0), id: row.transferID(4),
+                queue: Queue(
+                    lane: ScheduleClass(rawValue: row.int64(1)),
+                    priority: Priority(rawValue: row.int(2)) ?? .normal, session: row.int64(3))
+            )
+        }
+        var rows: [ReadyRow] = []
+        for (originID, id, queue) in near {
+            guard limits.lanes?.contains(queue.lane) ?? true,
+                let memory = try connection.first(
+                    OriginRecord.selectByID, originID, read: OriginRecord.read),
+                search.takes(memory)
+            else { continue }
+            let origin = ReadyOrigin(id: originID, memory: memory)
+            if let row = try row(id, of: queue, origin) { rows.append(row) }
+        }
+        return rows
     }
 
     /// The distinct priorities and sessions that have ready rows in these lanes, as many of each
@@ -205,25 +241,41 @@ extension EngineTransaction {
         ) { $0.int64(0) }
     }
 
+    private static let rowColumns = """
+        t.id, coalesce(t.readySince, t.created), t.expectedBytes, t.deadline, f.bytesTotal, \
+        f.durable
+        """
+
+    private func row(
+        _ id: TransferID, of queue: Queue, _ origin: ReadyOrigin
+    ) throws -> ReadyRow? {
+        try connection.first(
+            """
+            SELECT \(Self.rowColumns) FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID \
+            WHERE t.id = ?1
+            """, id
+        ) { ready($0, queue, origin) }
+    }
+
     private func rows(
         of queue: Queue, _ origin: ReadyOrigin, limit: Int
     ) throws -> [ReadyRow] {
         try connection.all(
             """
-            SELECT t.id, coalesce(t.readySince, t.created), t.expectedBytes, t.deadline, \
-            f.bytesTotal, f.durable FROM transfer t INDEXED BY transferReady \
+            SELECT \(Self.rowColumns) FROM transfer t INDEXED BY transferReady \
             LEFT JOIN fetch f ON f.id = t.fetchID \
             WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0 \
             AND t.lane = ?1 AND t.priority = ?2 AND t.sessionID = ?3 AND t.originID = ?4 \
             ORDER BY t.id LIMIT ?5
             """, queue.lane.rawValue, queue.priority.rawValue, queue.session, origin.id, limit
-        ) { row in
-            ReadyRow(
-                id: row.transferID(0), originID: origin.id, memory: origin.memory,
-                sessionID: queue.session, priority: queue.priority, lane: queue.lane,
-                waitingSince: row.timestamp(1),
-                bytesLeft: bytesLeft(row), deadline: row.timestamp(3))
-        }
+        ) { ready($0, queue, origin) }
+    }
+
+    private func ready(_ row: StoredRow, _ queue: Queue, _ origin: ReadyOrigin) -> ReadyRow {
+        ReadyRow(
+            id: row.transferID(0), originID: origin.id, memory: origin.memory,
+            sessionID: queue.session, priority: queue.priority, lane: queue.lane,
+            waitingSince: row.timestamp(1), bytesLeft: bytesLeft(row), deadline: row.timestamp(3))
     }
 
     private func bytesLeft(_ row: StoredRow) -> Int64? {
@@ -233,16 +285,19 @@ extension EngineTransaction {
     }
 }
 
-/// The first of each, then the second of each, and so on.
-private func interleaved(_ heads: [[ReadyRow]], total: Int) -> [ReadyRow] {
-    var result: [ReadyRow] = []
+/// The first of each, then the second of each, and so on, after those that come in any case.
+private func interleaved(
+    _ heads: [[ReadyRow]], total: Int, after first: [ReadyRow]
+) -> [ReadyRow] {
+    var result = first
+    let seen = Set(first.map(\.id))
     var depth = 0
     var isExhausted = false
     while !isExhausted, result.count < total {
         isExhausted = true
         for head in heads where depth < head.count && result.count < total {
-            result.append(head[depth])
             isExhausted = false
+            if seen.isEmpty || !seen.contains(head[depth].id) { result.append(head[depth]) }
         }
         depth += 1
     }

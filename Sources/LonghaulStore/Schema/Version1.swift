@@ -189,6 +189,10 @@ extension Migration {
         WHERE phase = 0 AND want = 0 AND readyAt = 0
         """,
         "CREATE INDEX transferDue ON transfer (readyAt) WHERE phase = 0 AND readyAt > 0",
+        """
+        CREATE INDEX transferDueBesidesStorage ON transfer (readyAt)
+        WHERE phase = 0 AND readyAt > 0 AND instr(coalesce(waitReason, ''), '"storage"') = 0
+        """,
         "CREATE INDEX transferWaiver ON transfer (waiveAt) WHERE phase = 0 AND waiveAt > 0",
         "CREATE INDEX transferDeadline ON transfer (deadline) WHERE ended = 0",
         "CREATE INDEX transferRunning ON transfer (phase) WHERE phase = 1",
