@@ -45,11 +45,17 @@ extension Exchange {
     }
 
     func curlFailure(_ code: CURLcode) -> WireFailure {
-        let own = String(cString: errorText)
-        return .curl(
-            code: Int32(code.rawValue),
-            text: own.isEmpty ? String(cString: curl_easy_strerror(code)) : own,
+        .curl(
+            code: Int32(code.rawValue), text: words(of: code),
             osError: Int32(lh_easy_getinfo_long(easy, CURLINFO_OS_ERRNO)))
+    }
+
+    /// libcurl's, without what the request keeps secret.
+    private func words(of code: CURLcode) -> String {
+        let own = String(cString: errorText)
+        let text = own.isEmpty ? String(cString: curl_easy_strerror(code)) : own
+        return Redaction.text(
+            text, hidingSecretsOf: request?.connection ?? ConnectionSettings())
     }
 
     /// Redirects are followed here and not by libcurl: the answer is judged first, and what may go

@@ -121,6 +121,21 @@ struct FailureTests {
         #expect(text.contains("127.0.0.1"))
     }
 
+    /// libcurl quotes it.
+    @Test(arguments: ["bob:s3cret@127.0.0.1:99999", "http://bob:s3c \"r'et@127.0.0.1:1"])
+    func aProxysPasswordIsNotTold(_ proxy: String) async throws {
+        var connection = ConnectionSettings()
+        connection.proxy = proxy
+        let wire = try Wire()
+        let outcome = try await wire.run(
+            wire.request("http://h.invalid/", PartFile(), connection: connection))
+        guard case .curl(_, let text, _) = outcome.failure else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(text.contains("proxy") && !text.contains("s3c"), "\(text)")
+    }
+
     @Test(arguments: ["file:///etc/passwd", "gopher://127.0.0.1/", "nonsense://x/"])
     func otherSchemesAreNotFetched(_ url: String) async throws {
         let part = PartFile()
