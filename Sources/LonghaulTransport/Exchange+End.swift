@@ -41,7 +41,14 @@ extension Exchange {
         if code == CURLE_OK { return nil }
         // libcurl's own bound on a line shows as a lack of memory.
         if code == CURLE_OUT_OF_MEMORY, isHTTPHead, !hasFinalHead { return .headTooLarge }
-        return curlFailure(code)
+        return refusalOfProxy() ?? curlFailure(code)
+    }
+
+    /// libcurl tells a refused tunnel as a broken connection.
+    private func refusalOfProxy() -> WireFailure? {
+        if isHTTPHead { return nil }
+        let status = lh_easy_getinfo_long(easy, CURLINFO_HTTP_CONNECTCODE)
+        return status < 300 ? nil : .proxyRefused(status: status)
     }
 
     func curlFailure(_ code: CURLcode) -> WireFailure {

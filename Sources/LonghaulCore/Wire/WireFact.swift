@@ -55,6 +55,8 @@ package enum WireFailure: Hashable, Sendable {
     case redirect(RedirectProblem)
     /// Header fields over the limit.
     case headTooLarge
+    /// The proxy answered CONNECT with this status: the server was never reached.
+    case proxyRefused(status: Int)
     /// libcurl's code and its own words.
     case curl(code: Int32, text: String, osError: Int32)
 }

@@ -119,6 +119,30 @@ import Testing
         }
     }
 
+    /// The server behind the proxy was never asked.
+    @Test(
+        arguments: [
+            (407, FailureClass.needsInput, LonghaulError.Code.unauthorized, "the proxy's URL"),
+            (403, .permanent, .forbidden, "--proxy"),
+            (405, .permanent, .clientError, "--proxy"),
+            (408, .transient, .clientError, "the proxy"),
+            (429, .transient, .clientError, "the proxy"),
+            (502, .transient, .serverError, "the proxy"),
+            (503, .transient, .serverError, "the proxy"),
+            (302, .transient, .serverError, "the proxy"),
+        ] as [(Int, FailureClass, LonghaulError.Code, String)])
+    func refusedByTheProxy(
+        status: Int, kind: FailureClass, code: LonghaulError.Code, advice: String
+    ) throws {
+        let failure = try #require(FailureTable.classify(.proxyRefused(status: status)))
+        #expect(failure.kind == kind)
+        #expect(failure.error.code == code)
+        #expect(failure.error.httpStatus == status)
+        #expect(failure.error.message.contains(advice))
+        #expect(failure.error.message.contains("\(status)"))
+        #expect(!failure.blamesOrigin)
+    }
+
     @Test func wireFacts() {
         #expect(FailureTable.classify(.stopped) == nil)
         #expect(FailureTable.classify(.refused) == nil)
