@@ -26,7 +26,8 @@ extension FailureTable {
     }
 
     private static func row(for code: Int32, text: String) -> Row {
-        networkRow(code) ?? tlsRow(code, text: text) ?? serverRow(code) ?? localRow(code)
+        alertRow(code, text: text) ?? networkRow(code) ?? tlsRow(code, text: text)
+            ?? serverRow(code) ?? localRow(code)
             // Codes that later versions of libcurl add: trying again is the careful choice.
             ?? Row(kind: .transient, code: .network, what: "the transfer failed")
     }
@@ -82,6 +83,25 @@ extension FailureTable {
                 advice: "check --proxy and the *_proxy variables")
         default: return nil
         }
+    }
+
+    /// Under TLS 1.3 a server refuses a client when the handshake is over for it (RFC 8446
+    /// §4.4.2.4), and only libcurl's words tell that from a line that broke.
+    private static func alertRow(_ code: Int32, text: String) -> Row? {
+        // HTTP2, SSL_CONNECT_ERROR, SEND_ERROR, RECV_ERROR, HTTP2_STREAM
+        guard [16, 35, 55, 56, 92].contains(code) else { return nil }
+        let text = text.lowercased()
+        guard text.contains("alert") else { return nil }
+        if text.contains("certificate required") {
+            return Row(
+                kind: .permanent, code: .tls, what: "the server asks for a client certificate",
+                advice: "give --cert and --key")
+        }
+        let refusals = ["certificate", "unknown ca", "access denied"]
+        guard refusals.contains(where: { text.contains($0) }) else { return nil }
+        return Row(
+            kind: .permanent, code: .tls, what: "the TLS certificates were not accepted",
+            advice: "check --cacert, --cert and --key")
     }
 
     /// A handshake that breaks off is the network's; a wrong identity stays wrong.

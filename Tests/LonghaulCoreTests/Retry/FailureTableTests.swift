@@ -110,6 +110,27 @@ import Testing
         #expect(FailureTable.classify(curl: 35, text: "connection reset").kind == .transient)
     }
 
+    /// Under TLS 1.3 it comes after the handshake.
+    @Test(
+        arguments: [
+            (56, "SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required", true),
+            (55, "SSL_write: error:0A00045C:SSL routines::tlsv13 alert certificate required", true),
+            (56, "SSL_read: error:0A000418:SSL routines::tlsv1 alert unknown ca, errno 0", true),
+            (35, "error:0A000418:SSL routines::tlsv1 alert unknown ca", true),
+            (92, "error:0A000412:SSL routines::sslv3 alert bad certificate", true),
+            (56, "SSL_read: error:0A000126:SSL routines::unexpected eof while reading", false),
+            (35, "error:0A00042E:SSL routines::tlsv1 alert protocol version", false),
+            (56, "Recv failure: Connection reset by peer", false),
+        ] as [(Int32, String, Bool)])
+    func aClientThatIsRefusedByAnAlert(code: Int32, text: String, isFinal: Bool) {
+        let failure = FailureTable.classify(curl: code, text: text)
+        #expect(failure.kind == (isFinal ? .permanent : .transient))
+        #expect(failure.blamesOrigin != isFinal)
+        if isFinal { #expect(failure.error.code == .tls) }
+        let isAskedFor = text.contains("required")
+        #expect(failure.error.message.contains("give --cert and --key") == isAskedFor)
+    }
+
     /// No code of libcurl is left without a class and a sentence.
     @Test func everyCurlCode() {
         for code in Int32(1)...120 {
