@@ -67,6 +67,16 @@ struct FailureTests {
         #expect(code(outcome) == 18)
     }
 
+    /// The words by which the table knows it.
+    @Test func anAnswerWithoutAStatusLineIsNoAnswer() async throws {
+        let outcome = try await run([.send("garbage here\n"), .close])
+        guard case .curl(code: 1, let text, _) = outcome.failure else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(text.hasPrefix("Received HTTP/0.9"))
+    }
+
     @Test func noAnswerIsAFailure() async throws {
         #expect(code(try await run([.close])) == 52)  // GOT_NOTHING
     }

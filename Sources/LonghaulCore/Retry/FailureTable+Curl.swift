@@ -26,14 +26,14 @@ extension FailureTable {
     }
 
     private static func row(for code: Int32, text: String) -> Row {
-        alertRow(code, text: text) ?? networkRow(code) ?? tlsRow(code, text: text)
+        alertRow(code, text: text) ?? networkRow(code, text: text) ?? tlsRow(code, text: text)
             ?? serverRow(code) ?? localRow(code)
             // Codes that later versions of libcurl add: trying again is the careful choice.
             ?? Row(kind: .transient, code: .network, what: "the transfer failed")
     }
 
     /// The line broke or never stood.
-    private static func networkRow(_ code: Int32) -> Row? {
+    private static func networkRow(_ code: Int32, text: String) -> Row? {
         switch code {
         case 5, 6:  // COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST
             let whose = code == 5 ? "the proxy's" : "the host's"
@@ -60,6 +60,12 @@ extension FailureTable {
             return Row(
                 kind: .transient, code: .network, what: "the request could not be sent",
                 blamesOrigin: true)
+        case 1 where text.hasPrefix("Received HTTP/0.9"):
+            // UNSUPPORTED_PROTOCOL of an answer without a status line: servers that are restarted,
+            // and what stands before them, send such things for a moment.
+            return Row(
+                kind: .transient, code: .serverError, what: "the server's answer is no HTTP",
+                advice: "check the URL's scheme and port if that goes on", blamesOrigin: true)
         case 16, 92:  // HTTP2, HTTP2_STREAM
             return Row(
                 kind: .transient, code: .network, what: "the HTTP/2 stream broke off",

@@ -131,6 +131,15 @@ import Testing
         #expect(failure.error.message.contains("give --cert and --key") == isAskedFor)
     }
 
+    @Test func anAnswerThatIsNoHTTPMayBeOneOfAMoment() {
+        let text = "Received HTTP/0.9 when not allowed"
+        let failure = FailureTable.classify(curl: 1, text: text)
+        #expect(failure.kind == .transient && failure.error.code == .serverError)
+        #expect(failure.blamesOrigin)
+        let other = FailureTable.classify(curl: 1, text: "Protocol \"x\" not supported")
+        #expect(other.kind == .permanent && other.error.code == .unsupported)
+    }
+
     /// No code of libcurl is left without a class and a sentence.
     @Test func everyCurlCode() {
         for code in Int32(1)...120 {
