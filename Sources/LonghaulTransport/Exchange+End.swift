@@ -60,9 +60,22 @@ extension Exchange {
     /// libcurl's, without what the request keeps secret.
     private func words(of code: CURLcode) -> String {
         let own = String(cString: errorText)
-        let text = own.isEmpty ? String(cString: curl_easy_strerror(code)) : own
+        let text =
+            replyOfFTP(code) ?? (own.isEmpty ? String(cString: curl_easy_strerror(code)) : own)
         return Redaction.text(
             text, hidingSecretsOf: request?.connection ?? ConnectionSettings())
+    }
+
+    /// Why a login was refused, and that the server closes its service (421), which libcurl tells
+    /// as a timeout: only the reply itself says it.
+    private func replyOfFTP(_ code: CURLcode) -> String? {
+        guard code == CURLE_LOGIN_DENIED || code == CURLE_OPERATION_TIMEDOUT else { return nil }
+        let reply = withUnsafeBytes(of: &flow.pointee.reply) { bytes in
+            bytes[..<flow.pointee.reply_length].split { $0 == 0x0A || $0 == 0x0D }
+                .map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+        }
+        if code == CURLE_LOGIN_DENIED { return reply.isEmpty ? nil : reply }
+        return reply.hasPrefix("421") ? reply : nil
     }
 
     /// Redirects are followed here and not by libcurl: the answer is judged first, and what may go

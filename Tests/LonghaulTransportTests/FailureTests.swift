@@ -146,6 +146,22 @@ struct FailureTests {
         #expect(text.contains("proxy") && !text.contains("s3c"), "\(text)")
     }
 
+    /// libcurl's own words say neither, and one as a timeout.
+    @Test(
+        arguments: [
+            (67, ["220 hi", "331 pw", "530-Sorry.\r\n all gone\r\n530 Too many clients"]),
+            (28, ["421 Too many clients"]), (28, ["220 hi", "421 Too many clients"]),
+        ] as [(Int32, [String])])
+    func whatAnFTPServerSaysIsTold(_ code: Int32, _ replies: [String]) async throws {
+        let server = try ScriptedFTPServer(replies)
+        let wire = try Wire()
+        let outcome = try await wire.run(
+            wire.request("ftp://127.0.0.1:\(server.port)/f", PartFile()))
+        let text =
+            code == 67 ? "530-Sorry.  all gone 530 Too many clients" : "421 Too many clients"
+        #expect(outcome.failure == .curl(code: code, text: text, osError: 0))
+    }
+
     @Test(arguments: ["file:///etc/passwd", "gopher://127.0.0.1/", "nonsense://x/"])
     func otherSchemesAreNotFetched(_ url: String) async throws {
         let part = PartFile()

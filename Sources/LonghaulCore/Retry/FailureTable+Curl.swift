@@ -44,6 +44,11 @@ extension FailureTable {
             return Row(
                 kind: .transient, code: .network, what: "no connection could be made",
                 advice: "check the address and the network", blamesOrigin: true)
+        case 28 where text.hasPrefix("421"), 67 where FTPReply.tellsOfNoRoom(text):
+            // LOGIN_DENIED, with the server's reply
+            return Row(
+                kind: .transient, code: .serverError,
+                what: "the FTP server has no room now, or closes its service", blamesOrigin: true)
         case 28:  // OPERATION_TIMEDOUT
             return Row(
                 kind: .transient, code: .timedOut, what: "the server did not answer in time",

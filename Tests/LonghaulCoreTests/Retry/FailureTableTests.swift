@@ -140,6 +140,28 @@ import Testing
         #expect(other.kind == .permanent && other.error.code == .unsupported)
     }
 
+    /// The same number says that the credentials are wrong and that too many are there.
+    @Test(
+        arguments: [
+            (67, "530 Sorry, the maximum number of clients (2) are already connected.", true),
+            (67, "530 Too many users, try again later", true),
+            (67, "530-Welcome 530 The server is busy.", true),
+            (67, "421 Too many connections", true),
+            (28, "421 Service not available, closing control connection.", true),
+            (67, "530 Login incorrect.", false),
+            (67, "530 Too many failed logins", false),
+            (67, "530 Sorry, too many wrong passwords; try again later", false),
+            (67, "Access denied: 530", false),
+            (67, "Authentication failure", false),
+        ] as [(Int32, String, Bool)])
+    func aLoginThatFindsNoRoom(code: Int32, reply: String, isTransient: Bool) {
+        let failure = FailureTable.classify(curl: code, text: reply)
+        #expect(failure.kind == (isTransient ? .transient : .needsInput))
+        #expect(failure.error.code == (isTransient ? .serverError : .unauthorized))
+        #expect(failure.blamesOrigin == isTransient)
+        #expect(failure.error.message.contains("no room") == isTransient)
+    }
+
     /// No code of libcurl is left without a class and a sentence.
     @Test func everyCurlCode() {
         for code in Int32(1)...120 {
