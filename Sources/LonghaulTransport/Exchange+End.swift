@@ -52,7 +52,10 @@ extension Exchange {
     }
 
     func curlFailure(_ code: CURLcode) -> WireFailure {
-        .curl(
+        if code == CURLE_PEER_FAILED_VERIFICATION, RequestURL.scheme(of: url) == "sftp" {
+            return .unknownHostKey(text: words(of: code))
+        }
+        return .curl(
             code: Int32(code.rawValue), text: words(of: code),
             osError: Int32(lh_easy_getinfo_long(easy, CURLINFO_OS_ERRNO)))
     }

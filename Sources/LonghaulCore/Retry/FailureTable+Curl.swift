@@ -17,6 +17,17 @@ extension FailureTable {
             restart: row.kind == .restartFromZero ? .rangeNotSatisfiable(total: nil) : nil)
     }
 
+    /// libcurl has one code (60) for keys of SSH hosts and for certificates; what to do differs.
+    static func classify(hostKey text: String) -> Failure {
+        var error = LonghaulError(
+            .tls,
+            "the SSH server's key is unknown, or is no longer the one in ~/.ssh/known_hosts "
+                + "(\(TerminalText.shown(text))); ask for its fingerprint and put the right key "
+                + "there, as `ssh` does at the first visit")
+        error.curlCode = 60
+        return Failure(.permanent, error)
+    }
+
     private struct Row {
         var kind: FailureClass
         var code: LonghaulError.Code

@@ -22,6 +22,7 @@ package enum FailureTable {
                     .tooLarge,
                     "the server's header fields are longer than \(Limits.headerBytes) bytes"))
         case .proxyRefused(let status): classify(proxyStatus: status)
+        case .unknownHostKey(let text): classify(hostKey: text)
         case .curl(let code, let text, let osError):
             classify(curl: code, text: text, osError: osError)
         }

@@ -162,6 +162,16 @@ import Testing
         #expect(failure.error.message.contains("no room") == isTransient)
     }
 
+    /// No authority vouches for an SSH host.
+    @Test func anUnknownHostKey() {
+        let failure = FailureTable.classify(.unknownHostKey(text: "not OK"))
+        #expect(failure?.kind == .permanent && failure?.error.code == .tls)
+        #expect(failure?.error.curlCode == 60)
+        let message = failure?.error.message ?? ""
+        #expect(message.contains("known_hosts") && message.contains("not OK"))
+        #expect(!message.contains("--cacert"))
+    }
+
     /// No code of libcurl is left without a class and a sentence.
     @Test func everyCurlCode() {
         for code in Int32(1)...120 {
