@@ -203,9 +203,20 @@ static int status_of(const char *line, size_t length) {
     return status;
 }
 
+// A reply of several lines ends with the one that has a blank after its number (RFC 959 §4.2).
+static void keep_reply(lh_flow *flow, const char *line, size_t length) {
+    if (flow->reply_complete)
+        flow->reply_length = 0;
+    size_t room = sizeof flow->reply - flow->reply_length;
+    size_t part = length < room ? length : room;
+    memcpy(flow->reply + flow->reply_length, line, part);
+    flow->reply_length += part;
+    flow->reply_complete = length >= 4 && line[0] >= '1' && line[0] <= '5' && line[3] == ' ';
+}
+
 // libcurl hands over one whole line per call: those of interim answers and of authentication rounds
 // too, each beginning with a status line, and trailer fields after a chunked body. FTP's reply
-// lines come here as well; they begin with digits and are dropped.
+// lines come here as well.
 size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
     lh_flow *flow = opaque;
     size_t length = size * count;
@@ -216,7 +227,10 @@ size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
         flow->head_complete = 0;
         flow->head_status = status_of(data, length);
         flow->touched = flow->turn->now;
-    } else if (flow->head_complete || flow->head_length == 0) {
+    } else if (flow->head_length == 0) {
+        keep_reply(flow, data, length);
+        return length;
+    } else if (flow->head_complete) {
         return length;
     }
     if (!head_append(flow, data, length))

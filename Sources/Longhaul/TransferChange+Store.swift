@@ -12,6 +12,7 @@ extension TransferChange {
                 throw LonghaulError(.invalidRequest, error.description)
             }
         }
+        if case let proxy?? = proxy { try Admission.check(proxy: proxy) }
         for case let path?? in [caCertificate, clientCertificate, clientKey] {
             try Admission.checkFile(path)
         }

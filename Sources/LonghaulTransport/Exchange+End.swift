@@ -41,15 +41,44 @@ extension Exchange {
         if code == CURLE_OK { return nil }
         // libcurl's own bound on a line shows as a lack of memory.
         if code == CURLE_OUT_OF_MEMORY, isHTTPHead, !hasFinalHead { return .headTooLarge }
-        return curlFailure(code)
+        return refusalOfProxy() ?? curlFailure(code)
+    }
+
+    /// libcurl tells a refused tunnel as a broken connection.
+    private func refusalOfProxy() -> WireFailure? {
+        if isHTTPHead { return nil }
+        let status = lh_easy_getinfo_long(easy, CURLINFO_HTTP_CONNECTCODE)
+        return status < 300 ? nil : .proxyRefused(status: status)
     }
 
     func curlFailure(_ code: CURLcode) -> WireFailure {
-        let own = String(cString: errorText)
+        if code == CURLE_PEER_FAILED_VERIFICATION, RequestURL.scheme(of: url) == "sftp" {
+            return .unknownHostKey(text: words(of: code))
+        }
         return .curl(
-            code: Int32(code.rawValue),
-            text: own.isEmpty ? String(cString: curl_easy_strerror(code)) : own,
+            code: Int32(code.rawValue), text: words(of: code),
             osError: Int32(lh_easy_getinfo_long(easy, CURLINFO_OS_ERRNO)))
+    }
+
+    /// libcurl's, without what the request keeps secret.
+    private func words(of code: CURLcode) -> String {
+        let own = String(cString: errorText)
+        let text =
+            replyOfFTP(code) ?? (own.isEmpty ? String(cString: curl_easy_strerror(code)) : own)
+        return Redaction.text(
+            text, hidingSecretsOf: request?.connection ?? ConnectionSettings())
+    }
+
+    /// Why a login was refused, and that the server closes its service (421), which libcurl tells
+    /// as a timeout: only the reply itself says it.
+    private func replyOfFTP(_ code: CURLcode) -> String? {
+        guard code == CURLE_LOGIN_DENIED || code == CURLE_OPERATION_TIMEDOUT else { return nil }
+        let reply = withUnsafeBytes(of: &flow.pointee.reply) { bytes in
+            bytes[..<flow.pointee.reply_length].split { $0 == 0x0A || $0 == 0x0D }
+                .map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+        }
+        if code == CURLE_LOGIN_DENIED { return reply.isEmpty ? nil : reply }
+        return reply.hasPrefix("421") ? reply : nil
     }
 
     /// Redirects are followed here and not by libcurl: the answer is judged first, and what may go

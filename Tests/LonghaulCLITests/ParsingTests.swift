@@ -154,6 +154,21 @@ import Testing
         #expect(refusal?.message.contains(reason) == true, "\(refusal?.message ?? "")")
     }
 
+    /// On the way in, and not when the transfer runs.
+    @Test(arguments: ["foo://u:hunter2@h", "u:hunter2@h:99999", "http://u:hun ter2@h"])
+    func aProxyThatIsNoneIsRefused(_ proxy: String) throws {
+        let enqueue = #expect(throws: LonghaulError.self) { try request("--proxy", proxy) }
+        let command = try LonghaulCommand.parseAsRoot(["set", "5", "--proxy", proxy])
+        let set = #expect(throws: LonghaulError.self) {
+            try (command as? SetCommand)?.change(Sample.context())
+        }
+        for refusal in [enqueue, set].compactMap(\.self) {
+            #expect(ExitStatus(refusal) == .usage)
+            #expect(refusal.message.hasPrefix("--proxy: the "))
+            #expect(!refusal.message.contains("ter2"), "\(refusal)")
+        }
+    }
+
     @Test func noSecretIsRepeatedInARefusal() {
         let refusal = #expect(throws: LonghaulError.self) {
             try OptionText.url("htp://me:hunter2@h/f?token=hunter3")

@@ -74,6 +74,26 @@ import Testing
         #expect(error?.code == .invalidRequest)
     }
 
+    /// Where it is asked for, and not when it fails hours later; without the password.
+    @Test(arguments: ["foo://u:s3cret@h", "u:s3cret@h:99999", "http://u:s3cret t@h", "http://"])
+    func aProxyThatIsNoneIsRefused(_ proxy: String) throws {
+        let (outcomes, _) = enqueue(1, keepGoing: true) { number in
+            var request = request(number)
+            request.options.proxy = proxy
+            return request
+        }
+        let wanted: LonghaulError.Code = proxy.hasPrefix("foo") ? .unsupported : .invalidRequest
+        #expect(outcomes.map(refusal) == [wanted])
+        #expect(!"\(outcomes)".contains("s3cret"))
+        #expect(enqueue(1, request).outcomes.map(refusal) == [nil])
+        var change = TransferChange()
+        change.proxy = proxy
+        let error = #expect(throws: LonghaulError.self) {
+            try queue.change(TransferID(rawValue: 1), change)
+        }
+        #expect(error?.code == wanted && error?.message.contains("s3cret") == false)
+    }
+
     /// What came first is reported, whichever thread found it.
     @Test(arguments: [0, 100, 256, 3000], [1, 300])
     func theFirstRefusalEndsAll(at number: Int, later: Int) throws {

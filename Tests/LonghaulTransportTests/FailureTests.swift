@@ -67,6 +67,16 @@ struct FailureTests {
         #expect(code(outcome) == 18)
     }
 
+    /// The words by which the table knows it.
+    @Test func anAnswerWithoutAStatusLineIsNoAnswer() async throws {
+        let outcome = try await run([.send("garbage here\n"), .close])
+        guard case .curl(code: 1, let text, _) = outcome.failure else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(text.hasPrefix("Received HTTP/0.9"))
+    }
+
     @Test func noAnswerIsAFailure() async throws {
         #expect(code(try await run([.close])) == 52)  // GOT_NOTHING
     }
@@ -119,6 +129,37 @@ struct FailureTests {
         }
         #expect(osError == ECONNREFUSED)
         #expect(text.contains("127.0.0.1"))
+    }
+
+    /// libcurl quotes it.
+    @Test(arguments: ["bob:s3cret@127.0.0.1:99999", "http://bob:s3c \"r'et@127.0.0.1:1"])
+    func aProxysPasswordIsNotTold(_ proxy: String) async throws {
+        var connection = ConnectionSettings()
+        connection.proxy = proxy
+        let wire = try Wire()
+        let outcome = try await wire.run(
+            wire.request("http://h.invalid/", PartFile(), connection: connection))
+        guard case .curl(_, let text, _) = outcome.failure else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(text.contains("proxy") && !text.contains("s3c"), "\(text)")
+    }
+
+    /// libcurl's own words say neither, and one as a timeout.
+    @Test(
+        arguments: [
+            (67, ["220 hi", "331 pw", "530-Sorry.\r\n all gone\r\n530 Too many clients"]),
+            (28, ["421 Too many clients"]), (28, ["220 hi", "421 Too many clients"]),
+        ] as [(Int32, [String])])
+    func whatAnFTPServerSaysIsTold(_ code: Int32, _ replies: [String]) async throws {
+        let server = try ScriptedFTPServer(replies)
+        let wire = try Wire()
+        let outcome = try await wire.run(
+            wire.request("ftp://127.0.0.1:\(server.port)/f", PartFile()))
+        let text =
+            code == 67 ? "530-Sorry.  all gone 530 Too many clients" : "421 Too many clients"
+        #expect(outcome.failure == .curl(code: code, text: text, osError: 0))
     }
 
     @Test(arguments: ["file:///etc/passwd", "gopher://127.0.0.1/", "nonsense://x/"])

@@ -89,10 +89,7 @@ struct RequestTests {
                 "https://server.invalid/x", PartFile(), headers: fields, connection: connection))
         // The proxy's refusal is not the server's answer, and the server's secret not the proxy's.
         #expect(tunnel.heads == 0)
-        guard case .curl(code: 56, _, _) = tunnel.failure else {
-            Issue.record("\(tunnel)")
-            return
-        }
+        #expect(tunnel.failure == .proxyRefused(status: 403))
         #expect(proxy.requests.map { $0.value("Authorization") } == ["Bearer token", nil])
         #expect(proxy.requests.allSatisfy { $0.value("Proxy-Authorization") != nil })
     }

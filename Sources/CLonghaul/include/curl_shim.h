@@ -95,6 +95,11 @@ typedef struct lh_flow {
     int head_status;    // from its status line
     int head_complete;  // the empty line came, and the answer is not an interim one
 
+    // The beginning of FTP's latest reply, line ends included.
+    char reply[192];
+    size_t reply_length;
+    int reply_complete;
+
     // Body.
     int state;
     int outcome;

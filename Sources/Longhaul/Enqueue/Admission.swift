@@ -83,8 +83,18 @@ struct Admission {
         if !(options.stallTimeout > 0) || !options.stallTimeout.isFinite {
             throw LonghaulError(.invalidRequest, "a stall timeout is more than 0 seconds")
         }
+        if let proxy = options.proxy { try check(proxy: proxy) }
         for path in [options.caCertificate, options.clientCertificate, options.clientKey] {
             if let path { try checkFile(path) }
+        }
+    }
+
+    /// One that can be used; the empty one is none at all.
+    static func check(proxy: String) throws(LonghaulError) {
+        do throws(ProxyProblem) {
+            try ProxyAddress.check(proxy)
+        } catch {
+            throw LonghaulError(error)
         }
     }
 

@@ -133,7 +133,7 @@ struct SetCommand: ConsoleCommand {
         }
         try applySchedule(to: &change)
         change.headers = try OptionText.headers(headers)
-        identity.apply(to: &change, context)
+        try identity.apply(to: &change, context)
         if mirrors == ["none"] {
             change.mirrors = []
         } else if !mirrors.isEmpty {

@@ -96,7 +96,7 @@ struct JSONRequest {
             }
         case "user": options.user = try scanner.string()
         case "netrc": options.netrc = try scanner.bool()
-        case "proxy": options.proxy = try scanner.string()
+        case "proxy": options.proxy = try OptionText.proxy(try scanner.string(), key)
         case "cacert": options.caCertificate = context.absolute(try scanner.string())
         case "cert": options.clientCertificate = context.absolute(try scanner.string())
         case "key": options.clientKey = context.absolute(try scanner.string())

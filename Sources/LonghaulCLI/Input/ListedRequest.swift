@@ -51,7 +51,8 @@ struct ListedRequest {
         case "user-agent": request.options.headers["User-Agent"] = value
         case "http-user", "ftp-user": userName = value
         case "http-passwd", "ftp-passwd": request.options.user = "\(userName ?? ""):\(value)"
-        case "all-proxy", "http-proxy", "https-proxy", "ftp-proxy": request.options.proxy = value
+        case "all-proxy", "http-proxy", "https-proxy", "ftp-proxy":
+            request.options.proxy = try OptionText.proxy(value, name)
         case "split", "max-connection-per-server":
             request.options.connections = try OptionText.connections(value, name)
         case "max-download-limit":

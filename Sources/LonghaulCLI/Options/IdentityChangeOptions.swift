@@ -26,10 +26,14 @@ struct IdentityChangeOptions: ParsableArguments {
         inversion: .prefixedNo, help: "Whether any server's certificate is taken, unverified.")
     var insecure: Bool?
 
-    func apply(to change: inout TransferChange, _ context: InputContext) {
+    func apply(
+        to change: inout TransferChange, _ context: InputContext
+    ) throws(LonghaulError) {
         if let user { change.user = user == "none" ? .some(nil) : user }
         change.usesNetrc = netrc
-        if let proxy { change.proxy = proxy == "none" ? .some(nil) : proxy }
+        if let proxy {
+            change.proxy = proxy == "none" ? .some(nil) : try OptionText.proxy(proxy, "--proxy")
+        }
         func file(_ path: String?) -> String?? {
             path.map { $0 == "none" ? nil : context.absolute($0) }
         }

@@ -81,6 +81,16 @@ enum OptionText {
         }
     }
 
+    /// Not shown where it is refused: any part of it may be the password.
+    static func proxy(_ text: String, _ name: String) throws(LonghaulError) -> String {
+        do throws(ProxyProblem) {
+            try ProxyAddress.check(text)
+        } catch {
+            throw LonghaulError(error, at: "\(name): ")
+        }
+        return text
+    }
+
     /// Each `K: V`, or `@FILE` with one on each line.
     static func headers(_ texts: [String]) throws(LonghaulError) -> [HeaderFields.Field] {
         var fields: [HeaderFields.Field] = []

@@ -127,7 +127,7 @@ struct AskingOptions: ParsableArguments {
         options.headers = HeaderFields(try OptionText.headers(headers))
         options.user = user
         options.netrc = netrc
-        options.proxy = proxy
+        if let proxy { options.proxy = try OptionText.proxy(proxy, "--proxy") }
         options.caCertificate = cacert.map(context.absolute)
         options.clientCertificate = cert.map(context.absolute)
         options.clientKey = key.map(context.absolute)

@@ -17,6 +17,17 @@ extension FailureTable {
             restart: row.kind == .restartFromZero ? .rangeNotSatisfiable(total: nil) : nil)
     }
 
+    /// libcurl has one code (60) for keys of SSH hosts and for certificates; what to do differs.
+    static func classify(hostKey text: String) -> Failure {
+        var error = LonghaulError(
+            .tls,
+            "the SSH server's key is unknown, or is no longer the one in ~/.ssh/known_hosts "
+                + "(\(TerminalText.shown(text))); ask for its fingerprint and put the right key "
+                + "there, as `ssh` does at the first visit")
+        error.curlCode = 60
+        return Failure(.permanent, error)
+    }
+
     private struct Row {
         var kind: FailureClass
         var code: LonghaulError.Code
@@ -26,13 +37,14 @@ extension FailureTable {
     }
 
     private static func row(for code: Int32, text: String) -> Row {
-        networkRow(code) ?? tlsRow(code, text: text) ?? serverRow(code) ?? localRow(code)
+        alertRow(code, text: text) ?? networkRow(code, text: text) ?? tlsRow(code, text: text)
+            ?? serverRow(code) ?? localRow(code)
             // Codes that later versions of libcurl add: trying again is the careful choice.
             ?? Row(kind: .transient, code: .network, what: "the transfer failed")
     }
 
     /// The line broke or never stood.
-    private static func networkRow(_ code: Int32) -> Row? {
+    private static func networkRow(_ code: Int32, text: String) -> Row? {
         switch code {
         case 5, 6:  // COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST
             let whose = code == 5 ? "the proxy's" : "the host's"
@@ -43,6 +55,11 @@ extension FailureTable {
             return Row(
                 kind: .transient, code: .network, what: "no connection could be made",
                 advice: "check the address and the network", blamesOrigin: true)
+        case 28 where text.hasPrefix("421"), 67 where FTPReply.tellsOfNoRoom(text):
+            // LOGIN_DENIED, with the server's reply
+            return Row(
+                kind: .transient, code: .serverError,
+                what: "the FTP server has no room now, or closes its service", blamesOrigin: true)
         case 28:  // OPERATION_TIMEDOUT
             return Row(
                 kind: .transient, code: .timedOut, what: "the server did not answer in time",
@@ -59,6 +76,12 @@ extension FailureTable {
             return Row(
                 kind: .transient, code: .network, what: "the request could not be sent",
                 blamesOrigin: true)
+        case 1 where text.hasPrefix("Received HTTP/0.9"):
+            // UNSUPPORTED_PROTOCOL of an answer without a status line: servers that are restarted,
+            // and what stands before them, send such things for a moment.
+            return Row(
+                kind: .transient, code: .serverError, what: "the server's answer is no HTTP",
+                advice: "check the URL's scheme and port if that goes on", blamesOrigin: true)
         case 16, 92:  // HTTP2, HTTP2_STREAM
             return Row(
                 kind: .transient, code: .network, what: "the HTTP/2 stream broke off",
@@ -82,6 +105,25 @@ extension FailureTable {
                 advice: "check --proxy and the *_proxy variables")
         default: return nil
         }
+    }
+
+    /// Under TLS 1.3 a server refuses a client when the handshake is over for it (RFC 8446
+    /// §4.4.2.4), and only libcurl's words tell that from a line that broke.
+    private static func alertRow(_ code: Int32, text: String) -> Row? {
+        // HTTP2, SSL_CONNECT_ERROR, SEND_ERROR, RECV_ERROR, HTTP2_STREAM
+        guard [16, 35, 55, 56, 92].contains(code) else { return nil }
+        let text = text.lowercased()
+        guard text.contains("alert") else { return nil }
+        if text.contains("certificate required") {
+            return Row(
+                kind: .permanent, code: .tls, what: "the server asks for a client certificate",
+                advice: "give --cert and --key")
+        }
+        let refusals = ["certificate", "unknown ca", "access denied"]
+        guard refusals.contains(where: { text.contains($0) }) else { return nil }
+        return Row(
+            kind: .permanent, code: .tls, what: "the TLS certificates were not accepted",
+            advice: "check --cacert, --cert and --key")
     }
 
     /// A handshake that breaks off is the network's; a wrong identity stays wrong.

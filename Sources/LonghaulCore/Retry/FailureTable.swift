@@ -21,6 +21,8 @@ package enum FailureTable {
                 LonghaulError(
                     .tooLarge,
                     "the server's header fields are longer than \(Limits.headerBytes) bytes"))
+        case .proxyRefused(let status): classify(proxyStatus: status)
+        case .unknownHostKey(let text): classify(hostKey: text)
         case .curl(let code, let text, let osError):
             classify(curl: code, text: text, osError: osError)
         }
@@ -111,6 +113,27 @@ package enum FailureTable {
                 "the server's answer (\(status)) brings no file"
             )
         }
+    }
+
+    /// Of the status that a proxy refuses a tunnel with: never the fault of the server behind it.
+    private static func classify(proxyStatus status: Int) -> Failure {
+        if status == 407 || status == 408 || status == 429 {
+            var failure = classify(status: status)
+            failure.blamesOrigin = false
+            if status != 407 {
+                failure.error.message = "the proxy cannot serve this now (\(status))"
+            }
+            return failure
+        }
+        let isFinal = (400...499).contains(status)
+        var error = LonghaulError(
+            isFinal ? (status == 403 ? .forbidden : .clientError) : .serverError,
+            isFinal
+                ? "the proxy refuses the way to the server (\(status)); check --proxy and the "
+                    + "*_proxy variables, or ask who runs the proxy"
+                : "the proxy could not reach the server (\(status))")
+        error.httpStatus = status
+        return Failure(isFinal ? .permanent : .transient, error)
     }
 
     // MARK: errno

@@ -17,7 +17,7 @@ package enum Redaction {
         if !text.utf8.contains(where: { $0 == 0x40 || $0 == 0x3D }) { return text }
         var result: [UInt8] = []
         var word: [UInt8] = []
-        for byte in text.utf8 {
+        for byte in withoutQuotedProxy(Array(text.utf8)) {
             if endsURL(byte) {
                 result += shownWord(word)
                 word.removeAll(keepingCapacity: true)
@@ -55,8 +55,34 @@ package enum Redaction {
 
     private static let schemeEnd = Array("://".utf8)
 
+    /// How libcurl begins to quote a proxy that it cannot use. Blanks and quotes in it are no end.
+    private static let quotingStart = Array("Unsupported proxy".utf8)
+
+    private static func withoutQuotedProxy(_ text: [UInt8]) -> [UInt8] {
+        guard let start = text.indices.first(where: { text[$0...].starts(with: quotingStart) }),
+            let open = text[start...].firstIndex(of: UInt8(ascii: "'"))
+        else { return text }
+        let close = text[(open + 1)...].lastIndex(of: UInt8(ascii: "'")) ?? text.endIndex
+        return Array(text[...open]) + Array(mark.utf8) + text[close...]
+    }
+
+    /// `user:password@host` without a scheme, as proxies are often given. The `user` of a path is
+    /// none.
+    private static func userInfoWithoutScheme(_ word: [UInt8]) -> Range<Int>? {
+        guard let colon = word.firstIndex(where: { $0 == 0x3A || $0 == 0x40 || $0 == 0x2F }),
+            colon > 0, word[colon] == 0x3A,
+            let at = word.lastIndex(of: UInt8(ascii: "@")), at > colon
+        else { return nil }
+        let start = word[..<colon].firstIndex { $0 != UInt8(ascii: "(") } ?? colon
+        return start..<at
+    }
+
     private static func shownWord(_ word: [UInt8]) -> [UInt8] {
-        guard let start = schemeEndIndex(in: word[...]) else { return word }
+        guard let start = schemeEndIndex(in: word[...]) else {
+            guard let secret = userInfoWithoutScheme(word) else { return word }
+            return Array(word[..<secret.lowerBound]) + Array(mark.utf8)
+                + word[secret.upperBound...]
+        }
         // What stands before the scheme in the word, as an opening bracket, is not part of the URL.
         var scheme = start
         while scheme > 0, word[scheme - 1].isSchemeCharacter { scheme -= 1 }

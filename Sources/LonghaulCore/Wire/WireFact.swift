@@ -55,6 +55,10 @@ package enum WireFailure: Hashable, Sendable {
     case redirect(RedirectProblem)
     /// Header fields over the limit.
     case headTooLarge
+    /// The proxy answered CONNECT with this status: the server was never reached.
+    case proxyRefused(status: Int)
+    /// The key of an SSH host is not the one in `known_hosts`, or none is there. libcurl's words.
+    case unknownHostKey(text: String)
     /// libcurl's code and its own words.
     case curl(code: Int32, text: String, osError: Int32)
 }

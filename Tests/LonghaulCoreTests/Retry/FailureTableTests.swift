@@ -110,6 +110,68 @@ import Testing
         #expect(FailureTable.classify(curl: 35, text: "connection reset").kind == .transient)
     }
 
+    /// Under TLS 1.3 it comes after the handshake.
+    @Test(
+        arguments: [
+            (56, "SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required", true),
+            (55, "SSL_write: error:0A00045C:SSL routines::tlsv13 alert certificate required", true),
+            (56, "SSL_read: error:0A000418:SSL routines::tlsv1 alert unknown ca, errno 0", true),
+            (35, "error:0A000418:SSL routines::tlsv1 alert unknown ca", true),
+            (92, "error:0A000412:SSL routines::sslv3 alert bad certificate", true),
+            (56, "SSL_read: error:0A000126:SSL routines::unexpected eof while reading", false),
+            (35, "error:0A00042E:SSL routines::tlsv1 alert protocol version", false),
+            (56, "Recv failure: Connection reset by peer", false),
+        ] as [(Int32, String, Bool)])
+    func aClientThatIsRefusedByAnAlert(code: Int32, text: String, isFinal: Bool) {
+        let failure = FailureTable.classify(curl: code, text: text)
+        #expect(failure.kind == (isFinal ? .permanent : .transient))
+        #expect(failure.blamesOrigin != isFinal)
+        if isFinal { #expect(failure.error.code == .tls) }
+        let isAskedFor = text.contains("required")
+        #expect(failure.error.message.contains("give --cert and --key") == isAskedFor)
+    }
+
+    @Test func anAnswerThatIsNoHTTPMayBeOneOfAMoment() {
+        let text = "Received HTTP/0.9 when not allowed"
+        let failure = FailureTable.classify(curl: 1, text: text)
+        #expect(failure.kind == .transient && failure.error.code == .serverError)
+        #expect(failure.blamesOrigin)
+        let other = FailureTable.classify(curl: 1, text: "Protocol \"x\" not supported")
+        #expect(other.kind == .permanent && other.error.code == .unsupported)
+    }
+
+    /// The same number says that the credentials are wrong and that too many are there.
+    @Test(
+        arguments: [
+            (67, "530 Sorry, the maximum number of clients (2) are already connected.", true),
+            (67, "530 Too many users, try again later", true),
+            (67, "530-Welcome 530 The server is busy.", true),
+            (67, "421 Too many connections", true),
+            (28, "421 Service not available, closing control connection.", true),
+            (67, "530 Login incorrect.", false),
+            (67, "530 Too many failed logins", false),
+            (67, "530 Sorry, too many wrong passwords; try again later", false),
+            (67, "Access denied: 530", false),
+            (67, "Authentication failure", false),
+        ] as [(Int32, String, Bool)])
+    func aLoginThatFindsNoRoom(code: Int32, reply: String, isTransient: Bool) {
+        let failure = FailureTable.classify(curl: code, text: reply)
+        #expect(failure.kind == (isTransient ? .transient : .needsInput))
+        #expect(failure.error.code == (isTransient ? .serverError : .unauthorized))
+        #expect(failure.blamesOrigin == isTransient)
+        #expect(failure.error.message.contains("no room") == isTransient)
+    }
+
+    /// No authority vouches for an SSH host.
+    @Test func anUnknownHostKey() {
+        let failure = FailureTable.classify(.unknownHostKey(text: "not OK"))
+        #expect(failure?.kind == .permanent && failure?.error.code == .tls)
+        #expect(failure?.error.curlCode == 60)
+        let message = failure?.error.message ?? ""
+        #expect(message.contains("known_hosts") && message.contains("not OK"))
+        #expect(!message.contains("--cacert"))
+    }
+
     /// No code of libcurl is left without a class and a sentence.
     @Test func everyCurlCode() {
         for code in Int32(1)...120 {
@@ -117,6 +179,30 @@ import Testing
             #expect(!failure.error.message.isEmpty)
             #expect(failure.error.message.contains("curl \(code)"))
         }
+    }
+
+    /// The server behind the proxy was never asked.
+    @Test(
+        arguments: [
+            (407, FailureClass.needsInput, LonghaulError.Code.unauthorized, "the proxy's URL"),
+            (403, .permanent, .forbidden, "--proxy"),
+            (405, .permanent, .clientError, "--proxy"),
+            (408, .transient, .clientError, "the proxy"),
+            (429, .transient, .clientError, "the proxy"),
+            (502, .transient, .serverError, "the proxy"),
+            (503, .transient, .serverError, "the proxy"),
+            (302, .transient, .serverError, "the proxy"),
+        ] as [(Int, FailureClass, LonghaulError.Code, String)])
+    func refusedByTheProxy(
+        status: Int, kind: FailureClass, code: LonghaulError.Code, advice: String
+    ) throws {
+        let failure = try #require(FailureTable.classify(.proxyRefused(status: status)))
+        #expect(failure.kind == kind)
+        #expect(failure.error.code == code)
+        #expect(failure.error.httpStatus == status)
+        #expect(failure.error.message.contains(advice))
+        #expect(failure.error.message.contains("\(status)"))
+        #expect(!failure.blamesOrigin)
     }
 
     @Test func wireFacts() {

@@ -50,10 +50,35 @@ import Testing
         ),
         ("mail me@example.org, a=b", "mail me@example.org, a=b"),
         ("http://a/\nhttp://u:p@b/", "http://a/\nhttp://REDACTED@b/"),
+        ("could not use u:p@h:3128, sorry", "could not use REDACTED@h:3128, sorry"),
+        ("there is no file /a:b@c/d", "there is no file /a:b@c/d"),
+        (
+            "the proxy's name (Unsupported proxy syntax in 'u:p \"'x@h:1': bad); check it",
+            "the proxy's name (Unsupported proxy syntax in 'REDACTED': bad); check it"
+        ),
         ("nothing", "nothing"),
     ])
     func text(text: String, shown: String) {
         #expect(Redaction.text(text) == shown)
+    }
+
+    /// Whatever words the request's own secrets stand in.
+    @Test(
+        arguments: [
+            ("bob:s3cret@h:99999", nil, "cannot use bob:s3cret@h:99999"),
+            ("http://bob:s3 c\"r't@h", nil, "cannot use 'http://bob:s3 c\"r't@h'"),
+            ("http://bob:s3%20cr@h", nil, "refused for 'bob:s3 cr'"),
+            ("socks5h://s3cr3t@h", nil, "s3cr3t was refused"),
+            ("http://h:1", "me:s3cret", "530 s3cret is wrong"),
+            (nil, "me:s3", "530 me:s3 is wrong"),
+        ] as [(String?, String?, String)])
+    func itsOwnSecrets(proxy: String?, user: String?, words: String) {
+        var connection = ConnectionSettings()
+        connection.proxy = proxy
+        connection.user = user
+        let shown = Redaction.text(words, hidingSecretsOf: connection)
+        #expect(!shown.contains("s3") && shown.contains("REDACTED"), "\(shown)")
+        #expect(Redaction.text("no route to h", hidingSecretsOf: connection) == "no route to h")
     }
 
     /// A secret that is put anywhere it belongs never comes out, as URL or inside a sentence.
