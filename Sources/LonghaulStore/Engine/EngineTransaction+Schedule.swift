@@ -57,7 +57,8 @@ extension EngineTransaction {
         try connection.first(
             """
             SELECT readyAt FROM transfer INDEXED BY transferDueBesidesStorage \
-            WHERE phase = 0 AND readyAt > 0 AND instr(coalesce(waitReason, ''), '"storage"') = 0 ORDER BY readyAt LIMIT 1
+            WHERE phase = 0 AND readyAt > 0 \
+            AND instr(coalesce(waitReason, ''), '"storage"') = 0 ORDER BY readyAt LIMIT 1
             """
         ) { $0.timestamp(0) }
     }
