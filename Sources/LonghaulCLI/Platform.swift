@@ -66,6 +66,15 @@ enum Platform {
     }
 
     static func closeFile(_ descriptor: Int32) {
+    /// Where the standard streams are closed, the next files that are opened would get their
+    /// numbers, and what is printed.
+    static func fillStandardStreams() {
+        for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest free number is what open(2) takes.
+            _ = open("/dev/null", O_RDWR)
+        }
+    }
+
         close(descriptor)
     }
 

@@ -25,4 +25,21 @@ import Testing
             #expect(try await wait.wait().ending == .exited(0))
         }
     }
+
+    /// A reader that goes away ends the printing, not the work.
+    @Test(arguments: [
+        "(sleep .2; exec \"$@\") | true", "exec \"$@\" >&- 2>&- <&-", "exec \"$@\" >/dev/full",
+    ])
+    func printingIsNotTheWork(_ script: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=10K")
+            _ = try await home.with(["LONGHAUL_AUTOSTART": nil]).through(shell(script))
+                .run("enqueue", url)
+            #expect(try await home.run("wait", "1", "--timeout", "20s").status == 0)
+        }
+        if let pid = try await home.run("status", "--json").rows.first?["engine"]["pid"].int {
+            kill(pid_t(pid), SIGTERM)
+        }
+    }
 }
