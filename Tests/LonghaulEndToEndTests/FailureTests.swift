@@ -58,6 +58,37 @@ import Testing
         }
     }
 
+    /// Decided again at the end: what came into being meanwhile is kept, and nothing has failed.
+    @Test func whatComesMeanwhileIsSkipped() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=600K&rate=600K&etag=v1")
+            let file = home.file("a.bin")
+            let get = try home.start("get", url, "-o", file, "--if-exists", "skip")
+            try await eventually("it runs") {
+                try await home.run("list", "--json").rows.first?["state"] == "running"
+            }
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
+            let result = try await get.wait()
+            #expect(result.status == 0, "\(result)")
+            #expect(result.output == file + "\n")
+            #expect(result.errors.contains("exists already, skipped"))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data("mine".utf8))
+            #expect(try home.scratch.names(in: "files") == ["a.bin"])
+            let transfer = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(transfer["state"] == "completed")
+            #expect(transfer["error"]["code"] == "destinationExists")
+            let events = try await home.run("events").rows
+            #expect(events.map { $0["type"] } == ["transferCompleted"])
+            #expect(events.first?["detail"]["code"] == "destinationExists")
+            #expect(try await home.run("wait", "1").status == 0)
+            // Nothing of it is there to be reused.
+            let again = ["get", "-q", url, "-o", home.file("b.bin"), "--reuse"]
+            #expect(try await home.start(again).wait().status == 0)
+            try server.expected(url).verify(file: home.file("b.bin"))
+        }
+    }
+
     /// A host could be asked for another URL; without one the transfer fails, and the log is to say
     /// that and not that anybody is waited for.
     @Test func theLogTellsWhatBecameOfIt() async throws {

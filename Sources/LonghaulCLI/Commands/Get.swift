@@ -118,7 +118,9 @@ extension Console {
     func result(_ transfer: Transfer) throws {
         if isJSON { return try line { $0.transfer(transfer) } }
         switch transfer.state {
-        case .completed: try line(TerminalText.shown(transfer.destination))
+        case .completed:
+            if transfer.isSkipped { skipped(transfer.destination) }
+            try line(TerminalText.shown(transfer.destination))
         case .failed:
             var error = transfer.error ?? LonghaulError(.internal, "it failed")
             error.transferID = transfer.id
