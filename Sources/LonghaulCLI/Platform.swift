@@ -57,6 +57,7 @@ enum Platform {
         var message: String { String(cString: strerror(number)) }
         /// Nobody reads any more.
         var isBrokenPipe: Bool { number == EPIPE }
+        var isDirectory: Bool { number == EISDIR }
     }
 
     static func openForReading(_ path: String) throws(Refusal) -> Int32 {
@@ -65,7 +66,6 @@ enum Platform {
         return descriptor
     }
 
-    static func closeFile(_ descriptor: Int32) {
     /// Where the standard streams are closed, the next files that are opened would get their
     /// numbers, and what is printed.
     static func fillStandardStreams() {
@@ -75,6 +75,7 @@ enum Platform {
         }
     }
 
+    static func closeFile(_ descriptor: Int32) {
         close(descriptor)
     }
 
