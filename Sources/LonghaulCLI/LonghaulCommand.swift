@@ -52,6 +52,7 @@ struct LonghaulCommand: ParsableCommand {
     /// Every way out of the process has a documented status, and with `--json` every error is an
     /// object.
     static func main() {
+        Platform.fillStandardStreams()
         ProcessTuning.apply()
         Signals.ignoreBrokenPipes()
         if let name = unknownCommand(CommandLine.arguments.dropFirst().first) {

@@ -57,12 +57,22 @@ enum Platform {
         var message: String { String(cString: strerror(number)) }
         /// Nobody reads any more.
         var isBrokenPipe: Bool { number == EPIPE }
+        var isDirectory: Bool { number == EISDIR }
     }
 
     static func openForReading(_ path: String) throws(Refusal) -> Int32 {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0 { throw Refusal(number: errno) }
         return descriptor
+    }
+
+    /// Where the standard streams are closed, the next files that are opened would get their
+    /// numbers, and what is printed.
+    static func fillStandardStreams() {
+        for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest free number is what open(2) takes.
+            _ = open("/dev/null", O_RDWR)
+        }
     }
 
     static func closeFile(_ descriptor: Int32) {
@@ -183,7 +193,8 @@ enum Signals {
     }
 
     /// From now on interrupt, terminate and hang-up are noted instead of ending the process. The
-    /// second one of a kind does end it: nobody is kept waiting who insists.
+    /// second one of a kind does end it: nobody is kept waiting who insists. What was ignored when
+    /// the process started (nohup, `&` in a script) stays ignored.
     static func watch() {
         number.store(0, ordering: .relaxed)
         var action = sigaction()
@@ -191,12 +202,17 @@ enum Signals {
             Signals.number.store(received, ordering: .relaxed)
         }
         action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
-        for kind in [SIGINT, SIGTERM, SIGHUP] { sigaction(kind, &action, nil) }
+        for kind in [SIGINT, SIGTERM, SIGHUP] where !isIgnored(kind) {
+            sigaction(kind, &action, nil)
+        }
     }
 
-    /// Back to what ends the process.
-    static func unwatch() {
-        for kind in [SIGINT, SIGTERM, SIGHUP] { signal(kind, SIG_DFL) }
+    private static func isIgnored(_ kind: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(kind, nil, &action) == 0 else { return false }
+        // Functions cannot be compared.
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Ends this process as the signal would have: shells and service managers see why.

@@ -57,6 +57,20 @@ enum StoreFailure {
                 + " Set LONGHAUL_HOME to a directory that can be written.")
     }
 
+    private static func full(_ path: String) -> LonghaulError {
+        unavailable(
+            "the disk that holds \(path) is full; nothing was recorded."
+                + " Free some space and try again.", retryable: true)
+    }
+
+    /// Not even room for the index of the log, which grows by 32 KiB.
+    private static func isDiskFull(at path: String) -> Bool {
+        var facts = statvfs()
+        guard statvfs(path, &facts) == 0 else { return false }
+        return UInt64(facts.f_bavail).multipliedReportingOverflow(by: UInt64(facts.f_frsize))
+            .partialValue < 32_768
+    }
+
     /// Anything that came out of a database call. `LonghaulError` passes through.
     static func translate(_ error: any Error, path: String) -> LonghaulError {
         if let error = error as? LonghaulError { return error }
@@ -67,10 +81,11 @@ enum StoreFailure {
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
             return damaged(path, detail)
-        case .SQLITE_FULL:
-            return unavailable(
-                "the disk that holds \(path) is full; nothing was recorded."
-                    + " Free some space and try again.", retryable: true)
+        case .SQLITE_FULL: return full(path)
+        // What SQLite says where it cannot even make the index of its log.
+        case .SQLITE_IOERR
+        where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE || isDiskFull(at: path):
+            return full(path)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             return unavailable(
                 "another process has kept \(path) locked for \(Int(Store.busySeconds)) s;"

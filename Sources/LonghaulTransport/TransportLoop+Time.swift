@@ -58,7 +58,7 @@ extension TransportLoop {
 
     /// Clamped: a timeout of a thousand years is none.
     func nanoseconds(_ seconds: Double) -> Int64 {
-        seconds < 9e9 ? Int64(max(0, seconds) * 1e9) : .max
+        Int64(bounding: max(0, seconds) * 1e9)
     }
 
     // MARK: - Sleep

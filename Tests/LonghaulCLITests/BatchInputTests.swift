@@ -51,6 +51,15 @@ import Testing
         #expect(outcomes(try input("\n\n")).isEmpty)
     }
 
+    @Test func aByteOrderMarkIsNoPartOfTheFirstLine() throws {
+        #expect(
+            outcomes(try input("\u{FEFF}http://h/a\nhttp://h/b\n"))
+                == ["1 http://h/a", "2 http://h/b"])
+        #expect(outcomes(try input("\u{FEFF}{\"url\":\"http://h/a\"}\n")) == ["1 http://h/a"])
+        #expect(outcomes(try input("\u{FEFF}")).isEmpty)
+        #expect(outcomes(try input("http://h/a\n\u{FEFF}http://h/b\n")) == ["1 http://h/a", "2!"])
+    }
+
     @Test func whatIsNamedOnTheCommandLineComesFirst() throws {
         let input = try input("http://h/b\n", urls: ["http://h/a"])
         #expect(outcomes(input) == ["0 http://h/a", "1 http://h/b"])

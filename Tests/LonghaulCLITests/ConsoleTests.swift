@@ -177,3 +177,16 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
         #expect(facts(["LC_ALL": "", "LC_CTYPE": "C.utf8"]).hasUnicode)
     }
 }
+
+@Suite struct DoctorStatusTests {
+    @Test(
+        arguments: [
+            ("store", 73), ("integrity", 73), ("rows", 73), ("configuration", 0), ("libcurl", 0),
+        ] as [(String, Int32)])
+    func whatIsNotWellDecides(check: String, status: Int32) {
+        let well = DoctorFinding(check: check, ok: true, detail: "fine", fix: nil)
+        let bad = DoctorFinding(check: check, ok: false, detail: "not so", fix: nil)
+        #expect(Doctor.status([well]) == .done)
+        #expect(Doctor.status([well, bad, well]).rawValue == status)
+    }
+}

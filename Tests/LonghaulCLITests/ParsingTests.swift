@@ -169,11 +169,21 @@ import Testing
         }
     }
 
-    @Test func noSecretIsRepeatedInARefusal() {
-        let refusal = #expect(throws: LonghaulError.self) {
-            try OptionText.url("htp://me:hunter2@h/f?token=hunter3")
+    @Test(arguments: [
+        "htp://me:hunter2@h/f?token=hunter3", "me:hunter2@h/f", "hunter2:x@h/f", "//me:hunter2@h/f",
+        "http:me:hunter2@h/f", "http:/me:hunter2@h/f", "http://me:hun ter2@h/f",
+        "h/f?token=hunter2",
+        "http//me:hunter2@h/f", "me:hunter2@h/f?from=http://h/", "http://me:hunter2@:1/f",
+    ])
+    func noSecretIsRepeatedInARefusal(url: String) {
+        let refusal = #expect(throws: LonghaulError.self) { try OptionText.url(url) }
+        for secret in ["hunter", "ter2"] {
+            #expect(refusal?.message.contains(secret) == false, "\(refusal?.message ?? "")")
         }
-        #expect(refusal?.message.contains("hunter") == false)
+        #expect(refusal?.message.contains("REDACTED") == true, "\(refusal?.message ?? "")")
+    }
+
+    @Test func noHeaderIsRepeatedInARefusal() {
         let header = #expect(throws: LonghaulError.self) {
             try OptionText.headers(["Authorization Bearer hunter2"])
         }

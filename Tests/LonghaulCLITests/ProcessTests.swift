@@ -17,7 +17,7 @@ import Testing
             (["set", "99", "--priority", "low"], 4), (["frobnicate"], 64), (["get", "h/f"], 64),
             (["enqueue", "file:///etc/passwd"], 64),
             (["enqueue", "http://h/f", "--limit-rate", "x"], 64),
-            (["enqueue", "--input", "/nonexistent"], 64),
+            (["enqueue", "--input", "/nonexistent"], 64), (["enqueue", "--input", "/"], 64),
             (["enqueue", "http://h/f", "-d", "/dev/null"], 5),
         ] as [([String], Int32)])
     func exitStatuses(_ arguments: [String], _ status: Int32) async throws {

@@ -92,7 +92,10 @@ import Testing
             let url = server.url("a.bin?size=100K&baddigest")
             let result = try await home.run("get", "--json", url, "-o", home.file("a.bin"))
             #expect(result.status == 1)
-            #expect(try result.rows.last?["error"]["code"] == "checksumMismatch")
+            let error = try #require(try result.rows.last?["error"])
+            #expect(error["code"] == "checksumMismatch")
+            let says = "it is kept as \(home.file("a.bin.longhaul-bad"))."
+            #expect(error["message"].string?.contains(says) == true, "\(error)")
         }
         #expect(try home.scratch.names(in: "files") == ["a.bin.longhaul-bad"])
     }

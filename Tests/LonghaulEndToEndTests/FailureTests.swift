@@ -58,6 +58,70 @@ import Testing
         }
     }
 
+    /// Decided again at the end: what came into being meanwhile is kept, and nothing has failed.
+    @Test func whatComesMeanwhileIsSkipped() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=600K&rate=600K&etag=v1")
+            let file = home.file("a.bin")
+            let get = try home.start("get", url, "-o", file, "--if-exists", "skip")
+            try await eventually("it runs") {
+                try await home.run("list", "--json").rows.first?["state"] == "running"
+            }
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
+            let result = try await get.wait()
+            #expect(result.status == 0, "\(result)")
+            #expect(result.output == file + "\n")
+            #expect(result.errors.contains("exists already, skipped"))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data("mine".utf8))
+            #expect(try home.scratch.names(in: "files") == ["a.bin"])
+            let transfer = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(transfer["state"] == "completed")
+            #expect(transfer["error"]["code"] == "destinationExists")
+            let events = try await home.run("events").rows
+            #expect(events.map { $0["type"] } == ["transferCompleted"])
+            #expect(events.first?["detail"]["code"] == "destinationExists")
+            #expect(try await home.run("wait", "1").status == 0)
+            // Nothing of it is there to be reused.
+            let again = ["get", "-q", url, "-o", home.file("b.bin"), "--reuse"]
+            #expect(try await home.start(again).wait().status == 0)
+            try server.expected(url).verify(file: home.file("b.bin"))
+        }
+    }
+
+    /// A name that no file can have, and a pipe, which is no file: refused whatever is said of what
+    /// exists, and the pipe is left alone, at the end as well.
+    @Test(arguments: ["fail", "skip", "overwrite", "rename"])
+    func whatIsNoFileIsRefused(policy: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let long = String(repeating: "n", count: 256)
+            let url = server.url("a.bin?size=600K&rate=600K")
+            #expect(mkfifo(home.file("pipe"), 0o600) == 0)
+            for (name, says) in [
+                (long, "has 256 bytes"), ("pipe", "a pipe"), ("/dev/null", "a device"),
+            ] {
+                let result = try await home.run("get", url, "-o", name, "--if-exists", policy)
+                #expect(result.status == 64, "\(result)")
+                #expect(result.errors.contains(says), "\(result)")
+                #expect(!result.errors.contains("overwrite"), "\(result)")
+                #expect(result.output == "")
+            }
+            #expect(try home.scratch.names(in: "files") == ["pipe"])
+            if policy != "overwrite" { return }
+            let late = try home.start("get", url, "-o", "late", "--if-exists", policy)
+            try await eventually("it runs") {
+                try await home.run("list", "--json").rows.first?["state"] == "running"
+            }
+            #expect(mkfifo(home.file("late"), 0o600) == 0)
+            let result = try await late.wait()
+            #expect(result.status == 1)
+            #expect(result.errors.contains("a device, a pipe or a socket"), "\(result)")
+            var facts = stat()
+            #expect(stat(home.file("late"), &facts) == 0 && facts.st_mode & S_IFMT == S_IFIFO)
+        }
+    }
+
     /// A host could be asked for another URL; without one the transfer fails, and the log is to say
     /// that and not that anybody is waited for.
     @Test func theLogTellsWhatBecameOfIt() async throws {

@@ -78,6 +78,27 @@ import Testing
         #expect(try await wrong.run("run").status == 64)
     }
 
+    /// So far away that the clock of an engine does not reach it.
+    @Test(arguments: [
+        ["--deadline", "9999-12-31T23:59:59Z"], ["--deadline", "107000d"],
+        ["--earliest", "9999-12-31T23:59:59Z"], ["--earliest", "+107000d"],
+        ["--discretionary", "--waive-after", "107000d"], ["--stall-timeout", "107000d"],
+    ])
+    func farTimesAreKept(options: [String]) async throws {
+        let home = try LonghaulHome().with(good)
+        try await LoopbackServer.run { server in
+            let far = ["enqueue", server.url("far.bin?size=10K")] + options
+            #expect(try await home.start(far).wait().status == 0)
+            #expect(try await home.run("enqueue", server.url("near.bin?size=10K")).status == 0)
+            let run = try await home.run("run")
+            #expect(run.status == 0, "\(run.errors)")
+            let isHeld = options[0] == "--earliest"
+            #expect(
+                try await states(home) == [1: isHeld ? "waiting" : "completed", 2: "completed"])
+            #expect(try await home.run("why", "1").status == 0)
+        }
+    }
+
     @Test func aWindowIsObeyed() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in

@@ -39,6 +39,12 @@ import Testing
             launcher: {
                 Strace.inject("pwrite64", "error=ENOSPC", on: $0.state + "/queue.sqlite-wal")
             }),
+        // A file of its own, made by whoever comes first.
+        Row(
+            what: "full disk, nobody there", says: "is full", needs: "strace",
+            launcher: {
+                Strace.inject("pwrite64", "error=ENOSPC", on: $0.state + "/queue.sqlite-shm")
+            }),
         Row(
             what: "somebody else's", says: "belongs to user", needs: "root",
             breaks: { chown($0.state, 65_534, 65_534) }, mends: { chown($0.state, 0, 0) }),

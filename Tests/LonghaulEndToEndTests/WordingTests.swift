@@ -35,6 +35,13 @@ import Testing
                 `longhaul resume 1` goes on with. Choose another one, or cancel that transfer first.
 
                 """, code: "conflict"),
+        Row(
+            typed: ["get", "http://h/g?token=1", "http://h/g?token=1"], status: 5,
+            says: """
+                longhaul: /DIR/g is already the destination of http://h/g?token=REDACTED \
+                earlier in the same batch. Give each a name of its own.
+
+                """, code: "conflict"),
     ]
 
     @Test(arguments: rows) func tellsWhatIsWrong(_ row: Row) async throws {

@@ -65,6 +65,16 @@ import Testing
         #expect(try scratch.read("a.bin") == "new")
     }
 
+    /// Programs use it: it is no file of anybody's to replace.
+    @Test(arguments: ExistingFilePolicy.allCases)
+    func neverReplacesAPipe(policy: ExistingFilePolicy) throws {
+        try #require(mkfifo(scratch.path("a.bin"), 0o600) == 0)
+        let part = try part("new")
+        #expect(Publication.publish(part, as: "a.bin", policy: policy) == .occupied)
+        #expect(FileInspection.kind(at: scratch.path("a.bin")) == .special)
+        #expect(scratch.exists(part.name))
+    }
+
     @Test func givesTheModeThatProgramsGive() throws {
         // What the shell's redirection would have made, with this process's umask.
         try #require(close(open(scratch.path("model"), O_WRONLY | O_CREAT, 0o666)) == 0)

@@ -110,30 +110,60 @@ struct Admission {
         guard let (directory, name) = PathParts.split(destination) else {
             throw LonghaulError(.invalidRequest, "\(destination) names no file")
         }
+        try Admission.checkLength(of: name)
         let mayHoldFiles: Bool
         if let known = checked[directory] {
             mayHoldFiles = known
         } else {
             if let obstacle = DiskSpace.obstacle(toWritingIn: directory) {
-                var error = obstacle.longhaulError()
-                if error.code == .io { error.code = .permission }
-                throw error
+                throw Admission.refusal(obstacle)
             }
             mayHoldFiles = Admission.exists(directory)
             if checked.count >= Admission.rememberedMax { checked.removeAll() }
             checked[directory] = mayHoldFiles
         }
         guard mayHoldFiles, mayExist(name, in: directory) else { return false }
+        return try Admission.isTaken(destination)
+    }
+
+    private static func isTaken(_ destination: String) throws(LonghaulError) -> Bool {
         switch FileInspection.entry(at: destination) {
         case .missing: return false
         case .present: return true
-        case .unusable:
-            if Admission.isDirectory(destination) {
+        case .unusable(let failure):
+            if isDirectory(destination) {
                 throw LonghaulError(
                     .invalidRequest, "\(destination) is a directory; give a file, or use -d")
             }
-            return true
+            switch FileInspection.kind(at: destination) {
+            case .link, .file: return true
+            // Programs use it where it is: it is neither replaced nor anything to be skipped for.
+            case .special, .directory:
+                throw LonghaulError(
+                    .invalidRequest,
+                    "\(destination) is no file but a device, a pipe or a socket; give a file")
+            case nil:
+                throw refusal(
+                    SystemFailure(
+                        operation: "stat", path: destination, errno: failure))
+            }
         }
+    }
+
+    /// Whatever else is said, there is no such file, and there never will be.
+    private static func checkLength(of name: String) throws(LonghaulError) {
+        let length = name.utf8.count
+        if length <= PathParts.nameBytesMax { return }
+        throw LonghaulError(
+            .invalidRequest,
+            "the name \(name.prefix(20))… has \(length) bytes, and a file's has at most"
+                + " \(PathParts.nameBytesMax); choose a shorter one")
+    }
+
+    private static func refusal(_ failure: SystemFailure) -> LonghaulError {
+        var error = failure.longhaulError()
+        if error.code == .io { error.code = .permission }
+        return error
     }
 
     /// Spares a large batch a system call for each destination. What comes into being meanwhile is

@@ -19,7 +19,8 @@ extension JSONText {
     private mutating func yieldReport(_ yielding: YieldReport) {
         field("state", "\(yielding.state)")
         field(
-            "queueingDelayMs", yielding.queueingDelay.map { Int64(($0 * 1000).rounded()) })
+            "queueingDelayMs", yielding.queueingDelay.map { Int64(bounding: ($0 * 1000).rounded()) }
+        )
         field("window", yielding.window)
         field("sharePercent", Int((yielding.share * 100).rounded()))
     }

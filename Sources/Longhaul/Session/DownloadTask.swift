@@ -123,7 +123,7 @@ public struct DownloadedFile: Sendable {
 
     init(_ ended: Transfer) throws(LonghaulError) {
         switch ended.state {
-        case .completed: break
+        case .completed: if let skipped = ended.error { throw skipped }
         case .failed:
             throw ended.error
                 ?? LonghaulError(

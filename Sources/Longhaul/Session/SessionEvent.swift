@@ -38,9 +38,9 @@ public struct SessionEvent: Sendable {
 }
 
 extension SessionEvent {
-    /// The file of a completed transfer.
+    /// The file of a completed transfer; `nil` where another one was kept in its place.
     public var file: URL? {
-        guard let transfer, transfer.state == .completed else { return nil }
+        guard let transfer, transfer.state == .completed, !transfer.isSkipped else { return nil }
         return URL(fileURLWithPath: transfer.destination, isDirectory: false)
     }
 }

@@ -70,6 +70,6 @@ extension Timestamp {
     public init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
         let last = Double(Timestamp.distantFuture.milliseconds)
-        self.init(milliseconds: Int64(min(max(milliseconds, 0), last)))
+        self.init(milliseconds: Int64(bounding: min(max(milliseconds, 0), last)))
     }
 }

@@ -33,9 +33,11 @@ struct Doctor: ConsoleCommand {
         return Doctor.status(findings)
     }
 
-    /// Only a store that does not work keeps a command from its work.
+    private static let storeChecks: Set = ["store", "integrity", "rows"]
+
+    /// Only a store that is not well keeps a command from its work.
     static func status(_ findings: [DoctorFinding]) -> ExitStatus {
-        findings.contains { !$0.ok && $0.check == "store" } ? .storeUnavailable : .done
+        findings.contains { !$0.ok && storeChecks.contains($0.check) } ? .storeUnavailable : .done
     }
 
     static func lines(_ finding: DoctorFinding, _ terminal: TerminalFacts) -> [String] {

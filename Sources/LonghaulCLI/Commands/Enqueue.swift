@@ -63,14 +63,16 @@ struct Enqueue: ConsoleCommand {
                 batch.take(outcome, on: console)
             }
         } catch let problem as BatchInput.Problem {
-            try console.refuse(problem.error, line: problem.line)
+            try? console.refuse(problem.error, line: problem.line)
             return ExitStatus(problem.error)
         } catch let error as LonghaulError where batch.blamedLine != nil {
-            try console.refuse(error, line: batch.blamedLine)
+            try? console.refuse(error, line: batch.blamedLine)
             return ExitStatus(error)
         }
-        try report(batch, from: queue, on: console)
+        // A reader that goes away ends the printing, not the work.
+        let printing = Result { try report(batch, from: queue, on: console) }
         if !batch.ids.isEmpty { start.start(queue, on: console) }
+        try printing.get()
         return batch.status
     }
 

@@ -51,8 +51,10 @@ struct Get: ConsoleCommand {
             ids, in: queue, limits: configuration.limits, display: display)
         switch try foreground.run() {
         case .allEnded:
-            try report(outcomes, foreground.watch, on: console)
+            // A reader that goes away ends the printing, not the work.
+            let printing = Result { try report(outcomes, foreground.watch, on: console) }
             try StartOptions.startForHosts(queue, on: console)
+            try printing.get()
             return ExitStatus(ended: ids.lazy.compactMap { foreground.watch.ended[$0] })
         case .signalled(let signal):
             try? explain(foreground.watch, in: queue, on: console)
@@ -116,7 +118,9 @@ extension Console {
     func result(_ transfer: Transfer) throws {
         if isJSON { return try line { $0.transfer(transfer) } }
         switch transfer.state {
-        case .completed: try line(TerminalText.shown(transfer.destination))
+        case .completed:
+            if transfer.isSkipped { skipped(transfer.destination) }
+            try line(TerminalText.shown(transfer.destination))
         case .failed:
             var error = transfer.error ?? LonghaulError(.internal, "it failed")
             error.transferID = transfer.id

@@ -92,6 +92,7 @@ struct Wait: ConsoleCommand {
 
     private func show(_ transfer: Transfer, on console: Console) throws {
         if console.isJSON || transfer.state != .completed { return try console.result(transfer) }
+        if transfer.isSkipped { console.skipped(transfer.destination) }
         try console.line("\(transfer.id) \(TerminalText.shown(transfer.destination))")
     }
 

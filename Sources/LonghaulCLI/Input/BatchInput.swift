@@ -45,7 +45,8 @@ final class BatchInput {
         do {
             return try next(in: lines)
         } catch {
-            throw Problem(error: error, line: lines.number)
+            // Of what cannot be read at all, no line is to blame.
+            throw Problem(error: error, line: lines.number == 0 ? nil : lines.number)
         }
     }
 

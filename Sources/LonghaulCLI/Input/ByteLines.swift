@@ -72,6 +72,8 @@ final class ByteLines {
     private func take(to end: Int, skipping terminator: Int) -> UnsafeBufferPointer<UInt8> {
         number += 1
         var line = pending.lowerBound..<end
+        // Editors put a byte order mark in front.
+        if number == 1, buffer[line].starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
         pending = end + terminator..<pending.upperBound
         // Files from Windows.
         if let last = line.last, buffer[last] == UInt8(ascii: "\r") {
@@ -91,7 +93,9 @@ final class ByteLines {
             if count == 0 { isAtEnd = true }
             pending = 0..<pending.upperBound + count
         } catch {
-            throw giveUp(LonghaulError(.io, "\(shownName) cannot be read: \(error.message)"))
+            let message = "\(shownName) cannot be read: \(error.message)"
+            // A mistake, as a file that is not there.
+            throw giveUp(error.isDirectory ? .usage(message) : LonghaulError(.io, message))
         }
     }
 

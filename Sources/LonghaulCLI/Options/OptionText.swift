@@ -71,12 +71,16 @@ enum OptionText {
             return try URLParts(text).url
         } catch {
             let place = name.map { "\($0): " } ?? ""
-            let url = TerminalText.shown(Redaction.text(text))
-            let message = "\(place)'\(url)': \(error)"
+            let url = TerminalText.shown(shown(refused: text))
             switch error {
-            case .unsupportedScheme: throw LonghaulError(.unsupported, message)
+            // What stands for the scheme may be a secret: `token:x@host`.
+            case .unsupportedScheme where text.contains("@") && !text.contains("://"):
+                throw LonghaulError(
+                    .unsupported, "\(place)'\(url)': \(URLProblem.noScheme)")
+            case .unsupportedScheme:
+                throw LonghaulError(.unsupported, "\(place)'\(url)': \(error)")
             case .empty, .tooLong, .badCharacter, .noScheme, .missingHost, .badHost, .badPort:
-                throw .usage(message)
+                throw .usage("\(place)'\(url)': \(error)")
             }
         }
     }
@@ -89,6 +93,19 @@ enum OptionText {
             throw LonghaulError(error, at: "\(name): ")
         }
         return text
+    }
+
+    /// Nobody knows what the parts of a malformed URL were meant to be: whatever stands before its
+    /// last @ may be a password.
+    private static func shown(refused url: String) -> String {
+        guard let at = url.utf8.lastIndex(of: UInt8(ascii: "@")) else { return Redaction.url(url) }
+        var start = url.startIndex
+        if let colon = url.firstRange(of: "://"), colon.upperBound <= at,
+            url[..<colon.lowerBound].utf8.allSatisfy({ $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A })
+        {
+            start = colon.upperBound
+        }
+        return Redaction.url(url[..<start] + Redaction.mark + url[at...])
     }
 
     /// Each `K: V`, or `@FILE` with one on each line.

@@ -61,7 +61,8 @@ struct TransferTable {
             return Units.rate(rate) + left
         case .waiting: return wait.short(transfer.waitingFor)
         case .failed: return transfer.error?.code.rawValue ?? ""
-        case .paused, .completed, .cancelled: return ""
+        case .completed: return transfer.isSkipped ? "skipped" : ""
+        case .paused, .cancelled: return ""
         }
     }
 

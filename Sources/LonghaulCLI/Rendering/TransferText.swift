@@ -69,7 +69,9 @@ struct TransferText {
         add("Shared with", shared.isEmpty ? nil : shared)
         let wait = WaitText(time: time)
         for reason in transfer.waitingFor { add("Waiting for", wait.long(reason)) }
-        if let error = transfer.error {
+        if transfer.isSkipped {
+            add("Skipped", transfer.error.map { shown($0.message) })
+        } else if let error = transfer.error {
             add("Error", "\(error.code.rawValue): \(shown(error.message))")
             add("Kept", Units.size(error.bytesKept))
         }

@@ -52,9 +52,25 @@ extension FetchMachine {
         guard stage == .publishing else { return }
         if let next, request.options.ifExists == .rename {
             publish(as: next, &step)
+        } else if fault.code == .destinationExists, request.options.ifExists == .skip {
+            skip(&step)
         } else {
             failedLocally(fault, context, &step)
         }
+    }
+
+    /// The same as if the file had been there when it was enqueued: it stays, and nobody has to do
+    /// anything. What was fetched is dropped.
+    private mutating func skip(_ step: inout FetchStep) {
+        stage = .left
+        let path = state.publication ?? destination
+        let error = LonghaulError(
+            .destinationExists,
+            "\(path) exists by now and was kept, as --if-exists skip says; what was fetched was "
+                + "dropped.", transferID: transfer)
+        step.writes.append(.skipped(transfer, error, path: path, totals))
+        step.durable = true
+        step.effects.append(.close(deletingPart: true))
     }
 
     /// The reserved destination, or the server's name for it beside it where that was asked for.

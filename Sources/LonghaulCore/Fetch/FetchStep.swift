@@ -22,6 +22,8 @@ package enum StoreWrite: Hashable, Sendable {
     case queued(TransferID, readyAt: Timestamp?, waitingFor: [WaitReason])
     /// Terminal states carry their event in the same write, so that the two cannot be split.
     case completed(TransferID, path: String, TransferTotals)
+    /// Completed as well: another file stands under the name and is kept, as was asked for.
+    case skipped(TransferID, LonghaulError, path: String, TransferTotals)
     case failed(TransferID, LonghaulError, TransferTotals)
     /// Waits for another URL or credentials if its session has a host that can be asked; else it
     /// has failed.

@@ -191,7 +191,7 @@ package struct Candidate: Hashable, Sendable {
         guard lane.isDiscretionary, let deadline else { return false }
         let span = deadline - waitingSince
         let needs = Waiver.seconds(
-            bytes: expectedSeconds.map { Int64($0 * 1000) }, rate: 1000, span: span)
+            bytes: expectedSeconds.map { Int64(bounding: $0 * 1000) }, rate: 1000, span: span)
         return deadline - now <= needs
     }
 

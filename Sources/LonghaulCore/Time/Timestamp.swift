@@ -12,12 +12,12 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
     }
 
     public static func + (left: Timestamp, seconds: Double) -> Timestamp {
-        Timestamp(milliseconds: left.milliseconds.addingClamped(Int64(seconds * 1000)))
+        Timestamp(milliseconds: left.milliseconds.addingClamped(Int64(bounding: seconds * 1000)))
     }
 
     /// Seconds from `right` to `left`.
     public static func - (left: Timestamp, right: Timestamp) -> Double {
-        Double(left.milliseconds - right.milliseconds) / 1000
+        Double(left.milliseconds.subtractingClamped(right.milliseconds)) / 1000
     }
 
     public static let distantFuture = Timestamp(milliseconds: 253_402_300_799_000)  // year 9999
@@ -37,12 +37,12 @@ package struct Instant: Hashable, Comparable, Sendable {
     }
 
     package static func + (left: Instant, seconds: Double) -> Instant {
-        Instant(nanoseconds: left.nanoseconds.addingClamped(Int64(seconds * 1e9)))
+        Instant(nanoseconds: left.nanoseconds.addingClamped(Int64(bounding: seconds * 1e9)))
     }
 
     /// Seconds from `right` to `left`.
     package static func - (left: Instant, right: Instant) -> Double {
-        Double(left.nanoseconds - right.nanoseconds) / 1e9
+        Double(left.nanoseconds.subtractingClamped(right.nanoseconds)) / 1e9
     }
 }
 
@@ -64,11 +64,29 @@ package struct Moment: Hashable, Sendable {
 }
 
 extension Int64 {
+    /// Towards zero, held at the ends of the range instead of trapping; what is no number is 0.
+    package init(bounding value: Double) {
+        // The largest Int64 is no Double: 2^63 is the first that is too large.
+        if value >= 0x1p63 {
+            self = .max
+        } else if value <= -0x1p63 {
+            self = .min
+        } else {
+            self = value.isNaN ? 0 : Int64(value)
+        }
+    }
+
     /// The sum, held at the ends of the range instead of trapping: times given by users and servers
     /// are added here.
     package func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         if !overflow { return sum }
         return other > 0 ? .max : .min
+    }
+
+    func subtractingClamped(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        if !overflow { return difference }
+        return other < 0 ? .max : .min
     }
 }

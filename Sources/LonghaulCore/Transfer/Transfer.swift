@@ -39,6 +39,8 @@ public struct Transfer: Hashable, Sendable {
     /// Served, or last served, by the same fetch; at most 1,000.
     public var sharedWith: [TransferID] = []
     public var waitingFor: [WaitReason]
+    /// Of one that has completed: the file that stands there is not its own, and was kept
+    /// (`--if-exists skip`).
     public var error: LonghaulError?
     public var checksum: Checksum?
     public var metadata: String?
@@ -132,4 +134,9 @@ public struct WaitReason: Hashable, Codable, Sendable {
         self.since = since
         self.nextCheck = nextCheck
     }
+}
+
+extension Transfer {
+    /// Completed without a file of its own: another one stood there by then, and was kept.
+    package var isSkipped: Bool { state == .completed && error != nil }
 }

@@ -197,7 +197,8 @@ package struct YieldControl: Hashable, Sendable {
         let count = Double(lines.count)
         var order = YieldOrder(
             connection: line.connection, window: Int(min(line.window, Self.windowMax)))
-        let trickle = Int64(max(Self.trickle * (capacity.value ?? 0), Self.trickleMin) / count)
+        let trickle = Int64(
+            bounding: max(Self.trickle * (capacity.value ?? 0), Self.trickleMin) / count)
         switch stage {
         case .open, .measuring: break
         case .yielded:
@@ -206,7 +207,9 @@ package struct YieldControl: Hashable, Sendable {
         case .probing(let probe):
             order.isGated = line.connection != probe.connection
         case .sharing(let fullUntil, _):
-            if now >= fullUntil { order.rate = Int64(max(blindRate * Self.blindShare, 1) / count) }
+            if now >= fullUntil {
+                order.rate = Int64(bounding: max(blindRate * Self.blindShare, 1) / count)
+            }
         }
         if order.isGated { order.rate = max(trickle, 1) }
         return order

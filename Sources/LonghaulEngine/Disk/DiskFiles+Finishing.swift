@@ -68,12 +68,17 @@ extension DiskFiles {
                 next = Publication.freeName(like: name, in: item.part.directory)
                     .map(item.part.directory.path(of:))
             }
+            // Only what is no file stands in the way of one that may replace files.
+            let advice =
+                item.policy == .overwrite
+                ? "It is no file but a device, a pipe or a socket: move it away and resume."
+                : "Move it away and resume, or enqueue with --if-exists."
             return .occupied(
                 next: next,
                 LocalFault(
                     code: .destinationExists,
                     message: "\(path) exists by now and was left alone; the new file's bytes are "
-                        + "kept. Move it away and resume, or enqueue with --if-exists."))
+                        + "kept. " + advice))
         case .partLost:
             return displacement(of: item.part)
                 ?? .publishFailed(

@@ -191,9 +191,7 @@ extension DiskFiles {
                 if actual == checksum.hex { continue }
                 let name = PathParts.split(destination)?.name ?? destination
                 let kept = try Publication.keepBad(part, as: name)
-                report(
-                    fetch,
-                    .mismatched(checksum, actual: actual, keptAt: part.directory.path(of: kept)))
+                report(fetch, .mismatched(checksum, actual: actual, keptAt: kept))
                 return
             }
             report(fetch, .verified)

@@ -63,6 +63,8 @@ package struct EngineJournal: Sendable {
                     "bytes": "\(totals.bytesDone)", "fetched": "\(totals.bytesFetched)",
                     "attempts": "\(totals.attempts)",
                 ])
+        case .skipped(let id, let error, _, _):
+            logger.notice("skipped", metadata: facts(of: error, id))
         case .failed(let id, let error, _):
             logger.warning("failed", metadata: facts(of: error, id))
         case .needsInput(let id, let error, _):

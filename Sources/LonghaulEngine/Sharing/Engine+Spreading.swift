@@ -20,7 +20,7 @@ extension Engine {
                 for sharer in roster.followers where sharer.isWanted {
                     writes.append(.restarted(sharer.id, reason: reason, bytesLost: bytesLost))
                 }
-            case .completed:
+            case .completed, .skipped:
                 // Found under its name when it was opened: there is nothing left to copy.
                 writes.append(write)
                 writes += release(roster)

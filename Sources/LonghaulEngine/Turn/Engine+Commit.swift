@@ -90,7 +90,7 @@ extension Engine {
     private func count(_ writes: [StoreWrite]) {
         for write in writes {
             switch write {
-            case .completed: counters.completed += 1
+            case .completed, .skipped: counters.completed += 1
             case .failed: counters.failed += 1
             case .save, .queued, .needsInput, .cancelled, .restarted, .attempt,
                 .dropFetch, .give, .leave, .discard, .learn, .originFailed, .originWorked,
@@ -148,6 +148,10 @@ extension Engine {
             if try tx.addAttention(unlessWanted: id) { sharing.areSomeUnwanted = true }
         case .completed(let id, let path, let totals):
             try tx.complete(id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)
+        case .skipped(let id, let error, let path, let totals):
+            try tx.complete(
+                id, finalPath: path, numbers: TransferNumbers(totals), skipped: error,
+                now: now.wall)
         case .failed(let id, let error, let totals):
             try tx.fail(id, error: error, numbers: TransferNumbers(totals), now: now.wall)
         case .needsInput(let id, let error, let totals):
@@ -198,7 +202,7 @@ extension Engine {
                     $0.worked(at: rate, http2: http2, now: now.wall)
                 }
                 noteRoom(at: site(name))
-            case .save, .queued, .completed, .failed, .needsInput, .cancelled,
+            case .save, .queued, .completed, .skipped, .failed, .needsInput, .cancelled,
                 .restarted, .attempt, .dropFetch, .give, .leave, .discard, .saveOrigin:
                 break
             }

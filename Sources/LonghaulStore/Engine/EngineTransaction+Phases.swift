@@ -69,29 +69,31 @@ extension EngineTransaction {
     }
 
     /// The file is durable under its name. Ends the transfer with its event, and drops the fetch
-    /// row.
+    /// row. `skipped`: it is another's file, of which nothing is to be known here.
     package func complete(
-        _ id: TransferID, finalPath: String, numbers: TransferNumbers, detail: String? = nil,
-        now: Timestamp
+        _ id: TransferID, finalPath: String, numbers: TransferNumbers,
+        skipped: LonghaulError? = nil, detail: String? = nil, now: Timestamp
     ) throws {
         let standing = try standing(of: id)
         let statement = try connection.prepare(
             """
-            UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = NULL, \
+            UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = ?9, \
             (response, fileValidator, fileDevice, fileInode, fileBirth) = \
             (SELECT f.response, f.validator, f.partDevice, f.partInode, f.partBirth FROM fetch f \
-            WHERE f.id = transfer.fetchID), \
+            WHERE f.id = transfer.fetchID AND ?9 IS NULL), \
             waitReason = NULL, finalPath = nullif(?8, destination), fetchID = NULL, \
             bytesTotal = ?3, bytesDone = ?4, bytesFetched = max(bytesFetched, ?5), attempts = ?6, restarts = ?7 \
             WHERE id = ?1 AND ended = 0
             """)
         statement.bind(8, finalPath)
+        let error = skipped.map { StoredJSON.encode($0) }
+        statement.bind(9, error)
         try end(id, as: .completed, statement, standing, numbers, now)
         if let fetch = standing.fetch {
             if standing.isFetchShared { try connection.disband(fetch) }
             try connection.deleteFetch(fetch)
         }
-        tell(.transferCompleted, of: id, standing, detail, now)
+        tell(.transferCompleted, of: id, standing, detail ?? error, now)
     }
 
     /// Gives up, with the event. The fetch row stays, for `resume` and `retry`.

@@ -42,6 +42,10 @@ struct InsertBuffer {
         return batch.rows.first { $0.destination == path }.map { TransferID(rawValue: $0.id) }
     }
 
+    func url(of id: TransferID) -> String? {
+        batch.rows.first { $0.id == id.rawValue }?.url
+    }
+
     mutating func flush(_ connection: Connection) throws {
         try batch.flush(connection)
         keys.removeAll(keepingCapacity: true)

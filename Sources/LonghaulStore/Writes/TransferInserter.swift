@@ -16,6 +16,7 @@ package final class TransferInserter {
     private let reservation: Prepared
     var buffer = InsertBuffer()
     private var nextID: Int64
+    private let firstID: Int64
     private var sessions: [String: SessionRow] = [:]
     private var origins: [String: Int64] = [:]
     /// Number to try next for a name that was taken before, so that a thousand equal names do not
@@ -35,6 +36,7 @@ package final class TransferInserter {
         self.connection = connection
         self.now = now
         nextID = try connection.nextTransferID()
+        firstID = nextID
         reservation = try connection.prepare(
             "SELECT id, destination FROM transfer WHERE destinationKey = ?1 AND ended = 0")
     }
@@ -55,11 +57,7 @@ package final class TransferInserter {
                 key = DestinationKey.of(destination)
             }
         } else if let holder = try holder(of: destination, key: key), !replaced.contains(holder) {
-            throw LonghaulError(
-                .conflict,
-                "\(destination) is already the destination of transfer \(holder), which"
-                    + " `longhaul resume \(holder)` goes on with. Choose another one, or cancel"
-                    + " that transfer first.", transferID: holder)
+            throw try conflict(destination, with: holder)
         }
         try cancel(replaced)
         let row = try row(new, destination: destination, key: key, identity: identity)
@@ -114,6 +112,24 @@ package final class TransferInserter {
             if row.text(1) == path { return row.transferID(0) }
         }
         return nil
+    }
+
+    private func conflict(
+        _ destination: String, with holder: TransferID
+    ) throws -> LonghaulError {
+        // The id of one that came with this one is nobody's if nothing is recorded.
+        if holder.rawValue >= firstID {
+            let url = try buffer.url(of: holder) ?? connection.url(of: holder)
+            return LonghaulError(
+                .conflict,
+                "\(destination) is already the destination of \(Redaction.url(url)) earlier"
+                    + " in the same batch. Give each a name of its own.")
+        }
+        return LonghaulError(
+            .conflict,
+            "\(destination) is already the destination of transfer \(holder), which"
+                + " `longhaul resume \(holder)` goes on with. Choose another one, or cancel"
+                + " that transfer first.", transferID: holder)
     }
 
     private func freeName(_ path: String, isTaken: (String) -> Bool) throws -> String {
@@ -215,6 +231,10 @@ extension Deadline {
 }
 
 extension Connection {
+    func url(of id: TransferID) throws -> String {
+        try first("SELECT url FROM transfer WHERE id = ?1", id) { $0.text(0) } ?? ""
+    }
+
     /// Ids are handed out here and not by SQLite, which would look its counter up and write it back
     /// for every row. AUTOINCREMENT keeps the counter above the ids that were inserted.
     func nextTransferID() throws -> Int64 {

@@ -29,4 +29,17 @@ package enum FileInspection {
         if look.isDirectory { return .unusable(errno: EISDIR) }
         return .unusable(errno: look.isLink ? ELOOP : EINVAL)
     }
+
+    package enum Kind { case file, link, directory, special }
+
+    /// What the name itself is; `nil` when it is nothing, or cannot be looked at.
+    package static func kind(at path: String) -> Kind? {
+        (try? FileLook(at: path)).map { kind(of: $0) }
+    }
+
+    static func kind(of look: FileLook) -> Kind {
+        if look.isRegular { return .file }
+        if look.isLink { return .link }
+        return look.isDirectory ? .directory : .special
+    }
 }

@@ -20,7 +20,8 @@ package struct FinishItem: Sendable {
 package enum FinishOutcome: Hashable, Sendable {
     /// It stands under this name (another than asked for under the policy `rename`), durably.
     case published(name: String)
-    /// The name is taken, and is not to be replaced. The part file is as it was.
+    /// The name is taken, and is not to be replaced: no device or pipe ever is. The part file is as
+    /// it was.
     case occupied
     /// The part file's path leads to nothing, or to another file. Nothing was published: in a
     /// directory that was moved away it would not be where it is said to be.
@@ -93,11 +94,25 @@ package enum Publication {
         }
         switch policy {
         case .overwrite:
+            // A device or a pipe that programs use would be gone.
+            if try isSpecial(name, in: part.directory) { return .occupied }
             try replace(part, name)
             return .published(name: name)
         // Under `rename` the caller records another name first, and comes again with that.
         case .fail, .skip, .rename:
             return try claim(part, name) ? .published(name: name) : .occupied
+        }
+    }
+
+    private static func isSpecial(
+        _ name: String, in directory: DirectoryHandle
+    ) throws(SystemFailure) -> Bool {
+        do {
+            let facts = try stat.of(
+                name: name, in: directory.descriptor, path: directory.path(of: name))
+            return ![S_IFREG, S_IFLNK, S_IFDIR].contains(facts.st_mode & S_IFMT)
+        } catch  where error.errno == ENOENT {
+            return false
         }
     }
 

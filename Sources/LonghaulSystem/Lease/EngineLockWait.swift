@@ -1,5 +1,6 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 
 /// Waits for the engine lock on the calling thread, woken by the kernel when a holder closes the
 /// file or dies, and ended from any thread by ``cancel()``.
@@ -28,7 +29,7 @@ package final class EngineLockWait: Sendable {
     /// The lock, as soon as it is free; `nil` when cancelled, or when `timeout` seconds have
     /// passed. No order is kept among those who wait.
     package func acquire(timeout: Double? = nil) throws(SystemFailure) -> EngineLock? {
-        let end = timeout.map { lh_clock_boottime() + Int64($0 * 1e9) }
+        let end = timeout.map { lh_clock_boottime().addingClamped(Int64(bounding: $0 * 1e9)) }
         // One descriptor for all tries: each that was closed would wake the others who wait, and
         // this one.
         var candidate = try EngineLock.open(in: home)

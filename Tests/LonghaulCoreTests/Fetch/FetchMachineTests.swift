@@ -81,7 +81,7 @@ import Testing
         var outcome: StoreWrite? {
             writes.last { write in
                 switch write {
-                case .completed, .failed, .needsInput, .cancelled, .queued: true
+                case .completed, .skipped, .failed, .needsInput, .cancelled, .queued: true
                 case .save, .restarted, .attempt, .dropFetch, .give, .leave,
                     .discard, .learn, .originFailed,
                     .originWorked, .saveOrigin:
@@ -353,6 +353,26 @@ import Testing
         }
         #expect(error.code == .destinationExists)
         #expect(error.bytesKept == 5)
+    }
+
+    /// Decided at the end as it would have been at the beginning.
+    @Test func whatIsThereByNowIsSkipped() {
+        var script = Script { $0.options.ifExists = .skip }
+        script.answer(head(200, "Content-Length: 5", strong))
+        script.ended(through: 5, received: 5)
+        script.event(.secured)
+        script.event(
+            .occupied(next: nil, LocalFault(code: .destinationExists, message: "taken")))
+        guard case .skipped(_, let error, "/d/f", _)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(error.code == .destinationExists && error.bytesKept == 0)
+        #expect(script.isDurable)
+        guard case .close(deletingPart: true)? = script.effects.last else {
+            Issue.record("\(script.effects)")
+            return
+        }
     }
 
     /// Each source gets its chance at once, whatever `--retries` says; then what may pass is waited

@@ -105,7 +105,7 @@ struct SimFetch {
         case .failed(_, let error, _) where faults, .needsInput(_, let error, _) where faults:
             // Somebody mends what is broken and resumes.
             note("failed: \(error)")
-        case .completed, .failed, .needsInput, .cancelled:
+        case .completed, .skipped, .failed, .needsInput, .cancelled:
             #expect(ended == nil, "seed \(seed): ended twice")
             ended = write
         case .restarted(_, let reason, let lost): note("restarted: \(reason), \(lost) lost")

@@ -1,5 +1,6 @@
 internal import CSystemd
 internal import Glibc
+internal import LonghaulCore
 
 /// A connection to a message bus, used by one thread. Nothing here waits: calls are answered, and
 /// signals arrive, while ``process()`` runs.
@@ -89,7 +90,8 @@ final class BusConnection {
         var slot: OpaquePointer?
         let box = Unmanaged.passRetained(Box(onReply))
         let answer = sd_bus_call_async(
-            bus, &slot, message, Self.receive, box.toOpaque(), UInt64(call.seconds * 1e6))
+            bus, &slot, message, Self.receive, box.toOpaque(),
+            UInt64(Int64(bounding: max(0, call.seconds) * 1e6)))
         try keep(slot, box, answer, "sd_bus_call_async", call.member)
     }
 
