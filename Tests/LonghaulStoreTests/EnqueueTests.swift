@@ -78,13 +78,15 @@ import Testing
         let scratch = try ScratchStore()
         let batch = ["/d/1", "/d/1", "/d/2"].map { NewTransfer.sample($0) }
         let outcomes = try scratch.store.enqueue(batch, now: .start, keepGoing: true)
-        guard case .recorded(let first, _) = outcomes[0], case .refused(let error) = outcomes[1],
+        guard case .recorded = outcomes[0], case .refused(let error) = outcomes[1],
             case .recorded = outcomes[2]
         else {
             Issue.record("unexpected \(outcomes)")
             return
         }
-        #expect(error.transferID == first)
+        // Of a batch that is refused nobody would have the id.
+        #expect(error.transferID == nil)
+        #expect(error.message.contains("earlier in the same batch"))
         #expect(try scratch.store.counts() == [.waiting: 2])
     }
 
@@ -178,11 +180,11 @@ import Testing
         paths += ["/d/249", "/d/3"]
         let outcomes = try scratch.store.enqueue(
             paths.map { .sample($0) }, now: .start, keepGoing: true)
-        let refused = outcomes.compactMap { outcome -> TransferID? in
+        let refused = outcomes.compactMap { outcome -> String? in
             guard case .refused(let error) = outcome else { return nil }
-            return error.transferID
+            return error.message.split(separator: " ").first.map(String.init)
         }
-        #expect(refused.map(\.rawValue) == [250, 4])
+        #expect(refused == ["/d/249", "/d/3"])
         #expect(try scratch.store.counts() == [.waiting: 250])
     }
 }
