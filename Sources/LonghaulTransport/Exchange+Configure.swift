@@ -80,18 +80,13 @@ extension Exchange {
         return setFields(request.headers, all: isFirstOrigin)
     }
 
-    /// What may go to an origin that the user did not name.
-    private static let harmlessFields: Set<String> = [
-        "range", "if-range", "accept-encoding", "accept", "user-agent",
-    ]
-
     private func setFields(_ headers: HeaderFields, all: Bool) -> WireFailure? {
         curl_slist_free_all(fieldList)
         fieldList = nil
         var hasUserAgent = false
         for field in headers.fields {
             if field.name.equalsIgnoringCase("user-agent") { hasUserAgent = true }
-            guard all || Self.harmlessFields.contains(field.name.lowercased()) else { continue }
+            guard all || HeaderFields.mayGoElsewhere(field.name) else { continue }
             guard Self.isSendable(field) else {
                 return .curl(
                     code: Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue),

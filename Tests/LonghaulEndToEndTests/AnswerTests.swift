@@ -97,6 +97,29 @@ import Testing
         #expect(try home.scratch.names(in: "files") == ["a.bin.longhaul-bad"])
     }
 
+    /// What proves who asks is for the server that was named, whatever it is called.
+    @Test func anotherServersMirrorGetsNoSecrets() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { other in
+            try await LoopbackServer.run { server in
+                let fields = ["Authorization: a", "Cookie: b=c", "X-Api-Key: d", "Accept: text/e"]
+                let command = [
+                    "get", "-q", server.url("a.bin?size=100K&status=503"), "--mirror",
+                    server.url("b.bin?size=100K&status=503"), "--mirror",
+                    other.url("c.bin?size=100K"), "--retries", "0", "-o", home.file("a.bin"),
+                ]
+                let result = try await home.start(
+                    command + fields.flatMap { ["--header", $0] }
+                ).wait()
+                #expect(result.status == 0, "\(result.errors)")
+                #expect(server.log.all.map { $0["X-Api-Key"] } == ["d", "d"])
+                let sent = try #require(other.log.all.first)
+                #expect(sent["Accept"] == "text/e")
+                for name in ["Authorization", "Cookie", "X-Api-Key"] { #expect(sent[name] == nil) }
+            }
+        }
+    }
+
     @Test(arguments: ["status=404", "status=503", "drop"])
     func aMirrorTakesOverAtOnce(_ knobs: String) async throws {
         let home = try LonghaulHome()
