@@ -14,7 +14,10 @@ extension Exchange {
         if isCutOff, verdict == .hold { return }
         self.head = head
         self.verdict = verdict
-        if head.httpVersion == 20 { line?.speaksHTTP2 = true }
+        if head.httpVersion == 20 {
+            line?.speaksHTTP2 = true
+            line?.isResting = false
+        }
         switch verdict {
         case .accept(let plan):
             open(plan)

@@ -77,6 +77,24 @@ final class Exchange {
         return configure(request)
     }
 
+    /// Onto the wire once more, with the handle as it was: nothing had been sent. A connection that
+    /// was still being made after so long, and may turn out to be one to share, is not waited for:
+    /// to a server that is dead all would wait for each other's connect timeout in turn.
+    func goOn(_ waiting: WaitingRequest) {
+        lh_easy_setopt_long(easy, CURLOPT_PIPEWAIT, 0)
+        if let stop = waiting.stopAt { shrink(to: stop) }
+        begunAt = turn.pointee.now
+        flow.pointee.touched = turn.pointee.now
+        ownRate = waiting.request.limitRate
+    }
+
+    /// For the queue: to be gone on with.
+    func parked() -> WaitingRequest? {
+        guard var request else { return nil }
+        request.limitRate = ownRate
+        return WaitingRequest(request: request, stopAt: stopAt, exchange: self)
+    }
+
     /// Makes the handle ready for the next hop of the same request.
     func follow(_ target: RequestURL) -> WireFailure? {
         guard let request else { preconditionFailure("A redirect without a request") }
