@@ -146,6 +146,10 @@ struct OriginQueue {
         for line in order { line.change(key) { $0.stopAt = min(end, $0.stopAt ?? end) } }
     }
 
+    func limit(_ key: SegmentKey, to rate: Int64?) {
+        for line in order { line.change(key) { $0.request.limitRate = rate } }
+    }
+
     /// Takes back requests that have not gone out.
     mutating func remove(_ keys: Set<SegmentKey>) -> [SegmentKey] {
         var removed: [SegmentKey] = []

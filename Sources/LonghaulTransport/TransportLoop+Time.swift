@@ -6,7 +6,7 @@ extension TransportLoop {
 
     /// A change of rate takes effect with the next piece of the body.
     func setRate(_ key: SegmentKey, _ rate: Int64?) {
-        guard let exchange = byKey[key] else { return }
+        guard let exchange = byKey[key] else { return queue.limit(key, to: rate) }
         exchange.ownRate = rate
     }
 

@@ -120,6 +120,23 @@ import Testing
         }
     }
 
+    /// The limit is the transfer's, and one connection has all of it while it is the only one.
+    @Test func aLimitIsNotDividedByConnectionsThatAreNotThere() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=2M&noranges&ignorerange")
+            let begun = ContinuousClock.now
+            let result = try await home.start([
+                "get", "-q", url, "--limit-rate", "1M", "--connections", "4",
+                "-o", home.file("a.bin"),
+            ]).wait()
+            #expect(result.status == 0, "\(result.errors)")
+            // Divided by four it would take eight.
+            #expect(ContinuousClock.now - begun < .seconds(6))
+            #expect(ContinuousClock.now - begun > .seconds(1.7))
+        }
+    }
+
     @Test(arguments: ["status=404", "status=503", "drop"])
     func aMirrorTakesOverAtOnce(_ knobs: String) async throws {
         let home = try LonghaulHome()

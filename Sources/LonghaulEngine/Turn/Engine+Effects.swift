@@ -71,16 +71,24 @@ extension Engine {
             offset: isHTTP ? 0 : ask.ask.start,
             connection: settings(ask, options, isElsewhere: isElsewhere), target: target,
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
-            limitRate: rate(of: entry, options), judge: { ask.verdict($0) })
+            limitRate: share(of: entry), judge: { ask.verdict($0) })
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request
     }
 
     /// A limit holds for the transfer, whatever the number of its connections.
-    private func rate(of entry: ActiveFetch, _ options: TransferOptions) -> Int64? {
-        guard let limit = options.limitRate else { return nil }
-        return max(1, limit / Int64(entry.machine.connectionsMax))
+    private func share(of entry: ActiveFetch) -> Int64? {
+        guard let limit = entry.machine.request.options.limitRate else { return nil }
+        return max(1, limit / Int64(max(1, entry.machine.segments.count)))
+    }
+
+    /// Once its connections are more or fewer. No decision, and nothing that a commit must precede.
+    func divideRate(of entry: ActiveFetch) {
+        let share = share(of: entry)
+        if share == entry.rateShare { return }
+        entry.rateShare = share
+        for segment in entry.machine.segments { wire.setRate(segment.key, share) }
     }
 
     /// A mirror at another origin than the request's own URL: what proves who we are is not for it.
