@@ -21,6 +21,7 @@ extension Exchange {
 
         let isFirstOrigin = isOnFirstOrigin(request)
         setIdentity(request.connection, isFirstOrigin: isFirstOrigin)
+        if isFirstOrigin, hops > 0, request.connection.user == nil { setUserInfo(of: request.url) }
         let scheme = RequestURL.scheme(of: url)
         switch scheme {
         case "http", "https":
@@ -62,6 +63,15 @@ extension Exchange {
         if let user = connection.user { set(CURLOPT_USERPWD, user) }
         if let file = connection.clientCertificate { set(CURLOPT_SSLCERT, file) }
         if let file = connection.clientKey { set(CURLOPT_SSLKEY, file) }
+    }
+
+    /// A redirect at the URL's own origin seldom repeats what stands in it.
+    private func setUserInfo(of first: String) {
+        guard let first = RequestURL(first), let user = first.user,
+            let current = RequestURL(url), current.user == nil
+        else { return }
+        set(CURLOPT_USERNAME, user)
+        set(CURLOPT_PASSWORD, first.password ?? "")
     }
 
     private func setHTTP(
