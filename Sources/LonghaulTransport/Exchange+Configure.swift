@@ -77,11 +77,12 @@ extension Exchange {
     private func setHTTP(
         _ request: SegmentRequest, isSecure: Bool, isFirstOrigin: Bool
     ) -> WireFailure? {
+        let mayBeHTTP2 = isSecure && framing != .http1
         // Over plain TCP nothing but HTTP/1.1 is to be negotiated, and so nothing to wait for.
         set(
             CURLOPT_HTTP_VERSION,
-            Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
-        if isSecure, !request.connection.ownConnection { set(CURLOPT_PIPEWAIT, 1) }
+            Int(mayBeHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+        if mayBeHTTP2, !request.connection.ownConnection { set(CURLOPT_PIPEWAIT, 1) }
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)

@@ -15,6 +15,14 @@ final class Exchange {
     let facts: FactBatch
     let pools: ConnectionPools
 
+    /// Whose framing is to say where the answer ends.
+    enum Framing {
+        case any
+        case http1
+        /// The server has no HTTP/1.1: its word must do.
+        case unproven
+    }
+
     /// Set from ``begin(_:waiting:now:)`` to ``clear()``.
     var request: SegmentRequest?
     var line: OriginLine?
@@ -29,6 +37,9 @@ final class Exchange {
     var stopAt: Int64?
     var begunAt: Int64 = 0
     var isStalled = false
+    var framing = Framing.any
+    /// Its answer is left, and it is asked once more in this way.
+    var asksAgain: Framing?
     /// Bytes per second that the request itself may take; `nil` = unlimited.
     var ownRate: Int64? { didSet { if ownRate != oldValue { applyRate() } } }
     /// The same, as the line allows it.
@@ -97,11 +108,23 @@ final class Exchange {
 
     /// Makes the handle ready for the next hop of the same request.
     func follow(_ target: RequestURL) -> WireFailure? {
-        guard let request else { preconditionFailure("A redirect without a request") }
         hops += 1
         url = target.text
+        framing = .any
+        return prepareAgain()
+    }
+
+    /// Makes the handle ready for the same hop once more.
+    func ask(again framing: Framing) -> WireFailure? {
+        self.framing = framing
+        return prepareAgain()
+    }
+
+    private func prepareAgain() -> WireFailure? {
+        guard let request else { preconditionFailure("A hop without a request") }
         verdict = nil
         head = nil
+        asksAgain = nil
         isStalled = false
         curl_easy_reset(easy)
         prepareFlow(for: request)
@@ -122,6 +145,8 @@ final class Exchange {
         stopAt = nil
         hops = 0
         isStalled = false
+        framing = .any
+        asksAgain = nil
     }
 
     /// The stricter one of both limits, from the next piece of the body on.

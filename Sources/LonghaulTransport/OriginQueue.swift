@@ -15,6 +15,8 @@ final class OriginLine {
     var activeAlone = 0
     /// Learned from an answer: its requests share a connection.
     var speaksHTTP2 = false
+    /// Learned from none.
+    var lacksHTTP1 = false
     /// libcurl had no connection for the request whose turn it is, and hardly has one yet.
     var isResting = false
     private var waiting: [WaitingRequest] = []

@@ -62,11 +62,18 @@ extension TransportLoop {
             finish(exchange, failure)
         case .follow(let target):
             curl_multi_remove_handle(multi, exchange.easy)
-            if let failure = exchange.follow(target) {
-                retire(exchange, failure)
-            } else {
-                put(exchange)
-            }
+            putAgain(exchange, unless: exchange.follow(target))
+        case .again(let framing):
+            curl_multi_remove_handle(multi, exchange.easy)
+            putAgain(exchange, unless: exchange.ask(again: framing))
+        }
+    }
+
+    private func putAgain(_ exchange: Exchange, unless failure: WireFailure?) {
+        if let failure {
+            retire(exchange, failure)
+        } else {
+            put(exchange)
         }
     }
 
