@@ -95,6 +95,7 @@ extension Exchange {
         curl_slist_free_all(fieldList)
         fieldList = nil
         var hasUserAgent = false
+        var cookies: [String] = []
         for field in headers.fields {
             if field.name.equalsIgnoringCase("user-agent") { hasUserAgent = true }
             guard all || HeaderFields.mayGoElsewhere(field.name) else { continue }
@@ -104,12 +105,18 @@ extension Exchange {
                     text: "A header field has a name or value with characters that cannot be sent.",
                     osError: 0)
             }
+            // One field with those that a hop has set (RFC 6265 §5.4).
+            if field.name.equalsIgnoringCase("cookie"), !field.value.isEmpty {
+                cookies.append(field.value)
+                continue
+            }
             // libcurl reads "Name:" as "leave that field out" and "Name;" as "send it empty".
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
             guard let longer = curl_slist_append(fieldList, line) else { continue }
             fieldList = longer
         }
         if let fieldList { lh_easy_setopt_list(easy, CURLOPT_HTTPHEADER, fieldList) }
+        if !cookies.isEmpty { set(CURLOPT_COOKIE, cookies.joined(separator: "; ")) }
         if !hasUserAgent { set(CURLOPT_USERAGENT, configuration.userAgent) }
         return nil
     }

@@ -61,6 +61,9 @@ final class Exchange {
         flow.initialize(to: lh_flow())
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        // Any line turns cookies on, for good: what CURLOPT_COOKIEFILE is given leaks at a reset.
+        lh_easy_setopt_string(easy, CURLOPT_COOKIELIST, "Set-Cookie: a=b")
+        forgetCookies()
     }
 
     deinit {
@@ -134,6 +137,7 @@ final class Exchange {
     /// Lets go of everything of the request; secrets do not stay in the handle.
     func clear() {
         curl_easy_reset(easy)
+        forgetCookies()
         lh_pool_use(nil, easy)
         curl_slist_free_all(fieldList)
         fieldList = nil
@@ -147,6 +151,11 @@ final class Exchange {
         isStalled = false
         framing = .any
         asksAgain = nil
+    }
+
+    /// A reset leaves them: they are for the hops of one request.
+    private func forgetCookies() {
+        lh_easy_setopt_string(easy, CURLOPT_COOKIELIST, "ALL")
     }
 
     /// The stricter one of both limits, from the next piece of the body on.

@@ -107,6 +107,32 @@ struct RedirectTests {
             server.requests.map { $0.value("Authorization") } == [own, own, nil, own, other])
     }
 
+    /// And for the hops of one request only, though the next one has its handle.
+    @Test func aCookieIsSentBackOnTheNextHop() async throws {
+        let server = try ScriptedServer { request in
+            let port = request.value("Host")!.split(separator: ":")[1]
+            switch request.path {
+            case "/1":
+                return [
+                    answer("302 Found", ["Location: /2", "Set-Cookie: id=1; Path=/"], body: [])
+                ]
+            case "/2": return redirect(to: "http://localhost:\(port)/3")
+            default: return [answer(body: [9])]
+            }
+        }
+        let wire = try Wire()
+        for _ in 0..<2 {
+            let outcome = try await wire.run(
+                wire.request(server.url("/1"), PartFile(), headers: [("Cookie", "mine=2")]))
+            #expect(outcome.failure == nil)
+        }
+        let sent = server.requests.map { request in
+            request.fields.filter { $0.lowercased().hasPrefix("cookie:") }
+        }
+        let all = [["Cookie: mine=2"], ["Cookie: id=1; mine=2"], []]
+        #expect(sent == all + all)
+    }
+
     @Test func aLongRedirectBodyIsNotRead() async throws {
         let server = try ScriptedServer { request in
             guard request.path == "/1" else { return [answer(body: [9])] }
