@@ -161,11 +161,49 @@ void lh_flow_free_head(lh_flow *flow) {
     flow->head_length = 0;
 }
 
+// Until then the request waits within libcurl, for a connection that others have.
+static void begin(lh_flow *flow) {
+    if (flow->begun)
+        return;
+    flow->begun = 1;
+    flow->touched = flow->turn->now;
+}
+
+static int resolver_start(void *resolver, void *reserved, void *opaque) {
+    (void)resolver;
+    (void)reserved;
+    begin(opaque);
+    return 0;
+}
+
+static int socket_made(void *opaque, curl_socket_t fd, curlsocktype purpose) {
+    (void)fd;
+    (void)purpose;
+    begin(opaque);
+    return CURL_SOCKOPT_OK;
+}
+
+static int before_request(
+    void *opaque, char *remote, char *local, int remote_port, int local_port) {
+    (void)remote;
+    (void)local;
+    (void)remote_port;
+    (void)local_port;
+    begin(opaque);
+    return CURL_PREREQFUNC_OK;
+}
+
 void lh_flow_attach(lh_flow *flow, CURL *easy) {
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, lh_flow_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, flow);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, lh_flow_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, flow);
+    curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, resolver_start);
+    curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, flow);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, socket_made);
+    curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, flow);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, flow);
 }
 
 static int head_append(lh_flow *flow, const char *data, size_t length) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <signal.h>
@@ -197,6 +198,22 @@ int lh_random(void *bytes, size_t count) {
         count -= (size_t)got;
     }
     return 0;
+}
+
+void *lh_locale_use_utf8(void) {
+    locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (!locale)
+        locale = newlocale(LC_CTYPE_MASK, "en_US.UTF-8", (locale_t)0);
+    if (locale)
+        uselocale(locale);
+    return locale;
+}
+
+void lh_locale_leave(void *locale) {
+    if (!locale)
+        return;
+    uselocale(LC_GLOBAL_LOCALE);
+    freelocale(locale);
 }
 
 void lh_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

@@ -21,6 +21,7 @@ extension Exchange {
 
         let isFirstOrigin = isOnFirstOrigin(request)
         setIdentity(request.connection, isFirstOrigin: isFirstOrigin)
+        if isFirstOrigin, hops > 0, request.connection.user == nil { setUserInfo(of: request.url) }
         let scheme = RequestURL.scheme(of: url)
         switch scheme {
         case "http", "https":
@@ -64,14 +65,24 @@ extension Exchange {
         if let file = connection.clientKey { set(CURLOPT_SSLKEY, file) }
     }
 
+    /// A redirect at the URL's own origin seldom repeats what stands in it.
+    private func setUserInfo(of first: String) {
+        guard let first = RequestURL(first), let user = first.user,
+            let current = RequestURL(url), current.user == nil
+        else { return }
+        set(CURLOPT_USERNAME, user)
+        set(CURLOPT_PASSWORD, first.password ?? "")
+    }
+
     private func setHTTP(
         _ request: SegmentRequest, isSecure: Bool, isFirstOrigin: Bool
     ) -> WireFailure? {
+        let mayBeHTTP2 = isSecure && framing != .http1
         // Over plain TCP nothing but HTTP/1.1 is to be negotiated, and so nothing to wait for.
         set(
             CURLOPT_HTTP_VERSION,
-            Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
-        if isSecure, !request.connection.ownConnection { set(CURLOPT_PIPEWAIT, 1) }
+            Int(mayBeHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+        if mayBeHTTP2, !request.connection.ownConnection { set(CURLOPT_PIPEWAIT, 1) }
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -80,23 +91,24 @@ extension Exchange {
         return setFields(request.headers, all: isFirstOrigin)
     }
 
-    /// What may go to an origin that the user did not name.
-    private static let harmlessFields: Set<String> = [
-        "range", "if-range", "accept-encoding", "accept", "user-agent",
-    ]
-
     private func setFields(_ headers: HeaderFields, all: Bool) -> WireFailure? {
         curl_slist_free_all(fieldList)
         fieldList = nil
         var hasUserAgent = false
+        var cookies: [String] = []
         for field in headers.fields {
             if field.name.equalsIgnoringCase("user-agent") { hasUserAgent = true }
-            guard all || Self.harmlessFields.contains(field.name.lowercased()) else { continue }
+            guard all || HeaderFields.mayGoElsewhere(field.name) else { continue }
             guard Self.isSendable(field) else {
                 return .curl(
                     code: Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue),
                     text: "A header field has a name or value with characters that cannot be sent.",
                     osError: 0)
+            }
+            // One field with those that a hop has set (RFC 6265 §5.4).
+            if field.name.equalsIgnoringCase("cookie"), !field.value.isEmpty {
+                cookies.append(field.value)
+                continue
             }
             // libcurl reads "Name:" as "leave that field out" and "Name;" as "send it empty".
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
@@ -104,6 +116,7 @@ extension Exchange {
             fieldList = longer
         }
         if let fieldList { lh_easy_setopt_list(easy, CURLOPT_HTTPHEADER, fieldList) }
+        if !cookies.isEmpty { set(CURLOPT_COOKIE, cookies.joined(separator: "; ")) }
         if !hasUserAgent { set(CURLOPT_USERAGENT, configuration.userAgent) }
         return nil
     }

@@ -6,12 +6,15 @@ extension Exchange {
     enum Completion {
         case ended(WireFailure?)
         case follow(RequestURL)
+        case again(Exchange.Framing)
     }
 
     /// Asked once, when the handle has left the wire.
     func completion(_ code: CURLcode) -> Completion {
         let outcome = flow.pointee.outcome
         if verdict == nil, outcome == 0, hasAnswer(code) { judge(isCutOff: code != CURLE_OK) }
+        if let asksAgain { return .again(asksAgain) }
+        if lacksHTTP1(code) { return .again(.unproven) }
         switch verdict {
         case .redirect:
             return redirectCompletion()

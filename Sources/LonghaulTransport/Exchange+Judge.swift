@@ -12,9 +12,17 @@ extension Exchange {
         let head = isHTTPHead ? httpHead() : fileHead(request)
         let verdict = request.judge(head)
         if isCutOff, verdict == .hold { return }
+        if !isCutOff, let framing = betterFraming(head, verdict) {
+            asksAgain = framing
+            giveUpBody()
+            return
+        }
         self.head = head
         self.verdict = verdict
-        if head.httpVersion == 20 { line?.speaksHTTP2 = true }
+        if head.httpVersion == 20 {
+            line?.speaksHTTP2 = true
+            line?.isResting = false
+        }
         switch verdict {
         case .accept(let plan):
             open(plan)
@@ -68,8 +76,48 @@ extension Exchange {
     private func discardBody() {
         flow.pointee.state = Int32(LH_FLOW_DISCARD.rawValue)
         let length = lh_easy_getinfo_off_t(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-        if length != Int64(flow.pointee.first_chunk) {
-            flow.pointee.outcome = Int32(LH_FLOW_REFUSED.rawValue)
+        if length != Int64(flow.pointee.first_chunk) { giveUpBody() }
+    }
+
+    private func giveUpBody() {
+        flow.pointee.state = Int32(LH_FLOW_DISCARD.rawValue)
+        flow.pointee.outcome = Int32(LH_FLOW_REFUSED.rawValue)
+    }
+
+    // MARK: - Framing
+
+    /// An answer over HTTP/2 that tells no length ends with its stream, and libcurl may not tell a
+    /// reset (RFC 9113 §8.1) from that end. The chunks of HTTP/1.1 prove theirs.
+    private func betterFraming(_ head: ResponseHead, _ verdict: HeadVerdict) -> Framing? {
+        switch framing {
+        case .any:
+            guard !CurlGlobal.tellsResets, head.httpVersion == 20, line?.lacksHTTP1 != true,
+                head.headers["content-length"] == nil, head.status != 206
+            else { return nil }
+            switch verdict {
+            case .accept, .hold: return .http1
+            case .redirect, .refuse: return nil
+            }
+        case .http1:
+            // "Upgrade Required" and "HTTP Version Not Supported".
+            guard head.status == 426 || head.status == 505 else { return nil }
+            line?.lacksHTTP1 = true
+            return .unproven
+        case .unproven: return nil
+        }
+    }
+
+    /// Servers that speak HTTP/2 only refuse the handshake, answer something else than HTTP/1.1, or
+    /// nothing.
+    func lacksHTTP1(_ code: CURLcode) -> Bool {
+        guard framing == .http1, verdict == nil, !hasFinalHead else { return false }
+        switch code {
+        case CURLE_SSL_CONNECT_ERROR, CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
+            line?.lacksHTTP1 = true
+            return true
+        // Perhaps it was the network: believed for this request alone.
+        case CURLE_GOT_NOTHING, CURLE_RECV_ERROR: return true
+        default: return isStalled
         }
     }
 

@@ -15,6 +15,14 @@ final class Exchange {
     let facts: FactBatch
     let pools: ConnectionPools
 
+    /// Whose framing is to say where the answer ends.
+    enum Framing {
+        case any
+        case http1
+        /// The server has no HTTP/1.1: its word must do.
+        case unproven
+    }
+
     /// Set from ``begin(_:waiting:now:)`` to ``clear()``.
     var request: SegmentRequest?
     var line: OriginLine?
@@ -29,6 +37,9 @@ final class Exchange {
     var stopAt: Int64?
     var begunAt: Int64 = 0
     var isStalled = false
+    var framing = Framing.any
+    /// Its answer is left, and it is asked once more in this way.
+    var asksAgain: Framing?
     /// Bytes per second that the request itself may take; `nil` = unlimited.
     var ownRate: Int64? { didSet { if ownRate != oldValue { applyRate() } } }
     /// The same, as the line allows it.
@@ -50,6 +61,9 @@ final class Exchange {
         flow.initialize(to: lh_flow())
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        // Any line turns cookies on, for good: what CURLOPT_COOKIEFILE is given leaks at a reset.
+        lh_easy_setopt_string(easy, CURLOPT_COOKIELIST, "Set-Cookie: a=b")
+        forgetCookies()
     }
 
     deinit {
@@ -77,13 +91,43 @@ final class Exchange {
         return configure(request)
     }
 
+    /// Onto the wire once more, with the handle as it was: nothing had been sent. A connection that
+    /// was still being made after so long, and may turn out to be one to share, is not waited for:
+    /// to a server that is dead all would wait for each other's connect timeout in turn.
+    func goOn(_ waiting: WaitingRequest) {
+        lh_easy_setopt_long(easy, CURLOPT_PIPEWAIT, 0)
+        if let stop = waiting.stopAt { shrink(to: stop) }
+        begunAt = turn.pointee.now
+        flow.pointee.touched = turn.pointee.now
+        ownRate = waiting.request.limitRate
+    }
+
+    /// For the queue: to be gone on with.
+    func parked() -> WaitingRequest? {
+        guard var request else { return nil }
+        request.limitRate = ownRate
+        return WaitingRequest(request: request, stopAt: stopAt, exchange: self)
+    }
+
     /// Makes the handle ready for the next hop of the same request.
     func follow(_ target: RequestURL) -> WireFailure? {
-        guard let request else { preconditionFailure("A redirect without a request") }
         hops += 1
         url = target.text
+        framing = .any
+        return prepareAgain()
+    }
+
+    /// Makes the handle ready for the same hop once more.
+    func ask(again framing: Framing) -> WireFailure? {
+        self.framing = framing
+        return prepareAgain()
+    }
+
+    private func prepareAgain() -> WireFailure? {
+        guard let request else { preconditionFailure("A hop without a request") }
         verdict = nil
         head = nil
+        asksAgain = nil
         isStalled = false
         curl_easy_reset(easy)
         prepareFlow(for: request)
@@ -93,6 +137,7 @@ final class Exchange {
     /// Lets go of everything of the request; secrets do not stay in the handle.
     func clear() {
         curl_easy_reset(easy)
+        forgetCookies()
         lh_pool_use(nil, easy)
         curl_slist_free_all(fieldList)
         fieldList = nil
@@ -104,6 +149,13 @@ final class Exchange {
         stopAt = nil
         hops = 0
         isStalled = false
+        framing = .any
+        asksAgain = nil
+    }
+
+    /// A reset leaves them: they are for the hops of one request.
+    private func forgetCookies() {
+        lh_easy_setopt_string(easy, CURLOPT_COOKIELIST, "ALL")
     }
 
     /// The stricter one of both limits, from the next piece of the body on.

@@ -4,7 +4,8 @@ internal import LonghaulCore
 
 /// One thread of our own. All signals are blocked on it, so that none that is meant for the program
 /// is handled there; that also turns SIGPIPE (TLS writes, which `CURLOPT_NOSIGNAL` leaves
-/// unguarded) and SIGXFSZ into plain errors.
+/// unguarded) and SIGXFSZ into plain errors. Its locale is its own as well: libcurl's libidn2 reads
+/// names by the thread's, and the program's may be C.
 struct LoopThread: @unchecked Sendable {
     private let thread: pthread_t
 
@@ -21,7 +22,9 @@ struct LoopThread: @unchecked Sendable {
                 guard let context else { return nil }
                 let box = Unmanaged<Box>.fromOpaque(context).takeRetainedValue()
                 lh_name_thread(box.name)
+                let locale = lh_locale_use_utf8()
                 box.body()
+                lh_locale_leave(locale)
                 return nil
             }, context)
         pthread_sigmask(SIG_SETMASK, &previous, nil)

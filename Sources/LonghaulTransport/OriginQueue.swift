@@ -3,6 +3,8 @@ internal import LonghaulCore
 struct WaitingRequest {
     var request: SegmentRequest
     var stopAt: Int64?
+    /// It has been handed to libcurl, which had no connection for it, and goes on as it was.
+    var exchange: Exchange?
 }
 
 /// What waits for and runs against one origin.
@@ -13,6 +15,10 @@ final class OriginLine {
     var activeAlone = 0
     /// Learned from an answer: its requests share a connection.
     var speaksHTTP2 = false
+    /// Learned from none.
+    var lacksHTTP1 = false
+    /// libcurl had no connection for the request whose turn it is, and hardly has one yet.
+    var isResting = false
     private var waiting: [WaitingRequest] = []
     private var first = 0
 
@@ -29,14 +35,25 @@ final class OriginLine {
         waiting.append(WaitingRequest(request: request))
     }
 
-    func shrink(_ key: SegmentKey, _ end: Int64) {
+    /// Before all others.
+    func putBack(_ request: WaitingRequest) {
+        if first > 0 {
+            first -= 1
+            waiting[first] = request
+        } else {
+            waiting.insert(request, at: 0)
+        }
+    }
+
+    func change(_ key: SegmentKey, _ change: (inout WaitingRequest) -> Void) {
         for index in waiting.indices.dropFirst(first) where waiting[index].request.key == key {
-            waiting[index].stopAt = min(end, waiting[index].stopAt ?? end)
+            change(&waiting[index])
         }
     }
 
     func next() -> WaitingRequest {
         let request = waiting[first]
+        waiting[first].exchange = nil
         first += 1
         if first == waiting.count || first >= 4096 {
             waiting.removeFirst(first)
@@ -49,18 +66,23 @@ final class OriginLine {
         waiting.removeFirst(first)
         first = 0
         waiting.removeAll { isRemoved($0.request) }
+        if waiting.isEmpty { isResting = false }
     }
 }
 
 /// Requests that wait for their origin's connections, or for the transport's. The multi handle
 /// never sees them: its cost grows with every handle in it, and a request waiting inside would use
-/// up its connect timeout there.
+/// up its connect timeout there. What a request is really connected to (a proxy, a redirect's
+/// target, a connection with room for few streams) is known to libcurl alone, though: one that it
+/// has no connection for comes back here.
 struct OriginQueue {
     var configuration: TransportConfiguration
     private var lines: [Substring: OriginLine] = [:]
     /// Lines with waiting requests, served in turn.
     private var order: [OriginLine] = []
     private var active = 0
+    /// Monotonic nanoseconds.
+    private(set) var restsEndAt = Int64.max
 
     init(configuration: TransportConfiguration) {
         self.configuration = configuration
@@ -95,14 +117,39 @@ struct OriginQueue {
     }
 
     mutating func release(_ request: SegmentRequest, _ line: OriginLine) {
+        leave(request, line)
+        if line.active == 0, !line.isWaiting { lines[line.name] = nil }
+        endRests()
+    }
+
+    private mutating func leave(_ request: SegmentRequest, _ line: OriginLine) {
         line.active -= 1
         if request.connection.ownConnection { line.activeAlone -= 1 }
         active -= 1
-        if line.active == 0, !line.isWaiting { lines[line.name] = nil }
+    }
+
+    /// Takes back one that libcurl had no connection for. Its line rests until any request ends,
+    /// at the longest until this moment.
+    mutating func putBack(_ waiting: WaitingRequest, _ line: OriginLine, until moment: Int64) {
+        leave(waiting.request, line)
+        if !line.isWaiting { order.append(line) }
+        line.putBack(waiting)
+        line.isResting = true
+        restsEndAt = min(restsEndAt, moment)
+    }
+
+    mutating func endRests() {
+        guard restsEndAt != .max else { return }
+        restsEndAt = .max
+        for line in order { line.isResting = false }
     }
 
     func shrink(_ key: SegmentKey, _ end: Int64) {
-        for line in order { line.shrink(key, end) }
+        for line in order { line.change(key) { $0.stopAt = min(end, $0.stopAt ?? end) } }
+    }
+
+    func limit(_ key: SegmentKey, to rate: Int64?) {
+        for line in order { line.change(key) { $0.request.limitRate = rate } }
     }
 
     /// Takes back requests that have not gone out.
@@ -132,6 +179,7 @@ struct OriginQueue {
     }
 
     private func hasRoom(_ line: OriginLine) -> Bool {
+        if line.isResting { return false }
         guard line.speaksHTTP2 else { return line.active < configuration.maxConnectionsPerHost }
         guard line.nextIsAlone else { return line.active < configuration.maxConcurrentStreams }
         let shared = line.active > line.activeAlone ? 1 : 0

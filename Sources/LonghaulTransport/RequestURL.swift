@@ -12,6 +12,9 @@ struct RequestURL {
 
     let text: String
     let origin: Origin
+    /// Decoded; `nil` = none is given.
+    let user: String?
+    let password: String?
 
     /// `nil` where libcurl cannot make sense of it.
     init?(_ text: String) {
@@ -52,6 +55,8 @@ struct RequestURL {
         let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT) ?? ""
         text = base == nil ? reference : part(CURLUPART_URL) ?? reference
         origin = Origin(scheme: scheme, host: host.lowercased(), port: port)
+        user = part(CURLUPART_USER, CURLU_URLDECODE)
+        password = part(CURLUPART_PASSWORD, CURLU_URLDECODE)
     }
 }
 

@@ -6,7 +6,7 @@ extension TransportLoop {
 
     /// A change of rate takes effect with the next piece of the body.
     func setRate(_ key: SegmentKey, _ rate: Int64?) {
-        guard let exchange = byKey[key] else { return }
+        guard let exchange = byKey[key] else { return queue.limit(key, to: rate) }
         exchange.ownRate = rate
     }
 
@@ -35,7 +35,7 @@ extension TransportLoop {
     // MARK: - Stalls
 
     /// Ends requests from which nothing came for their stall timeout: no head, no body byte. Those
-    /// that we hold or slow down are not stalled.
+    /// that we hold or slow down are not stalled, nor those that have not been sent.
     func endStalled() {
         let now = turn.pointee.now
         guard now >= nextStallCheck else { return }
@@ -43,6 +43,10 @@ extension TransportLoop {
         for exchange in active.reversed() {
             guard let request = exchange.request else { continue }
             let timeout = nanoseconds(request.connection.stallTimeout)
+            guard exchange.hasBegun else {
+                nextStallCheck = min(nextStallCheck, now.addingClamped(timeout))
+                continue
+            }
             if exchange.isHeld || exchange.isRatePaused {
                 exchange.flow.pointee.touched = now
             }
@@ -68,6 +72,10 @@ extension TransportLoop {
     func pollTimeout() -> Int32 {
         var wait = Int64.max
         if nextStallCheck != .max, !active.isEmpty { wait = nextStallCheck - turn.pointee.now }
+        if nextPendingCheck != .max, !active.isEmpty {
+            wait = min(wait, nextPendingCheck - turn.pointee.now)
+        }
+        if queue.restsEndAt != .max { wait = min(wait, queue.restsEndAt - turn.pointee.now) }
         for exchange in active where exchange.isRatePaused {
             wait = min(wait, rateWait(exchange))
         }
@@ -84,4 +92,7 @@ extension Exchange {
     var isLimited: Bool { flow.pointee.bucket.rate > 0 || isRatePaused }
 
     var isRatePaused: Bool { flow.pointee.rate_paused != 0 }
+
+    /// libcurl does something for it. Until then it waits for a connection.
+    var hasBegun: Bool { flow.pointee.begun != 0 }
 }

@@ -6,7 +6,7 @@ extension TransportLoop {
     func admit() {
         while let (waiting, line) = queue.next() {
             guard
-                let exchange = spare.popLast()
+                let exchange = waiting.exchange ?? spare.popLast()
                     ?? Exchange(
                         configuration: configuration, facts: batch, pools: lineKeeper.pools,
                         turn: turn)
@@ -20,7 +20,10 @@ extension TransportLoop {
             if waiting.request.yields { lineKeeper.activeRequests += 1 }
             let previous = byKey.updateValue(exchange, forKey: waiting.request.key)
             precondition(previous == nil, "Two requests with one key")
-            if let failure = exchange.begin(waiting, line: line) {
+            if waiting.exchange != nil {
+                exchange.goOn(waiting)
+                put(exchange)
+            } else if let failure = exchange.begin(waiting, line: line) {
                 retire(exchange, failure)
             } else {
                 put(exchange)
@@ -33,6 +36,7 @@ extension TransportLoop {
             retire(exchange, .noMemory)
             return
         }
+        nextPendingCheck = min(nextPendingCheck, turn.pointee.now + Self.pendingTime)
         if let stall = exchange.request?.connection.stallTimeout {
             nextStallCheck = min(nextStallCheck, turn.pointee.now.addingClamped(nanoseconds(stall)))
         }
@@ -58,11 +62,18 @@ extension TransportLoop {
             finish(exchange, failure)
         case .follow(let target):
             curl_multi_remove_handle(multi, exchange.easy)
-            if let failure = exchange.follow(target) {
-                retire(exchange, failure)
-            } else {
-                put(exchange)
-            }
+            putAgain(exchange, unless: exchange.follow(target))
+        case .again(let framing):
+            curl_multi_remove_handle(multi, exchange.easy)
+            putAgain(exchange, unless: exchange.ask(again: framing))
+        }
+    }
+
+    private func putAgain(_ exchange: Exchange, unless failure: WireFailure?) {
+        if let failure {
+            retire(exchange, failure)
+        } else {
+            put(exchange)
         }
     }
 
@@ -77,6 +88,13 @@ extension TransportLoop {
         guard let request = exchange.request, let line = exchange.line else { return }
         takeNotice(of: exchange)
         batch.facts.append(.ended(request.key, exchange.end(failure, now: turn.pointee.now)))
+        forget(exchange, request)
+        exchange.clear()
+        queue.release(request, line)
+        if spare.count < configuration.maxActiveRequests { spare.append(exchange) }
+    }
+
+    private func forget(_ exchange: Exchange, _ request: SegmentRequest) {
         byKey[request.key] = nil
         if request.yields { lineKeeper.activeRequests -= 1 }
         let last = active.removeLast()
@@ -84,9 +102,6 @@ extension TransportLoop {
             active[exchange.slot] = last
             last.slot = exchange.slot
         }
-        exchange.clear()
-        queue.release(request, line)
-        if spare.count < configuration.maxActiveRequests { spare.append(exchange) }
     }
 
     private func report(_ request: SegmentRequest, _ failure: WireFailure) {
@@ -94,6 +109,34 @@ extension TransportLoop {
             .ended(
                 request.key,
                 SegmentEnd(failure: failure, writtenThrough: request.offset, bytesReceived: 0)))
+    }
+
+    // MARK: - Pending
+
+    /// Takes those back to their lines that libcurl has had no connection for: they are not sent,
+    /// and so neither stalled nor failed, and places are for those that can use them. The bound
+    /// leaves time to those that wait to share a connection that is being made.
+    func takeBackPending() {
+        let now = turn.pointee.now
+        guard now >= nextPendingCheck else { return }
+        nextPendingCheck = .max
+        var late: [Exchange] = []
+        for exchange in active where !exchange.hasBegun {
+            let due = exchange.flow.pointee.touched + Self.pendingTime
+            if due <= now {
+                late.append(exchange)
+            } else {
+                nextPendingCheck = min(nextPendingCheck, due)
+            }
+        }
+        // Each goes before the others of its line.
+        late.sort { ($0.request?.key.serial ?? 0) > ($1.request?.key.serial ?? 0) }
+        for exchange in late {
+            guard let waiting = exchange.parked(), let line = exchange.line else { continue }
+            curl_multi_remove_handle(multi, exchange.easy)
+            forget(exchange, waiting.request)
+            queue.putBack(waiting, line, until: now + Self.pendingTime)
+        }
     }
 
     // MARK: - Pauses

@@ -22,9 +22,13 @@ final class TransportLoop {
     var spare: [Exchange] = []
     /// Monotonic nanoseconds; no request can be found stalled before.
     var nextStallCheck = Int64.max
+    /// The same for requests that have not begun.
+    var nextPendingCheck = Int64.max
     /// Where the last round of lifting rate pauses began, so that the next begins with another
     /// request.
     var rateRound = 0
+    /// Nanoseconds that a request waits within libcurl for a connection, and then outside of it.
+    static let pendingTime: Int64 = 1_000_000_000
     /// Milliseconds.
     private static let pollFailurePause: Int32 = 100
     private var commands: [TransportCommand] = []
@@ -49,9 +53,11 @@ final class TransportLoop {
             turn.pointee.now = TransportClock.monotonic()
             obey()
             liftRatePauses()
+            if turn.pointee.now >= queue.restsEndAt { queue.endRests() }
             admit()
             perform()
             takeNotices()
+            takeBackPending()
             endStalled()
             lineKeeper.look(at: active, now: turn.pointee.now)
             admit()

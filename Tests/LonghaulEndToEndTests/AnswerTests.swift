@@ -100,6 +100,46 @@ import Testing
         #expect(try home.scratch.names(in: "files") == ["a.bin.longhaul-bad"])
     }
 
+    /// What proves who asks is for the server that was named, whatever it is called.
+    @Test func anotherServersMirrorGetsNoSecrets() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { other in
+            try await LoopbackServer.run { server in
+                let fields = ["Authorization: a", "Cookie: b=c", "X-Api-Key: d", "Accept: text/e"]
+                let command = [
+                    "get", "-q", server.url("a.bin?size=100K&status=503"), "--mirror",
+                    server.url("b.bin?size=100K&status=503"), "--mirror",
+                    other.url("c.bin?size=100K"), "--retries", "0", "-o", home.file("a.bin"),
+                ]
+                let result = try await home.start(
+                    command + fields.flatMap { ["--header", $0] }
+                ).wait()
+                #expect(result.status == 0, "\(result.errors)")
+                #expect(server.log.all.map { $0["X-Api-Key"] } == ["d", "d"])
+                let sent = try #require(other.log.all.first)
+                #expect(sent["Accept"] == "text/e")
+                for name in ["Authorization", "Cookie", "X-Api-Key"] { #expect(sent[name] == nil) }
+            }
+        }
+    }
+
+    /// The limit is the transfer's, and one connection has all of it while it is the only one.
+    @Test func aLimitIsNotDividedByConnectionsThatAreNotThere() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=2M&noranges&ignorerange")
+            let begun = ContinuousClock.now
+            let result = try await home.start([
+                "get", "-q", url, "--limit-rate", "1M", "--connections", "4",
+                "-o", home.file("a.bin"),
+            ]).wait()
+            #expect(result.status == 0, "\(result.errors)")
+            // Divided by four it would take eight.
+            #expect(ContinuousClock.now - begun < .seconds(6))
+            #expect(ContinuousClock.now - begun > .seconds(1.7))
+        }
+    }
+
     @Test(arguments: ["status=404", "status=503", "drop"])
     func aMirrorTakesOverAtOnce(_ knobs: String) async throws {
         let home = try LonghaulHome()

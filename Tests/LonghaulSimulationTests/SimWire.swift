@@ -125,6 +125,10 @@ final class SimWire: WirePort, @unchecked Sendable {
 
     func expectRequests() {}
 
+    func setRate(_ key: SegmentKey, _ rate: Int64?) {
+        if disk.mayAct() { exchanges[key]?.request.limitRate = rate }
+    }
+
     func shrink(_ key: SegmentKey, end: Int64) {
         guard disk.mayAct(), let exchange = exchanges[key] else { return }
         say("shrink \(key) to \(end)")

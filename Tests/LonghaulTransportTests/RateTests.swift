@@ -76,6 +76,20 @@ struct RateTests {
         #expect(outcome.end.seconds >= 0.9)
     }
 
+    @Test func theLimitOfWhatWaitsCanBeChanged() async throws {
+        let server = try server()
+        let wire = try Wire { $0.maxConnectionsPerHost = 1 }
+        let held = wire.request(server.url(), PartFile()) { _ in .hold }
+        let waiting = wire.request(server.url(), PartFile(), limitRate: 1000)
+        wire.transport.start([held, waiting])
+        _ = try await wire.head(of: held)
+        wire.transport.setRate(waiting.key, nil)
+        wire.transport.stop([held.key])
+        let outcome = try await wire.outcome(of: waiting)
+        #expect(outcome.failure == nil)
+        #expect(outcome.end.seconds < 10)
+    }
+
     @Test func aSlowedRequestDoesNotStall() async throws {
         let server = try server()
         let wire = try Wire()

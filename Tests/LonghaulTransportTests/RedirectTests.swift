@@ -85,6 +85,54 @@ struct RedirectTests {
             server.requests.map { $0.value("Cookie") } == ["id=secret", nil, "id=secret"])
     }
 
+    /// Of an absolute URL that does not repeat it.
+    @Test func userInfoOfTheURLGoesAlongAtItsOwnOrigin() async throws {
+        let server = try ScriptedServer { request in
+            let port = request.value("Host")!.split(separator: ":")[1]
+            switch request.path {
+            case "/1": return redirect(to: "http://127.0.0.1:\(port)/2")
+            case "/2": return redirect(to: "http://localhost:\(port)/3")
+            case "/3": return redirect(to: "http://127.0.0.1:\(port)/4")
+            case "/4": return redirect(to: "http://other:word@127.0.0.1:\(port)/5")
+            default: return [answer(body: [9])]
+            }
+        }
+        let wire = try Wire()
+        let url = "http://me:s%20e@127.0.0.1:\(server.port)/1"
+        let outcome = try await wire.run(wire.request(url, PartFile()))
+        #expect(outcome.failure == nil)
+        #expect(outcome.head?.effectiveURL == server.url("/5"))
+        let (own, other) = ("Basic bWU6cyBl", "Basic b3RoZXI6d29yZA==")
+        #expect(
+            server.requests.map { $0.value("Authorization") } == [own, own, nil, own, other])
+    }
+
+    /// And for the hops of one request only, though the next one has its handle.
+    @Test func aCookieIsSentBackOnTheNextHop() async throws {
+        let server = try ScriptedServer { request in
+            let port = request.value("Host")!.split(separator: ":")[1]
+            switch request.path {
+            case "/1":
+                return [
+                    answer("302 Found", ["Location: /2", "Set-Cookie: id=1; Path=/"], body: [])
+                ]
+            case "/2": return redirect(to: "http://localhost:\(port)/3")
+            default: return [answer(body: [9])]
+            }
+        }
+        let wire = try Wire()
+        for _ in 0..<2 {
+            let outcome = try await wire.run(
+                wire.request(server.url("/1"), PartFile(), headers: [("Cookie", "mine=2")]))
+            #expect(outcome.failure == nil)
+        }
+        let sent = server.requests.map { request in
+            request.fields.filter { $0.lowercased().hasPrefix("cookie:") }
+        }
+        let all = [["Cookie: mine=2"], ["Cookie: id=1; mine=2"], []]
+        #expect(sent == all + all)
+    }
+
     @Test func aLongRedirectBodyIsNotRead() async throws {
         let server = try ScriptedServer { request in
             guard request.path == "/1" else { return [answer(body: [9])] }

@@ -94,6 +94,18 @@ struct RequestTests {
         #expect(proxy.requests.allSatisfy { $0.value("Proxy-Authorization") != nil })
     }
 
+    /// Whatever the process's own locale is: tests run in C.
+    @Test func namesThatAreNotASCIIAreConverted() async throws {
+        let proxy = try ScriptedServer { _ in [answer(body: [2])] }
+        let wire = try Wire()
+        var connection = ConnectionSettings()
+        connection.proxy = "http://127.0.0.1:\(proxy.port)"
+        let outcome = try await wire.run(
+            wire.request("http://b\u{FC}cher.example/x", PartFile(), connection: connection))
+        #expect(outcome.failure == nil)
+        #expect(proxy.requests.map(\.line) == ["GET http://xn--bcher-kva.example/x HTTP/1.1"])
+    }
+
     @Test func twoRequestsInARowShareTheConnection() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1])] }
         let wire = try Wire()

@@ -123,12 +123,14 @@ typedef struct lh_flow {
     int rate_paused;
     lh_bucket bucket;
     int64_t touched;  // monotonic nanoseconds of the latest sign of life
+    int begun;        // libcurl looks up a name, opens a connection or uses one
 } lh_flow;
 
 // Forgets everything of the last request, keeps the head buffer.
 void lh_flow_reset(lh_flow *flow);
 void lh_flow_free_head(lh_flow *flow);
-// Connects the flow to a handle: header and write function with their data.
+// Connects the flow to a handle: header and write function, and those that tell that it has begun,
+// with their data.
 void lh_flow_attach(lh_flow *flow, CURL *easy);
 
 size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque);

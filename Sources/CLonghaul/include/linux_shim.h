@@ -51,6 +51,11 @@ int64_t lh_clock_boottime(void);
 int64_t lh_clock_realtime_milliseconds(void);
 int lh_random(void *bytes, size_t count);
 
+// Characters are UTF-8 for the calling thread, whatever the process's locale is. What it answers,
+// NULL too, is for lh_locale_leave, before the thread ends.
+void *lh_locale_use_utf8(void);
+void lh_locale_leave(void *locale);
+
 // Names the calling thread; the kernel keeps 15 bytes.
 void lh_name_thread(const char *name);
 // The process's variables, ended by a null; null itself after clearenv(3).

@@ -173,7 +173,7 @@ package struct SegmentAsk: Hashable, Sendable {
     package var maxSize: Int64?
     /// Asked for unless the version of a file that is here is still the current one.
     package var condition = HeaderFields()
-    /// Not the request's own URL: its credentials are not for this server.
+    /// Not the request's own URL: its credentials are not for another server.
     package var isForMirror = false
     /// One of several at a time: only a 206 under the pinned validator is of use, on a connection
     /// of its own.

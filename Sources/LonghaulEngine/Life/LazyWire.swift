@@ -41,6 +41,7 @@ final class LazyWire: WirePort, @unchecked Sendable {
 
     func proceed(_ key: SegmentKey, _ plan: BodyPlan) { transport?.proceed(key, plan) }
     func shrink(_ key: SegmentKey, end: Int64) { transport?.shrink(key, end: end) }
+    func setRate(_ key: SegmentKey, _ rate: Int64?) { transport?.setRate(key, rate) }
     func stop(_ keys: [SegmentKey]) { transport?.stop(keys) }
     func withdraw(_ keys: [SegmentKey]) { transport?.withdraw(keys) }
 
@@ -85,6 +86,7 @@ struct NoWire: WirePort {
     }
     func proceed(_ key: SegmentKey, _ plan: BodyPlan) {}
     func shrink(_ key: SegmentKey, end: Int64) {}
+    func setRate(_ key: SegmentKey, _ rate: Int64?) {}
     func stop(_ keys: [SegmentKey]) {}
     func withdraw(_ keys: [SegmentKey]) {}
 }

@@ -8,6 +8,8 @@ package protocol WirePort: Sendable {
     func start(_ requests: [SegmentRequest])
     func proceed(_ key: SegmentKey, _ plan: BodyPlan)
     func shrink(_ key: SegmentKey, end: Int64)
+    /// Bytes per second; `nil` = no limit. Ignored if it has ended.
+    func setRate(_ key: SegmentKey, _ rate: Int64?)
     func stop(_ keys: [SegmentKey])
     /// Those of them that have not gone out end as `withdrawn`.
     func withdraw(_ keys: [SegmentKey])

@@ -27,6 +27,8 @@ final class ActiveFetch {
     /// What the fetch had received before this engine took it.
     let receivedBefore: Int64
     var rate = RateMeter()
+    /// Bytes per second that each of its requests may take; `nil` = unlimited.
+    var rateShare: Int64?
     /// What the machine said after its last event, see ``FetchStep``: asked for more often than a
     /// large value may be copied.
     private(set) var nextTick: Instant?
@@ -87,6 +89,7 @@ extension Engine {
     /// Once its machine has been fed.
     func recount(_ entry: ActiveFetch, after step: FetchStep) {
         entry.note(step)
+        divideRate(of: entry)
         if let at = step.nextTick { soonestTick = min(soonestTick ?? at, at) }
         let hasLeft = entry.machine.stage == .left
         let now = HeldAtOrigin(

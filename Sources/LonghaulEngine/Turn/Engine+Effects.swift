@@ -61,35 +61,57 @@ extension Engine {
         entry.targets.append((ask.key, target))
         let wanted = entry.machine.request
         let options = wanted.options
-        var headers = options.headers
+        let isElsewhere = isElsewhere(ask, wanted)
+        var headers = isElsewhere ? options.headers.forElsewhere : options.headers
         for field in ask.ask.headers.fields { headers[field.name] = field.value }
         for field in ask.condition.fields { headers[field.name] = field.value }
         let isHTTP = ask.url.beginsIgnoringCase(with: "http")
         var request = SegmentRequest(
             key: ask.key, url: ask.url, headers: isHTTP ? headers : HeaderFields(),
-            offset: isHTTP ? 0 : ask.ask.start, connection: settings(ask, options), target: target,
+            offset: isHTTP ? 0 : ask.ask.start,
+            connection: settings(ask, options, isElsewhere: isElsewhere), target: target,
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
-            limitRate: rate(of: entry, options), judge: { ask.verdict($0) })
+            limitRate: share(of: entry), judge: { ask.verdict($0) })
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request
     }
 
     /// A limit holds for the transfer, whatever the number of its connections.
-    private func rate(of entry: ActiveFetch, _ options: TransferOptions) -> Int64? {
-        guard let limit = options.limitRate else { return nil }
-        return max(1, limit / Int64(entry.machine.connectionsMax))
+    private func share(of entry: ActiveFetch) -> Int64? {
+        guard let limit = entry.machine.request.options.limitRate else { return nil }
+        return max(1, limit / Int64(max(1, entry.machine.segments.count)))
     }
 
-    private func settings(_ ask: SegmentAsk, _ options: TransferOptions) -> ConnectionSettings {
+    /// Once its connections are more or fewer. No decision, and nothing that a commit must precede.
+    func divideRate(of entry: ActiveFetch) {
+        let share = share(of: entry)
+        if share == entry.rateShare { return }
+        entry.rateShare = share
+        for segment in entry.machine.segments { wire.setRate(segment.key, share) }
+    }
+
+    /// A mirror at another origin than the request's own URL: what proves who we are is not for it.
+    private func isElsewhere(_ ask: SegmentAsk, _ wanted: TransferRequest) -> Bool {
+        guard ask.isForMirror else { return false }
+        guard let own = try? URLParts(wanted.url), let mirror = try? URLParts(ask.url) else {
+            return true
+        }
+        return own.origin != mirror.origin
+    }
+
+    private func settings(
+        _ ask: SegmentAsk, _ options: TransferOptions, isElsewhere: Bool
+    ) -> ConnectionSettings {
         var settings = ConnectionSettings()
-        // Credentials belong to the origin of the request's own URL, not to a mirror's.
-        settings.user = ask.isForMirror ? nil : options.user
+        if !isElsewhere {
+            settings.user = options.user
+            settings.clientCertificate = options.clientCertificate
+            settings.clientKey = options.clientKey
+        }
         settings.netrc = options.netrc
         settings.proxy = options.proxy
         settings.caCertificate = options.caCertificate
-        settings.clientCertificate = options.clientCertificate
-        settings.clientKey = options.clientKey
         settings.insecure = options.insecure
         settings.stallTimeout = options.stallTimeout
         settings.ownConnection = ask.isParallel
