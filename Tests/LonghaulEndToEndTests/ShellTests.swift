@@ -11,11 +11,9 @@ import Testing
         let home = try LonghaulHome()
         let deaf = home.through(shell("trap '' HUP; exec \"$@\""))
         try await LoopbackServer.run { server in
-            let url = server.url("a.bin?size=600K&rate=300K")
+            let url = server.url("a.bin?size=600K&rate=200K")
             let get = try deaf.start("get", "-q", url)
-            try await eventually("it runs") {
-                try await home.run("list", "--json").rows.first?["state"] == "running"
-            }
+            try await eventually("it runs") { try !home.scratch.names(in: "files").isEmpty }
             let wait = try deaf.start("wait", "1")
             // Long enough for it to have begun; nothing tells that it waits.
             try await Task.sleep(for: .milliseconds(500))
