@@ -187,7 +187,11 @@ package final class EngineLoop: Sendable {
             let wait = try watch.look(engine, outcome, store: store, now: now)
             if let reason = watch.reason {
                 life.leave()
-                if !engine.isLeaving { engine.beginLeaving(now: now) }
+                if !engine.isLeaving {
+                    engine.beginLeaving(now: now)
+                    // Who stops it means all that was wanted before.
+                    if reason == .signal, holder.stays { _ = try store.takeEngineWish() }
+                }
                 let last = try engine.turn([], now: now)
                 // What `run` has begun it sees to the end, within the budget of each.
                 let waits =

@@ -43,9 +43,12 @@ struct OrderWatch {
             if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
                 !isHostDue(outcome, within: OrderWatch.hostWaitedForSeconds, now: now)
             {
+                // Fulfilled, as far as it can be. What came since the turn is seen by the next one,
+                // which there is in any case before the engine leaves.
+                if idleSince == nil { _ = try store.takeEngineWish() }
                 let since = idleSince ?? now.monotonic
+                if idleSince != nil, now.monotonic >= since + seconds { reason = .drained }
                 idleSince = since
-                if now.monotonic >= since + seconds { reason = .drained }
                 wake = min(wake ?? since + seconds, since + seconds)
             } else {
                 idleSince = nil
