@@ -61,6 +61,7 @@ extension Engine {
         {
             outcome.isIncomplete = true
         }
+        isBehind = outcome.isIncomplete
         return outcome
     }
 
