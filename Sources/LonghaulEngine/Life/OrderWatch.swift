@@ -9,16 +9,15 @@ struct OrderWatch {
     private var idleSince: Instant?
     private var pending: [TransferID]
     private var seenEnds = -1
-    /// Since when nothing but room on a disk is missing.
-    private var fullSince: Instant?
+    private var patience: BackOffPatience
 
     init(orders: EngineOrders, started: Instant) {
         self.orders = orders
         self.started = started
         pending = orders.until ?? []
+        patience = BackOffPatience(started: started)
     }
 
-    static let backOffWaitedOutSeconds: Double = 60
     /// Less than a host that failed waits: it is for a later run.
     static let hostDueSeconds: Double = 30
     /// An engine that leaves when idle stays for a host that is due within this time.
@@ -38,7 +37,9 @@ struct OrderWatch {
         }
         if let bytes = orders.maxBytes, engine.bytesReceived >= bytes { reason = .maxBytes }
         if orders.until != nil, try haveEnded(engine, store, now: now) { reason = .drained }
-        if orders.untilDrained, isDrained(outcome, now: now) { reason = .drained }
+        if orders.untilDrained, try isDrained(engine, outcome, store, now: now) {
+            reason = .drained
+        }
         if let seconds = orders.exitWhenIdle {
             if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
                 !isHostDue(outcome, within: OrderWatch.hostWaitedForSeconds, now: now)
@@ -57,23 +58,19 @@ struct OrderWatch {
         return wake.map { max(0, $0 - now.monotonic) }
     }
 
-    private mutating func isDrained(_ outcome: TurnOutcome, now: Moment) -> Bool {
+    private mutating func isDrained(
+        _ engine: Engine, _ outcome: TurnOutcome, _ store: Store, now: Moment
+    ) throws(LonghaulError) -> Bool {
         guard outcome.isDrained else { return false }
         if isHostDue(outcome, within: OrderWatch.hostDueSeconds, now: now) { return false }
         guard let next = outcome.nextReady else { return true }
-        guard let seconds = orders.maxSeconds else {
-            let most = OrderWatch.backOffWaitedOutSeconds
-            if let other = outcome.nextReadyBesidesStorage, other - now.wall <= most {
-                fullSince = nil
-                return false
-            }
-            if next - now.wall > most { return true }
-            // A disk stays full until somebody makes room, however often it is looked at.
-            let since = fullSince ?? now.monotonic
-            fullSince = since
-            return next - now.wall > since + most - now.monotonic
+        if let seconds = orders.maxSeconds {
+            return now.monotonic + (next - now.wall) > started + seconds
         }
-        return now.monotonic + (next - now.wall) > started + seconds
+        let gain = BackOffPatience.Gain(
+            bytes: engine.bytesReceived, ended: engine.totals.completed + engine.totals.failed,
+            changes: try store.dataVersion())
+        return patience.isOver(outcome, gain, now: now)
     }
 
     /// A program runs that was started, or one is to be started soon.
