@@ -64,6 +64,25 @@ import Testing
         #expect(looks == [false, false, true])
     }
 
+    /// Of thousands each is looked at once, however often something ends.
+    @Test func endsAreFoundWithFewLooks() {
+        let ids = (1...2000).map { TransferID(rawValue: $0) }
+        var awaited = AwaitedEnds(ids)
+        var looks = 0
+        // They end in another order than they were asked for.
+        var ended: Set<TransferID> = []
+        for step in 0..<2000 {
+            ended.insert(TransferID(rawValue: Int64(1 + step * 7 % 2000)))
+            awaited.look {
+                looks += 1
+                return ended.contains($0)
+            }
+            #expect(awaited.areOver == (step == 1999))
+        }
+        #expect(looks <= 2 * ids.count)
+        #expect(AwaitedEnds([]).areOver)
+    }
+
     /// What waits to write finds a gap, and a backlog is not held up by more than a fifth.
     @Test func gapsFollowTheTurns() {
         #expect(WriterGap.seconds(afterTurnOf: 0.001) == 0.02)

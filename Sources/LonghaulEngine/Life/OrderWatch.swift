@@ -7,14 +7,14 @@ struct OrderWatch {
     let started: Instant
     var reason: EngineReport.StoppedBy?
     private var idleSince: Instant?
-    private var pending: [TransferID]
+    private var awaited: AwaitedEnds
     private var seenEnds = -1
     private var patience: BackOffPatience
 
     init(orders: EngineOrders, started: Instant) {
         self.orders = orders
         self.started = started
-        pending = orders.until ?? []
+        awaited = AwaitedEnds(orders.until ?? [])
         patience = BackOffPatience(started: started)
     }
 
@@ -84,14 +84,11 @@ struct OrderWatch {
     ) throws(LonghaulError) -> Bool {
         // Asked only when something has ended here, or somebody else changed the store.
         let ends = engine.endsSeen
-        guard ends != seenEnds else { return pending.isEmpty }
+        guard ends != seenEnds else { return awaited.areOver }
         seenEnds = ends
-        var open: [TransferID] = []
-        for id in pending {
-            guard let transfer = try store.transfer(id, now: now.wall) else { continue }
-            if !transfer.state.hasEnded { open.append(id) }
+        try awaited.look { id throws(LonghaulError) in
+            try store.transfer(id, now: now.wall)?.state.hasEnded ?? true
         }
-        pending = open
-        return pending.isEmpty
+        return awaited.areOver
     }
 }
