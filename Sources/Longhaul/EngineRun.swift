@@ -29,14 +29,20 @@ public final class EngineRun: Sendable {
     /// When another process holds the lease: returns at once with `.busy`, or with
     /// ``EngineOptions/waitsForLease`` takes over when that one ends.
     public func run() throws(LonghaulError) -> EngineSummary {
-        guard let lock = try acquire() else {
+        guard let report = try work() else {
             return try summary(
                 nil, stoppedBy: isStopped.load(ordering: .relaxed) ? .signal : .busy)
         }
-        let report = try loop.run(
-            holding: lock, conditions: MachineConditions(queue), hosts: HostLauncher(queue))
+        queue.startWantedEngine()
         let reason = EngineSummary.StoppedBy(rawValue: report.stoppedBy.rawValue) ?? .signal
         return try summary(report, stoppedBy: reason)
+    }
+
+    /// Holds the lease no longer when it returns; `nil` = did not get it.
+    private func work() throws(LonghaulError) -> EngineReport? {
+        guard let lock = try acquire() else { return nil }
+        return try loop.run(
+            holding: lock, conditions: MachineConditions(queue), hosts: HostLauncher(queue))
     }
 
     private func acquire() throws(LonghaulError) -> EngineLock? {

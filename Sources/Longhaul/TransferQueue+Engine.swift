@@ -10,9 +10,19 @@ extension TransferQueue {
     }
 
     /// Has the service that was installed start the engine; where there is none, or it does not
-    /// come, starts `longhaul daemon --exit-when-idle` of this executable, detached. Does nothing
-    /// while an engine runs.
+    /// come, starts `longhaul daemon --exit-when-idle` of this executable, detached. While an
+    /// engine runs, that is done when it leaves with something left to do.
     public func startBackgroundEngine() throws(LonghaulError) {
+        let own = BackgroundEngine.ownExecutable()
+        try startBackgroundEngine(own, found: BackgroundEngine.installedExecutable() ?? own)
+    }
+
+    /// - Parameter path: Where other processes find the executable.
+    func startBackgroundEngine(
+        _ executable: String, found path: String
+    ) throws(LonghaulError) {
+        // First: whoever holds the lease now reads it when that is over.
+        try store.wishForEngine(path)
         if isEngineRunning { return }
         if ActivationFile.touch(in: directory), waitForEngine() { return }
         do throws(SystemFailure) {
@@ -20,15 +30,24 @@ extension TransferQueue {
             environment["LONGHAUL_HOME"] = directory
             // Started by a host, it is no part of that launch.
             environment["LONGHAUL_LAUNCH_ID"] = nil
-            try BackgroundEngine.spawn(
-                executable: BackgroundEngine.ownExecutable(),
+            let pid = try BackgroundEngine.spawn(
+                executable: executable,
                 arguments: [
                     "daemon", "--exit-when-idle", "\(TransferQueue.backgroundIdleSeconds)s",
                     "--background",
                 ], environment: environment, log: PathParts.join(directory, "engine.log"))
+            BackgroundEngine.reap(pid)
         } catch {
             throw error.longhaulError()
         }
+    }
+
+    /// For whoever has just let go of the lease: those who wanted an engine meanwhile found one,
+    /// and rely on it. What cannot be started waits for the next one that leaves.
+    func startWantedEngine() {
+        guard let executable = try? store.takeEngineWish() else { return }
+        let isWanted = try? store.isAnyWanted() || hosts().contains { $0.nextLaunch != nil }
+        if isWanted ?? true { try? startBackgroundEngine(executable, found: executable) }
     }
 
     /// How long a service manager has to start what it was set up to.
@@ -49,10 +68,16 @@ extension TransferQueue {
     /// If no engine runs: takes the lease for one housekeeping turn that starts no transfer, so
     /// that what was just wanted is what `list` shows.
     public func settle() throws(LonghaulError) {
-        guard let lock = try takeLock() else { return }
+        if try settleHoldingLock() { startWantedEngine() }
+    }
+
+    /// Whether the lease was free.
+    private func settleHoldingLock() throws(LonghaulError) -> Bool {
+        guard let lock = try takeLock() else { return false }
         let loop = EngineLoop(
             store: store, directory: directory, holder: holder(.embedded), orders: EngineOrders())
         try loop.settle(holding: lock)
+        return true
     }
 
     private func takeLock() throws(LonghaulError) -> EngineLock? {

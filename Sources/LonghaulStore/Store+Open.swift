@@ -110,7 +110,7 @@ extension Store {
         _ location: StoreLocation, _ mode: OpenMode
     ) throws(LonghaulError) -> Store {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(busySeconds)
+        configuration.busyMode = BusyPatience(seconds: busySeconds).mode
         configuration.readonly = mode == .probe
         configuration.foreignKeysEnabled = false
         configuration.label = "longhaul.store"

@@ -205,10 +205,18 @@ import Testing
         _ = try scratch.store.change(.ids([cancelled]), to: .cancel(keepBytes: false))
         _ = try scratch.store.change(.ids([early]), to: .pause)
         try scratch.turn(epoch) { tx in
-            verify(try tx.nextDeadline() == .start + 10)
+            verify(try tx.nextDeadline(.start) == .start + 10)
             verify(try tx.expired(.start + 9, limit: 9).isEmpty)
             verify(try tx.expired(.start + 20, limit: 9) == [early, late])
             verify(try tx.expired(.start + 20, limit: 1) == [early])
+            // What runs was told when it passed, and leaves when its disk lets it.
+            _ = try tx.claim(late, now: .start)
+            verify(try tx.nextDeadline(.start + 19) == .start + 10)
+            verify(try tx.nextDeadline(.start + 20) == .start + 10)
+            let error = LonghaulError(.timedOut, "late")
+            try tx.fail(early, error: error, numbers: TransferNumbers(), now: .start)
+            verify(try tx.nextDeadline(.start + 19) == .start + 20)
+            verify(try tx.nextDeadline(.start + 20) == nil)
         }
     }
 

@@ -270,7 +270,7 @@ import Testing
                     }
                     _ = try tx.nextWaiver()
                     _ = try tx.nextDue()
-                    _ = try tx.nextDeadline()
+                    _ = try tx.nextDeadline(now)
                     return try tx.readyHead(ReadyLimits(lanes: open), now: .start).rows
                 }
             }

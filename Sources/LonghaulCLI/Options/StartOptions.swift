@@ -32,7 +32,6 @@ struct StartOptions: ParsableArguments {
     /// What was asked for is recorded by now: an engine that cannot be started is worth a word, not
     /// a failure.
     func start(_ queue: TransferQueue, on console: Console) {
-        if queue.isEngineRunning { return }
         do {
             if !(try isWanted()) { return }
             try queue.startBackgroundEngine()

@@ -132,8 +132,14 @@ package final class EngineLoop: Sendable {
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: NoWire(), scope: scope, seed: 0)
         try engine.recover(now: SystemClock.now())
-        var outcome = try engine.turn([.wake], now: SystemClock.now())
-        while !outcome.isQuiet { outcome = try engine.turn([], now: SystemClock.now()) }
+        var inputs = [EngineInput.wake]
+        while true {
+            let now = SystemClock.now()
+            let outcome = try engine.turn(inputs, now: now)
+            if outcome.isQuiet { break }
+            inputs = []
+            WriterGap.leave(after: outcome, begun: now)
+        }
         workers.drain()
         try store.releaseLease(epoch)
         withExtendedLifetime(lock) {}
@@ -178,6 +184,7 @@ package final class EngineLoop: Sendable {
             }
             journal?.turn(inputs.count, active: engine.activeCount)
             let outcome = try engine.turn(inputs, now: now)
+            WriterGap.leave(after: outcome, begun: now)
             if outcome.interest != watched {
                 watched = outcome.interest
                 engine.watch(watched, conditions.watch(watched), now: SystemClock.now())
@@ -187,7 +194,11 @@ package final class EngineLoop: Sendable {
             let wait = try watch.look(engine, outcome, store: store, now: now)
             if let reason = watch.reason {
                 life.leave()
-                if !engine.isLeaving { engine.beginLeaving(now: now) }
+                if !engine.isLeaving {
+                    engine.beginLeaving(now: now)
+                    // Who stops it means all that was wanted before.
+                    if reason == .signal, holder.stays { _ = try store.takeEngineWish() }
+                }
                 let last = try engine.turn([], now: now)
                 // What `run` has begun it sees to the end, within the budget of each.
                 let waits =

@@ -7,18 +7,17 @@ struct OrderWatch {
     let started: Instant
     var reason: EngineReport.StoppedBy?
     private var idleSince: Instant?
-    private var pending: [TransferID]
+    private var awaited: AwaitedEnds
     private var seenEnds = -1
-    /// Since when nothing but room on a disk is missing.
-    private var fullSince: Instant?
+    private var patience: BackOffPatience
 
     init(orders: EngineOrders, started: Instant) {
         self.orders = orders
         self.started = started
-        pending = orders.until ?? []
+        awaited = AwaitedEnds(orders.until ?? [])
+        patience = BackOffPatience(started: started)
     }
 
-    static let backOffWaitedOutSeconds: Double = 60
     /// Less than a host that failed waits: it is for a later run.
     static let hostDueSeconds: Double = 30
     /// An engine that leaves when idle stays for a host that is due within this time.
@@ -38,14 +37,19 @@ struct OrderWatch {
         }
         if let bytes = orders.maxBytes, engine.bytesReceived >= bytes { reason = .maxBytes }
         if orders.until != nil, try haveEnded(engine, store, now: now) { reason = .drained }
-        if orders.untilDrained, isDrained(outcome, now: now) { reason = .drained }
+        if orders.untilDrained, try isDrained(engine, outcome, store, now: now) {
+            reason = .drained
+        }
         if let seconds = orders.exitWhenIdle {
             if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
                 !isHostDue(outcome, within: OrderWatch.hostWaitedForSeconds, now: now)
             {
+                // Fulfilled, as far as it can be. What came since the turn is seen by the next one,
+                // which there is in any case before the engine leaves.
+                if idleSince == nil { _ = try store.takeEngineWish() }
                 let since = idleSince ?? now.monotonic
+                if idleSince != nil, now.monotonic >= since + seconds { reason = .drained }
                 idleSince = since
-                if now.monotonic >= since + seconds { reason = .drained }
                 wake = min(wake ?? since + seconds, since + seconds)
             } else {
                 idleSince = nil
@@ -54,23 +58,19 @@ struct OrderWatch {
         return wake.map { max(0, $0 - now.monotonic) }
     }
 
-    private mutating func isDrained(_ outcome: TurnOutcome, now: Moment) -> Bool {
+    private mutating func isDrained(
+        _ engine: Engine, _ outcome: TurnOutcome, _ store: Store, now: Moment
+    ) throws(LonghaulError) -> Bool {
         guard outcome.isDrained else { return false }
         if isHostDue(outcome, within: OrderWatch.hostDueSeconds, now: now) { return false }
         guard let next = outcome.nextReady else { return true }
-        guard let seconds = orders.maxSeconds else {
-            let most = OrderWatch.backOffWaitedOutSeconds
-            if let other = outcome.nextReadyBesidesStorage, other - now.wall <= most {
-                fullSince = nil
-                return false
-            }
-            if next - now.wall > most { return true }
-            // A disk stays full until somebody makes room, however often it is looked at.
-            let since = fullSince ?? now.monotonic
-            fullSince = since
-            return next - now.wall > since + most - now.monotonic
+        if let seconds = orders.maxSeconds {
+            return now.monotonic + (next - now.wall) > started + seconds
         }
-        return now.monotonic + (next - now.wall) > started + seconds
+        let gain = BackOffPatience.Gain(
+            bytes: engine.bytesReceived, ended: engine.totals.completed + engine.totals.failed,
+            changes: try store.dataVersion())
+        return patience.isOver(outcome, gain, now: now)
     }
 
     /// A program runs that was started, or one is to be started soon.
@@ -84,14 +84,11 @@ struct OrderWatch {
     ) throws(LonghaulError) -> Bool {
         // Asked only when something has ended here, or somebody else changed the store.
         let ends = engine.endsSeen
-        guard ends != seenEnds else { return pending.isEmpty }
+        guard ends != seenEnds else { return awaited.areOver }
         seenEnds = ends
-        var open: [TransferID] = []
-        for id in pending {
-            guard let transfer = try store.transfer(id, now: now.wall) else { continue }
-            if !transfer.state.hasEnded { open.append(id) }
+        try awaited.look { id throws(LonghaulError) in
+            try store.transfer(id, now: now.wall)?.state.hasEnded ?? true
         }
-        pending = open
-        return pending.isEmpty
+        return awaited.areOver
     }
 }

@@ -30,7 +30,7 @@ extension Engine {
                 sharing.departing = Set(look.departures.filter { $0.1 != .requeue }.map(\.0))
                 if plans { coolDownEnds = nil }
                 if plans { plan = try self.plan(tx, after: look, now: now) }
-                try noteDue(tx, plan, plans: plans)
+                try noteDue(tx, plan, plans: plans, now: now)
             }
         } catch {
             // The lease is gone: whatever we would write, another engine writes now.
@@ -108,7 +108,7 @@ extension Engine {
     static let commitFailuresMax = 30
 
     private func noteDue(
-        _ tx: borrowing EngineTransaction, _ plan: PlanOutcome, plans: Bool
+        _ tx: borrowing EngineTransaction, _ plan: PlanOutcome, plans: Bool, now: Moment
     ) throws {
         if plans { gates.lanesChangeAt = plan.lanesChangeAt }
         if let ends = plan.coolDownEnds { coolDownEnds = ends }
@@ -118,7 +118,7 @@ extension Engine {
         nextReady = (others + [due]).compactMap { $0 }.min()
         let besides = due == nil ? nil : try tx.nextDueBesidesStorage()
         nextReadyBesidesStorage = (others + [besides]).compactMap { $0 }.min()
-        let wake = [nextReady, try tx.nextDeadline(), gates.runningChangesAt]
+        let wake = [nextReady, try tx.nextDeadline(now.wall), gates.runningChangesAt]
             .compactMap { $0 }.min()
         if wake != nextDue { try tx.setNextWake(wake) }
         nextDue = wake

@@ -39,7 +39,9 @@ extension Engine {
         let asked = try tx.askHosts(now.wall, limit: Engine.attentionMax)
         if asked == Engine.attentionMax { outcome.isIncomplete = true }
         let promoted = try tx.promoteDue(now.wall, limit: Engine.attentionMax)
-        let expired = try tx.expired(now.wall, limit: Engine.attentionMax)
+        // Those that are still on their way out are met again and hide nobody.
+        let expiredMax = Engine.attentionMax + active.count
+        let expired = try tx.expired(now.wall, limit: expiredMax)
         for id in expired {
             guard try !isJustGiven(id, tx, &outcome), let work = try tx.work(id)
             else { continue }
@@ -57,10 +59,10 @@ extension Engine {
             }
         }
         let areMoreWaived = try waive(tx, now: now)
-        if areMoreWaived || promoted == Engine.attentionMax || expired.count == Engine.attentionMax
-        {
+        if areMoreWaived || promoted == Engine.attentionMax || expired.count == expiredMax {
             outcome.isIncomplete = true
         }
+        isBehind = outcome.isIncomplete
         return outcome
     }
 

@@ -21,6 +21,8 @@ package struct TurnOutcome: Sendable {
     package var runsWhileIdle: Bool
     /// The wire has enough to do: events may gather for a moment before the next turn.
     package var isWellAhead: Bool
+    /// The next turn follows at once and writes: more is to be looked at than this one took.
+    package var isBehind: Bool
     package var hosts: HostOutlook
 }
 
@@ -178,7 +180,8 @@ extension Engine {
             waitsForConditions: gates.holdsBack, interest: gates.interest,
             runsWhileIdle: gates.interest.idle
                 && active.values.contains { $0.holdsPlace && $0.lane.interest.idle },
-            isWellAhead: isWellAhead(now: now), hosts: hostOutlook)
+            isWellAhead: isWellAhead(now: now),
+            isBehind: isBehind && needsLook && commitRetryAt == nil, hosts: hostOutlook)
     }
 
     /// Body bytes that this engine has received.

@@ -30,6 +30,8 @@ package final class Engine {
     /// Waiting for the batch before them to leave the disk.
     var finishing = FinishingLane()
     var needsLook = true
+    /// The last look took all that one may, and left some.
+    var isBehind = false
     /// Something changed who may start: plan at once.
     var needsPlan = true
     /// Origins with a place that became free since the last plan.

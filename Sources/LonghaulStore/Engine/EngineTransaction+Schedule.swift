@@ -123,13 +123,14 @@ extension EngineTransaction {
         ) { $0.transferID(0) }
     }
 
-    /// The earliest deadline of a live transfer.
-    package func nextDeadline() throws -> Timestamp? {
+    /// The earliest deadline of a live transfer, but for running ones whose deadline has passed: a
+    /// look has told them, and they leave as soon as their disk lets them.
+    package func nextDeadline(_ now: Timestamp) throws -> Timestamp? {
         try connection.first(
             """
             SELECT deadline FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
-            AND want IN (0, 1) ORDER BY deadline LIMIT 1
-            """
+            AND want IN (0, 1) AND (phase <> 1 OR deadline > ?1) ORDER BY deadline LIMIT 1
+            """, now
         ) { $0.timestamp(0) }
     }
 }

@@ -34,6 +34,9 @@ package struct EngineHolder: Hashable, Sendable {
         self.bootID = bootID
         self.mode = mode
     }
+
+    /// It does whatever is wanted of an engine, and leaves only when it is idle or told to.
+    package var stays: Bool { mode == "daemon" || mode == "background" }
 }
 
 /// The lease row. Whether the holder is alive is for the kernel lock to say.
@@ -85,6 +88,9 @@ extension Store {
                 """, Int64(holder.pid), holder.pidStart, holder.bootID, holder.mode, now)
             // What its predecessor went by.
             try connection.run("DELETE FROM setting WHERE key = ?1", ConditionsRecord.key)
+            if holder.stays {
+                try connection.run("DELETE FROM setting WHERE key = ?1", Store.wishKey)
+            }
             guard let epoch = try connection.first("SELECT epoch FROM lease", read: { $0.int64(0) })
             else { throw StoreFailure.damaged(location.database, "the lease row is missing") }
             return Epoch(rawValue: epoch)

@@ -36,18 +36,37 @@ package enum BackgroundEngine {
     /// another file stands there after an upgrade, through /proc, where the old one is still to be
     /// had.
     package static func ownExecutable() -> String {
-        let proc = "/proc/self/exe"
         var own = stat()
-        guard stat(proc, &own) == 0 else { return proc }
+        var there = stat()
+        guard stat(proc, &own) == 0, let path = ownPath(), stat(path, &there) == 0,
+            there.st_ino == own.st_ino, there.st_dev == own.st_dev
+        else { return proc }
+        return path
+    }
+
+    /// Where other processes find it, or what has taken its place in an upgrade.
+    package static func installedExecutable() -> String? {
+        guard let path = ownPath() else { return nil }
+        return path.hasSuffix(gone) ? String(path.dropLast(gone.count)) : path
+    }
+
+    /// Takes note of its end, so that nothing is left of it in a program that goes on.
+    package static func reap(_ pid: Int32) {
+        _ = DetachedThread.begin(name: "longhaul-reap") {
+            var status: Int32 = 0
+            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        }
+    }
+
+    private static let proc = "/proc/self/exe"
+    /// What the kernel says behind the name of a file that was deleted.
+    private static let gone = " (deleted)"
+
+    private static func ownPath() -> String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = buffer.withUnsafeMutableBytes {
             readlink(proc, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
         }
-        guard count > 0 else { return proc }
-        let path = String(decoding: buffer[..<count], as: UTF8.self)
-        var there = stat()
-        guard stat(path, &there) == 0, there.st_ino == own.st_ino, there.st_dev == own.st_dev
-        else { return proc }
-        return path
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
     }
 }

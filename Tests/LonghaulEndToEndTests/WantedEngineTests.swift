@@ -1,0 +1,104 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// Work that is recorded while an engine runs that will not stay for it.
+@Suite(.timeLimit(.minutes(3))) struct WantedEngineTests {
+    private func starting(_ home: LonghaulHome) -> LonghaulHome {
+        home.with(["LONGHAUL_AUTOSTART": nil])
+    }
+
+    private func engine(_ home: LonghaulHome) async throws -> JSONValue? {
+        try await home.run("status", "--json").rows.first?["engine"]
+    }
+
+    private func begin(
+        _ home: LonghaulHome, _ arguments: String..., mode: String
+    ) async throws -> CLIProcess {
+        let process = try home.start(arguments)
+        try await eventually(within: .seconds(10), "\(mode) is the engine") {
+            try await engine(home)?["mode"] == JSONValue(stringLiteral: mode)
+        }
+        return process
+    }
+
+    /// Until the engine in the background has brought it and was told to leave.
+    private func finish(_ home: LonghaulHome, _ id: String) async throws {
+        let wait = try await home.run("wait", id, "--timeout", "20s")
+        #expect(wait.status == 0, "\(wait.errors)")
+        let pid = try #require(try await engine(home)?["pid"].int)
+        #expect(try await engine(home)?["mode"] == "background")
+        kill(pid_t(pid), SIGTERM)
+        try await eventually(within: .seconds(10), "it leaves") {
+            try await engine(home)?["pid"].int == nil
+        }
+        #expect(try await home.stored("SELECT * FROM setting WHERE key = 'wantedEngine'").isEmpty)
+    }
+
+    @Test func whatIsRecordedBesideGetIsDone() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let get = try await begin(
+                home, "get", "-q", server.url("a?size=200K&rate=100K"), "-o", home.file("a"),
+                mode: "get")
+            let enqueue = try await starting(home).run(
+                "enqueue", server.url("b?size=600K&rate=200K"), "-o", home.file("b"))
+            #expect(enqueue.status == 0)
+            #expect(try await get.wait().status == 0)
+            try await finish(home, "2")
+        }
+    }
+
+    /// An interrupted `get` pauses what it fetches, and not what others wanted.
+    @Test func whatIsRecordedBesideAnInterruptedGetIsDone() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let get = try await begin(
+                home, "get", "-q", server.url("a?size=1M&rate=10K"), "-o", home.file("a"),
+                mode: "get")
+            let enqueue = try await starting(home).run(
+                "enqueue", server.url("b?size=600K&rate=200K"), "-o", home.file("b"))
+            #expect(enqueue.status == 0)
+            get.send(SIGINT)
+            #expect(try await get.wait().status == 130)
+            try await finish(home, "2")
+        }
+        #expect(try await home.run("show", "1", "--json").rows.first?["state"] == "paused")
+    }
+
+    /// A `run` in a box leaves an engine behind only where somebody asked for one.
+    @Test(arguments: [true, false]) func whatIsRecordedBesideRun(isWanted: Bool) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let first = try await home.run(
+                "enqueue", server.url("a?size=1M&rate=100K"), "-o", home.file("a"))
+            #expect(first.status == 0)
+            let run = try await begin(home, "run", "--max-time", "2s", mode: "run")
+            let second = try await (isWanted ? starting(home) : home).run(
+                "enqueue", server.url("b?size=600K&rate=100K"), "-o", home.file("b"))
+            #expect(second.status == 0)
+            #expect(try await run.wait().status == 0)
+            if isWanted { return try await finish(home, "2") }
+            #expect(try await engine(home)?["pid"].int == nil)
+            #expect(!FileManager.default.fileExists(atPath: home.state + "/engine.log"))
+        }
+    }
+
+    /// What was done by the time the engine leaves wants none, and a later `run` knows of no wish.
+    @Test func aWishThatIsFulfilledIsForgotten() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let get = try await begin(
+                home, "get", "-q", server.url("a?size=200K&rate=100K"), "-o", home.file("a"),
+                mode: "get")
+            let second = try await starting(home).run(
+                "enqueue", server.url("b?size=1K"), "-o", home.file("b"))
+            #expect(second.status == 0)
+            #expect(try await get.wait().status == 0)
+            #expect(try await home.run("wait", "2", "--timeout", "5s").status == 0)
+            #expect(try await engine(home)?["pid"].int == nil)
+            #expect(
+                try await home.stored("SELECT * FROM setting WHERE key = 'wantedEngine'").isEmpty)
+        }
+    }
+}
