@@ -126,6 +126,12 @@ extension Exchange {
         let written = flow.pointee.written > 0 ? flow.pointee.position : planned
         return SegmentEnd(
             failure: failure, writtenThrough: written, bytesReceived: flow.pointee.received,
-            seconds: Double(now - begunAt) / 1e9, httpVersion: httpVersion)
+            seconds: Double(now - begunAt) / 1e9, httpVersion: httpVersion,
+            isElsewhere: isElsewhere)
+    }
+
+    private var isElsewhere: Bool {
+        guard hops > 0, let request else { return false }
+        return RequestURL.prefix(of: url) != RequestURL.prefix(of: request.url)
     }
 }

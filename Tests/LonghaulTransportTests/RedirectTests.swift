@@ -34,6 +34,25 @@ struct RedirectTests {
         #expect(server.connections == 1)
     }
 
+    /// Whose failure it was: that of the target, and not of who sent us there.
+    @Test func theEndSaysWhereItWas() async throws {
+        let other = try ScriptedServer { _ in [answer("500 Oops", body: [9])] }
+        let target = other.url("/other")
+        let server = try ScriptedServer { request in
+            switch request.path {
+            case "/there": redirect(to: target)
+            case "/here": redirect(to: "/500")
+            default: [answer("500 Oops", body: [9])]
+            }
+        }
+        let wire = try Wire()
+        for (path, isElsewhere) in [("/there", true), ("/here", false), ("/500", false)] {
+            let outcome = try await wire.run(wire.request(server.url(path), PartFile()))
+            #expect(outcome.head?.status == 500)
+            #expect(outcome.end.isElsewhere == isElsewhere, "\(path)")
+        }
+    }
+
     @Test func anotherOriginGetsNoSecrets() async throws {
         let other = try ScriptedServer { _ in [answer(body: [9])] }
         let target = other.url("/other")

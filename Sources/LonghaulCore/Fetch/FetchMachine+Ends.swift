@@ -15,7 +15,7 @@ extension FetchMachine {
         }
         if segment.isOpen, end.failure == nil { learnVersion(segment) }
         if held?.key == key { held = nil }
-        let failure = failure(of: segment, end)
+        let failure = failure(of: segment, end).map { end.isElsewhere ? $0.ofAnother : $0 }
         step.writes.append(.attempt(transfer, outcome(of: segment, end, failure, context)))
         switch stage {
         case .settling: quiet(context, &step)
@@ -272,5 +272,16 @@ extension FailureClass {
         case .transient, .needsInput, .permanent: true
         case .waitForStorage, .restartFromZero, .localFault: false
         }
+    }
+}
+
+extension Failure {
+    /// The same where a redirect had led: who sent us there is well, but for a pause that was asked
+    /// for, which goes for all who would be sent there too.
+    fileprivate var ofAnother: Failure {
+        if retryAfter != nil || error.httpStatus == 429 || error.httpStatus == 503 { return self }
+        var other = self
+        other.blamesOrigin = false
+        return other
     }
 }

@@ -22,16 +22,19 @@ package struct SegmentEnd: Hashable, Sendable {
     package var seconds: Double
     /// HTTP version used (10, 11, 20), 0 if none.
     package var httpVersion: Int
+    /// A redirect had led to another origin: what failed is that one.
+    package var isElsewhere: Bool
 
     package init(
         failure: WireFailure?, writtenThrough: Int64, bytesReceived: Int64, seconds: Double = 0,
-        httpVersion: Int = 0
+        httpVersion: Int = 0, isElsewhere: Bool = false
     ) {
         self.failure = failure
         self.writtenThrough = writtenThrough
         self.bytesReceived = bytesReceived
         self.seconds = seconds
         self.httpVersion = httpVersion
+        self.isElsewhere = isElsewhere
     }
 }
 
