@@ -32,7 +32,7 @@ extension Exchange {
         }
     }
 
-    private func isOnFirstOrigin(_ request: SegmentRequest) -> Bool {
+    func isOnFirstOrigin(_ request: SegmentRequest) -> Bool {
         if hops == 0 { return true }
         guard let first = RequestURL(request.url), let current = RequestURL(url) else {
             return false

@@ -127,11 +127,6 @@ extension Exchange {
         return SegmentEnd(
             failure: failure, writtenThrough: written, bytesReceived: flow.pointee.received,
             seconds: Double(now - begunAt) / 1e9, httpVersion: httpVersion,
-            isElsewhere: isElsewhere)
-    }
-
-    private var isElsewhere: Bool {
-        guard hops > 0, let request else { return false }
-        return RequestURL.prefix(of: url) != RequestURL.prefix(of: request.url)
+            isElsewhere: request.map { !isOnFirstOrigin($0) } ?? false)
     }
 }

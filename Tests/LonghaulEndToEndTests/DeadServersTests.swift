@@ -77,24 +77,12 @@ import Testing
 
 /// Listens on every address of this machine and never takes what the kernel has accepted.
 private final class SilentListener {
-    private(set) var port = 0
-    private let descriptor: Int32
+    private let socket: ListeningSocket
+    var port: Int { socket.port }
 
     init() throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        self.descriptor = descriptor
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let answer = withUnsafeMutablePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && listen(descriptor, 1024) == 0
-                    && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        try #require(answer, "a port to listen on")
-        port = Int(UInt16(bigEndian: address.sin_port))
+        socket = try ListeningSocket(backlog: 1024, onEveryAddress: true)
     }
 
-    deinit { close(descriptor) }
+    deinit { close(socket.descriptor) }
 }

@@ -22,6 +22,16 @@ import Testing
         return process
     }
 
+    /// A `get` of this that is the engine, beside which that is enqueued.
+    private func get(
+        _ home: LonghaulHome, _ url: String, beside enqueued: String
+    ) async throws -> CLIProcess {
+        let get = try await begin(home, "get", "-q", url, "-o", home.file("a"), mode: "get")
+        let enqueue = try await starting(home).run("enqueue", enqueued, "-o", home.file("b"))
+        #expect(enqueue.status == 0)
+        return get
+    }
+
     /// Until the engine in the background has brought it and was told to leave.
     private func finish(_ home: LonghaulHome, _ id: String) async throws {
         let wait = try await home.run("wait", id, "--timeout", "20s")
@@ -38,12 +48,9 @@ import Testing
     @Test func whatIsRecordedBesideGetIsDone() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
-            let get = try await begin(
-                home, "get", "-q", server.url("a?size=200K&rate=100K"), "-o", home.file("a"),
-                mode: "get")
-            let enqueue = try await starting(home).run(
-                "enqueue", server.url("b?size=600K&rate=200K"), "-o", home.file("b"))
-            #expect(enqueue.status == 0)
+            let get = try await get(
+                home, server.url("a?size=200K&rate=100K"),
+                beside: server.url("b?size=600K&rate=200K"))
             #expect(try await get.wait().status == 0)
             try await finish(home, "2")
         }
@@ -53,12 +60,8 @@ import Testing
     @Test func whatIsRecordedBesideAnInterruptedGetIsDone() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
-            let get = try await begin(
-                home, "get", "-q", server.url("a?size=1M&rate=10K"), "-o", home.file("a"),
-                mode: "get")
-            let enqueue = try await starting(home).run(
-                "enqueue", server.url("b?size=600K&rate=200K"), "-o", home.file("b"))
-            #expect(enqueue.status == 0)
+            let get = try await get(
+                home, server.url("a?size=1M&rate=10K"), beside: server.url("b?size=600K&rate=200K"))
             get.send(SIGINT)
             #expect(try await get.wait().status == 130)
             try await finish(home, "2")
@@ -88,12 +91,8 @@ import Testing
     @Test func aWishThatIsFulfilledIsForgotten() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
-            let get = try await begin(
-                home, "get", "-q", server.url("a?size=200K&rate=100K"), "-o", home.file("a"),
-                mode: "get")
-            let second = try await starting(home).run(
-                "enqueue", server.url("b?size=1K"), "-o", home.file("b"))
-            #expect(second.status == 0)
+            let get = try await get(
+                home, server.url("a?size=200K&rate=100K"), beside: server.url("b?size=1K"))
             #expect(try await get.wait().status == 0)
             #expect(try await home.run("wait", "2", "--timeout", "5s").status == 0)
             #expect(try await engine(home)?["pid"].int == nil)

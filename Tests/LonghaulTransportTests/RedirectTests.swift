@@ -42,6 +42,7 @@ struct RedirectTests {
             switch request.path {
             case "/there": redirect(to: target)
             case "/here": redirect(to: "/500")
+            case "/plain": redirect(to: "http://\(request.value("Host")!)/500")
             default: [answer("500 Oops", body: [9])]
             }
         }
@@ -51,6 +52,9 @@ struct RedirectTests {
             #expect(outcome.head?.status == 500)
             #expect(outcome.end.isElsewhere == isElsewhere, "\(path)")
         }
+        // Who asks is no part of an origin.
+        let named = "http://me:pw@127.0.0.1:\(server.port)/plain"
+        #expect(try await wire.run(wire.request(named, PartFile())).end.isElsewhere == false)
     }
 
     @Test func anotherOriginGetsNoSecrets() async throws {

@@ -1,28 +1,19 @@
 import Foundation
 import Glibc
+import LonghaulTestSupport
 
 /// An FTP server as far as the login, with the replies that a test wrote down.
 final class ScriptedFTPServer: Sendable {
-    let port: UInt16
+    let port: Int
     private let listener: Int32
 
     /// - Parameter replies: to the connection itself, and then to each command. After the last one
     ///   the connection is closed.
     init(_ replies: [String]) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(listener, pointer, length) == 0 && listen(listener, 8) == 0
-                    && getsockname(listener, pointer, &length) == 0
-            }
-        }
-        guard listener >= 0, isBound else { throw POSIXError(.EADDRNOTAVAIL) }
+        let socket = try ListeningSocket(backlog: 8)
+        let listener = socket.descriptor
         self.listener = listener
-        port = UInt16(bigEndian: address.sin_port)
+        port = socket.port
         Thread {
             while true {
                 let client = accept(listener, nil, nil)

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LonghaulTestSupport
 import Synchronization
 
 /// A server that answers with exactly the bytes that a test wrote down: for answers that no decent
@@ -45,7 +46,7 @@ final class ScriptedServer: Sendable {
         var isReleased = false
     }
 
-    let port: UInt16
+    let port: Int
     private let listener: Int32
     private let state = Mutex(State())
     private let condition = NSCondition()
@@ -53,20 +54,10 @@ final class ScriptedServer: Sendable {
 
     init(_ script: @escaping @Sendable (Request) -> [Step]) throws {
         self.script = script
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(listener, pointer, length) == 0 && listen(listener, 128) == 0
-                    && getsockname(listener, pointer, &length) == 0
-            }
-        }
-        guard listener >= 0, bound else { throw POSIXError(.EADDRNOTAVAIL) }
+        let socket = try ListeningSocket(backlog: 128)
+        let listener = socket.descriptor
         self.listener = listener
-        port = UInt16(bigEndian: address.sin_port)
+        port = socket.port
         let thread = Thread { [weak self] in
             while true {
                 let client = accept(listener, nil, nil)

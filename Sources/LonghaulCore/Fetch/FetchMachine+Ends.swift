@@ -11,9 +11,10 @@ extension FetchMachine {
             have.insert(segment.start..<end.writtenThrough)
             gained += end.writtenThrough - segment.start
             state.emptyAnswers = 0
+        }
+        if segment.isOpen, end.failure == nil || end.writtenThrough > segment.start {
             learnVersion(segment)
         }
-        if segment.isOpen, end.failure == nil { learnVersion(segment) }
         if held?.key == key { held = nil }
         let failure = failure(of: segment, end).map { end.isElsewhere ? $0.ofAnother : $0 }
         step.writes.append(.attempt(transfer, outcome(of: segment, end, failure, context)))
@@ -279,7 +280,7 @@ extension Failure {
     /// The same where a redirect had led: who sent us there is well, but for a pause that was asked
     /// for, which goes for all who would be sent there too.
     fileprivate var ofAnother: Failure {
-        if retryAfter != nil || error.httpStatus == 429 || error.httpStatus == 503 { return self }
+        if asksForPause { return self }
         var other = self
         other.blamesOrigin = false
         return other

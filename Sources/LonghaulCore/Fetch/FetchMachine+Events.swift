@@ -31,8 +31,7 @@ extension FetchMachine {
     ) {
         switch event {
         case .prepared(let identity, let path, let created, let size):
-            if let size, stage == .preparing { cutOff(at: size, &step) }
-            prepared(identity, path: path, created: created, context, &step)
+            prepared(identity, path: path, created: created, size: size, context, &step)
         case .prepareFailed(let fault):
             leaving = leaving ?? local(fault, context)
             stage = .settling
@@ -82,10 +81,11 @@ extension FetchMachine {
     }
 
     private mutating func prepared(
-        _ identity: FileIdentity, path: String, created: Bool, _ context: FetchContext,
-        _ step: inout FetchStep
+        _ identity: FileIdentity, path: String, created: Bool, size: Int64?,
+        _ context: FetchContext, _ step: inout FetchStep
     ) {
         guard stage == .preparing else { return }
+        if let size { cutOff(at: size, &step) }
         let isAnother = created && state.partIdentity != nil
         if isAnother { voidBytes(.partFileMissing, &step) }
         state.partIdentity = identity

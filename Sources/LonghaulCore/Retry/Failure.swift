@@ -25,6 +25,11 @@ package struct Failure: Hashable, Sendable {
     /// Why bytes are given up, where `kind` is `restartFromZero`.
     package var restart: RestartReason?
 
+    /// The server says that it is too much now, with or without a time.
+    var asksForPause: Bool {
+        retryAfter != nil || error.httpStatus == 429 || error.httpStatus == 503
+    }
+
     package init(
         _ kind: FailureClass, _ error: LonghaulError, retryAfter: Double? = nil,
         blamesOrigin: Bool = false, restart: RestartReason? = nil

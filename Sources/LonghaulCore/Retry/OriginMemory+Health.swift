@@ -7,14 +7,11 @@ extension OriginMemory {
     ) {
         // A line that brings bytes before it breaks is bad, not dead.
         guard failure.blamesOrigin, gained == 0 || failure.retryAfter != nil else { return }
-        let asksForPause =
-            failure.retryAfter != nil || failure.error.httpStatus == 429
-            || failure.error.httpStatus == 503
         // What was out when a pause began tells nothing new: a server that is away for a moment
         // fails all requests that it has.
         if !isCooling(at: now) {
             failures += 1
-            let step = asksForPause ? failures : failures - Limits.originFailures + 1
+            let step = failure.asksForPause ? failures : failures - Limits.originFailures + 1
             if step > 0 {
                 cool(until: now + BackOff.seconds(afterFailures: step, using: &random), now: now)
             }
@@ -59,8 +56,12 @@ extension OriginMemory {
     }
 
     private func isPaused(at now: Timestamp) -> Bool {
-        guard let pauseUntil else { return false }
-        return now < pauseUntil && pauseUntil <= now + Limits.retryAfterMaximumSeconds
+        pauseUntil.map { Self.isAhead($0, at: now) } ?? false
+    }
+
+    /// A clock set back must not stretch a pause beyond what can have been meant.
+    private static func isAhead(_ end: Timestamp, at now: Timestamp) -> Bool {
+        now < end && end <= now + Limits.retryAfterMaximumSeconds
     }
 
     private func isCooling(at now: Timestamp) -> Bool {
@@ -76,9 +77,6 @@ extension OriginMemory {
 
     package func health(at now: Timestamp) -> Health {
         guard let coolDownUntil else { return .well }
-        // A clock set back must not stretch the pause beyond what can have been meant.
-        let longest = now + Limits.retryAfterMaximumSeconds
-        return now < coolDownUntil && coolDownUntil <= longest
-            ? .cooling(until: coolDownUntil) : .probing
+        return Self.isAhead(coolDownUntil, at: now) ? .cooling(until: coolDownUntil) : .probing
     }
 }

@@ -9,31 +9,17 @@ extension Store {
     static let wishKey = "wantedEngine"
 
     package func wishForEngine(_ executable: String) throws(LonghaulError) {
-        let known = try access { connection in
-            try connection.first("SELECT value FROM setting WHERE key = ?1", Store.wishKey) {
-                $0.text(0)
-            }
-        }
-        if known == executable { return }
-        try write(.relaxed) { connection in
-            try connection.run(
-                """
-                INSERT INTO setting (key, value) VALUES (?1, ?2) \
-                ON CONFLICT (key) DO UPDATE SET value = ?2
-                """, Store.wishKey, executable)
-        }
+        if try access({ try $0.setting(Store.wishKey) }) == executable { return }
+        try write(.relaxed) { try $0.set(Store.wishKey, to: executable) }
     }
 
     /// The program; `nil` = no engine is wished for. From now on none is.
     package func takeEngineWish() throws(LonghaulError) -> String? {
-        let select = "SELECT value FROM setting WHERE key = ?1"
-        let isThere = try access { connection in
-            try connection.first(select, Store.wishKey) { $0.text(0) } != nil
-        }
-        if !isThere { return nil }
+        // No lock where there is nothing to take.
+        if try access({ try $0.setting(Store.wishKey) }) == nil { return nil }
         return try write(.relaxed) { connection in
-            let wish = try connection.first(select, Store.wishKey) { $0.text(0) }
-            try connection.run("DELETE FROM setting WHERE key = ?1", Store.wishKey)
+            let wish = try connection.setting(Store.wishKey)
+            try connection.removeSetting(Store.wishKey)
             return wish
         }
     }

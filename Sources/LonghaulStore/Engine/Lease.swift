@@ -87,10 +87,8 @@ extension Store {
                 mode = ?4, since = ?5, nextWake = NULL
                 """, Int64(holder.pid), holder.pidStart, holder.bootID, holder.mode, now)
             // What its predecessor went by.
-            try connection.run("DELETE FROM setting WHERE key = ?1", ConditionsRecord.key)
-            if holder.stays {
-                try connection.run("DELETE FROM setting WHERE key = ?1", Store.wishKey)
-            }
+            try connection.removeSetting(ConditionsRecord.key)
+            if holder.stays { try connection.removeSetting(Store.wishKey) }
             guard let epoch = try connection.first("SELECT epoch FROM lease", read: { $0.int64(0) })
             else { throw StoreFailure.damaged(location.database, "the lease row is missing") }
             return Epoch(rawValue: epoch)

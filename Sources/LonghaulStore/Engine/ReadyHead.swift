@@ -139,29 +139,29 @@ extension EngineTransaction {
     ) throws -> [ReadyRow] {
         let near = try connection.all(
             """
-            SELECT t.originID, t.lane, t.priority, t.sessionID, t.id FROM \
+            SELECT \(Self.rowColumns), t.originID, t.lane, t.priority, t.sessionID FROM \
             (SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
             AND deadline < ?1 ORDER BY deadline LIMIT ?2) AS near \
-            CROSS JOIN transfer t ON t.id = near.id \
+            CROSS JOIN transfer t ON t.id = near.id LEFT JOIN fetch f ON f.id = t.fetchID \
             WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0
             """, search.now + Limits.nearDeadlineSeconds, Limits.nearDeadlinesMax
         ) { row in
-            (
-                origin: row.int64(0), id: row.transferID(4),
-                queue: Queue(
-                    lane: ScheduleClass(rawValue: row.int64(1)),
-                    priority: Priority(rawValue: row.int(2)) ?? .normal, session: row.int64(3))
-            )
+            let queue = Queue(
+                lane: ScheduleClass(rawValue: row.int64(7)),
+                priority: Priority(rawValue: row.int(8)) ?? .normal, session: row.int64(9))
+            // What is known of the origin is read next.
+            return ready(
+                row, queue, ReadyOrigin(id: row.int64(6), memory: OriginMemory(origin: "")))
         }
         var rows: [ReadyRow] = []
-        for (originID, id, queue) in near {
-            guard limits.lanes?.contains(queue.lane) ?? true,
+        for var row in near where limits.lanes?.contains(row.lane) ?? true {
+            guard
                 let memory = try connection.first(
-                    OriginRecord.selectByID, originID, read: OriginRecord.read),
+                    OriginRecord.selectByID, row.originID, read: OriginRecord.read),
                 search.takes(memory)
             else { continue }
-            let origin = ReadyOrigin(id: originID, memory: memory)
-            if let row = try row(id, of: queue, origin) { rows.append(row) }
+            row.memory = memory
+            rows.append(row)
         }
         return rows
     }
@@ -245,17 +245,6 @@ extension EngineTransaction {
         t.id, coalesce(t.readySince, t.created), t.expectedBytes, t.deadline, f.bytesTotal, \
         f.durable
         """
-
-    private func row(
-        _ id: TransferID, of queue: Queue, _ origin: ReadyOrigin
-    ) throws -> ReadyRow? {
-        try connection.first(
-            """
-            SELECT \(Self.rowColumns) FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID \
-            WHERE t.id = ?1
-            """, id
-        ) { ready($0, queue, origin) }
-    }
 
     private func rows(
         of queue: Queue, _ origin: ReadyOrigin, limit: Int

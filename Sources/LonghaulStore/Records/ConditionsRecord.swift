@@ -65,20 +65,14 @@ package struct EngineView: Hashable, Sendable {
 extension EngineTransaction {
     /// Shows other processes what this engine goes by.
     package func publish(_ view: EngineView) throws {
-        try connection.run(
-            "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2",
-            ConditionsRecord.key, ConditionsRecord.text(view))
+        try connection.set(ConditionsRecord.key, to: ConditionsRecord.text(view))
     }
 }
 
 extension Store {
     /// What the last engine went by: true as long as it runs.
     package func engineView() throws(LonghaulError) -> EngineView? {
-        let text = try access {
-            try $0.first("SELECT value FROM setting WHERE key = ?1", ConditionsRecord.key) {
-                $0.text(0)
-            }
-        }
+        let text = try access { try $0.setting(ConditionsRecord.key) }
         return text.flatMap(ConditionsRecord.read)
     }
 }

@@ -27,11 +27,8 @@ extension Store {
         try write(.durable) { connection in
             for kind in ConditionKind.allCases {
                 guard let text = override.text(of: kind) else { continue }
-                try connection.run(
-                    """
-                    INSERT INTO setting (key, value) VALUES (?1, ?2) \
-                    ON CONFLICT (key) DO UPDATE SET value = ?2
-                    """, "condition.\(kind.rawValue)", "\(text) \(now.milliseconds)")
+                try connection.set(
+                    "condition.\(kind.rawValue)", to: "\(text) \(now.milliseconds)")
             }
         }
     }

@@ -25,9 +25,12 @@ package enum FileInspection {
             return error.errno == ENOENT || error.errno == ENOTDIR
                 ? .missing : .unusable(errno: error.errno)
         }
-        if look.isRegular { return .present(look.identity, size: look.size) }
-        if look.isDirectory { return .unusable(errno: EISDIR) }
-        return .unusable(errno: look.isLink ? ELOOP : EINVAL)
+        return switch kind(of: look) {
+        case .file: .present(look.identity, size: look.size)
+        case .directory: .unusable(errno: EISDIR)
+        case .link: .unusable(errno: ELOOP)
+        case .special: .unusable(errno: EINVAL)
+        }
     }
 
     package enum Kind { case file, link, directory, special }

@@ -19,6 +19,10 @@ struct FileLook {
         try self.init(AT_FDCWD, path, { path })
     }
 
+    init(at name: String, in directory: DirectoryHandle) throws(SystemFailure) {
+        try self.init(directory.descriptor, name, { directory.path(of: name) })
+    }
+
     private init(
         _ directory: Int32, _ name: String, _ path: () -> String
     ) throws(SystemFailure) {

@@ -108,9 +108,7 @@ package enum Publication {
         _ name: String, in directory: DirectoryHandle
     ) throws(SystemFailure) -> Bool {
         do {
-            let facts = try stat.of(
-                name: name, in: directory.descriptor, path: directory.path(of: name))
-            return ![S_IFREG, S_IFLNK, S_IFDIR].contains(facts.st_mode & S_IFMT)
+            return FileInspection.kind(of: try FileLook(at: name, in: directory)) == .special
         } catch  where error.errno == ENOENT {
             return false
         }

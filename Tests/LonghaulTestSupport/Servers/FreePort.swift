@@ -39,8 +39,13 @@ enum FreePort {
     }
 
     static func bindLoopback(_ descriptor: Int32, to port: Int = 0) throws -> Int {
-        var address = loopback(port)
-        guard withSockaddr(&address, { bind(descriptor, $0, $1) }) == 0 else {
+        try bind(descriptor, to: loopback(port))
+    }
+
+    /// Answers with the port, also where the kernel has chosen it.
+    fileprivate static func bind(_ descriptor: Int32, to address: sockaddr_in) throws -> Int {
+        var address = address
+        guard withSockaddr(&address, { Glibc.bind(descriptor, $0, $1) }) == 0 else {
             throw SystemFailure("bind")
         }
         let answer = withSockaddr(&address) { pointer, size in
@@ -56,7 +61,7 @@ enum FreePort {
         return socket(AF_INET, Int32(type), 0)
     }
 
-    private static func loopback(_ port: Int) -> sockaddr_in {
+    fileprivate static func loopback(_ port: Int) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
@@ -72,6 +77,27 @@ enum FreePort {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
+        }
+    }
+}
+
+/// A socket that listens on a port that the kernel has chosen. Whoever opens it closes it.
+package struct ListeningSocket: Sendable {
+    package let descriptor: Int32
+    package let port: Int
+
+    /// - Parameter onEveryAddress: not on 127.0.0.1 alone.
+    package init(backlog: Int32, onEveryAddress: Bool = false) throws {
+        descriptor = FreePort.newSocket()
+        guard descriptor >= 0 else { throw SystemFailure("socket") }
+        var address = FreePort.loopback(0)
+        if onEveryAddress { address.sin_addr = in_addr(s_addr: INADDR_ANY) }
+        do {
+            port = try FreePort.bind(descriptor, to: address)
+            guard listen(descriptor, backlog) == 0 else { throw SystemFailure("listen") }
+        } catch {
+            close(descriptor)
+            throw error
         }
     }
 }
