@@ -314,7 +314,26 @@ static int compare_all(lh_flow *flow, const char *data, size_t length) {
     return 1;
 }
 
+static int64_t monotonic(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+// A disk that cannot keep up lets writers wait, and with this thread all transfers: those to other
+// disks get as much time as it took. Nothing is lost by that where the kernel writes behind us.
+static void rest_after(lh_flow *flow, int64_t begun) {
+    const int64_t slow = 20000000, longest = 1000000000;
+    int64_t now = monotonic();
+    int64_t took = now - begun;
+    if (took < slow)
+        return;
+    flow->rests_until = now + (took < longest ? took : longest);
+    flow->turn->rests = 1;
+}
+
 static int write_all(lh_flow *flow, const char *data, size_t length) {
+    int64_t begun = monotonic();
     while (length > 0) {
         ssize_t put = pwrite(flow->fd, data, length, flow->position);
         if (put < 0) {
@@ -337,6 +356,7 @@ static int write_all(lh_flow *flow, const char *data, size_t length) {
             __atomic_store_n(
                 &flow->segment_cell[cell_written], (uint64_t)flow->position, __ATOMIC_RELAXED);
     }
+    rest_after(flow, begun);
     if (flow->notice_every > 0 && flow->written >= flow->notice_at) {
         flow->notice_at = flow->written + flow->notice_every;
         flow->noticed = 1;
@@ -414,6 +434,8 @@ size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
     case LH_FLOW_UNJUDGED:
         return CURL_WRITEFUNC_ERROR;
     }
+    if (flow->rests_until)
+        return CURL_WRITEFUNC_PAUSE;
     size_t done = flow->swallowed;
     flow->swallowed = 0;
     size_t rest = length - done;

@@ -32,6 +32,25 @@ extension TransportLoop {
         max(lh_bucket_wait(&turn.pointee.total), lh_bucket_wait(&exchange.flow.pointee.bucket))
     }
 
+    // MARK: - Slow disks
+
+    /// Those whose disk has kept the thread go on when others have had as much time, or nothing to
+    /// do for a moment.
+    func liftRests() {
+        guard turn.pointee.rests != 0 else { return }
+        turn.pointee.rests = 0
+        for exchange in active.filter(\.isResting) {
+            if active.count > 1, readySockets > 0,
+                exchange.flow.pointee.rests_until > turn.pointee.now
+            {
+                turn.pointee.rests = 1
+            } else {
+                exchange.flow.pointee.rests_until = 0
+                resume(exchange)
+            }
+        }
+    }
+
     // MARK: - Stalls
 
     /// Ends requests from which nothing came for their stall timeout: no head, no body byte. Those
@@ -47,7 +66,7 @@ extension TransportLoop {
                 nextStallCheck = min(nextStallCheck, now.addingClamped(timeout))
                 continue
             }
-            if exchange.isHeld || exchange.isRatePaused {
+            if exchange.isHeld || exchange.isRatePaused || exchange.isResting {
                 exchange.flow.pointee.touched = now
             }
             let deadline = exchange.flow.pointee.touched.addingClamped(timeout)
@@ -70,6 +89,7 @@ extension TransportLoop {
     /// Milliseconds until something is due that no socket tells; libcurl's own timers shorten it by
     /// themselves.
     func pollTimeout() -> Int32 {
+        if turn.pointee.rests != 0 { return active.count > 1 ? Self.momentForOthers : 0 }
         var wait = Int64.max
         if nextStallCheck != .max, !active.isEmpty { wait = nextStallCheck - turn.pointee.now }
         if nextPendingCheck != .max, !active.isEmpty {
@@ -90,6 +110,9 @@ extension TransportLoop {
 extension Exchange {
     /// By its own rate, or by the total one.
     var isLimited: Bool { flow.pointee.bucket.rate > 0 || isRatePaused }
+
+    /// Its disk is slow, and others come first.
+    var isResting: Bool { flow.pointee.rests_until != 0 }
 
     var isRatePaused: Bool { flow.pointee.rate_paused != 0 }
 

@@ -27,8 +27,12 @@ final class TransportLoop {
     /// Where the last round of lifting rate pauses began, so that the next begins with another
     /// request.
     var rateRound = 0
+    /// Sockets with something to do, at the end of the last sleep.
+    var readySockets: Int32 = 0
     /// Nanoseconds that a request waits within libcurl for a connection, and then outside of it.
     static let pendingTime: Int64 = 1_000_000_000
+    /// Milliseconds in which a fast sender fills the socket again that has been emptied.
+    static let momentForOthers: Int32 = 5
     /// Milliseconds.
     private static let pollFailurePause: Int32 = 100
     private var commands: [TransportCommand] = []
@@ -53,6 +57,7 @@ final class TransportLoop {
             turn.pointee.now = TransportClock.monotonic()
             obey()
             liftRatePauses()
+            liftRests()
             if turn.pointee.now >= queue.restsEndAt { queue.endRests() }
             admit()
             perform()
@@ -66,7 +71,7 @@ final class TransportLoop {
                 batch.facts.removeAll(keepingCapacity: true)
             }
             if isShuttingDown { break }
-            if curl_multi_poll(multi, nil, 0, pollTimeout(), nil) != CURLM_OK {
+            if curl_multi_poll(multi, nil, 0, pollTimeout(), &readySockets) != CURLM_OK {
                 // Short of memory: going round at once would only make it shorter.
                 poll(nil, 0, Self.pollFailurePause)
             }

@@ -60,6 +60,7 @@ int64_t lh_bucket_wait(const lh_bucket *bucket);
 typedef struct lh_turn {
     int64_t now;      // monotonic nanoseconds, read once per turn of the loop
     int64_t notices;  // requests whose `noticed` was set since the loop looked
+    int rests;        // set whenever a flow's `rests_until` is
     lh_bucket total;  // the limit over all requests
 } lh_turn;
 
@@ -122,6 +123,7 @@ typedef struct lh_flow {
     int noticed;
     int rate_paused;
     lh_bucket bucket;
+    int64_t rests_until;  // monotonic nanoseconds; its disk kept the thread: others first. 0 = goes on
     int64_t touched;  // monotonic nanoseconds of the latest sign of life
     int begun;        // libcurl looks up a name, opens a connection or uses one
 } lh_flow;
