@@ -41,7 +41,7 @@ import Testing
             let part = home.file(".a.bin.1.longhaul-part")
             let failing = home.through(
                 Strace.inject(
-                    row.call, "error=EIO:when=\(row.when)", on: row.isOnPart ? part : nil))
+                    row.call, "error=EIO:when=\(row.when)", on: row.isOnPart ? [part] : []))
             let result = try await failing.run(
                 "get", "--json", url, "-o", home.file("a.bin"), "--connections", "1")
             #expect(result.status == 1, "\(result.errors)")

@@ -37,7 +37,7 @@ struct OpenFilesTests {
             let url = server.url("a.bin?size=2K&seed=1")
             let short = home.through(
                 // By its name in the directory that is open.
-                Strace.inject("openat2", "error=EMFILE:when=1", on: ".a.bin.1.longhaul-part"))
+                Strace.inject("openat2", "error=EMFILE:when=1", on: [".a.bin.1.longhaul-part"]))
             let result = try await short.run("get", "-q", url, "-o", home.file("a.bin"))
             #expect(result.status == 0, "\(result.errors)")
             try server.expected(url).verify(file: home.file("a.bin"))

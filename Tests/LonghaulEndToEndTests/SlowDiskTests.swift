@@ -17,7 +17,7 @@ struct SlowDiskTests {
             }
             let part = home.file(".slow.1.longhaul-part")
             let run = try home.through(
-                Strace.inject("pwrite64", "delay_enter=50000", on: part)
+                Strace.inject("pwrite64", "delay_enter=50000", on: [part])
             ).start("run")
             try await eventually(within: .seconds(60), "the fast one is there") {
                 FileManager.default.fileExists(atPath: home.file("fast"))
@@ -28,5 +28,60 @@ struct SlowDiskTests {
             try server.expected(fast).verify(file: home.file("fast"))
             run.sendToGroup(SIGKILL)
         }
+    }
+
+    /// Checkpoints that hang keep all threads that syncs usually have.
+    @Test func aFileIsFinishedBesideSyncsThatHang() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let slow = (1...4).map { server.url("slow\($0)?size=64M&seed=\($0)&etag=v1&rate=10M") }
+            let parts = (1...4).map { home.file(".slow\($0).\($0).longhaul-part") }
+            let fast = server.url("fast?size=1K&seed=9&etag=v1")
+            for url in slow + [fast + "&delay=5000"] {
+                let enqueue = try await home.run("enqueue", "--no-start", "-d", home.file(""), url)
+                #expect(enqueue.status == 0)
+            }
+            try await expect(fast + "&delay=5000", at: home.file("fast"), from: server) {
+                let hang = Strace.inject(
+                    "fdatasync", "delay_enter=60000000", on: parts)
+                return try home.through(hang).start("run")
+            }
+        }
+    }
+
+    /// What is whole waits for its disk, and not for those of others.
+    @Test(
+        .enabled(if: access("/dev/shm", W_OK) == 0, "skipped: /dev/shm cannot be written"))
+    func aFileIsFinishedBesideOneWhoseDiskHangs() async throws {
+        let home = try LonghaulHome()
+        let other = "/dev/shm/longhaul-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: other) }
+        try await LoopbackServer.run { server in
+            let slow = server.url("slow?size=1K&seed=1&etag=v1")
+            let fast = server.url("fast?size=1K&seed=2&etag=v1&delay=2000")
+            for (url, directory) in [(slow, home.file("")), (fast, other)] {
+                let enqueue = try await home.run("enqueue", "--no-start", "-d", directory, url)
+                #expect(enqueue.status == 0)
+            }
+            try await expect(fast, at: other + "/fast", from: server) {
+                let hang = Strace.inject(
+                    "fdatasync", "delay_enter=60000000", on: [home.file(".slow.1.longhaul-part")])
+                return try home.through(hang).start("run")
+            }
+        }
+    }
+
+    /// Well before what hangs comes back.
+    private func expect(
+        _ url: String, at file: String, from server: LoopbackServer,
+        during start: () throws -> CLIProcess
+    ) async throws {
+        let run = try start()
+        defer { run.sendToGroup(SIGKILL) }
+        try await eventually(within: .seconds(40), "\(file) is there") {
+            FileManager.default.fileExists(atPath: file)
+        }
+        try server.expected(url).verify(file: file)
     }
 }

@@ -28,22 +28,24 @@ import Testing
             }),
         Row(
             what: "failing disk, reading", says: "cannot read", needs: "strace",
-            launcher: { Strace.inject("pread64", "error=EIO", on: $0.state + "/queue.sqlite") }),
+            launcher: { Strace.inject("pread64", "error=EIO", on: [$0.state + "/queue.sqlite"]) }),
         Row(
             what: "failing disk, writing", says: "errors of the disk", command: enqueue,
             needs: "strace",
-            launcher: { Strace.inject("pwrite64", "error=EIO", on: $0.state + "/queue.sqlite-wal") }
+            launcher: {
+                Strace.inject("pwrite64", "error=EIO", on: [$0.state + "/queue.sqlite-wal"])
+            }
         ),
         Row(
             what: "full disk", says: "Free some space", command: enqueue, needs: "strace",
             launcher: {
-                Strace.inject("pwrite64", "error=ENOSPC", on: $0.state + "/queue.sqlite-wal")
+                Strace.inject("pwrite64", "error=ENOSPC", on: [$0.state + "/queue.sqlite-wal"])
             }),
         // A file of its own, made by whoever comes first.
         Row(
             what: "full disk, nobody there", says: "is full", needs: "strace",
             launcher: {
-                Strace.inject("pwrite64", "error=ENOSPC", on: $0.state + "/queue.sqlite-shm")
+                Strace.inject("pwrite64", "error=ENOSPC", on: [$0.state + "/queue.sqlite-shm"])
             }),
         Row(
             what: "somebody else's", says: "belongs to user", needs: "root",

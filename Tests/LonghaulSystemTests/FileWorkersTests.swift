@@ -58,6 +58,24 @@ import Testing
         #expect(met.load(ordering: .relaxed) == 2)
     }
 
+    /// All threads are kept by jobs that wait for the last one.
+    @Test(arguments: [2, FileWorkers.threadsMax - 1])
+    func aJobIsRunBesideThoseThatTakeLong(_ kept: Int) throws {
+        let workers = try FileWorkers()
+        let isOpen = Atomic(false)
+        let helped = Atomic(0)
+        for key in 1...Int64(kept) {
+            workers.submit(key: key) {
+                for _ in 1...10_000 where !isOpen.load(ordering: .relaxed) { usleep(1_000) }
+                if isOpen.load(ordering: .relaxed) { helped.add(1, ordering: .relaxed) }
+            }
+        }
+        workers.submit(key: 100) { isOpen.store(true, ordering: .relaxed) }
+        workers.stop()
+        #expect(helped.load(ordering: .relaxed) == kept)
+        #expect(workers.pendingCount == 0)
+    }
+
     @Test func aJobMaySubmitMore() throws {
         let workers = try FileWorkers(threads: 1)
         defer { workers.stop() }

@@ -20,8 +20,7 @@ package final class DiskFiles: FilePort {
     let open = Mutex<[FetchID: Open]>([:])
     let report: @Sendable (FetchID, FetchEvent) -> Void
 
-    /// Finishing runs as one lane, so that batches form while the one before is on the disk.
-    static let finishingLane: Int64 = -1
+    static let deletingLane: Int64 = -1
     /// Kept free on every file system that is written to.
     static let spaceMarginBytes: Int64 = 16 << 20
 
@@ -63,16 +62,23 @@ package final class DiskFiles: FilePort {
                 fetch.rawValue,
                 { self.verify(fetch, wanted, length: length, destination: destination) }
             )
-        case .secure(let fetches): (Self.finishingLane, { self.secure(fetches) })
-        case .publish(let orders): (Self.finishingLane, { self.publish(orders) })
+        case .secure(let fetches): (finishingLane(fetches.first?.0), { self.secure(fetches) })
+        case .publish(let orders): (finishingLane(orders.first?.0), { self.publish(orders) })
         case .fill(let fetch, let kept): (fetch.rawValue, { self.fill(fetch, kept) })
         case .copy(let fetch, let orders, let length):
             (Self.copyingLane, { self.copy(fetch, orders, length) })
         case .close(let fetch, let deletingPart):
             (fetch.rawValue, { self.close(fetch, deletingPart: deletingPart) })
         case .delete(let path, let identity):
-            (Self.finishingLane, { self.delete(path, identity) })
+            (Self.deletingLane, { self.delete(path, identity) })
         }
+    }
+
+    /// What one file system's files are finished in, a batch after the other. Keys of fetches are
+    /// positive.
+    private func finishingLane(_ fetch: FetchID?) -> Int64 {
+        let device = fetch.flatMap(part)?.identity.device ?? 0
+        return -3 - Int64(device & (1 << 62 - 1))
     }
 
     /// The open part of a fetch, or nothing when it was closed meanwhile.

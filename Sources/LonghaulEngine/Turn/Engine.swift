@@ -28,7 +28,8 @@ package final class Engine {
     /// Part files that may be open, but for those of ``SchedulerLimits/running``.
     package var partFilesMax = Limits.openPartFiles
     /// Waiting for the batch before them to leave the disk.
-    var finishing = FinishingLane()
+    /// By the device numbers of the file systems.
+    var finishing: [UInt64: FinishingLane] = [:]
     var needsLook = true
     /// The last look took all that one may, and left some.
     var isBehind = false
@@ -137,4 +138,8 @@ struct FinishingLane {
     var securing: Set<FetchID> = []
     var toPublish: [(FetchID, PublicationOrder)] = []
     var publishing: Set<FetchID> = []
+
+    var isEmpty: Bool {
+        toSecure.isEmpty && securing.isEmpty && toPublish.isEmpty && publishing.isEmpty
+    }
 }

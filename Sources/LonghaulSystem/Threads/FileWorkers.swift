@@ -5,10 +5,17 @@ private import Synchronization
 /// Jobs with one key run in the order in which they were submitted, one at a time; jobs with
 /// different keys run in any order, at once. A job that is submitted is run: nothing is dropped but
 /// by the end of the process.
+///
+/// Where all threads are kept by jobs that take long (a sync on a slow disk, the digest of a large
+/// file), there are more of them for as long as others wait.
 package final class FileWorkers: Sendable {
     /// Syncs wait for the disk more than for a processor; more threads than this only add
     /// contention in its journal.
     package static let threadsDefault = 2
+    /// With those that are there while others are kept.
+    package static let threadsMax = 8
+    /// Milliseconds without a job begun that make all threads kept.
+    private static let patience = 100
     /// Jobs waiting; who submits more waits for room.
     package static let pendingMax = 4_096
 
@@ -22,9 +29,20 @@ package final class FileWorkers: Sendable {
         /// Jobs waiting, not those running.
         var pending = 0
         var running = 0
+        /// Jobs ever begun.
+        var begun = 0
+        /// Threads beyond those that are always there.
+        var extras = 0
+        var extrasMax = 0
         var isStopping = false
         /// Threads that wait for a job, some of them perhaps woken already.
         var resting = 0
+
+        /// No job will wait for a thread any more.
+        var isOver: Bool { isStopping && ready.isEmpty }
+
+        /// Another thread would have something to do.
+        var isCrowded: Bool { !ready.isEmpty && resting == 0 && extras < extrasMax }
 
         mutating func append(_ job: @escaping Job, key: Int64) -> Bool {
             pending += 1
@@ -34,17 +52,35 @@ package final class FileWorkers: Sendable {
             return !isListed
         }
 
-        mutating func next() -> (key: Int64, job: Job)? {
+        private mutating func next() -> (key: Int64, job: Job)? {
             guard let key = ready.popFirst() else { return nil }
             pending -= 1
             running += 1
+            begun += 1
             guard let job = lanes[key]?.popFirst() else {
                 preconditionFailure("a lane that is ready has a job")
             }
             return (key, job)
         }
 
-        mutating func finished(_ key: Int64) {
+        /// What a thread does next, which has `finished` a job.
+        mutating func next(
+            after finished: inout Int64?, _ bell: Monitor<State>.Bell
+        ) -> (key: Int64, job: Job)? {
+            if let key = finished { self.finished(key) }
+            finished = nil
+            let next = next()
+            if next != nil, pending == pendingMax - 1 { bell.wakeAll(on: Wait.room) }
+            if isCrowded { bell.wakeOne(on: Wait.crowd) }
+            if next == nil, pending == 0, running == 0 { bell.wakeAll(on: Wait.end) }
+            if isOver {
+                bell.wakeAll(on: Wait.crowd)
+                bell.wakeAll(on: Wait.over)
+            }
+            return next
+        }
+
+        private mutating func finished(_ key: Int64) {
             running -= 1
             if lanes[key]?.isEmpty == false {
                 ready.append(key)
@@ -54,24 +90,47 @@ package final class FileWorkers: Sendable {
         }
     }
 
-    /// What threads wait for: a job; room for one; the end of them all.
+    /// What threads wait for: a job; room for one; the end of them all; more jobs than threads;
+    /// that no job waits any more.
     private enum Wait {
         static let job = 0
         static let room = 1
         static let end = 2
-        static let count = 3
+        static let crowd = 3
+        static let over = 4
+        static let count = 5
+    }
+
+    private final class Threads: Sendable {
+        let all = Mutex<[SystemThread]>([])
+
+        var includeCurrent: Bool { all.withLock { $0.contains { $0.isCurrent } } }
+
+        func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemFailure) {
+            let thread = try SystemThread(name: name, body)
+            all.withLock { $0.append(thread) }
+        }
+
+        func removeCurrent() {
+            all.withLock { $0.removeAll { $0.isCurrent } }
+        }
     }
 
     private let state = Monitor(State(), conditions: Wait.count)
-    private let threads: Mutex<[SystemThread]>
+    private let threads = Threads()
 
     package init(threads count: Int = threadsDefault) throws(SystemFailure) {
         precondition(count > 0)
-        threads = Mutex([])
-        for number in 1...count {
-            let state = state
-            let thread = try SystemThread(name: "longhaul-disk-\(number)") { Self.work(state) }
-            threads.withLock { $0.append(thread) }
+        let (state, threads) = (state, threads)
+        state.change { state, _ in state.extrasMax = Self.threadsMax - count }
+        do {
+            for number in 1...count {
+                try threads.start("longhaul-disk-\(number)") { Self.work(state) }
+            }
+            try threads.start("longhaul-disks") { Self.watch(state, threads) }
+        } catch {
+            Self.close(state)
+            throw error
         }
     }
 
@@ -85,7 +144,7 @@ package final class FileWorkers: Sendable {
 
     /// ``submit(key:_:)`` for several, in this order.
     package func submit(_ jobs: [(key: Int64, job: Job)]) {
-        let isWorker = threads.withLock { $0.contains { $0.isCurrent } }
+        let isWorker = threads.includeCurrent
         state.wait(on: Wait.room) { state, bell -> Void? in
             precondition(!state.isStopping, "no job is submitted after stop()")
             // A worker that waited for room could wait for itself.
@@ -95,6 +154,7 @@ package final class FileWorkers: Sendable {
                 bell.wakeOne(on: Wait.job)
                 toWake -= 1
             }
+            if state.isCrowded { bell.wakeOne(on: Wait.crowd) }
             return ()
         }
     }
@@ -109,7 +169,9 @@ package final class FileWorkers: Sendable {
     /// Drains, then ends the threads. The second time, it returns at once.
     package func stop() {
         Self.close(state)
-        for thread in threads.withLock({ $0 }) { thread.join() }
+        // Who is extra ends by itself.
+        state.wait(on: Wait.end) { state, _ in state.extras == 0 ? () : nil }
+        for thread in threads.all.withLock({ $0 }) { thread.join() }
     }
 
     package var pendingCount: Int { state.change { state, _ in state.pending + state.running } }
@@ -123,7 +185,54 @@ package final class FileWorkers: Sendable {
     private static func close(_ state: Monitor<State>) {
         state.change { state, bell in
             state.isStopping = true
-            bell.wakeAll(on: Wait.job)
+            for wait in [Wait.job, Wait.crowd, Wait.over] { bell.wakeAll(on: wait) }
+        }
+    }
+
+    /// Adds a thread where none of those that are there has come round for a while.
+    private static func watch(_ state: Monitor<State>, _ threads: Threads) {
+        while true {
+            let begun = state.wait(on: Wait.crowd) { state, _ -> Int?? in
+                if state.isOver { return .some(nil) }
+                return state.isCrowded ? .some(state.begun) : nil
+            }
+            guard let begun else { return }
+            state.pause(on: Wait.over, milliseconds: patience) { $0.isOver }
+            let isNeeded = state.change { state, _ in
+                let isNeeded = state.isCrowded && state.begun == begun
+                if isNeeded { state.extras += 1 }
+                return isNeeded
+            }
+            if !isNeeded { continue }
+            do {
+                try threads.start("longhaul-disk-x") { help(state, threads) }
+            } catch {
+                // Out of memory or threads: those that are there have to do.
+                state.change { state, bell in
+                    state.extras -= 1
+                    bell.wakeAll(on: Wait.end)
+                }
+            }
+        }
+    }
+
+    /// One more thread, as long as there is something to do for it.
+    private static func help(_ state: Monitor<State>, _ threads: Threads) {
+        var finished: Int64?
+        while true {
+            let next = state.change { state, bell in
+                let next = state.next(after: &finished, bell)
+                if next == nil { state.extras -= 1 }
+                return next
+            }
+            guard let next else { break }
+            next.job()
+            finished = next.key
+        }
+        threads.removeCurrent()
+        state.change { _, bell in
+            bell.wakeAll(on: Wait.end)
+            bell.wakeAll(on: Wait.crowd)
         }
     }
 
@@ -132,15 +241,9 @@ package final class FileWorkers: Sendable {
         while true {
             var isResting = false
             let taken = state.wait(on: Wait.job) { state, bell -> (key: Int64, job: Job)?? in
-                if let key = finished { state.finished(key) }
-                finished = nil
                 if isResting { state.resting -= 1 }
                 isResting = false
-                if let next = state.next() {
-                    if state.pending == pendingMax - 1 { bell.wakeAll(on: Wait.room) }
-                    return .some(next)
-                }
-                if state.pending == 0, state.running == 0 { bell.wakeAll(on: Wait.end) }
+                if let next = state.next(after: &finished, bell) { return .some(next) }
                 // A lane whose job runs elsewhere may still have more: that thread goes on with it.
                 if state.isStopping { return .some(nil) }
                 state.resting += 1

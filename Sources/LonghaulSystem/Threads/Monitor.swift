@@ -24,7 +24,11 @@ final class Monitor<State>: @unchecked Sendable {
         lock = .allocate(capacity: 1)
         bell = Bell(conditions: .allocate(capacity: count))
         pthread_mutex_init(lock, nil)
-        for condition in 0..<count { pthread_cond_init(bell.conditions + condition, nil) }
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        for condition in 0..<count { pthread_cond_init(bell.conditions + condition, &attributes) }
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -48,6 +52,19 @@ final class Monitor<State>: @unchecked Sendable {
         while true {
             if let result = body(&state, bell) { return result }
             pthread_cond_wait(bell.conditions + condition, lock)
+        }
+    }
+
+    /// Returns when it is rung for, or the time is over.
+    func pause(on condition: Int, milliseconds: Int, unless: (State) -> Bool) {
+        var end = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &end)
+        let nanoseconds = end.tv_nsec + milliseconds % 1000 * 1_000_000
+        end.tv_sec += milliseconds / 1000 + nanoseconds / 1_000_000_000
+        end.tv_nsec = nanoseconds % 1_000_000_000
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        while !unless(state), pthread_cond_timedwait(bell.conditions + condition, lock, &end) == 0 {
         }
     }
 }

@@ -4,12 +4,12 @@ package enum Strace {
 
     /// - Parameters:
     ///   - injection: As strace(1) has it after `inject=CALL:`.
-    ///   - path: Only calls on this file, or with this name.
+    ///   - paths: Only calls on these files, or with these names; none = all.
     package static func inject(
-        _ calls: String, _ injection: String, on path: String? = nil
+        _ calls: String, _ injection: String, on paths: [String] = []
     ) -> [String] {
         [InstalledProgram.find("strace") ?? "", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null"]
-            + (path.map { ["-P", $0] } ?? [])
+            + paths.flatMap { ["-P", $0] }
             + ["-e", "trace=\(calls)", "-e", "inject=\(calls):\(injection)"]
     }
 }
