@@ -258,6 +258,7 @@ static void keep_reply(lh_flow *flow, const char *line, size_t length) {
 size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
     lh_flow *flow = opaque;
     size_t length = size * count;
+    flow->heard = flow->turn->now;
     if (flow->state != LH_FLOW_UNJUDGED)
         return length;
     if (length >= 5 && memcmp(data, "HTTP/", 5) == 0) {
@@ -417,7 +418,7 @@ size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
     // A pause that is lifted outside of curl_multi_perform loses the error: never go on after one.
     if (flow->outcome != LH_FLOW_FINE)
         return CURL_WRITEFUNC_ERROR;
-    flow->touched = flow->turn->now;
+    flow->touched = flow->heard = flow->turn->now;
     if (flow->state == LH_FLOW_UNJUDGED) {
         flow->first_chunk = length;
         flow->judge(flow->owner);

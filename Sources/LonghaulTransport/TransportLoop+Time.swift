@@ -59,7 +59,8 @@ extension TransportLoop {
         let now = turn.pointee.now
         guard now >= nextStallCheck else { return }
         nextStallCheck = .max
-        for exchange in active.reversed() {
+        var stalled: [Exchange] = []
+        for exchange in active {
             guard let request = exchange.request else { continue }
             let timeout = nanoseconds(request.connection.stallTimeout)
             guard exchange.hasBegun else {
@@ -72,11 +73,45 @@ extension TransportLoop {
             let deadline = exchange.flow.pointee.touched.addingClamped(timeout)
             if deadline <= now {
                 exchange.isStalled = true
-                complete(exchange, CURLE_OPERATION_TIMEDOUT)
+                stalled.append(exchange)
             } else {
                 nextStallCheck = min(nextStallCheck, deadline)
             }
         }
+        endWithConnections(stalled)
+    }
+
+    /// Over HTTP/2 a connection outlives its requests. One whose way has gone, and nobody says so,
+    /// would be given to the next ones, too, until the kernel gives it up after a quarter of an
+    /// hour. So it ends with a request that hears nothing, unless another one has heard something
+    /// on it in the second half of that time.
+    private func endWithConnections(_ stalled: [Exchange]) {
+        let now = turn.pointee.now
+        for exchange in stalled where exchange.isStalled {
+            let mates = mates(of: exchange)
+            let lately = now - (now - exchange.flow.pointee.touched) / 2
+            if !mates.contains(where: { $0.flow.pointee.heard > lately }) {
+                // The last one to leave closes it.
+                for user in mates + [exchange] { user.closesConnection() }
+                for mate in mates where !mate.isStalled { finish(mate, .deadConnection) }
+            }
+            complete(exchange, CURLE_OPERATION_TIMEDOUT)
+        }
+    }
+
+    /// Who is stopped may have been stopped for its silence. While others use its connection, they
+    /// will tell.
+    func leaveDeadConnection(_ exchange: Exchange) {
+        let silence = turn.pointee.now - exchange.flow.pointee.touched
+        guard silence >= Self.silenceOfTheDead, exchange.hasBegun, mates(of: exchange).isEmpty
+        else { return }
+        exchange.closesConnection()
+    }
+
+    /// Those on its connection.
+    private func mates(of exchange: Exchange) -> [Exchange] {
+        guard let connection = exchange.connection else { return [] }
+        return active.filter { $0 !== exchange && $0.connection == connection }
     }
 
     /// Clamped: a timeout of a thousand years is none.
@@ -115,6 +150,17 @@ extension Exchange {
     var isResting: Bool { flow.pointee.rests_until != 0 }
 
     var isRatePaused: Bool { flow.pointee.rate_paused != 0 }
+
+    /// When it leaves it, and nobody else uses it.
+    func closesConnection() { lh_easy_setopt_long(easy, CURLOPT_FORBID_REUSE, 1) }
+
+    /// The connection that it uses, by its ports; `nil` = it has none yet.
+    var connection: [Int]? {
+        let ports = [CURLINFO_LOCAL_PORT, CURLINFO_PRIMARY_PORT].map {
+            lh_easy_getinfo_long(easy, $0)
+        }
+        return ports.contains(0) ? nil : ports
+    }
 
     /// libcurl does something for it. Until then it waits for a connection.
     var hasBegun: Bool { flow.pointee.begun != 0 }

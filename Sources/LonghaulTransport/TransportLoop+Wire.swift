@@ -167,6 +167,13 @@ extension TransportLoop {
 }
 
 extension WireFailure {
+    /// Nothing came on the connection that it shared for another one's stall timeout.
+    static var deadConnection: WireFailure {
+        .curl(
+            code: Int32(CURLE_RECV_ERROR.rawValue),
+            text: "nothing came on the connection any more", osError: 0)
+    }
+
     /// libcurl or the multi handle had no memory.
     static var noMemory: WireFailure {
         .curl(

@@ -31,6 +31,8 @@ final class TransportLoop {
     var readySockets: Int32 = 0
     /// Nanoseconds that a request waits within libcurl for a connection, and then outside of it.
     static let pendingTime: Int64 = 1_000_000_000
+    /// Nanoseconds without a byte after which a connection is better made anew.
+    static let silenceOfTheDead: Int64 = 3_000_000_000
     /// Milliseconds in which a fast sender fills the socket again that has been emptied.
     static let momentForOthers: Int32 = 5
     /// Milliseconds.
@@ -143,6 +145,7 @@ final class TransportLoop {
         var unknown: Set<SegmentKey> = []
         for key in keys {
             if let exchange = byKey[key] {
+                leaveDeadConnection(exchange)
                 finish(exchange, .stopped)
             } else {
                 unknown.insert(key)

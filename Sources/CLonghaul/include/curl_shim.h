@@ -125,6 +125,7 @@ typedef struct lh_flow {
     lh_bucket bucket;
     int64_t rests_until;  // monotonic nanoseconds; its disk kept the thread: others first. 0 = goes on
     int64_t touched;  // monotonic nanoseconds of the latest sign of life
+    int64_t heard;    // the same of the latest bytes that came; 0 = none did
     int begun;        // libcurl looks up a name, opens a connection or uses one
 } lh_flow;
 

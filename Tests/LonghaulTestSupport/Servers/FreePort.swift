@@ -31,11 +31,18 @@ enum FreePort {
 
     /// Whether something listens there.
     static func answers(_ port: Int) -> Bool {
+        guard let descriptor = connect(to: port) else { return false }
+        close(descriptor)
+        return true
+    }
+
+    fileprivate static func connect(to port: Int) -> Int32? {
         let descriptor = newSocket()
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
+        guard descriptor >= 0 else { return nil }
         var address = loopback(port)
-        return withSockaddr(&address) { connect(descriptor, $0, $1) } == 0
+        if withSockaddr(&address, { Glibc.connect(descriptor, $0, $1) }) == 0 { return descriptor }
+        close(descriptor)
+        return nil
     }
 
     static func bindLoopback(_ descriptor: Int32, to port: Int = 0) throws -> Int {
@@ -85,6 +92,9 @@ enum FreePort {
 package struct ListeningSocket: Sendable {
     package let descriptor: Int32
     package let port: Int
+
+    /// A connection to who listens there, at 127.0.0.1; `nil` = nobody does.
+    package static func connect(to port: Int) -> Int32? { FreePort.connect(to: port) }
 
     /// - Parameter onEveryAddress: not on 127.0.0.1 alone.
     package init(backlog: Int32, onEveryAddress: Bool = false) throws {

@@ -1,0 +1,107 @@
+import Foundation
+import LonghaulCore
+import LonghaulTestSupport
+import Testing
+
+@testable import LonghaulTransport
+
+/// Over HTTP/2 a connection outlives its requests, and one on which nothing comes any more must not
+/// be given to the next.
+@Suite(
+    .timeLimit(.minutes(1)),
+    .enabled(if: NginxServer.isInstalled, "skipped: no nginx or no openssl"))
+struct DeadConnectionTests {
+    private let body = pattern(0..<3_000_000)
+
+    private func serve(_ extra: String = "") async throws -> NginxServer {
+        var options = NginxServer.Options()
+        options.extra =
+            extra + """
+                location /slow/ { limit_rate 500k; rewrite ^/slow/(.*)$ /$1 break; }
+                """
+        let server = try await NginxServer.start(options: options)
+        try Data(body).write(to: URL(fileURLWithPath: "\(server.root)/file"))
+        return server
+    }
+
+    private func settings(_ server: NginxServer, stall: Double) -> ConnectionSettings {
+        var connection = ConnectionSettings()
+        connection.caCertificate = server.authority.certificate
+        connection.stallTimeout = stall
+        return connection
+    }
+
+    /// Without the difference, which takes minutes to find.
+    private func isWhole(_ part: PartFile) -> Bool { part.content == body }
+
+    private func hasBegun(_ part: PartFile) async throws {
+        try await eventually("the body comes") { !part.content.isEmpty }
+    }
+
+    @Test func theNextRequestGetsAnother() async throws {
+        let server = try await serve()
+        let relay = try SilencedRelay(to: server.httpsPort)
+        let wire = try Wire()
+        let url = "https://127.0.0.1:\(relay.port)/slow/file"
+        let part = PartFile()
+        let first = wire.request(url, part, connection: settings(server, stall: 2))
+        wire.transport.start([first])
+        try await hasBegun(part)
+        relay.silence()
+        let stalled = try await wire.outcome(of: first)
+        #expect(stalled.failure == .stalled)
+        #expect(stalled.end.httpVersion == 20)
+        let next = "https://127.0.0.1:\(relay.port)/file"
+        let part2 = PartFile()
+        let outcome = try await wire.run(
+            wire.request(next, part2, connection: settings(server, stall: 5)))
+        #expect(outcome.failure == nil)
+        #expect(isWhole(part2))
+        #expect(relay.accepted == 2)
+    }
+
+    /// Those that share it learn of it by the first that has waited long enough.
+    @Test func allThatShareItEnd() async throws {
+        let server = try await serve()
+        let relay = try SilencedRelay(to: server.httpsPort)
+        let wire = try Wire()
+        let url = "https://127.0.0.1:\(relay.port)/slow/file"
+        let parts = [PartFile(), PartFile()]
+        let requests = zip(parts, [2.0, 20]).map {
+            wire.request(url, $0, connection: settings(server, stall: $1))
+        }
+        wire.transport.start(requests)
+        for part in parts { try await hasBegun(part) }
+        #expect(relay.accepted == 1)
+        relay.silence()
+        #expect(try await wire.outcome(of: requests[0]).failure == .stalled)
+        let other = try await wire.outcome(of: requests[1])
+        guard case .curl? = other.failure else {
+            Issue.record("\(String(describing: other.failure))")
+            return
+        }
+        #expect(other.end.seconds < 15)
+    }
+
+    /// The connection is well where another request gets its bytes by it.
+    @Test func oneSilentAnswerDoesNotEndOthers() async throws {
+        let silent = try ScriptedServer { _ in [.hang] }
+        let server = try await serve(
+            "location /silent/ { proxy_pass http://127.0.0.1:\(silent.port); }\n")
+        let relay = try SilencedRelay(to: server.httpsPort)
+        let wire = try Wire()
+        let part = PartFile()
+        let alive = wire.request(
+            "https://127.0.0.1:\(relay.port)/slow/file", part,
+            connection: settings(server, stall: 20))
+        let hangs = wire.request(
+            "https://127.0.0.1:\(relay.port)/silent/x", PartFile(),
+            connection: settings(server, stall: 2))
+        wire.transport.start([alive])
+        try await hasBegun(part)
+        #expect(try await wire.run(hangs).failure == .stalled)
+        #expect(try await wire.outcome(of: alive).failure == nil)
+        #expect(isWhole(part))
+        #expect(relay.accepted == 1)
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Glibc
+import LonghaulTestSupport
+import Synchronization
+
+/// Hands the bytes of each connection on to a server, until the connections that there are go
+/// silent: nothing more comes or goes on them, and nobody closes them. So does a path whose address
+/// translation has forgotten them. New ones are as before.
+final class SilencedRelay: Sendable {
+    let port: Int
+    private let listener: Int32
+    private let state = Mutex(State())
+
+    private struct State {
+        var sockets: [Int32] = []
+        var accepted = 0
+        /// Those with a lower number.
+        var silent = 0
+    }
+
+    init(to target: Int) throws {
+        let socket = try ListeningSocket(backlog: 64)
+        listener = socket.descriptor
+        port = socket.port
+        Thread { [weak self, listener] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0, let self else { break }
+                self.relay(client, target)
+            }
+            close(listener)
+        }.start()
+    }
+
+    deinit {
+        shutdown(listener, Int32(SHUT_RDWR))
+        for socket in state.withLock({ $0.sockets }) { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
+
+    var accepted: Int { state.withLock { $0.accepted } }
+
+    func silence() { state.withLock { $0.silent = $0.accepted } }
+
+    private func relay(_ client: Int32, _ target: Int) {
+        guard let server = ListeningSocket.connect(to: target) else {
+            close(client)
+            return
+        }
+        let number = state.withLock { state in
+            state.accepted += 1
+            state.sockets += [client, server]
+            return state.accepted - 1
+        }
+        for (from, to) in [(client, server), (server, client)] {
+            Thread { [weak self] in
+                var buffer = [UInt8](repeating: 0, count: 16384)
+                while true {
+                    let count = recv(from, &buffer, buffer.count, 0)
+                    if count <= 0 { break }
+                    guard let self else { break }
+                    if self.state.withLock({ number < $0.silent }) { continue }
+                    if send(to, buffer, count, Int32(MSG_NOSIGNAL)) < 0 { break }
+                }
+                guard let self, self.state.withLock({ number >= $0.silent }) else { return }
+                shutdown(to, Int32(SHUT_WR))
+            }.start()
+        }
+    }
+}
