@@ -29,7 +29,7 @@ package struct FetchMachine: Sendable {
         /// What is missing is asked for when the server wants to be asked again. No failure: the
         /// answers before it were good.
         case pause(AskedPause)
-        case waitForStorage(LonghaulError)
+        case waitForStorage(LonghaulError, needs: StorageNeed)
         case fail(LonghaulError)
         /// Goes on with another URL or credentials, if somebody can be asked for them.
         case needInput(LonghaulError)
@@ -150,6 +150,7 @@ package struct FetchMachine: Sendable {
             destination: destination, transfer: transfer, expected: state.partIdentity,
             path: state.partPath, publication: state.publication ?? finalDestination, needs: needs)
         order.isBackground = request.isDiscretionary
+        order.disk = state.partDisk
         order.partsLeft = partsLeft
         return order
     }

@@ -130,8 +130,10 @@ package final class DiskFiles: FilePort {
         board.reset()
     }
 
-    package func facts(part: String, destination: String) -> FileFacts {
-        FileInspection.facts(part: part, destination: destination)
+    package func facts(
+        part: String, destination: String, madeOn disk: MountedDisk?
+    ) -> FileFacts {
+        FileInspection.facts(part: part, destination: destination, madeOn: disk)
     }
 
     package func sync(

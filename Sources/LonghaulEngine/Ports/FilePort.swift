@@ -30,7 +30,8 @@ package protocol FilePort: Sendable {
     /// Forgets the leftovers, once they are committed.
     func resetBoard()
 
-    func facts(part: String, destination: String) -> FileFacts
+    /// `madeOn`: the part file's disk, where it is known.
+    func facts(part: String, destination: String, madeOn: MountedDisk?) -> FileFacts
 
     /// Makes the file's content durable. When that fails, the leftovers of the fetch are void for
     /// every later engine, too.
