@@ -156,11 +156,15 @@ package struct FetchMachine: Sendable {
     }
 
     /// The first step: open the part file.
-    package mutating func begin() -> FetchStep {
+    ///
+    /// - Parameter spaceIsShort: Where the size is not known, room for one byte is looked for: of
+    ///   thousands of transfers to a full disk each would make a file, and a request.
+    package mutating func begin(spaceIsShort: Bool = false) -> FetchStep {
         var step = FetchStep()
         step.isWhole = isWhole
         let size = state.bytesTotal ?? request.expectedBytes
-        step.effects.append(.prepare(part(needs: size.map { max(0, $0 - have.count) })))
+        let needs = size.map { max(0, $0 - have.count) } ?? (spaceIsShort ? 1 : nil)
+        step.effects.append(.prepare(part(needs: needs)))
         return step
     }
 }

@@ -22,8 +22,6 @@ package final class DiskFiles: FilePort {
 
     /// Finishing runs as one lane, so that batches form while the one before is on the disk.
     static let finishingLane: Int64 = -1
-    /// Kept free on every file system that is written to.
-    static let spaceMarginBytes: Int64 = 16 << 20
 
     package init(
         board: ProgressBoard, workers: FileWorkers,
