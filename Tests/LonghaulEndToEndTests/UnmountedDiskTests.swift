@@ -102,6 +102,24 @@ struct UnmountedDiskTests {
         }
     }
 
+    /// An equal transfer to another disk need not wait for that of its leader.
+    @Test func whoSharesItsFetchGoesOn() async throws {
+        try await LoopbackServer.run { server in
+            let url = try await killed(server, at: "disk/a.bin")
+            _ = try await home.run("enqueue", url, "-o", home.file("b.bin"))
+            disk.unmount()
+            try await waits("run", "--max-time", "20s")
+            try server.expected(url).verify(file: home.file("b.bin"))
+            let kept = try await shown()["bytesDone"].int ?? 0
+            #expect(kept > 4 << 20)
+            try disk.mount()
+            try await again()
+            #expect(try await home.run("run").status == 0)
+            try server.expected(url).verify(file: home.file("disk/a.bin"))
+            #expect(server.log.all.last?["Range"] == "bytes=\(kept)-")
+        }
+    }
+
     /// The disk is gone for good.
     @Test func theWayOut() async throws {
         try await LoopbackServer.run { server in
