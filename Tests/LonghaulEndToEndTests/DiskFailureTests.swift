@@ -228,6 +228,28 @@ import Testing
         }
     }
 
+    /// An engine with nothing to do keeps no disk from being unmounted.
+    @Test func aDirectoryIsLetGo() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let engine = try home.start("daemon")
+            let place = home.file("there")
+            let url = server.url("a.bin?size=1K")
+            _ = try await home.run("enqueue", url, "-o", place + "/a.bin")
+            #expect(try await home.run("wait", "1").status == 0)
+            let open = "/proc/\(engine.pid)/fd"
+            try await eventually(within: .seconds(20), "\(place) is not open") {
+                try FileManager.default.contentsOfDirectory(atPath: open).allSatisfy {
+                    let path = try? FileManager.default.destinationOfSymbolicLink(
+                        atPath: "\(open)/\($0)")
+                    return path?.hasPrefix(place) != true
+                }
+            }
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+        }
+    }
+
     /// One directory has many spellings, and one of them once made a copy of the file for ever.
     @Test func aDirectoryWithTwoSlashes() async throws {
         let home = try LonghaulHome()

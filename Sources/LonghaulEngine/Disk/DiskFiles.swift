@@ -113,6 +113,12 @@ package final class DiskFiles: FilePort {
         if cell != 0 { board.publish(rate: rate, at: cell) }
     }
 
+    /// An open directory keeps its disk busy: nobody could unmount it.
+    package func rest() {
+        if directories.count == 0 { return }
+        workers.submit(key: Self.finishingLane) { self.directories.removeAll() }
+    }
+
     // MARK: - Recovery
 
     package func leftovers() -> [BoardLeftover] {

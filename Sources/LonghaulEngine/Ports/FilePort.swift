@@ -22,6 +22,9 @@ package protocol FilePort: Sendable {
     /// Shows other processes how fast the fetch moves, in bytes per second.
     func publish(rate: Double, of fetch: FetchID)
 
+    /// Nothing is under way: what is open only for the next file is closed.
+    func rest()
+
     // MARK: Recovery; before anything else, and blocking.
 
     /// What an engine that was killed in this boot left on the progress board.
