@@ -72,6 +72,58 @@ import Testing
         disk.unmount()
     }
 
+    /// Of many, a few find that out; the others make no file and ask nobody.
+    @Test(.enabled(if: isRoot, "skipped: mounting a tmpfs needs root"))
+    func aFullDiskIsFoundOutByFew() async throws {
+        let home = try LonghaulHome()
+        let disk = try OwnDisk(memory: "1m", at: home.file("disk"))
+        try home.scratch.write(Data(count: 1 << 20), to: "files/disk/filler")
+        try await LoopbackServer.run { server in
+            let urls = try await enqueued(100, home, server, "size=4K&nolength")
+            #expect(try await home.run("run", "--max-time", "2s").status == 0)
+            #expect(server.log.count < 40)
+            #expect(try home.scratch.names(in: "files/disk").count < 40)
+            #expect(unlink(home.file("disk/filler")) == 0)
+            // Now, and not in half a minute.
+            #expect(try await home.run("pause", "--all").status == 0)
+            #expect(try await home.run("resume", "--all", "--no-start").status == 0)
+            #expect(try await home.run("run").status == 0)
+            for (number, url) in urls.enumerated() {
+                try server.expected(url).verify(file: home.file("disk/f\(number)"))
+            }
+        }
+        disk.unmount()
+    }
+
+    /// Too full for one is not too full for all.
+    @Test(.enabled(if: isRoot, "skipped: mounting a tmpfs needs root"))
+    func whatFitsGoesOn() async throws {
+        let home = try LonghaulHome()
+        let disk = try OwnDisk(memory: "1m", at: home.file("disk"))
+        try await LoopbackServer.run { server in
+            let large = server.url("large?size=8M&seed=5")
+            _ = try await home.run("enqueue", large, "-o", home.file("disk/large"))
+            let urls = try await enqueued(40, home, server, "size=4K&nolength")
+            #expect(try await home.run("run", "--max-time", "5s").status == 0)
+            let why = try #require(try await home.run("why", "1", "--json").rows.first)
+            #expect(why["waitingFor"].items.first?["reason"] == "storage", "\(why)")
+            for (number, url) in urls.enumerated() {
+                try server.expected(url).verify(file: home.file("disk/f\(number)"))
+            }
+        }
+        disk.unmount()
+    }
+
+    private func enqueued(
+        _ count: Int, _ home: LonghaulHome, _ server: LoopbackServer, _ knobs: String
+    ) async throws -> [String] {
+        let urls = (0..<count).map { server.url("f\($0)?seed=\($0)&\(knobs)") }
+        let added = try await home.run(
+            "enqueue", "--input", "-", "-d", home.file("disk"), input: urls.joined(separator: "\n"))
+        #expect(added.status == 0, "\(added.errors)")
+        return urls
+    }
+
     /// As when the kernel has given the disk up, with files open for writing.
     @Test(.enabled(if: OwnDisk.hasLoops, "skipped: no ext4 in a file can be mounted"))
     func theDiskBecomesReadOnly() async throws {
@@ -173,6 +225,28 @@ import Testing
             _ = try await get.wait()
             #expect(truncate(home.file("there/.a.bin.1.longhaul-part"), 2 << 20) == 0)
             try await goesOn(home, server, url, file: "there/a.bin", from: 2 << 20)
+        }
+    }
+
+    /// An engine with nothing to do keeps no disk from being unmounted.
+    @Test func aDirectoryIsLetGo() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let engine = try home.start("daemon")
+            let place = home.file("there")
+            let url = server.url("a.bin?size=1K")
+            _ = try await home.run("enqueue", url, "-o", place + "/a.bin")
+            #expect(try await home.run("wait", "1").status == 0)
+            let open = "/proc/\(engine.pid)/fd"
+            try await eventually(within: .seconds(20), "\(place) is not open") {
+                try FileManager.default.contentsOfDirectory(atPath: open).allSatisfy {
+                    let path = try? FileManager.default.destinationOfSymbolicLink(
+                        atPath: "\(open)/\($0)")
+                    return path?.hasPrefix(place) != true
+                }
+            }
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
         }
     }
 

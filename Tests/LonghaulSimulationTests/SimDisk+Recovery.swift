@@ -3,7 +3,7 @@ import LonghaulEngine
 
 /// What a new engine asks for before its first turn, and what others do to the directory.
 extension SimDisk {
-    func facts(part: String, destination: String) -> FileFacts {
+    func facts(part: String, destination: String, madeOn: MountedDisk?) -> FileFacts {
         FileFacts(part: entry(part), destination: entry(destination))
     }
 

@@ -204,6 +204,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
         open[fetch].flatMap { cells[$0.cell]?.received } ?? 0
     }
     func publish(rate: Double, of fetch: FetchID) {}
+    func rest() {}
     func leftovers() -> [BoardLeftover] { old }
 
     func resetBoard() {

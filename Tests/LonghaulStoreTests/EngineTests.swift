@@ -14,6 +14,7 @@ import Testing
             fetch.generation = 3
             fetch.partPath = "/d/.1.part"
             fetch.partIdentity = FileIdentity(device: .max, inode: 1 << 63)
+            fetch.partMount = "/mnt/a disk"
             fetch.durable.insert(0..<10)
             fetch.durable.insert(20..<30)
             fetch.validator = Validator(etag: "\"x\"", lastModified: "d", length: 30)

@@ -147,6 +147,12 @@ import Testing
                 == SystemFailure(operation: "write", path: disk.path, errno: EROFS))
     }
 
+    @Test(.enabled(if: SmallDisk.isPossible, "needs the right to mount"))
+    func aDiskWithoutBoundsIsNotFull() throws {
+        let disk = try SmallDisk(bytes: 0)
+        #expect(try DiskSpace.available(at: disk.path) == .max)
+    }
+
     @Test func knowsThatAFileIsNoDirectory() throws {
         let file = try scratch.write("", to: "file")
         #expect(DiskSpace.obstacle(toWritingIn: file)?.errno == ENOTDIR)

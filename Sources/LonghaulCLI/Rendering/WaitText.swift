@@ -40,7 +40,7 @@ struct WaitText {
         case .network: "the network"
         case .unmetered: "an unmetered network"
         case .idle: "an idle machine"
-        case .storage: "free space"
+        case .storage: wait.required ?? "free space"
         case .backoff: wait.nextCheck.map { "retry " + time.distance($0) } ?? "a retry"
         case .originCooldown:
             wait.nextCheck.map { "server, " + time.distance($0) } ?? "the server to recover"

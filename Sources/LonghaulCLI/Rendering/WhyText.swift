@@ -44,10 +44,9 @@ struct WhyText {
         let current = wait.current.map { shown($0) }
         switch wait.reason {
         case .backoff: return [current ?? "an attempt failed"]
-        case .storage: return ["needs free space" + (current.map { ": \($0)" } ?? "")]
         case .engine where wait.since == nil: return [current ?? "none runs"]
         case .engine: return [required.map { "needs \($0)" }, current].compactMap { $0 }
-        case .input:
+        case .storage, .input:
             return [
                 [required.map { "needs \($0)" }, current].compactMap { $0 }.joined(separator: ": ")
             ]

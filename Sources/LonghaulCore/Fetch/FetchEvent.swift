@@ -2,8 +2,10 @@
 /// one request carry its key, and what an earlier attempt reports late is dropped.
 package enum FetchEvent: Sendable {
     /// The part file is open. `created` = it is a new, empty file.
-    /// `size`: of a file that was there; `nil` = not looked at.
-    case prepared(FileIdentity, path: String, created: Bool, size: Int64? = nil)
+    /// `size`: of a file that was there; `nil` = not looked at. `mountPoint`: see
+    /// ``FetchState/partMount``.
+    case prepared(
+        FileIdentity, path: String, created: Bool, size: Int64? = nil, mountPoint: String? = nil)
     case prepareFailed(LocalFault)
     /// Space for the announced length was set aside.
     case reserved
@@ -37,7 +39,7 @@ package enum FetchEvent: Sendable {
     case filled
     case fillFailed(LocalFault)
     /// A transfer that shares the fetch has its own copy of the whole file, durable.
-    case copied(TransferID, FileIdentity, path: String)
+    case copied(TransferID, FileIdentity, path: String, mountPoint: String? = nil)
     case copyFailed(TransferID, LocalFault)
     /// All that others were to get of the file they have.
     case handedOut(leaderHasCopy: Bool)
@@ -69,10 +71,40 @@ package struct LocalFault: Hashable, Sendable {
     package var message: String
     /// The machine is short of something for a moment: tried again with back-off.
     package var isPassing: Bool
+    /// Where the disk was mounted that holds the part file, and is not mounted.
+    package private(set) var unmounted: String?
 
     package init(code: LonghaulError.Code, message: String, isPassing: Bool = false) {
         self.code = code
         self.message = message
         self.isPassing = isPassing
     }
+
+    package init(unmounted mountPoint: String) {
+        self.init(
+            code: .io,
+            message: "The disk that was mounted at \(mountPoint), and holds what was fetched, is "
+                + "not mounted. Mount it, then resume.")
+        unmounted = mountPoint
+    }
+
+    /// What is missing, where it is storage that can be waited for.
+    package var storageNeed: StorageNeed? {
+        if unmounted != nil { return .disk }
+        return code == .noSpace ? .space : nil
+    }
+
+    /// What is told of a transfer that goes on by itself.
+    var messageWhileWaiting: String {
+        guard let unmounted else { return message }
+        return "the one that was mounted at \(unmounted) is not mounted; mount it, or begin anew "
+            + "without it: `cancel`, then `retry`"
+    }
+}
+
+/// What a transfer lacks that waits for storage.
+package enum StorageNeed: String, Hashable, Sendable {
+    case space = "free space"
+    /// The one that its part file is on.
+    case disk = "its disk"
 }

@@ -30,7 +30,8 @@ extension FetchMachine {
         _ event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
     ) {
         switch event {
-        case .prepared(let identity, let path, let created, let size):
+        case .prepared(let identity, let path, let created, let size, let mountPoint):
+            if stage == .preparing { state.partMount = mountPoint }
             prepared(identity, path: path, created: created, size: size, context, &step)
         case .prepareFailed(let fault):
             leaving = leaving ?? local(fault, context)
@@ -200,10 +201,13 @@ extension FetchMachine {
 
     /// What a failure of this machine means for the transfer.
     func local(_ fault: LocalFault, _ context: FetchContext) -> Leaving {
-        let error = LonghaulError(
+        var error = LonghaulError(
             fault.code, fault.message, transferID: transfer, retryable: true,
             bytesKept: have.count)
-        if fault.code == .noSpace, !request.options.failOnFullDisk { return .waitForStorage(error) }
+        if let need = fault.storageNeed, !request.options.failOnFullDisk {
+            error.message = fault.messageWhileWaiting
+            return .waitForStorage(error, needs: need)
+        }
         if fault.isPassing { return .retry(Failure(.transient, error)) }
         return .fail(error)
     }

@@ -12,8 +12,8 @@ extension FetchMachine {
         case .pause(let pause):
             requeue(
                 at: pause.until, .backoff, required: nil, pause.error, context, &step)
-        case .waitForStorage(let error):
-            waitForStorage(error, context, &step)
+        case .waitForStorage(let error, let need):
+            waitForStorage(error, needs: need, context, &step)
         case .fail(let error):
             fail(error, &step)
         case .needInput(let error):
@@ -48,10 +48,11 @@ extension FetchMachine {
     }
 
     private func waitForStorage(
-        _ error: LonghaulError, _ context: FetchContext, _ step: inout FetchStep
+        _ error: LonghaulError, needs need: StorageNeed, _ context: FetchContext,
+        _ step: inout FetchStep
     ) {
         requeue(
-            at: context.now.wall + Limits.storageCheckSeconds, .storage, required: "free space",
+            at: context.now.wall + Limits.storageCheckSeconds, .storage, required: need.rawValue,
             error, context, &step)
     }
 
@@ -89,7 +90,7 @@ extension FetchMachine {
         case .restart(_, let at, let count):
             state.fruitlessAttempts = count
             requeue(at: at, .backoff, required: nil, failure.error, context, &step)
-        case .waitForStorage(let error): waitForStorage(error, context, &step)
+        case .waitForStorage(let error): waitForStorage(error, needs: .space, context, &step)
         case .needsInput(let error): needInput(error, &step)
         case .fail(let error): fail(error, &step)
         }

@@ -63,10 +63,13 @@ extension FetchMachine {
     package var verified: [Checksum] { digests + proven }
 
     /// What is known of a copy of the whole file.
-    package func copy(for sharer: Sharer, _ identity: FileIdentity, path: String) -> FetchState {
+    package func copy(
+        for sharer: Sharer, _ identity: FileIdentity, path: String, mountPoint: String?
+    ) -> FetchState {
         var copy = FetchState(id: state.id)
         copy.partPath = path
         copy.partIdentity = identity
+        copy.partMount = mountPoint
         copy.durable = have
         copy.validator = state.validator
         copy.bytesTotal = state.bytesTotal

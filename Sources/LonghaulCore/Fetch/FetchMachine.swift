@@ -29,7 +29,7 @@ package struct FetchMachine: Sendable {
         /// What is missing is asked for when the server wants to be asked again. No failure: the
         /// answers before it were good.
         case pause(AskedPause)
-        case waitForStorage(LonghaulError)
+        case waitForStorage(LonghaulError, needs: StorageNeed)
         case fail(LonghaulError)
         /// Goes on with another URL or credentials, if somebody can be asked for them.
         case needInput(LonghaulError)
@@ -150,16 +150,21 @@ package struct FetchMachine: Sendable {
             destination: destination, transfer: transfer, expected: state.partIdentity,
             path: state.partPath, publication: state.publication ?? finalDestination, needs: needs)
         order.isBackground = request.isDiscretionary
+        order.disk = state.partDisk
         order.partsLeft = partsLeft
         return order
     }
 
     /// The first step: open the part file.
-    package mutating func begin() -> FetchStep {
+    ///
+    /// - Parameter spaceIsShort: Where the size is not known, room for one byte is looked for: of
+    ///   thousands of transfers to a full disk each would make a file, and a request.
+    package mutating func begin(spaceIsShort: Bool = false) -> FetchStep {
         var step = FetchStep()
         step.isWhole = isWhole
         let size = state.bytesTotal ?? request.expectedBytes
-        step.effects.append(.prepare(part(needs: size.map { max(0, $0 - have.count) })))
+        let needs = size.map { max(0, $0 - have.count) } ?? (spaceIsShort ? 1 : nil)
+        step.effects.append(.prepare(part(needs: needs)))
         return step
     }
 }

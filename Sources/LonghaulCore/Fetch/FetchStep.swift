@@ -129,6 +129,8 @@ package struct PartOrder: Hashable, Sendable {
     /// The part file that must be found, if one was made.
     package var expected: FileIdentity?
     package var path: String
+    /// What it was made on, where that is known.
+    package var disk: MountedDisk?
     /// Where it stands instead if it was renamed and that was not recorded.
     package var publication: String
     /// Bytes still to come, as far as known: refused if the disk has not got them.

@@ -8,6 +8,8 @@ package struct FetchState: Hashable, Sendable {
     package var partPath: String = ""
     /// Which file that is. `nil` until it was first created.
     package var partIdentity: FileIdentity?
+    /// Where its disk was mounted then; `nil` = it was that of `/`, or it could not be told.
+    package var partMount: String?
     /// Bytes known durable. Committed after the sync that made them so, never before.
     package var durable = ByteRanges()
     package var validator: Validator?
@@ -46,6 +48,12 @@ package struct FetchState: Hashable, Sendable {
 
     package init(id: FetchID) {
         self.id = id
+    }
+
+    /// What the part file was made on.
+    package var partDisk: MountedDisk? {
+        guard let partMount, let partIdentity else { return nil }
+        return MountedDisk(mountPoint: partMount, device: partIdentity.device)
     }
 
     /// Every byte is on the disk.

@@ -10,15 +10,17 @@ extension DiskFiles {
             let (directory, name) = try place(of: order)
             // Where bytes should be, a missing directory is not made: its disk may be away.
             let handle = try directories.handle(for: directory, creating: order.expected == nil)
-            try checkSpace(for: order, in: directory)
-            if let expected = order.expected, isThere(expected, order.publication),
-                !isThere(expected, handle.path(of: name))
-            {
-                // The sync of the directory is what failed, or never came.
-                try handle.sync()
-                report(fetch, .foundPublished(path: order.publication))
-                return
+            if let expected = order.expected, !isThere(expected, handle.path(of: name)) {
+                if isThere(expected, order.publication) {
+                    // The sync of the directory is what failed, or never came.
+                    try handle.sync()
+                    return report(fetch, .foundPublished(path: order.publication))
+                }
+                if let absence = absence(of: order) {
+                    return report(fetch, .prepareFailed(absence))
+                }
             }
+            try checkSpace(for: order, in: directory)
             let (file, created) = try openPart(name, in: handle, order)
             let cell = board.takeFetch(fetch, received: fetched)
             open.withLock {
@@ -27,10 +29,24 @@ extension DiskFiles {
             }
             let size = created ? nil : try file.size()
             report(
-                fetch, .prepared(file.identity, path: file.path, created: created, size: size))
+                fetch,
+                .prepared(
+                    file.identity, path: file.path, created: created, size: size,
+                    mountPoint: handle.mountPoint))
         } catch {
-            report(fetch, .prepareFailed(LocalFault(error)))
+            report(fetch, .prepareFailed(absence(of: order) ?? LocalFault(error)))
         }
+    }
+
+    /// The part file is missing beside its destination because its disk is not mounted: nothing is
+    /// begun in its place, on the disk below.
+    private func absence(of order: PartOrder) -> LocalFault? {
+        guard order.expected != nil, let disk = order.disk,
+            let (directory, _) = PathParts.split(order.path),
+            directory == PathParts.split(order.destination)?.directory,
+            FileInspection.entry(at: order.path) == .missing, disk.isAway(from: directory)
+        else { return nil }
+        return LocalFault(unmounted: disk.mountPoint)
     }
 
     /// Beside the destination; one that was made for another transfer, which has left since, stays
@@ -144,6 +160,8 @@ extension DiskFiles {
     func displacement(of part: PartFile) -> FetchEvent? {
         switch part.place {
         case .inPlace: nil
+        case .elsewhere where part.disk?.isAway(from: part.directory.path) == true:
+            .displaced(LocalFault(unmounted: part.directory.mountPoint ?? ""), isGone: false)
         case .elsewhere:
             .displaced(
                 LocalFault(

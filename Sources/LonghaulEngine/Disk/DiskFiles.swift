@@ -21,8 +21,6 @@ package final class DiskFiles: FilePort {
     let report: @Sendable (FetchID, FetchEvent) -> Void
 
     static let deletingLane: Int64 = -1
-    /// Kept free on every file system that is written to.
-    static let spaceMarginBytes: Int64 = 16 << 20
 
     package init(
         board: ProgressBoard, workers: FileWorkers,
@@ -121,6 +119,12 @@ package final class DiskFiles: FilePort {
         if cell != 0 { board.publish(rate: rate, at: cell) }
     }
 
+    /// An open directory keeps its disk busy: nobody could unmount it.
+    package func rest() {
+        if directories.count == 0 { return }
+        workers.submit(key: Self.finishingLane) { self.directories.removeAll() }
+    }
+
     // MARK: - Recovery
 
     package func leftovers() -> [BoardLeftover] {
@@ -136,8 +140,10 @@ package final class DiskFiles: FilePort {
         board.reset()
     }
 
-    package func facts(part: String, destination: String) -> FileFacts {
-        FileInspection.facts(part: part, destination: destination)
+    package func facts(
+        part: String, destination: String, madeOn disk: MountedDisk?
+    ) -> FileFacts {
+        FileInspection.facts(part: part, destination: destination, madeOn: disk)
     }
 
     package func sync(

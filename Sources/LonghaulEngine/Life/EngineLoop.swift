@@ -207,6 +207,7 @@ package final class EngineLoop: Sendable {
                 messages = mailbox.take(within: 0.5)
                 continue
             }
+            if outcome.isQuiet { engine.files.rest() }
             let next = life.look(outcome, conditions, now: now)
             messages = mailbox.take(
                 within: min(wait ?? .infinity, next ?? .infinity, EngineLoop.lookSeconds),

@@ -22,6 +22,9 @@ package protocol FilePort: Sendable {
     /// Shows other processes how fast the fetch moves, in bytes per second.
     func publish(rate: Double, of fetch: FetchID)
 
+    /// Nothing is under way: what is open only for the next file is closed.
+    func rest()
+
     // MARK: Recovery; before anything else, and blocking.
 
     /// What an engine that was killed in this boot left on the progress board.
@@ -30,7 +33,8 @@ package protocol FilePort: Sendable {
     /// Forgets the leftovers, once they are committed.
     func resetBoard()
 
-    func facts(part: String, destination: String) -> FileFacts
+    /// `madeOn`: the part file's disk, where it is known.
+    func facts(part: String, destination: String, madeOn: MountedDisk?) -> FileFacts
 
     /// Makes the file's content durable. When that fails, the leftovers of the fetch are void for
     /// every later engine, too.

@@ -45,7 +45,10 @@ extension DiskFiles {
                 report(fetch, .copyFailed(order.transfer, fault))
             } else {
                 report(
-                    fetch, .copied(order.transfer, item.part.identity, path: item.part.path))
+                    fetch,
+                    .copied(
+                        order.transfer, item.part.identity, path: item.part.path,
+                        mountPoint: directory.mountPoint))
             }
         }
     }

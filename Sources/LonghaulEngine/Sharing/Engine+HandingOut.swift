@@ -30,13 +30,14 @@ extension Engine {
     /// What came of one copy.
     func take(_ event: FetchEvent, into entry: ActiveFetch, now: Moment) {
         switch event {
-        case .copied(let id, let identity, let path):
+        case .copied(let id, let identity, let path, let mountPoint):
             entry.copying.remove(id)
             guard let sharer = entry.roster[id], entry.machine.stage == .sharing else {
                 unwritten.orders.append(.delete(path: path, identity))
                 return
             }
-            let copy = entry.machine.copy(for: sharer, identity, path: path)
+            let copy = entry.machine.copy(
+                for: sharer, identity, path: path, mountPoint: mountPoint)
             unwritten.writes.append(.give(id, copy, proven: entry.machine.verified))
             parted(id, entry)
         case .copyFailed(let id, let fault):
@@ -70,15 +71,14 @@ extension Engine {
         let error = LonghaulError(
             fault.code, fault.message, transferID: id, retryable: true, bytesKept: 0)
         let next = now.wall + Limits.storageCheckSeconds
-        let waits = fault.code == .noSpace && !sharer.request.options.failOnFullDisk
-        if waits {
+        if let need = fault.storageNeed, !sharer.request.options.failOnFullDisk {
             // Looked at again when there may be space.
             unwritten.writes.append(
                 .queued(
                     id, readyAt: next,
                     waitingFor: [
                         WaitReason(
-                            .storage, required: "free space", current: error.message,
+                            .storage, required: need.rawValue, current: error.message,
                             since: now.wall, nextCheck: next)
                     ]))
         } else if sharer.isWanted {
@@ -96,7 +96,7 @@ extension Engine {
 
     /// A copy that nobody waits for any more: the engine was leaving, or everybody was.
     func dropLate(_ event: FetchEvent) {
-        guard case .copied(_, let identity, let path) = event else { return }
+        guard case .copied(_, let identity, let path, _) = event else { return }
         unwritten.orders.append(.delete(path: path, identity))
     }
 

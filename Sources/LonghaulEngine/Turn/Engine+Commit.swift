@@ -52,7 +52,7 @@ extension Engine {
             gates.clockWentBack = false
         }
         let written = asItWent(pending.writes)
-        count(written)
+        count(written, now: now)
         counters.failed += look.failed
         if pending.durable || needsLook { hosts.isStale = true }
         journal?.note(written)
@@ -87,12 +87,16 @@ extension Engine {
     }
 
     /// Only what was committed counts.
-    private func count(_ writes: [StoreWrite]) {
+    private func count(_ writes: [StoreWrite], now: Moment) {
         for write in writes {
             switch write {
             case .completed, .skipped: counters.completed += 1
             case .failed: counters.failed += 1
-            case .save, .queued, .needsInput, .cancelled, .restarted, .attempt,
+            case .queued(_, _, let reasons):
+                if reasons.contains(where: { $0.reason == .storage }) {
+                    spaceIsShortUntil = now.monotonic + Engine.shortOfSpaceSeconds
+                }
+            case .save, .needsInput, .cancelled, .restarted, .attempt,
                 .dropFetch, .give, .leave, .discard, .learn, .originFailed, .originWorked,
                 .saveOrigin:
                 break

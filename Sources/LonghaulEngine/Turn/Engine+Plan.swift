@@ -187,7 +187,8 @@ extension Engine {
         journal?.starts(
             work.id, url: work.request.url, holding: claim.state.durable.count,
             of: claim.state.bytesTotal)
-        let step = machine.begin()
+        let isShort = spaceIsShortUntil.map { now.monotonic < $0 } ?? false
+        let step = machine.begin(spaceIsShort: isShort)
         let entry = ActiveFetch(
             machine: machine, site: site(work.origin), session: claim.session,
             roster: claim.roster, identityKey: work.identityKey,
@@ -201,4 +202,6 @@ extension Engine {
     }
 
     static let serialsPerStay: Int64 = 1 << 20
+    /// Longer than it takes until whoever found a disk full looks again.
+    static let shortOfSpaceSeconds = 2 * Limits.storageCheckSeconds
 }

@@ -53,7 +53,8 @@ extension Engine {
         }
         plan.state = state
         let facts = files.facts(
-            part: state.partPath, destination: state.publication ?? plan.work.destination)
+            part: state.partPath, destination: state.publication ?? plan.work.destination,
+            madeOn: state.partDisk)
         plan.action = reconcile(fetch: state, facts: facts, written: written)
         if plan.action == .markCompleted {
             // The crash may have come between the rename and the sync of its directory.

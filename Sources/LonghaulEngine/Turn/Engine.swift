@@ -51,6 +51,8 @@ package final class Engine {
     var nextReadyBesidesStorage: Timestamp?
     /// When an origin that somebody waits for is done cooling down.
     var coolDownEnds: Timestamp?
+    /// Somebody has found a disk full; until then each looks before it asks for anything.
+    var spaceIsShortUntil: Instant?
     var commitRetryAt: Instant?
     var commitFailures = 0
     /// Where the last looks into the queue ended: that for discretionary lanes, and the other.

@@ -5,7 +5,8 @@ enum FetchRecord {
     static let columns = """
         id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, \
         bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, \
-        proposedName, contentCoding, askedURL, response, partBirth, publication
+        proposedName, contentCoding, askedURL, response, partBirth, publication, \
+        partMount
         """
 
     static let select = "SELECT \(columns), leader FROM fetch WHERE id = ?"
@@ -15,13 +16,14 @@ enum FetchRecord {
         durable = ?6, validator = ?7, bytesTotal = ?8, bytesFetched = ?9, attempts = ?10, \
         restarts = ?11, fruitlessAttempts = ?12, emptyAnswers = ?13, source = ?14, \
         effectiveURL = ?15, proposedName = ?16, contentCoding = ?17, \
-        askedURL = ?18, response = ?19, partBirth = ?20, publication = ?21 WHERE id = ?1
+        askedURL = ?18, response = ?19, partBirth = ?20, publication = ?21, \
+        partMount = ?22 WHERE id = ?1
         """
 
     static let insert = """
         INSERT INTO fetch (\(columns)) \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-        ?18, ?19, ?20, ?21)
+        ?18, ?19, ?20, ?21, ?22)
         """
 
     /// The id is bound apart: it is NULL for a row that is yet to get one.
@@ -46,6 +48,7 @@ enum FetchRecord {
         statement.bind(19, state.response.map { StoredJSON.encode($0) })
         statement.bind(20, state.partIdentity?.birth ?? 0)
         statement.bind(21, state.publication)
+        statement.bind(22, state.partMount)
     }
 
     /// What cannot be understood counts as not known: bytes whose ranges or validator are lost are
@@ -76,7 +79,8 @@ enum FetchRecord {
             StoredJSON.decode(TransferResponse.self, $0)
         }
         state.publication = row.optionalText(20)
-        state.leader = row.optionalInt64(21).map(TransferID.init(rawValue:))
+        state.partMount = row.optionalText(21)
+        state.leader = row.optionalInt64(22).map(TransferID.init(rawValue:))
         return state
     }
 }

@@ -98,6 +98,7 @@ extension Migration {
           partDevice INTEGER,
           partInode INTEGER,
           partBirth INTEGER NOT NULL DEFAULT 0,
+          partMount TEXT,
           durable TEXT NOT NULL,
           validator TEXT,
           bytesTotal INTEGER,

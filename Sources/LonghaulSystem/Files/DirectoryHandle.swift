@@ -8,6 +8,8 @@ package final class DirectoryHandle: Sendable {
     /// The path that it was opened by; for messages and for the paths of its files.
     package let path: String
     package let identity: FileIdentity
+    /// Where its disk is mounted; `nil` = it is that of `/`, or it could not be told.
+    package let mountPoint: String?
     private let owner: Descriptor
 
     package var descriptor: Int32 { owner.number }
@@ -18,7 +20,8 @@ package final class DirectoryHandle: Sendable {
         let facts = try stat.of(descriptor: owner.number, path: path)
         self.path = path
         self.owner = owner
-        self.identity = FileIdentity(facts)
+        identity = FileIdentity(facts)
+        mountPoint = MountedDisk.mountPoint(of: path, device: identity.device)
     }
 
     /// Makes what was created, renamed or removed in the directory survive a power loss.

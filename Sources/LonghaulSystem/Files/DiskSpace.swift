@@ -3,10 +3,12 @@ internal import Glibc
 /// What a destination has to offer, found out before anything exists there: answers for the nearest
 /// directory above it that does exist, where the missing ones would be created.
 package enum DiskSpace {
-    /// Bytes that this user may still write there: what is reserved for root does not count.
+    /// Bytes that this user may still write there: what is reserved for root does not count. As
+    /// many as one likes where the file system has no bounds, or does not say (its size is 0 then).
     package static func available(at path: String) throws(SystemFailure) -> Int64 {
         let directory = try nearestExisting(path)
         let facts = try facts(of: directory)
+        if facts.f_blocks == 0 { return .max }
         let (bytes, overflow) = UInt64(facts.f_bavail).multipliedReportingOverflow(
             by: UInt64(facts.f_frsize))
         return overflow ? .max : Int64(clamping: bytes)

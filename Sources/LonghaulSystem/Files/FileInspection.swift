@@ -3,11 +3,15 @@ package import LonghaulCore
 
 /// Looks at what stands under the names of a transfer, opening and changing nothing.
 package enum FileInspection {
-    package static func facts(part: String, destination: String) -> FileFacts {
+    ///
+    /// - Parameter disk: What the part file was made on, where that is known.
+    package static func facts(
+        part: String, destination: String, madeOn disk: MountedDisk? = nil
+    ) -> FileFacts {
         var facts = FileFacts(part: entry(at: part), destination: entry(at: destination))
         // Its disk may be away, and its bytes come back with it.
         if facts.part == .missing, let (directory, _) = PathParts.split(part),
-            entry(at: directory) == .missing
+            entry(at: directory) == .missing || disk?.isAway(from: directory) == true
         {
             facts.part = .unusable(errno: ENOENT)
         }

@@ -18,6 +18,10 @@ package final class PartFile: Sendable {
     /// Writable, and good for as long as this object lives.
     package var descriptor: Int32 { owner.number }
     package var path: String { directory.path(of: name) }
+    /// `nil` = it is that of `/`, or not known.
+    package var disk: MountedDisk? {
+        directory.mountPoint.map { MountedDisk(mountPoint: $0, device: identity.device) }
+    }
 
     fileprivate init(
         _ owner: Descriptor, identity: FileIdentity, name: String, directory: DirectoryHandle,

@@ -315,4 +315,26 @@ import Testing
         }
         #expect(saved.validator == nil && saved.bytesTotal == nil)
     }
+
+    /// The disk was taken from under the part file, and its directory is that of another now.
+    /// Nothing is given up; whether that is waited for is said as with a full disk.
+    @Test(arguments: [false, true]) func aDiskThatIsNotMounted(fails: Bool) {
+        var script = Script(held: 500, validator: Validator(etag: "\"v1\"")) {
+            $0.options.failOnFullDisk = fails
+        }
+        script.event(.displaced(LocalFault(unmounted: "/mnt/usb"), isGone: false))
+        script.ended(.stopped, through: 500, received: 0)
+        #expect(script.machine.state.durable == ByteRanges(0..<500))
+        #expect(script.machine.state.restarts == 0)
+        switch script.outcome {
+        case .queued(_, let readyAt, let reasons)? where !fails:
+            #expect(readyAt == receivedAt + Limits.storageCheckSeconds)
+            #expect(reasons.map(\.reason) == [.storage] && reasons[0].required == "its disk")
+            #expect(reasons[0].current?.contains("/mnt/usb") == true)
+        case .failed(_, let error, _)? where fails:
+            #expect(error.code == .io && error.retryable && error.bytesKept == 500)
+            #expect(error.message.contains("/mnt/usb") && error.message.contains("resume"))
+        default: Issue.record("\(script.writes)")
+        }
+    }
 }

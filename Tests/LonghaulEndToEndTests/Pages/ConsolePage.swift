@@ -100,7 +100,7 @@ struct ConsolePage {
             (#", [\d.]+ (?:[KMG]i)?B/s"#, ""), (#""seconds":[0-9.]+"#, "SECONDS"),
             (#"libcurl: .*"#, "LIBRARY"),
             (#"port \d+|127\.0\.0\.1:\d+"#, "PORT"),
-            (#"pid"?:? ?\d+"#, "PID"), (#"/tmp/[A-Za-z0-9./_-]+/"#, "/DIR/"),
+            (#"pid"?:? ?\d+"#, "PID"), (#"/(?:tmp/[A-Za-z0-9./_-]+|mnt)/"#, "/DIR/"),
             (#"\d+ s of its time|\d+ s left"#, "SECONDS"), (#" +"#, " "),
         ] {
             text = text.replacing((try? Regex(pattern)) ?? /$^/, with: word)

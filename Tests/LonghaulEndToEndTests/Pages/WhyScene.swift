@@ -110,6 +110,18 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
                 "enqueue", try stage.url("a.iso?size=6M&etag=v1&nolength"), "-d",
                 stage.home.file("disk"))
         },
+        WhyScene(title: "A disk that is not mounted", reasons: ["storage"], needsRoot: true) {
+            stage in
+            let disk = try OwnDisk(memory: "4m", at: stage.home.file("usb"))
+            stage.disk = disk
+            try stage.engine()
+            _ = try await stage.run(
+                "enqueue", try stage.url("a.iso?size=1M&rate=10K"), "-d", disk.path)
+            try await stage.becomes(1, "running")
+            try await stage.run("pause", "1")
+            disk.detach()
+            try await stage.run("resume", "1")
+        },
     ]
 
     private static let turns = [

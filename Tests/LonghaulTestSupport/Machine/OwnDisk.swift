@@ -77,8 +77,13 @@ package final class OwnDisk {
                 (try? run("umount", [path])) != nil
             }
         } catch {
-            try? run("umount", ["-l", path])
+            detach()
         }
+    }
+
+    /// From its directory at once; whoever has files of it open keeps it until they are closed.
+    package func detach() {
+        try? run("umount", ["-l", path])
     }
 
     private func run(_ program: String, _ arguments: [String]) throws {
