@@ -55,14 +55,12 @@ struct LonghaulCommand: ParsableCommand {
         Platform.fillStandardStreams()
         ProcessTuning.apply()
         Signals.ignoreBrokenPipes()
+        if let refusal = ArgumentBytes.refusal(Platform.arguments()) { leave(refusing: refusal) }
         if let name = unknownCommand(CommandLine.arguments.dropFirst().first) {
-            let console = Console.standard(isJSON: CommandLine.arguments.contains("--json"))
-            try? console.refuse(
-                .usage(
+            leave(
+                refusing: .usage(
                     "there is no command '\(TerminalText.shown(name))'; `longhaul --help` shows all"
                 ))
-            try? console.flush()
-            Platform.exit(ExitStatus.usage.rawValue)
         }
         let status: ExitStatus
         do {
@@ -77,6 +75,14 @@ struct LonghaulCommand: ParsableCommand {
             status = leave(for: error)
         }
         Platform.exit(status.rawValue)
+    }
+
+    /// Before it is known what command it is.
+    private static func leave(refusing error: LonghaulError) -> Never {
+        let console = Console.standard(isJSON: CommandLine.arguments.contains("--json"))
+        try? console.refuse(error)
+        try? console.flush()
+        Platform.exit(ExitStatus.usage.rawValue)
     }
 
     /// Of an option that there is not the parser speaks only if nothing is missing beside it, and

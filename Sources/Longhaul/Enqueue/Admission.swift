@@ -29,7 +29,7 @@ struct Admission {
         let destination: String
         switch request.destination {
         case .file(let path):
-            destination = WorkingDirectory.absolute(path)
+            destination = try WorkingDirectory.absolute(path)
             guard let last = destination.utf8.last, last != UInt8(ascii: "/") else {
                 throw LonghaulError(
                     .invalidRequest, "\(path) names a directory; give a file, or use -d")
@@ -39,7 +39,7 @@ struct Admission {
                 request.options.remoteName = remoteName
             }
             destination = PathParts.join(
-                WorkingDirectory.absolute(path), FileNaming.name(from: url))
+                try WorkingDirectory.absolute(path), FileNaming.name(from: url))
         }
         let exists = try look(at: destination)
         if exists {

@@ -87,9 +87,14 @@ package struct JSONScanner {
 
     package mutating func string() throws -> String {
         skipBlanks()
+        let start = offset
         let raw = try stringBody()
+        guard let text = String(validating: bytes[raw], as: UTF8.self) else {
+            offset = start
+            throw problem("a string is not UTF-8")
+        }
         if !bytes[raw].contains(UInt8(ascii: "\\")) {
-            return String(decoding: bytes[raw], as: UTF8.self)
+            return text
         }
         return try unescaped(raw)
     }

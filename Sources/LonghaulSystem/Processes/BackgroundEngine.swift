@@ -26,7 +26,7 @@ package enum BackgroundEngine {
             return answer < 0 ? nil : Descriptor(owning: answer)
         }
         let argv = CStrings([executable] + arguments)
-        let envp = CStrings(environment.map { "\($0.key)=\($0.value)" })
+        let envp = CStrings(environment: environment)
         let answer = lh_spawn_detached(
             executable, argv.pointer, envp.pointer, opened?.number ?? -1)
         return try check(answer, "posix_spawn", executable)

@@ -105,6 +105,17 @@ import Testing
 
 @Suite struct TerminalTextTests {
     @Test(arguments: [
+        ([], ""), (Array("na\u{EF}ve".utf8), "na\u{EF}ve"), (Array("a\nb".utf8), "a\\u{A}b"),
+        ([0x63, 0xE9, 0x2E, 0x78], "c\\xE9.x"), ([0xFF], "\\xFF"), ([0x00, 0x80], "\\u{0}\\x80"),
+        // The beginning of a character at the end, half a surrogate pair, an overlong slash.
+        ([0x61, 0xE2, 0x82], "a\\xE2\\x82"), ([0xED, 0xA0, 0x80, 0x61], "\\xED\\xA0\\x80a"),
+        ([0xC0, 0xAF], "\\xC0\\xAF"), ([0xE2, 0x82, 0xC3, 0xA4], "\\xE2\\x82\u{E4}"),
+    ])
+    func bytes(bytes: [UInt8], shown: String) {
+        #expect(TerminalText.shown(bytes: bytes) == shown)
+    }
+
+    @Test(arguments: [
         ("plain", "plain"),
         ("naïve — 漢字 👍", "naïve — 漢字 👍"),
         ("\u{1B}[31mred", "\\u{1B}[31mred"),
