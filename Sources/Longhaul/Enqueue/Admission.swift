@@ -111,10 +111,12 @@ struct Admission {
             throw LonghaulError(.invalidRequest, "\(destination) names no file")
         }
         try Admission.checkLength(of: name)
+        try Admission.checkLength(ofPath: destination)
         let mayHoldFiles: Bool
         if let known = checked[directory] {
             mayHoldFiles = known
         } else {
+            for name in PathParts.names(in: directory) { try Admission.checkLength(of: name) }
             if let obstacle = DiskSpace.obstacle(toWritingIn: directory) {
                 throw Admission.refusal(obstacle)
             }
@@ -158,6 +160,17 @@ struct Admission {
             .invalidRequest,
             "the name \(name.prefix(20))… has \(length) bytes, and a file's has at most"
                 + " \(PathParts.nameBytesMax); choose a shorter one")
+    }
+
+    /// With what is put to the name while the file is fetched.
+    private static func checkLength(ofPath path: String) throws(LonghaulError) {
+        let length = path.utf8.count
+        let max = PathParts.pathBytesMax - Limits.fileNameDecorationBytes
+        if length <= max { return }
+        throw LonghaulError(
+            .invalidRequest,
+            "the path \(path.prefix(40))… has \(length) bytes, and at most \(max) can be used;"
+                + " choose a shorter one")
     }
 
     private static func refusal(_ failure: SystemFailure) -> LonghaulError {

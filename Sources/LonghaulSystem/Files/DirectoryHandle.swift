@@ -72,7 +72,11 @@ extension DirectoryHandle {
             } else {
                 try above.sync()
             }
-            return try DirectoryHandle(opening: path)
+            do {
+                return try DirectoryHandle(opening: path)
+            } catch {
+                throw SystemFailure.leadingNowhere(PathParts.withoutSlashes(path)) ?? error
+            }
         }
     }
 }

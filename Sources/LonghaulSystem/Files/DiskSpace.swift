@@ -54,6 +54,9 @@ package enum DiskSpace {
             if stat(path, &facts) == 0 { return path }
             let failure = SystemFailure.last("stat", path)
             let shorter = PathParts.withoutSlashes(path)
+            if failure.errno == ENOENT, let lost = SystemFailure.leadingNowhere(shorter) {
+                throw lost
+            }
             guard failure.errno == ENOENT, let (parent, _) = PathParts.split(shorter) else {
                 throw failure
             }
