@@ -100,6 +100,7 @@ struct Admission {
 
     /// A file that a request needs.
     static func checkFile(_ path: String) throws(LonghaulError) {
+        try checkText(of: path)
         if exists(path) { return }
         throw LonghaulError(.invalidRequest, "there is no file \(path)")
     }
@@ -107,6 +108,7 @@ struct Admission {
     /// Whether the destination exists; refuses one that could not be written. A directory is
     /// examined once.
     private mutating func look(at destination: String) throws(LonghaulError) -> Bool {
+        try Admission.checkText(of: destination)
         guard let (directory, name) = PathParts.split(destination) else {
             throw LonghaulError(.invalidRequest, "\(destination) names no file")
         }
@@ -150,6 +152,13 @@ struct Admission {
                         operation: "stat", path: destination, errno: failure))
             }
         }
+    }
+
+    /// To the kernel a path ends there, and another one would be meant.
+    private static func checkText(of path: String) throws(LonghaulError) {
+        if !path.utf8.contains(0) { return }
+        throw LonghaulError(
+            .invalidRequest, "the path \(path) has a zero byte in it; choose another one")
     }
 
     /// Whatever else is said, there is no such file, and there never will be.

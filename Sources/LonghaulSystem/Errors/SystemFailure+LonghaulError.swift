@@ -48,6 +48,8 @@ extension SystemFailure {
         case ENOENT where operation == "follow":
             "\(path) is a symbolic link to what is not there. Bring that back, or choose another "
                 + "destination."
+        case ENOENT where operation == "find":
+            "\(path) does not exist. Make it, or choose another destination."
         case ENOENT:
             "\(path) does not exist any more. Bring the directory back, then resume."
         case ENOTDIR:
