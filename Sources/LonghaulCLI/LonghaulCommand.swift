@@ -56,7 +56,7 @@ struct LonghaulCommand: ParsableCommand {
         ProcessTuning.apply()
         Signals.ignoreBrokenPipes()
         if let refusal = ArgumentBytes.refusal(Platform.arguments()) { leave(refusing: refusal) }
-        if let name = unknownCommand(CommandLine.arguments.dropFirst().first) {
+        if let name = unknownCommand(CommandLine.arguments.dropFirst()) {
             leave(
                 refusing: .usage(
                     "there is no command '\(TerminalText.shown(name))'; `longhaul --help` shows all"
@@ -100,7 +100,8 @@ struct LonghaulCommand: ParsableCommand {
     }
 
     /// The parser would speak of unexpected arguments.
-    private static func unknownCommand(_ word: String?) -> String? {
+    private static func unknownCommand(_ words: ArraySlice<String>) -> String? {
+        let word = words.first == "help" ? words.dropFirst().first : words.first
         guard let word, !word.hasPrefix("-"), word != "help" else { return nil }
         let known = configuration.subcommands.contains {
             $0._commandName == word || $0.configuration.aliases.contains(word)
@@ -113,11 +114,13 @@ struct LonghaulCommand: ParsableCommand {
     private static func leave(for error: any Error) -> ExitStatus {
         let isJSON = CommandLine.arguments.contains("--json")
         let console = Console.standard(isJSON: isJSON)
-        defer { try? console.flush() }
         if exitCode(for: error).isSuccess {
-            try? console.line(fullMessage(for: error))
-            return .done
+            return console.run {
+                try console.line(fullMessage(for: error))
+                return .done
+            }
         }
+        defer { try? console.flush() }
         if isJSON {
             try? console.refuse(.usage(message(for: error)))
         } else {
