@@ -19,6 +19,7 @@ public final class EngineRun: Sendable {
         self.options = options
         attendant =
             options.mode == .daemon ? ServiceAttendant(environment: Environment.all()) : nil
+        if options.mode == .background { StandardError.keepSmall(queue.engineLog) }
         loop = EngineLoop(
             store: queue.store, directory: queue.directory, holder: queue.holder(options.mode),
             orders: EngineOrders(options), attendant: attendant,

@@ -35,12 +35,15 @@ extension TransferQueue {
                 arguments: [
                     "daemon", "--exit-when-idle", "\(TransferQueue.backgroundIdleSeconds)s",
                     "--background",
-                ], environment: environment, log: PathParts.join(directory, "engine.log"))
+                ], environment: environment, log: engineLog)
             BackgroundEngine.reap(pid)
         } catch {
             throw error.longhaulError()
         }
     }
+
+    /// Where engines in the background write to.
+    var engineLog: String { PathParts.join(directory, "engine.log") }
 
     /// For whoever has just let go of the lease: those who wanted an engine meanwhile found one,
     /// and rely on it. What cannot be started waits for the next one that leaves.

@@ -27,7 +27,9 @@ public final class TransferQueue: Sendable {
     }
 
     static func resolve(_ directory: String?) throws(LonghaulError) -> String {
-        if let directory { return WorkingDirectory.absolute(directory) }
+        if let directory { return try WorkingDirectory.absolute(directory) }
+        try Environment.checkPath(
+            in: ["LONGHAUL_HOME", "XDG_STATE_HOME", "HOME"], .storeUnavailable)
         return try StateDirectory.resolve(environment: Environment.all())
     }
 

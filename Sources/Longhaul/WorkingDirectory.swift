@@ -1,12 +1,17 @@
+internal import LonghaulCore
 internal import LonghaulSystem
 
 /// Paths as users give them, made absolute: the engine may run elsewhere.
-enum WorkingDirectory {
-    static func absolute(_ path: String) -> String {
+package enum WorkingDirectory {
+    package static var path: String {
+        get throws(LonghaulError) { try CurrentDirectory.path }
+    }
+
+    static func absolute(_ path: String) throws(LonghaulError) -> String {
         if path.utf8.first == UInt8(ascii: "/") { return PathParts.plain(path) }
         var rest = Substring(path)
         while rest.hasPrefix("./") { rest = rest.dropFirst(2) }
-        let directory = CurrentDirectory.path
+        let directory = try CurrentDirectory.path
         if rest.isEmpty || rest == "." { return directory }
         return PathParts.plain(PathParts.join(directory, String(rest)))
     }

@@ -55,14 +55,12 @@ struct LonghaulCommand: ParsableCommand {
         Platform.fillStandardStreams()
         ProcessTuning.apply()
         Signals.ignoreBrokenPipes()
-        if let name = unknownCommand(CommandLine.arguments.dropFirst().first) {
-            let console = Console.standard(isJSON: CommandLine.arguments.contains("--json"))
-            try? console.refuse(
-                .usage(
+        if let refusal = ArgumentBytes.refusal(Platform.arguments()) { leave(refusing: refusal) }
+        if let name = unknownCommand(CommandLine.arguments.dropFirst()) {
+            leave(
+                refusing: .usage(
                     "there is no command '\(TerminalText.shown(name))'; `longhaul --help` shows all"
                 ))
-            try? console.flush()
-            Platform.exit(ExitStatus.usage.rawValue)
         }
         let status: ExitStatus
         do {
@@ -77,6 +75,14 @@ struct LonghaulCommand: ParsableCommand {
             status = leave(for: error)
         }
         Platform.exit(status.rawValue)
+    }
+
+    /// Before it is known what command it is.
+    private static func leave(refusing error: LonghaulError) -> Never {
+        let console = Console.standard(isJSON: CommandLine.arguments.contains("--json"))
+        try? console.refuse(error)
+        try? console.flush()
+        Platform.exit(ExitStatus.usage.rawValue)
     }
 
     /// Of an option that there is not the parser speaks only if nothing is missing beside it, and
@@ -94,7 +100,8 @@ struct LonghaulCommand: ParsableCommand {
     }
 
     /// The parser would speak of unexpected arguments.
-    private static func unknownCommand(_ word: String?) -> String? {
+    private static func unknownCommand(_ words: ArraySlice<String>) -> String? {
+        let word = words.first == "help" ? words.dropFirst().first : words.first
         guard let word, !word.hasPrefix("-"), word != "help" else { return nil }
         let known = configuration.subcommands.contains {
             $0._commandName == word || $0.configuration.aliases.contains(word)
@@ -107,11 +114,13 @@ struct LonghaulCommand: ParsableCommand {
     private static func leave(for error: any Error) -> ExitStatus {
         let isJSON = CommandLine.arguments.contains("--json")
         let console = Console.standard(isJSON: isJSON)
-        defer { try? console.flush() }
         if exitCode(for: error).isSuccess {
-            try? console.line(fullMessage(for: error))
-            return .done
+            return console.run {
+                try console.line(fullMessage(for: error))
+                return .done
+            }
         }
+        defer { try? console.flush() }
         if isJSON {
             try? console.refuse(.usage(message(for: error)))
         } else {

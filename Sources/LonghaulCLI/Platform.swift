@@ -31,11 +31,13 @@ enum Platform {
         return localtime_r(&seconds, &parts) == nil ? 0 : parts.tm_gmtoff
     }
 
-    /// Relative paths are meant from here. `nil` when the directory was removed under our feet.
-    static func currentDirectory() -> String? {
-        guard let path = getcwd(nil, 0) else { return nil }
-        defer { free(path) }
-        return String(cString: path)
+    /// What the program was called with, as bytes and without its own name.
+    static func arguments() -> [[UInt8]] {
+        (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+            CommandLine.unsafeArgv[index].map {
+                Array(UnsafeRawBufferPointer(start: $0, count: strlen($0)))
+            }
+        }
     }
 
     // MARK: Terminal

@@ -153,6 +153,8 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
                 nextCheck: Sample.now + 60))
         #expect(known.contains("required: R\\u{7}; now: C; since 2026-03-01 12:00:00"))
         #expect(known.hasSuffix("next look in 1m00s"))
+        let due = wait.long(WaitReason(reason, nextCheck: Sample.now + -90))
+        #expect(due.hasSuffix("next look now") && !due.contains("ago"))
     }
 
     @Test func statusSaysWhatToDoWithoutAnEngine() {

@@ -14,7 +14,8 @@ import Testing
         arguments: [
             (["--version"], 0), (["list"], 0), (["status"], 0), (["clean"], 0), (["run"], 0),
             (["show", "99"], 4), (["wait", "99"], 4), (["pause", "99"], 4), (["remove", "99"], 4),
-            (["set", "99", "--priority", "low"], 4), (["frobnicate"], 64), (["get", "h/f"], 64),
+            (["set", "99", "--priority", "low"], 4), (["frobnicate"], 64),
+            (["help", "frobnicate"], 64), (["get", "h/f"], 64),
             (["enqueue", "file:///etc/passwd"], 64),
             (["enqueue", "http://h/f", "--limit-rate", "x"], 64),
             (["enqueue", "--input", "/nonexistent"], 64), (["enqueue", "--input", "/"], 64),
@@ -108,6 +109,19 @@ import Testing
             environment: home.environment)
         #expect(shell.status == 2)
         #expect(shell.errors.contains("cannot be written"))
+        for words in ["--help", "help get", "list --help", "--version"] {
+            let help = try await CLIProcess.run(
+                "/bin/sh", ["-c", "\"$0\" \(words) > /dev/full", try BuiltBinary.longhaul],
+                environment: home.environment)
+            #expect(help.status == 2 && help.errors.contains("cannot be written"), "\(help)")
+        }
+    }
+
+    @Test func aDirectoryThatIsNotThereForOneAboveIt() async throws {
+        let result = try await home.run("enqueue", "http://127.0.0.1:9/f", "-o", "no/../x")
+        #expect(result.status == 5)
+        #expect(result.errors.contains("/no/.. does not exist. "), "\(result.errors)")
+        #expect(!result.errors.contains("resume"))
     }
 
     @Test func aReaderThatGoesAwayIsNoError() async throws {

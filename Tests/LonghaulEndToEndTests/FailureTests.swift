@@ -120,6 +120,78 @@ import Testing
         }
     }
 
+    /// A name of 256 bytes anywhere in a path, and a path that is too long as a whole with what is
+    /// put to its name while it is fetched.
+    @Test func aPathThatIsTooLongIsRefused() async throws {
+        let home = try LonghaulHome()
+        let long = String(repeating: "n", count: 256)
+        let deep = String(repeating: "0123456789abcdef/", count: 250)
+        let nearly = String(home.file(deep).prefix(4095 - 35))
+        for (place, says) in [
+            (["-o", "\(long)/x"], "has 256 bytes"), (["-o", "a/\(long)/b/x"], "has 256 bytes"),
+            (["-d", long], "has 256 bytes"), (["-d", "a/b/\(long)"], "has 256 bytes"),
+            (["-d", deep], "bytes, and at most 4060"), (["-o", nearly + "x"], "has 4061 bytes"),
+        ] {
+            let result = try await home.start(["enqueue", "http://127.0.0.1:9/f"] + place).wait()
+            #expect(result.status == 64, "\(result)")
+            #expect(result.errors.contains(says) && result.errors.utf8.count < 400, "\(result)")
+            #expect(result.output == "")
+        }
+        #expect(try home.scratch.names(in: "files").isEmpty)
+        #expect(try await home.run("enqueue", "http://127.0.0.1:9/f", "-o", nearly).status == 0)
+    }
+
+    /// The longest that is taken can be fetched to its end.
+    @Test func theLongestPathIsFetched() async throws {
+        let home = try LonghaulHome()
+        let deep = String(repeating: "0123456789abcdef/", count: 250)
+        let path = String(home.file(deep).prefix(4095 - 35 - 1)) + "x"
+        try await LoopbackServer.run { server in
+            let result = try await home.run("get", server.url("a.bin?size=60K"), "-o", path)
+            #expect(result.status == 0, "\(result)")
+        }
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
+    /// A link to nowhere as a directory, or above one, or with a slash behind it: what it leads to
+    /// may be on a disk that is away, and is not made.
+    @Test(arguments: ["link", "link/", "link/below", "link/below/more"])
+    func aLinkToNowhereIsRefused(directory: String) async throws {
+        let home = try LonghaulHome()
+        #expect(symlink("nowhere", home.file("link")) == 0)
+        for place in [["-d", directory], ["-o", directory + "/x"]] {
+            let result = try await home.start(["enqueue", "http://127.0.0.1:9/f"] + place).wait()
+            #expect(result.status == 5, "\(result)")
+            #expect(
+                result.errors.contains("/link is a symbolic link to what is not there"),
+                "\(result)")
+            #expect(result.output == "")
+        }
+        #expect(try home.scratch.names(in: "files") == ["link"])
+    }
+
+    /// It was there when the transfer was recorded.
+    @Test func aLinkThatHasComeToLeadNowhere() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            _ = try home.scratch.directory("files/there")
+            #expect(symlink("there", home.file("link")) == 0)
+            let url = server.url("a.bin?size=60K")
+            #expect(try await home.run("enqueue", url, "-d", "link").status == 0)
+            #expect(rmdir(home.file("there")) == 0)
+            _ = try await home.run("run")
+            let error = try await home.run("show", "1", "--json").rows[0]["error"]
+            #expect(error["code"] == "io")
+            #expect(
+                error["message"].string?.contains("/link is a symbolic link to what is not there")
+                    == true, "\(error)")
+            _ = try home.scratch.directory("files/there")
+            #expect(try await home.run("resume", "1").status == 0)
+            #expect(try await home.run("run").status == 0)
+            #expect(FileManager.default.fileExists(atPath: home.file("there/a.bin")))
+        }
+    }
+
     /// A host could be asked for another URL; without one the transfer fails, and the log is to say
     /// that and not that anybody is waited for.
     @Test func theLogTellsWhatBecameOfIt() async throws {

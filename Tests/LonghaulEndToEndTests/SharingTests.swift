@@ -111,6 +111,51 @@ struct SharingTests {
         }
     }
 
+    /// Of those that find no place in a fetch nobody is looked at again and again: something else
+    /// that is asked for costs the engine no more than ever.
+    @Test func thousandsThatDoNotFitCostNothing() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("big.bin?size=8M&seed=5&etag=v1&rate=20K")
+            let list = (0..<8000).map {
+                #"{"url":"\#(url)","destination":"f\#($0)","connections":1}"#
+            }
+            let enqueued = try await home.run(
+                "enqueue", "--input", "-", input: list.joined(separator: "\n") + "\n")
+            #expect(enqueued.status == 0, "\(enqueued.errors)")
+            let engine = try home.start("daemon")
+            try await eventually(within: .seconds(60), "all connections are taken") {
+                server.log.count == 6
+            }
+            try await asked(home)
+            let before = try processorSeconds(engine.pid)
+            for _ in 0..<3 { try await asked(home) }
+            let cost = try processorSeconds(engine.pid) - before
+            #expect(cost < 1.5)
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+        }
+    }
+
+    /// Has the engine try something that nobody answers.
+    private func asked(_ home: LonghaulHome) async throws {
+        let id = try await home.run(
+            "enqueue", "http://127.0.0.1:1/x", "-d", UUID().uuidString, within: .seconds(60)
+        ).output.trimmingCharacters(in: .whitespacesAndNewlines)
+        try await eventually(within: .seconds(60), "\(id) was tried") {
+            try await home.run("show", "--json", id).rows.first?["attempts"].int == 1
+        }
+        _ = try await home.run("cancel", id)
+    }
+
+    /// What a process has cost so far (proc_pid_stat(5), 14 and 15).
+    private func processorSeconds(_ pid: pid_t) throws -> Double {
+        let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+        let fields = try #require(text.split(separator: ")").last).split(separator: " ")
+        let ticks = try #require(Double(fields[11])) + #require(Double(fields[12]))
+        return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
     /// `kill -9` of the engine: while it is on the wire, and while it hands out the copies.
     @Test func aKilledEngineChangesNothing() async throws {
         let home = try LonghaulHome()

@@ -69,6 +69,25 @@ import Testing
         #expect(try await home.run("show", "1", "--json").rows.first?["state"] == "paused")
     }
 
+    /// The file that engines in the background write to, also while one runs.
+    @Test func theirLogStaysSmall() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            #expect(try await home.run("list").status == 0)
+            let full = String(repeating: "older line\n", count: 762_580)
+            try home.scratch.write(full, to: "state/engine.log")
+            let logging = starting(home).with(["LONGHAUL_LOG": "info"])
+            let url = server.url("b?size=100K")
+            #expect(try await logging.run("enqueue", url, "-o", home.file("b")).status == 0)
+            try await finish(home, "1")
+            let old = try home.scratch.text(of: "state/engine.log.1")
+            #expect(old.hasPrefix(full) && old.contains("the engine starts"))
+            #expect(old.utf8.count <= 8 << 20)
+            let new = try home.scratch.text(of: "state/engine.log")
+            #expect(new.contains("the engine leaves") && new.contains("1 completed"))
+        }
+    }
+
     /// A `run` in a box leaves an engine behind only where somebody asked for one.
     @Test(arguments: [true, false]) func whatIsRecordedBesideRun(isWanted: Bool) async throws {
         let home = try LonghaulHome()

@@ -77,6 +77,48 @@ import Testing
         #expect(Environment.value("LONGHAUL_TEST_NO_VALUE") == nil)
     }
 
+    /// Variables of a program need not be text, and are handed on as they are.
+    @Test func handsTheEnvironmentOn() throws {
+        let scratch = try Scratch()
+        setenv("LONGHAUL_TEST_BYTES", [0x63, 0xE9, 0] as [UInt8], 1)
+        var environment = Environment.all()
+        environment["LONGHAUL_TEST_CHANGED"] = "ä"
+        let pid = try BackgroundEngine.spawn(
+            executable: "/bin/sh",
+            arguments: [
+                "-c", "printf %s \"$LONGHAUL_TEST_BYTES$LONGHAUL_TEST_CHANGED\" | od -An -tx1",
+            ], environment: environment, log: scratch.path("log"))
+        var status: Int32 = -1
+        try #require(waitpid(pid, &status, 0) == pid)
+        #expect(try scratch.read("log") == " 63 e9 c3 a4\n")
+    }
+
+    /// The first that is set decides; those that would be ignored do not.
+    @Test func refusesPathsThatAreNoText() {
+        let names = (1...3).map { "LONGHAUL_TEST_PATH_\($0)" } + ["XDG_TEST_PATH", "TEST_PATH"]
+        func refused() -> String? {
+            do {
+                try Environment.checkPath(in: names, .storeUnavailable)
+                return nil
+            } catch {
+                #expect(error.code == .storeUnavailable)
+                return error.message
+            }
+        }
+        #expect(refused() == nil)
+        setenv(names[4], [0x2F, 0xE9, 0] as [UInt8], 1)
+        #expect(refused()?.hasPrefix("TEST_PATH is '/\\xE9'") == true)
+        #expect(refused()?.contains("set \(names[0]) to") == true)
+        setenv(names[3], [0xE9, 0] as [UInt8], 1)
+        #expect(refused()?.hasPrefix("TEST_PATH is") == true)
+        setenv(names[2], "", 1)
+        #expect(refused()?.hasPrefix("TEST_PATH is") == true)
+        setenv(names[1], [0xE9, 0] as [UInt8], 1)
+        #expect(refused()?.hasPrefix("\(names[1]) is '\\xE9'") == true)
+        setenv(names[0], "ä", 1)
+        #expect(refused() == nil)
+    }
+
     @Test func randomNumbersDiffer() {
         var random = SystemRandom()
         #expect(Set((1...100).map { _ in random.next() }).count == 100)

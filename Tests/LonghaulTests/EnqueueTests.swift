@@ -74,6 +74,29 @@ import Testing
         #expect(error?.code == .invalidRequest)
     }
 
+    /// To the kernel a path ends there: another one would be meant.
+    @Test(arguments: ["a_b", "a_b/c", "_", "a/b_"])
+    func aPathWithAZeroByteIsRefused(_ pattern: String) throws {
+        let name = pattern.replacing("_", with: "\0")
+        let place = home.file("a").deletingLastPathComponent().path
+        for number in 0..<5 {
+            let (outcomes, _) = enqueue(1, keepGoing: true) { _ in
+                var request = request(number)
+                let path = place + "/" + name
+                switch number {
+                case 0: request.destination = .file(path)
+                case 1: request.destination = .directory(path, remoteName: false)
+                case 2: request.options.caCertificate = "/etc/passwd\0" + name
+                case 3: request.options.clientCertificate = "/etc/passwd\0" + name
+                default: request.options.clientKey = "/etc/passwd\0" + name
+                }
+                return request
+            }
+            #expect(outcomes.map(refusal) == [.invalidRequest])
+            #expect("\(outcomes)".contains("zero byte"), "\(outcomes)")
+        }
+    }
+
     /// Where it is asked for, and not when it fails hours later; without the password.
     @Test(arguments: ["foo://u:s3cret@h", "u:s3cret@h:99999", "http://u:s3cret t@h", "http://"])
     func aProxyThatIsNoneIsRefused(_ proxy: String) throws {

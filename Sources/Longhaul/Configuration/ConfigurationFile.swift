@@ -6,11 +6,16 @@ internal import LonghaulSystem
 /// for configuration.
 package enum ConfigurationFile {
     /// Where it is, or would be; `nil` = there is no place for one.
-    package static var path: String? { named ?? standard }
+    package static var path: String? {
+        get throws(LonghaulError) {
+            try Environment.checkPath(in: ["LONGHAUL_CONFIG", "XDG_CONFIG_HOME", "HOME"])
+            return try named ?? standard
+        }
+    }
 
     /// The same, if it is there.
     package static var inForce: String? {
-        path.flatMap { FileInspection.entry(at: $0) == .missing ? nil : $0 }
+        (try? path).flatMap { FileInspection.entry(at: $0) == .missing ? nil : $0 }
     }
 
     /// Whether it is there and understood.
@@ -28,8 +33,9 @@ package enum ConfigurationFile {
     }
 
     private static var named: String? {
-        Environment.value("LONGHAUL_CONFIG").flatMap {
-            $0.isEmpty ? nil : WorkingDirectory.absolute($0)
+        get throws(LonghaulError) {
+            guard let path = Environment.value("LONGHAUL_CONFIG"), !path.isEmpty else { return nil }
+            return try WorkingDirectory.absolute(path)
         }
     }
 
@@ -43,7 +49,7 @@ package enum ConfigurationFile {
     ///
     /// - Throws: `invalidRequest` with file, key and what is allowed.
     package static func read() throws(LonghaulError) -> UserConfiguration {
-        guard let path else { return UserConfiguration() }
+        guard let path = try path else { return UserConfiguration() }
         let bytes: [UInt8]?
         do {
             bytes = try TextFile.read(path)
@@ -51,7 +57,7 @@ package enum ConfigurationFile {
             throw problem(path, "it cannot be read: \(error.reason)")
         }
         guard let bytes else {
-            if named == nil { return UserConfiguration() }
+            if try named == nil { return UserConfiguration() }
             throw problem(path, "there is no such file; LONGHAUL_CONFIG names it")
         }
         return try parse(bytes, path)

@@ -29,7 +29,7 @@ struct Admission {
         let destination: String
         switch request.destination {
         case .file(let path):
-            destination = WorkingDirectory.absolute(path)
+            destination = try WorkingDirectory.absolute(path)
             guard let last = destination.utf8.last, last != UInt8(ascii: "/") else {
                 throw LonghaulError(
                     .invalidRequest, "\(path) names a directory; give a file, or use -d")
@@ -39,7 +39,7 @@ struct Admission {
                 request.options.remoteName = remoteName
             }
             destination = PathParts.join(
-                WorkingDirectory.absolute(path), FileNaming.name(from: url))
+                try WorkingDirectory.absolute(path), FileNaming.name(from: url))
         }
         let exists = try look(at: destination)
         if exists {
@@ -100,6 +100,7 @@ struct Admission {
 
     /// A file that a request needs.
     static func checkFile(_ path: String) throws(LonghaulError) {
+        try checkText(of: path)
         if exists(path) { return }
         throw LonghaulError(.invalidRequest, "there is no file \(path)")
     }
@@ -107,14 +108,17 @@ struct Admission {
     /// Whether the destination exists; refuses one that could not be written. A directory is
     /// examined once.
     private mutating func look(at destination: String) throws(LonghaulError) -> Bool {
+        try Admission.checkText(of: destination)
         guard let (directory, name) = PathParts.split(destination) else {
             throw LonghaulError(.invalidRequest, "\(destination) names no file")
         }
         try Admission.checkLength(of: name)
+        try Admission.checkLength(ofPath: destination)
         let mayHoldFiles: Bool
         if let known = checked[directory] {
             mayHoldFiles = known
         } else {
+            for name in PathParts.names(in: directory) { try Admission.checkLength(of: name) }
             if let obstacle = DiskSpace.obstacle(toWritingIn: directory) {
                 throw Admission.refusal(obstacle)
             }
@@ -150,6 +154,13 @@ struct Admission {
         }
     }
 
+    /// To the kernel a path ends there, and another one would be meant.
+    private static func checkText(of path: String) throws(LonghaulError) {
+        if !path.utf8.contains(0) { return }
+        throw LonghaulError(
+            .invalidRequest, "the path \(path) has a zero byte in it; choose another one")
+    }
+
     /// Whatever else is said, there is no such file, and there never will be.
     private static func checkLength(of name: String) throws(LonghaulError) {
         let length = name.utf8.count
@@ -158,6 +169,17 @@ struct Admission {
             .invalidRequest,
             "the name \(name.prefix(20))… has \(length) bytes, and a file's has at most"
                 + " \(PathParts.nameBytesMax); choose a shorter one")
+    }
+
+    /// With what is put to the name while the file is fetched.
+    private static func checkLength(ofPath path: String) throws(LonghaulError) {
+        let length = path.utf8.count
+        let max = PathParts.pathBytesMax - Limits.fileNameDecorationBytes
+        if length <= max { return }
+        throw LonghaulError(
+            .invalidRequest,
+            "the path \(path.prefix(40))… has \(length) bytes, and at most \(max) can be used;"
+                + " choose a shorter one")
     }
 
     private static func refusal(_ failure: SystemFailure) -> LonghaulError {

@@ -44,9 +44,10 @@ extension Installation {
     private func block(
         _ schedule: CronSchedule, _ runOptions: [String]
     ) throws(LonghaulError) -> CronBlock {
+        let environment = try inherited()
         do throws(CronBlock.Problem) {
             return try CronBlock(
-                queue: queue, schedule: schedule, environment: inherited,
+                queue: queue, schedule: schedule, environment: environment,
                 arguments: [executable, "run"] + runOptions)
         } catch {
             throw error.refusal

@@ -61,7 +61,7 @@ extension Installation {
     private func units(_ runOptions: [String]) throws(LonghaulError) -> ServiceUnits {
         let units = ServiceUnits(
             executable: executable, activation: ActivationFile.path(in: queue),
-            environment: inherited, runOptions: runOptions)
+            environment: try inherited(), runOptions: runOptions)
         guard let units else {
             throw LonghaulError(
                 .invalidRequest,

@@ -14,20 +14,22 @@ package struct Installation: Sendable {
 
     /// This program, for the queue that the environment names.
     package static func current() throws(LonghaulError) -> Installation {
-        Installation(
+        try Environment.checkPath(in: ["LONGHAUL_CONFIG"])
+        try Environment.checkPath(in: ["XDG_CONFIG_HOME", "HOME"])
+        return Installation(
             environment: Environment.all(), executable: BackgroundEngine.ownExecutable(),
             queue: try TransferQueue.resolve(nil))
     }
 
     /// What the service or cron is to be told of this environment: what chooses queue and
     /// configuration.
-    var inherited: [EnvironmentEntry] {
+    func inherited() throws(LonghaulError) -> [EnvironmentEntry] {
         var entries: [EnvironmentEntry] = []
         if let home = environment["LONGHAUL_HOME"], !home.isEmpty {
             entries.append(EnvironmentEntry("LONGHAUL_HOME", queue))
         }
         if let file = environment["LONGHAUL_CONFIG"], !file.isEmpty {
-            entries.append(EnvironmentEntry("LONGHAUL_CONFIG", WorkingDirectory.absolute(file)))
+            entries.append(EnvironmentEntry("LONGHAUL_CONFIG", try WorkingDirectory.absolute(file)))
         }
         return entries
     }

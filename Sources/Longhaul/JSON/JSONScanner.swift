@@ -87,11 +87,18 @@ package struct JSONScanner {
 
     package mutating func string() throws -> String {
         skipBlanks()
+        let start = offset
         let raw = try stringBody()
-        if !bytes[raw].contains(UInt8(ascii: "\\")) {
-            return String(decoding: bytes[raw], as: UTF8.self)
+        guard let text = String(validating: bytes[raw], as: UTF8.self) else {
+            offset = start
+            throw problem("a string is not UTF-8")
         }
-        return try unescaped(raw)
+        if !bytes[raw].contains(UInt8(ascii: "\\")) { return text }
+        guard let text = unescaped(raw) else {
+            offset = start
+            throw problem("a string has half a surrogate pair")
+        }
+        return text
     }
 
     /// The next value as it is written, without blanks between its parts.
@@ -216,8 +223,8 @@ package struct JSONScanner {
         }
     }
 
-    /// Escapes resolved through UTF-16, so that surrogate pairs meet; half a pair becomes U+FFFD.
-    private func unescaped(_ range: Range<Int>) throws -> String {
+    /// Escapes resolved through UTF-16, so that surrogate pairs meet; `nil` = one stands alone.
+    private func unescaped(_ range: Range<Int>) -> String? {
         var units: [UInt16] = []
         var rest = range
         while let start = rest.first {
@@ -244,7 +251,7 @@ package struct JSONScanner {
             }
             rest = start + length..<rest.upperBound
         }
-        return String(decoding: units, as: UTF16.self)
+        return String(validating: units, as: UTF16.self)
     }
 
     private mutating func copyValue(to copy: inout [UInt8]) throws {

@@ -36,7 +36,7 @@ extension EngineJournal {
 }
 
 extension EngineMode {
-    /// An engine in the background writes to a file that nobody empties.
+    /// An engine in the background writes to a file that nobody looks at.
     fileprivate var journalLevel: Logger.Level? {
         switch self {
         case .daemon: .info

@@ -23,21 +23,25 @@ extension ConsoleCommand {
 
     var isQuiet: Bool { false }
 
-    /// Errors become what the console shows of them and a status.
     func run(on console: Console) -> ExitStatus {
-        do {
-            let status = try perform(on: console)
-            try console.flush()
-            return status
-        } catch {
-            if let error = error as? LonghaulError { try? console.refuse(error) }
-            try? console.flush()
-            return ExitStatus(error)
-        }
+        console.run { try perform(on: console) }
     }
 }
 
 extension Console {
+    /// Errors become what is shown of them and a status.
+    func run(_ body: () throws -> ExitStatus) -> ExitStatus {
+        do {
+            let status = try body()
+            try flush()
+            return status
+        } catch {
+            if let error = error as? LonghaulError { try? refuse(error) }
+            try? flush()
+            return ExitStatus(error)
+        }
+    }
+
     static func standard(isJSON: Bool, isQuiet: Bool = false) -> Console {
         Console(
             results: ByteStream(descriptor: 1), diagnostics: ByteStream(descriptor: 2),

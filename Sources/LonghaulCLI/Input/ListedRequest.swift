@@ -19,11 +19,11 @@ struct ListedRequest {
         directory = template.directory
         // One URL and nothing else is what nearly every line is.
         guard line.contains(where: \.isBlank) else {
-            request.url = try OptionText.url(String(decoding: line, as: UTF8.self))
+            request.url = try OptionText.url(try line.text())
             return
         }
         var urls: [String] = []
-        for part in String(decoding: line, as: UTF8.self).split(separator: "\t") {
+        for part in try line.text().split(separator: "\t") {
             let url = part.trimmingBlanks
             if !url.isEmpty { urls.append(try OptionText.url(String(url))) }
         }
@@ -34,7 +34,7 @@ struct ListedRequest {
 
     /// `name=value`. What has no meaning here and would change the result is refused, not ignored.
     mutating func apply(option line: UnsafeBufferPointer<UInt8>) throws(LonghaulError) {
-        let text = String(decoding: line, as: UTF8.self)[...].trimmingBlanks
+        let text = try line.text()[...].trimmingBlanks
         guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else {
             throw .usage("an indented line is an option: name=value")
         }

@@ -9,11 +9,9 @@ struct InputContext {
     var directory: String
 
     static func current() throws(LonghaulError) -> InputContext {
-        guard let directory = Platform.currentDirectory() else {
-            throw .usage("the current directory does not exist any more; change to another one")
-        }
-        return InputContext(
-            now: Platform.now(), secondsFromUTC: Platform.secondsFromUTC, directory: directory)
+        InputContext(
+            now: Platform.now(), secondsFromUTC: Platform.secondsFromUTC,
+            directory: try WorkingDirectory.path)
     }
 
     func absolute(_ path: String) -> String {

@@ -137,9 +137,9 @@ enum OptionText {
         var fields: [HeaderFields.Field] = []
         let lines = try ByteLines(path: path)
         while let line = try lines.next() {
-            let text = String(decoding: line, as: UTF8.self)
-            if text.isEmpty { continue }
-            fields.append(try header(text, "--header @\(path), line \(lines.number)"))
+            let name = "--header @\(path), line \(lines.number)"
+            guard let text = try? line.text() else { throw .usage("\(name): it is not UTF-8") }
+            if !text.isEmpty { fields.append(try header(text, name)) }
         }
         return fields
     }

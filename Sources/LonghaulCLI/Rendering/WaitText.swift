@@ -27,9 +27,12 @@ struct WaitText {
         if let required = wait.required { text += "; required: " + TerminalText.shown(required) }
         if let current = wait.current { text += "; now: " + TerminalText.shown(current) }
         if let since = wait.since { text += "; since " + time.full(since) }
-        if let next = wait.nextCheck { text += "; next look " + time.distance(next) }
+        if let next = wait.nextCheck { text += "; next look " + due(next) }
         return text
     }
+
+    /// With nobody there to look, what is over is to be done now.
+    private func due(_ next: Timestamp) -> String { time.distance(max(next, time.now)) }
 
     private func words(_ wait: WaitReason) -> String {
         switch wait.reason {
@@ -41,9 +44,9 @@ struct WaitText {
         case .unmetered: "an unmetered network"
         case .idle: "an idle machine"
         case .storage: wait.required ?? "free space"
-        case .backoff: wait.nextCheck.map { "retry " + time.distance($0) } ?? "a retry"
+        case .backoff: wait.nextCheck.map { "retry " + due($0) } ?? "a retry"
         case .originCooldown:
-            wait.nextCheck.map { "server, " + time.distance($0) } ?? "the server to recover"
+            wait.nextCheck.map { "server, " + due($0) } ?? "the server to recover"
         case .concurrency: "its turn"
         case .originLimit: "a connection to its server"
         case .engine: "an engine"

@@ -13,6 +13,7 @@ package struct Roster: Hashable, Sendable {
     }
 
     package var isShared: Bool { !followers.isEmpty }
+    package var count: Int { 1 + followers.count }
     package var all: [Sharer] { followers.isEmpty ? [leader] : [leader] + followers }
     package var wanted: [Sharer] { all.filter(\.isWanted) }
     package var isWanted: Bool { all.contains(where: \.isWanted) }

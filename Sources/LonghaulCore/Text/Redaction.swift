@@ -30,27 +30,6 @@ package enum Redaction {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Whether the value of a query parameter of that name is a secret. Compared after decoding and
-    /// without regard to case.
-    package static func isSecret(parameter name: some StringProtocol) -> Bool {
-        let name = PercentDecoding.text(name).lowercased()
-        return names.contains(name) || suffixes.contains { name.hasSuffix($0) }
-    }
-
-    // MARK: Names
-
-    private static let names: Set<String> = [
-        "sig", "key", "auth", "jwt", "sas", "pwd", "pass", "passwd", "hmac", "hdnts", "hdnea",
-        "policy", "key-pair-id", "awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "session",
-        "sessionid", "sid", "authorization", "code",
-    ]
-    /// So that `X-Amz-Signature`, `x-goog-signature`, `access_token` and `client_secret` need no
-    /// entry of their own.
-    private static let suffixes = [
-        "signature", "token", "secret", "password", "credential", "credentials", "apikey",
-        "api_key", "api-key", "accesskey", "access_key", "access-key", "_key",
-    ]
-
     // MARK: Bytes
 
     private static let schemeEnd = Array("://".utf8)

@@ -14,6 +14,39 @@ package enum TerminalText {
         }
         return result
     }
+
+    /// The same for bytes that were meant as text: what in them is not UTF-8 becomes `\xE9`.
+    package static func shown(bytes: some Sequence<UInt8>) -> String {
+        var result = ""
+        var valid: [UInt8] = []
+        var parser = Unicode.UTF8.ForwardParser()
+        var rest = bytes.makeIterator()
+        // What the parser took before it met a byte that fits no scalar.
+        var taken: [UInt8] = []
+        var source = AnyIterator<UInt8> {
+            let byte = rest.next()
+            if let byte { taken.append(byte) }
+            return byte
+        }
+        while true {
+            switch parser.parseScalar(from: &source) {
+            case .valid(let scalar):
+                valid += scalar
+                taken.removeFirst(scalar.count)
+            case .error(let length):
+                result += shown(String(decoding: valid, as: UTF8.self))
+                valid.removeAll()
+                for byte in taken.prefix(length) {
+                    result +=
+                        "\\x" + (byte < 16 ? "0" : "")
+                        + String(byte, radix: 16, uppercase: true)
+                }
+                taken.removeFirst(length)
+            case .emptyInput:
+                return result + shown(String(decoding: valid, as: UTF8.self))
+            }
+        }
+    }
 }
 
 extension Unicode.Scalar {

@@ -122,7 +122,7 @@ package final class DiskFiles: FilePort {
     /// An open directory keeps its disk busy: nobody could unmount it.
     package func rest() {
         if directories.count == 0 { return }
-        workers.submit(key: Self.finishingLane) { self.directories.removeAll() }
+        workers.submit(key: Self.deletingLane) { self.directories.removeAll() }
     }
 
     // MARK: - Recovery

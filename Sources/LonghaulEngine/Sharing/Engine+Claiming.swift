@@ -219,7 +219,7 @@ extension Engine {
             else { return false }
             let roster = rosters[fetch] ?? entry.roster
             let leader = roster.leader.request
-            return roster.all.count < Limits.sharersPerFetch
+            return roster.count < Limits.sharersPerFetch
                 && leader.options.onDuplicate != .separate && FetchIdentity(leader) == identity
         }
     }

@@ -13,16 +13,22 @@ extension Engine {
                 entry.roster.leader.request.options.onDuplicate != .separate
             else { continue }
             var last = TransferID(rawValue: 0)
-            while true {
+            // Of a full one nobody need be looked at.
+            func isFull() -> Bool {
+                (outcome.rosters[fetch] ?? entry.roster).count >= Limits.sharersPerFetch
+            }
+            while !isFull() {
                 let ids = try tx.newcomers(
                     entry.identityKey, after: last, limit: Engine.attentionMax)
                 for id in ids {
+                    if isFull() { break }
                     guard let work = try tx.work(id), !work.isHeldBack(now.wall),
                         try runningFetch(for: work, outcome.rosters, tx) == fetch
                     else { continue }
-                    var roster = outcome.rosters[fetch] ?? entry.roster
-                    try join(work, fetch, &roster, tx, now: now, &outcome.deletions)
-                    outcome.rosters[fetch] = roster
+                    // In its place: a copy for each who joins would be one of all who have.
+                    try join(
+                        work, fetch, &outcome.rosters[fetch, default: entry.roster], tx, now: now,
+                        &outcome.deletions)
                 }
                 guard ids.count == Engine.attentionMax, let bound = ids.last else { break }
                 last = bound

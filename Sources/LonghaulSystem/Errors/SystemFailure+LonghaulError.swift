@@ -45,6 +45,11 @@ extension SystemFailure {
             "\(path) exists already. Move it away, or choose --if-exists overwrite or rename."
         case EFBIG:
             "The file system of \(path) cannot hold so large a file. Choose another destination."
+        case ENOENT where operation == "follow":
+            "\(path) is a symbolic link to what is not there. Bring that back, or choose another "
+                + "destination."
+        case ENOENT where operation == "find":
+            "\(path) does not exist. Make it, or choose another destination."
         case ENOENT:
             "\(path) does not exist any more. Bring the directory back, then resume."
         case ENOTDIR:

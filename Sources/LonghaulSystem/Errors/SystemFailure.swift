@@ -21,6 +21,12 @@ package struct SystemFailure: Error, Hashable, Sendable {
         return SystemFailure(operation: operation, path: path(), errno: number)
     }
 
+    /// For what does not exist: when the path itself does, as a symbolic link to nothing.
+    static func leadingNowhere(_ path: String) -> SystemFailure? {
+        guard FileInspection.kind(at: path) == .link else { return nil }
+        return SystemFailure(operation: "follow", path: path, errno: ENOENT)
+    }
+
     /// From a shim's answer, which is `-errno`.
     static func answered(_ answer: some SignedInteger, _ operation: String, _ path: String)
         -> SystemFailure

@@ -75,7 +75,11 @@ extension DirectoryHandle {
             } else {
                 try above.sync()
             }
-            return try DirectoryHandle(opening: path)
+            do {
+                return try DirectoryHandle(opening: path)
+            } catch {
+                throw SystemFailure.leadingNowhere(PathParts.withoutSlashes(path)) ?? error
+            }
         }
     }
 }

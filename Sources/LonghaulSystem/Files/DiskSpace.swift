@@ -55,9 +55,12 @@ package enum DiskSpace {
             var facts = stat()
             if stat(path, &facts) == 0 { return path }
             let failure = SystemFailure.last("stat", path)
+            guard failure.errno == ENOENT else { throw failure }
             let shorter = PathParts.withoutSlashes(path)
-            guard failure.errno == ENOENT, let (parent, _) = PathParts.split(shorter) else {
-                throw failure
+            if let lost = SystemFailure.leadingNowhere(shorter) { throw lost }
+            // `..` is in no directory that could be made.
+            guard let (parent, _) = PathParts.split(shorter) else {
+                throw SystemFailure(operation: "find", path: path, errno: ENOENT)
             }
             path = parent
         }

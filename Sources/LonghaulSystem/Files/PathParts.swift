@@ -2,6 +2,8 @@
 package enum PathParts {
     /// The longest name that Linux file systems take, in bytes.
     package static let nameBytesMax = 255
+    /// The longest path that Linux takes, in bytes: PATH_MAX without the zero at its end.
+    package static let pathBytesMax = 4095
 
     /// `/a/b` → (`/a`, `b`), `/a` → (`/`, `a`), `a` → (`.`, `a`). `nil` when the path ends in no
     /// name.
@@ -24,8 +26,7 @@ package enum PathParts {
     /// it.
     package static func plain(_ path: String) -> String {
         guard path.contains("//") || path.contains("/./") else { return path }
-        let names = path.utf8.split(separator: UInt8(ascii: "/"))
-            .map { String(Substring($0)) }.filter { $0 != "." }
+        let names = names(in: path).filter { $0 != "." }
         let end = path.utf8.last == UInt8(ascii: "/") && !names.isEmpty ? "/" : ""
         return "/" + names.joined(separator: "/") + end
     }
@@ -48,6 +49,11 @@ package enum PathParts {
             end = text.utf8.index(before: end)
         }
         return String(text[..<end])
+    }
+
+    /// The names in a path, as they are written.
+    package static func names(in path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
     }
 
     /// `NAME` + `suffix`, with NAME shortened where the whole would not fit into one name.

@@ -1,5 +1,3 @@
-internal import CLonghaul
-internal import Glibc
 package import LonghaulCore
 
 /// Where a user's store, lock and sockets live.
@@ -36,11 +34,10 @@ package enum StateDirectory {
 
     private static func absolute(_ path: String) throws(LonghaulError) -> String {
         if path.hasPrefix("/") { return path }
-        guard let here = getcwd(nil, 0) else {
-            throw refusal(
-                "LONGHAUL_HOME is relative, and the current directory is gone. \(advice)")
+        do {
+            return PathParts.join(try CurrentDirectory.path, path)
+        } catch {
+            throw refusal("LONGHAUL_HOME is relative, and \(error.message). \(advice)")
         }
-        defer { free(here) }
-        return PathParts.join(String(cString: here), path)
     }
 }

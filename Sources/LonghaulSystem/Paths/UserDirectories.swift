@@ -27,6 +27,6 @@ package enum UserDirectories {
         guard getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &found) == 0, let found,
             let text = found.pointee[keyPath: field]
         else { return nil }
-        return String(cString: text)
+        return String(validatingCString: text)
     }
 }

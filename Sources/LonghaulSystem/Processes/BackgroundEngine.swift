@@ -14,19 +14,15 @@ package enum BackgroundEngine {
     ///   - executable: absolute path.
     ///   - arguments: without the program's name, which is put before them.
     ///   - environment: all of it.
-    ///   - log: where output and errors go, appended to (0600); `nil` = nowhere. A log that cannot
-    ///     be opened stops nothing.
+    ///   - log: where output and errors go, appended to (``BoundedLog``); `nil` = nowhere. A log
+    ///     that cannot be opened stops nothing.
     @discardableResult
     package static func spawn(
         executable: String, arguments: [String], environment: [String: String], log: String? = nil
     ) throws(SystemFailure) -> Int32 {
-        let opened = log.flatMap { path -> Descriptor? in
-            let answer = lh_openat(
-                AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            return answer < 0 ? nil : Descriptor(owning: answer)
-        }
+        let opened = log.flatMap { BoundedLog.open($0) }
         let argv = CStrings([executable] + arguments)
-        let envp = CStrings(environment.map { "\($0.key)=\($0.value)" })
+        let envp = CStrings(environment: environment)
         let answer = lh_spawn_detached(
             executable, argv.pointer, envp.pointer, opened?.number ?? -1)
         return try check(answer, "posix_spawn", executable)

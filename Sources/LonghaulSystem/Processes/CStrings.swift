@@ -12,6 +12,16 @@ final class CStrings {
         pointer[texts.count] = nil
     }
 
+    /// Variables, as a program is given them.
+    init(environment: [String: String]) {
+        count = environment.count
+        pointer = .allocate(capacity: count + 1)
+        for (index, entry) in environment.enumerated() {
+            pointer[index] = strdup(Environment.entry(entry.key, entry.value))
+        }
+        pointer[count] = nil
+    }
+
     deinit {
         for index in 0..<count { free(pointer[index]) }
         pointer.deallocate()

@@ -76,7 +76,7 @@ final class HostProcess {
             _ = fcntl(stream.number, F_SETFL, fcntl(stream.number, F_GETFL) & ~O_NONBLOCK)
         }
         let argv = CStrings(program.argv)
-        let envp = CStrings(program.environment.map { "\($0.key)=\($0.value)" })
+        let envp = CStrings(environment: program.environment)
         let streams = [stdin.number, writing[0].number, writing[1].number]
         let pid = try check(
             lh_host_fork(program.argv[0], argv.pointer, envp.pointer, waiting.number, streams),

@@ -34,7 +34,7 @@ package struct ProgramRun: Sendable {
             posix_spawn_file_actions_adddup2(&actions, stream.descriptor, Int32(number))
         }
         let argv = CStrings([program] + arguments)
-        let envp = CStrings(environment.map { "\($0.key)=\($0.value)" })
+        let envp = CStrings(environment: environment)
         var pid: pid_t = 0
         let failure = posix_spawn(&pid, program, &actions, nil, argv.pointer, envp.pointer)
         if failure != 0 {

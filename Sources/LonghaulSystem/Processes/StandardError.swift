@@ -1,9 +1,26 @@
 internal import Glibc
+internal import Synchronization
 
 /// This process's standard error, for lines that are whole in one call.
 package enum StandardError {
+    private static let log = Mutex<BoundedLog?>(nil)
+
+    /// Where it is this file, it stays small from now on.
+    package static func keepSmall(_ path: String) {
+        let descriptors = BoundedLog.leading(to: path, of: [2, 1])
+        guard descriptors.first == 2 else { return }
+        log.withLock { $0 = BoundedLog(path, descriptors: descriptors) }
+    }
+
     /// What cannot be written is lost: there is nowhere to say so.
     package static func write(_ text: String) {
+        log.withLock { log in
+            log?.makeRoom(for: text.utf8.count)
+            put(text)
+        }
+    }
+
+    private static func put(_ text: String) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { bytes in
