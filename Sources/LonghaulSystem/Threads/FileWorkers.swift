@@ -169,9 +169,9 @@ package final class FileWorkers: Sendable {
     /// Drains, then ends the threads. The second time, it returns at once.
     package func stop() {
         Self.close(state)
-        // Who is extra ends by itself.
-        state.wait(on: Wait.end) { state, _ in state.extras == 0 ? () : nil }
         for thread in threads.all.withLock({ $0 }) { thread.join() }
+        // Some may have been added meanwhile, by the watch, which has ended now.
+        state.wait(on: Wait.end) { state, _ in state.extras == 0 ? () : nil }
     }
 
     package var pendingCount: Int { state.change { state, _ in state.pending + state.running } }
