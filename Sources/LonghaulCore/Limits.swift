@@ -66,6 +66,14 @@ package enum Limits {
     package static let worthwhileGain = 0.15
     /// …and below so many bytes per second: 2 Gbit/s and more come from next door.
     package static let fastEnough: Double = 256 * 1024 * 1024
+    /// While others of its file have nothing left to do, a connection is given up after so much
+    /// silence,…
+    package static let silenceSeconds: Double = 4
+    /// …and after so many times the longest pause that any of them made,…
+    package static let silencePauses: Double = 2
+    /// …if so much has come since the last one that was given up there, and so often at most.
+    package static let silenceProgressBytes: Int64 = 64 << 10
+    package static let silencesMax = 8
     /// How often a fetch is looked at whose number of connections is not settled.
     package static let splitTickSeconds: Double = 0.25
 

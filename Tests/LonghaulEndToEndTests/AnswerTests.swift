@@ -52,6 +52,27 @@ import Testing
         #expect(try !home.scratch.names(in: "files").contains("a.bin"))
     }
 
+    /// One connection stops in the middle of its part, and all else is there: the rest is not
+    /// waited for until the stall timeout, and nothing that has come is fetched again.
+    @Test func aConnectionThatFallsSilentDoesNotHoldUpTheRest() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=20M&seed=5&etag=v1&stall=9M&stalls=1")
+            let result = try await home.start([
+                "get", "--json", url, "-o", home.file("a.bin"), "--connections", "2",
+                "--stall-timeout", "150s", "--retries", "0",
+            ]).wait()
+            #expect(result.status == 0, "\(result)")
+            let transfer = try #require(try result.rows.last)
+            let fetched = try #require(transfer["bytesFetched"].int)
+            // What the loser had received and not written yet, at most.
+            #expect(fetched <= 20 << 20 + 1 << 20)
+            #expect(server.log.all.count <= 5)
+        }
+        let bytes = try Data(contentsOf: URL(filePath: home.file("a.bin")))
+        #expect(bytes == Data(ByteOracle(seed: 5).bytes(0..<(20 << 20))))
+    }
+
     static let retried = [
         "status=408&statuses=1", "status=425&statuses=1", "status=429&statuses=1&retryafter=1",
         "status=503&statuses=1&retryafterdate=1", "status=500&statuses=1", "drop&drops=1",

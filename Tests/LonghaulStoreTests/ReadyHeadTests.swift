@@ -151,6 +151,66 @@ import Testing
         #expect(Set(later.rows.map(\.origin)).isSuperset(of: ["o0"]))
     }
 
+    /// Thousands that are down are read once, and not by each look; those between and behind them
+    /// are seen, and so is the end of the first cool-down.
+    @Test func whatIsKnownToCoolDownIsNotReadAgain() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        for origin in 0..<60 { try enqueue(scratch, 2, origin: "o\(origin)", session: "one") }
+        let good = [7, 30, 59]
+        try scratch.turn(epoch) { tx in
+            for origin in 0..<60 where !good.contains(origin) {
+                var memory = OriginMemory(origin: "o\(origin)")
+                memory.failures = 3
+                memory.coolDownUntil = .start + Double(100 + (origin + 30) % 60)
+                memory.coolDownSince = .start
+                try tx.save(memory)
+            }
+        }
+        func look(_ cooling: CoolingOrigins, after seconds: Double) throws -> ReadyHead {
+            try scratch.turn(epoch) {
+                try $0.readyHead(ReadyLimits(), cooling: cooling, now: .start + seconds)
+            }
+        }
+        let first = try look(CoolingOrigins(), after: 0)
+        #expect(first.originsRead == 60)
+        let second = try look(first.cooling, after: 1)
+        #expect(second.originsRead == good.count)
+        #expect(second.rows == first.rows && second.resumeAfter == first.resumeAfter)
+        #expect(first.coolDownEnds == .start + 101 && second.coolDownEnds == .start + 101)
+        // Three more are over.
+        let later = try look(second.cooling, after: 103)
+        #expect(later.originsRead == good.count + 3)
+        #expect(
+            Set(later.rows.map(\.origin)) == ["o7", "o30", "o59", "o31", "o32", "o33"])
+        #expect(later.coolDownEnds == .start + 104)
+    }
+
+    /// The next moment that matters is not that of one for which nothing waits any more.
+    @Test func aCoolDownThatNobodyWaitsForIsNoMoment() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        for origin in 0..<3 { try enqueue(scratch, 1, origin: "o\(origin)", session: "one") }
+        try scratch.turn(epoch) { tx in
+            for origin in 0..<3 {
+                var memory = OriginMemory(origin: "o\(origin)")
+                memory.failures = 3
+                memory.coolDownUntil = .start + Double(100 + origin)
+                memory.coolDownSince = .start
+                try tx.save(memory)
+            }
+        }
+        let limits = ReadyLimits()
+        let first = try scratch.turn(epoch) { try $0.readyHead(limits, now: .start) }
+        #expect(first.coolDownEnds == .start + 100)
+        let second = try scratch.turn(epoch) { tx in
+            try tx.setQueued(
+                TransferID(rawValue: 1), readyAt: .start + 500, waitingFor: [], now: .start)
+            return try tx.readyHead(limits, cooling: first.cooling, now: .start)
+        }
+        #expect(second.rows.isEmpty && second.coolDownEnds == .start + 101)
+    }
+
     /// More origins than rows, in every queue another number: each comes up within a few looks.
     @Test func everyOriginComesUp() throws {
         let scratch = try ScratchStore()

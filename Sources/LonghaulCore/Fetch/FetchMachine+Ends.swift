@@ -11,6 +11,7 @@ extension FetchMachine {
             have.insert(segment.start..<end.writtenThrough)
             gained += end.writtenThrough - segment.start
             state.emptyAnswers = 0
+            if end.failure == nil { hasEndedWell = true }
         }
         if segment.isOpen, end.failure == nil || end.writtenThrough > segment.start {
             learnVersion(segment)
@@ -92,7 +93,7 @@ extension FetchMachine {
             failed(failure, segment, context, &step)
         } else if !segments.isEmpty {
             split(context, &step)
-        } else if segment.isParallel || segment.isWriting
+        } else if segment.isParallel || segment.isWriting || segment.isGivenUp
             || (fromZero != nil && segment.ask.sendsRange)
         {
             // Another gap, or all of it; not all of it again when that brought nothing.
@@ -262,7 +263,7 @@ extension FetchMachine {
             url: segment.head?.effectiveURL ?? segment.url, bytes: end.bytesReceived,
             httpStatus: segment.head?.status,
             httpVersion: end.httpVersion == 0 ? segment.head?.httpVersion : end.httpVersion,
-            outcome: word, message: failure?.error.message)
+            outcome: word, message: failure?.error.message ?? silenceNote(of: segment, end))
     }
 }
 

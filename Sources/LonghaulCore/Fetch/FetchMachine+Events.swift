@@ -1,9 +1,12 @@
 extension FetchMachine {
     /// What stands on the progress board for a request of this fetch, told before any event that
     /// depends on it.
-    package mutating func note(_ key: SegmentKey, written: Int64, received: Int64) {
+    package mutating func note(
+        _ key: SegmentKey, written: Int64, received: Int64, now: Instant
+    ) {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments[index]
+        if received > segment.received { heard(index, at: now) }
         segments[index].received = max(received, segment.received)
         if segment.isWriting, segment.isOpen, written > segment.written {
             segments[index].written = written

@@ -35,7 +35,7 @@ extension FetchMachine {
         segments.append(
             ActiveSegment(
                 key: key, number: state.attempts, ask: ask, url: url,
-                startedAt: context.now.wall, isParallel: isParallel))
+                startedAt: context.now, isParallel: isParallel))
         var order = SegmentAsk(
             key: key, url: url, ask: ask, pinned: state.validator,
             maxSize: request.options.maxSize, isParallel: isParallel)
@@ -58,6 +58,7 @@ extension FetchMachine {
         let judgement = judge(
             segment.ask, head, pinned: state.validator, maxSize: request.options.maxSize)
         segments[index].head = head
+        heard(index, at: context.now.monotonic)
         segments[index].decision = judgement.decision
         lastHTTPVersion = head.httpVersion
         if let lesson = judgement.learned, isAtOwnOrigin {
@@ -78,6 +79,7 @@ extension FetchMachine {
             keep(head)
         case .skip(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            rangesOffered = head.headers.offersByteRanges
             state.effectiveURL = head.effectiveURL
         case .restart(let reason, let validator):
             voidBytes(reason, &step)
@@ -173,6 +175,7 @@ extension FetchMachine {
         _ step: inout FetchStep
     ) {
         fromZero = nil
+        rangesOffered = head.headers.offersByteRanges
         state.response = nil
         keep(head)
         state.validator = validator

@@ -15,14 +15,13 @@ extension FetchMachine {
         guard !rangesRefused, held == nil, fromZero == nil, state.validator?.isStrong == true,
             ResponseHead.Scheme(of: url) == .http
         else { return false }
-        return rangesProven
-            || segments.contains { $0.head?.headers.offersByteRanges == true }
+        return rangesProven || rangesOffered
     }
 
     /// Another connection, where it helps; what is slow is halved again.
     mutating func split(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .moving, leaving == nil, let total = state.bytesTotal, maySplit,
-            segments.allSatisfy(\.isWriting)
+            !giveUpSilent(context, &step), segments.allSatisfy(\.isWriting)
         else { return }
         let allowed = connectionsNow(total: total, context)
         guard segments.count < allowed else { return }
@@ -57,12 +56,16 @@ extension FetchMachine {
     }
 
     private mutating func connectionsNow(total: Int64, _ context: FetchContext) -> Int {
+        if case .automatic = request.options.connections { sampleThroughput(total: total, context) }
+        return connectionsNow(context)
+    }
+
+    /// As many as the last sample has left it at.
+    func connectionsNow(_ context: FetchContext) -> Int {
         let ceiling = min(connectionsMax, max(1, context.connectionsAllowed))
-        switch request.options.connections {
-        case .exactly: return ceiling
-        case .automatic:
-            sampleThroughput(total: total, context)
-            return min(ceiling, auto.allowed)
+        return switch request.options.connections {
+        case .exactly: ceiling
+        case .automatic: min(ceiling, auto.allowed)
         }
     }
 

@@ -66,6 +66,9 @@ package struct FetchMachine: Sendable {
     var lastTick: Instant?
     var auto = AutoConnections()
     var lastSample: ThroughputSample?
+    var silence = SilenceWatch()
+    /// One request of this stay on the wire has brought all that it was sent for.
+    var hasEndedWell = false
     /// A request whose body waits until what its head means has been committed.
     package internal(set) var held: HeldBody?
     /// Why the next request starts from zero whatever is held.
@@ -76,6 +79,8 @@ package struct FetchMachine: Sendable {
     var atStart: (held: Int64, restarts: Int) = (0, 0)
     /// A 206 came: the origin honours ranges for this file.
     package internal(set) var rangesProven = false
+    /// The answer that said what the file is has promised ranges.
+    var rangesOffered = false
     /// A parallel request came back with something else: one connection it is.
     package internal(set) var rangesRefused = false
     /// The server has asked for time beside an answer that went on.
@@ -192,19 +197,24 @@ package struct ActiveSegment: Hashable, Sendable {
     package var head: ResponseHead?
     package var decision: ResumeDecision?
     package var isParallel: Bool
+    /// When it was sent, or something last came of it.
+    package internal(set) var heardAt: Instant
+    /// It was silent, and is to end so that others take what it leaves.
+    package internal(set) var isGivenUp = false
     /// False while its body is held back: its cell still says where it was meant to begin, in a
     /// version that may be given up by now. What it says then is nothing that was written.
     package var isOpen = true
 
     package init(
-        key: SegmentKey, number: Int, ask: RangeAsk, url: String, startedAt: Timestamp,
+        key: SegmentKey, number: Int, ask: RangeAsk, url: String, startedAt: Moment,
         isParallel: Bool
     ) {
         self.key = key
         self.number = number
         self.ask = ask
         self.url = url
-        self.startedAt = startedAt
+        self.startedAt = startedAt.wall
+        heardAt = startedAt.monotonic
         self.isParallel = isParallel
         start = ask.position
         end = ask.end

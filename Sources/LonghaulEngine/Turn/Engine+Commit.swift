@@ -194,15 +194,15 @@ extension Engine {
         for index in step.writes.indices {
             switch step.writes[index] {
             case .learn(let name, let lesson):
-                step.writes[index] = remember(name) { $0.learn(lesson) }
+                step.writes[index] = remember(name, now: now) { $0.learn(lesson) }
             case .originFailed(let name, let failure, let gained):
                 let seed = random.next()
-                step.writes[index] = remember(name) {
+                step.writes[index] = remember(name, now: now) {
                     var random = SeededGenerator(seed: seed)
                     $0.afterFailure(failure, gained: gained, now: now.wall, using: &random)
                 }
             case .originWorked(let name, let rate, let http2):
-                step.writes[index] = remember(name) {
+                step.writes[index] = remember(name, now: now) {
                     $0.worked(at: rate, http2: http2, now: now.wall)
                 }
                 noteRoom(at: site(name))
@@ -213,12 +213,25 @@ extension Engine {
         }
     }
 
-    private func remember(_ name: String, _ change: (inout OriginMemory) -> Void) -> StoreWrite {
+    private func remember(
+        _ name: String, now: Moment, _ change: (inout OriginMemory) -> Void
+    ) -> StoreWrite {
         let site = site(name)
         var memory = site.known
         change(&memory)
         site.memory = memory
+        noteCooling(site, memory, now: now)
         return .saveOrigin(memory)
+    }
+
+    private func noteCooling(_ site: OriginSite, _ memory: OriginMemory, now: Moment) {
+        if case .cooling(let until) = memory.health(at: now.wall) {
+            if let id = site.id { cooling.note(id, until: until) }
+        } else if let id = site.id {
+            cooling.forget(id)
+        } else {
+            cooling.forgetAll()
+        }
     }
 }
 

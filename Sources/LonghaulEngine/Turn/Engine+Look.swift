@@ -35,6 +35,7 @@ extension Engine {
         if gates.clockWentBack || (looks == 0 && !scope.startsNothing) {
             try tx.resumePauses(
                 now: now.wall, limit: gates.clockWentBack ? nil : Engine.pausesAtStart)
+            cooling.forgetAll()
         }
         let asked = try tx.askHosts(now.wall, limit: Engine.attentionMax)
         if asked == Engine.attentionMax { outcome.isIncomplete = true }

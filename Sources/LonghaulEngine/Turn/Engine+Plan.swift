@@ -86,6 +86,7 @@ extension Engine {
         var seen: Set<Int64> = []
         for row in rows where seen.insert(row.originID).inserted {
             let site = site(row.origin)
+            site.id = row.originID
             site.memory = site.memory ?? row.memory
             let ahead = ahead(at: site, taking: &room, now: now).granted
             states[OriginID(rawValue: site.name)] = site.state(ahead: ahead, now: now)
@@ -114,8 +115,9 @@ extension Engine {
                 ReadyLimits(
                     total: count / kinds.count, perGroup: policy.limits.running,
                     after: looksAfter[kind[0].isDiscretionary] ?? ReadyPlace(), lanes: kind),
-                excludingOrigins: full, now: now.wall)
+                excludingOrigins: full, cooling: cooling, now: now.wall)
             rows += found.rows
+            cooling = found.cooling
             outcome.coolDownEnds = [outcome.coolDownEnds, found.coolDownEnds].compactMap { $0 }
                 .min()
             // Where more wait than one look takes, the next one begins where this one ended.

@@ -119,7 +119,8 @@ extension Engine {
         if entry.machine.segments.isEmpty { return }
         for (key, target) in entry.targets {
             entry.machine.note(
-                key, written: files.written(target), received: files.received(target))
+                key, written: files.written(target), received: files.received(target),
+                now: now.monotonic)
         }
         entry.machine.note(fetched: files.fetched(entry.machine.state.id))
         let before = entry.rate.bytesPerSecond

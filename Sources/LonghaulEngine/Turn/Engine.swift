@@ -22,6 +22,8 @@ package final class Engine {
     /// them. It may have been put off since.
     var soonestTick: Instant?
     var sites: [String: OriginSite] = [:]
+    /// As the looks into the queue have found them.
+    var cooling = CoolingOrigins()
     /// When to look for what was made ready and does not go out; `nil` = nothing is ready ahead.
     var surplusLookAt: Instant?
     var unwritten = Unwritten()

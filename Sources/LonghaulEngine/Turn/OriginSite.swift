@@ -3,6 +3,8 @@ internal import LonghaulCore
 /// An origin as this engine knows it. A reference, as every event of every fetch asks for it.
 final class OriginSite {
     let name: String
+    /// In the store; `nil` = no plan has met it yet.
+    var id: Int64?
     /// `nil` = not asked of the store yet.
     var memory: OriginMemory?
     /// Since this engine began.

@@ -64,6 +64,10 @@ package struct ReadyHead: Hashable, Sendable {
     package var resumeAfter: ReadyPlace
     /// When the first of the origins that were left out has cooled down.
     package var coolDownEnds: Timestamp?
+    /// What was known of them before, and what was found now.
+    package var cooling = CoolingOrigins()
+    /// Origins that were read to see whether they may be asked.
+    package var originsRead = 0
 }
 
 /// What groups transfers for fairness, without the origin.
@@ -87,47 +91,74 @@ private struct OriginSearch {
     let now: Timestamp
     /// See ``ReadyHead/coolDownEnds``.
     var coolDownEnds: Timestamp?
+    var cooling: CoolingOrigins
+    /// Some were passed over unread.
+    var hasPassed = false
+    /// See ``ReadyHead/originsRead``.
+    var read = 0
 
-    /// Whether its transfers are worth a look.
-    mutating func takes(_ memory: OriginMemory) -> Bool {
+    /// Whether the transfers of one that has been read are worth a look.
+    mutating func takes(_ id: Int64, _ memory: OriginMemory) -> Bool {
+        read += 1
         if case .cooling(let until) = memory.health(at: now) {
             coolDownEnds = min(coolDownEnds ?? until, until)
+            cooling.note(id, until: until)
             return false
         }
         return !excluded.contains(memory.origin)
+    }
+
+    /// The last of those that are passed over unread from this one on; `nil` = it is to be read.
+    mutating func passes(from id: Int64) -> Int64? {
+        guard let end = cooling.endOfRun(from: id, at: now) else { return nil }
+        hasPassed = true
+        return end
     }
 }
 
 extension EngineTransaction {
     /// The heads of all groups of ready transfers, by a skip through one index: however many rows
     /// one session or origin has queued, those of another are seen. Origins that cool down are left
-    /// out: they could fill the head and hide all others. Costs two look-ups for each group and one
-    /// step for each row.
+    /// out: they could fill the head and hide all others. Costs two look-ups for each group, none
+    /// for those that are known to cool down, and one step for each row.
     ///
-    /// - Parameter excludingOrigins: those that can take no more.
+    /// - Parameters:
+    ///   - excludingOrigins: those that can take no more.
+    ///   - cooling: those that are known to cool down, from the look before.
     package func readyHead(
-        _ limits: ReadyLimits = ReadyLimits(), excludingOrigins: Set<String> = [], now: Timestamp
+        _ limits: ReadyLimits = ReadyLimits(), excludingOrigins: Set<String> = [],
+        cooling: CoolingOrigins = CoolingOrigins(), now: Timestamp
     ) throws -> ReadyHead {
         var sessions = Round(after: limits.after.session)
         let queues = try queues(limits, &sessions)
         var head = ReadyHead(rows: [], resumeAfter: ReadyPlace())
         head.resumeAfter.session = sessions.resumeAfter
+        head.cooling = cooling
         if queues.isEmpty { return head }
         var origins = Round(after: limits.after.origin)
         var search = OriginSearch(
             visitsMax: max(1, limits.groups / queues.count),
-            foundMax: max(1, limits.total / queues.count), excluded: excludingOrigins, now: now)
+            foundMax: max(1, limits.total / queues.count), excluded: excludingOrigins, now: now,
+            cooling: cooling)
+        search.cooling.forgetEnded(at: now)
         var groups: [(queue: Queue, origin: ReadyOrigin)] = []
         for queue in queues {
             groups += try self.origins(of: queue, &origins, &search).map { (queue, $0) }
         }
         head.resumeAfter.origin = origins.resumeAfter
+        if search.hasPassed {
+            let ends = try search.cooling.soonest(at: now) { id in
+                try queues.contains { try nextOrigin($0, after: id - 1) == id }
+            }
+            search.coolDownEnds = [search.coolDownEnds, ends].compactMap { $0 }.min()
+        }
+        let urgent = groups.isEmpty ? [] : try nearDeadlines(limits, &search)
         head.coolDownEnds = search.coolDownEnds
+        head.cooling = search.cooling
+        head.originsRead = search.read
         if groups.isEmpty { return head }
         let depth = max(limits.perGroup, limits.total / groups.count)
         let heads = try groups.map { try rows(of: $0.queue, $0.origin, limit: depth) }
-        let urgent = try nearDeadlines(limits, &search)
-        head.coolDownEnds = search.coolDownEnds
         head.rows = interleaved(heads, total: limits.total, after: urgent)
         return head
     }
@@ -158,7 +189,7 @@ extension EngineTransaction {
             guard
                 let memory = try connection.first(
                     OriginRecord.selectByID, row.originID, read: OriginRecord.read),
-                search.takes(memory)
+                search.takes(row.originID, memory)
             else { continue }
             row.memory = memory
             rows.append(row)
@@ -216,18 +247,29 @@ extension EngineTransaction {
         var found: [ReadyOrigin] = []
         var visits = 0
         _ = try origins.go { last in
-            try nextOrigin(queue, after: last)
+            try nextOrigin(queue, after: last, passing: &search)
         } take: { id in
             let isOver = visits >= search.visitsMax && !found.isEmpty
             if isOver || found.count >= search.foundMax { return false }
             visits += 1
             let memory = try connection.first(OriginRecord.selectByID, id) { OriginRecord.read($0) }
-            if let memory, search.takes(memory) {
+            if let memory, search.takes(id, memory) {
                 found.append(ReadyOrigin(id: id, memory: memory))
             }
             return true
         }
         return found
+    }
+
+    private func nextOrigin(
+        _ queue: Queue, after last: Int64, passing search: inout OriginSearch
+    ) throws -> Int64? {
+        var last = last
+        while let id = try nextOrigin(queue, after: last) {
+            guard let end = search.passes(from: id) else { return id }
+            last = end
+        }
+        return nil
     }
 
     private func nextOrigin(_ queue: Queue, after last: Int64) throws -> Int64? {

@@ -86,7 +86,8 @@ struct SimFetch {
     private mutating func handle(_ event: FetchEvent) {
         for exchange in wire {
             machine?.note(
-                exchange.order.key, written: exchange.written, received: exchange.received)
+                exchange.order.key, written: exchange.written, received: exchange.received,
+                now: now.monotonic)
         }
         let context = context
         if let step = machine?.handle(event, in: context) { perform(step) }
@@ -285,7 +286,9 @@ struct SimFetch {
 
     private mutating func end(_ index: Int, _ failure: WireFailure?) {
         let exchange = wire.remove(at: index)
-        machine?.note(exchange.order.key, written: exchange.written, received: exchange.received)
+        machine?.note(
+            exchange.order.key, written: exchange.written, received: exchange.received,
+            now: now.monotonic)
         pending.append(
             .ended(
                 exchange.order.key,

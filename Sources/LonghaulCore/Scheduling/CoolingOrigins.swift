@@ -1,0 +1,84 @@
+/// Origins that are known to cool down, by their ids in the store. A look into the queue passes
+/// over all that stand next to each other at once: thousands of servers that are down are not read
+/// one by one each time that a place becomes free. Only who may change an origin's memory can keep
+/// it.
+package struct CoolingOrigins: Hashable, Sendable {
+    private struct Entry: Hashable {
+        var id: Int64
+        var until: Timestamp
+    }
+
+    /// By id; some may have ended.
+    private var entries: [Entry] = []
+
+    /// What comes beyond is read each time.
+    package static let most = 1 << 16
+    /// So many that end before the first one that is waited for are asked about.
+    package static let doubtsMax = 8
+
+    package init() {}
+
+    package var isEmpty: Bool { entries.isEmpty }
+
+    package mutating func note(_ id: Int64, until: Timestamp) {
+        let index = place(of: id)
+        if index < entries.count, entries[index].id == id {
+            entries[index].until = until
+        } else if entries.count < CoolingOrigins.most {
+            entries.insert(Entry(id: id, until: until), at: index)
+        }
+    }
+
+    /// It has answered.
+    package mutating func forget(_ id: Int64) {
+        let index = place(of: id)
+        if index < entries.count, entries[index].id == id { entries.remove(at: index) }
+    }
+
+    package mutating func forgetAll() { entries.removeAll() }
+
+    package mutating func forgetEnded(at now: Timestamp) { entries.removeAll { $0.until <= now } }
+
+    /// The last of those that cool down and follow one another from this one on, without a gap;
+    /// `nil` = this one does not, as far as is known.
+    package func endOfRun(from id: Int64, at now: Timestamp) -> Int64? {
+        var end: Int64?
+        for entry in entries[place(of: id)...] {
+            guard entry.id == end.map({ $0 + 1 }) ?? id, entry.until > now else { break }
+            end = entry.id
+        }
+        return end
+    }
+
+    /// When the first of those ends for which something waits. Where many that nothing waits for
+    /// end before, it is too early rather than late.
+    package func soonest(
+        at now: Timestamp, where isWaitedFor: (Int64) throws -> Bool
+    ) rethrows -> Timestamp? {
+        var doubtful: Set<Int64> = []
+        while let next = first(at: now, besides: doubtful) {
+            let isSure = try isWaitedFor(next.id)
+            if isSure || doubtful.count >= CoolingOrigins.doubtsMax { return next.until }
+            doubtful.insert(next.id)
+        }
+        return nil
+    }
+
+    private func first(at now: Timestamp, besides others: Set<Int64>) -> Entry? {
+        var first: Entry?
+        for entry in entries where entry.until > now {
+            if let first, first.until <= entry.until { continue }
+            if !others.contains(entry.id) { first = entry }
+        }
+        return first
+    }
+
+    private func place(of id: Int64) -> Int {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
