@@ -17,7 +17,7 @@ extension Exchange {
         set(CURLOPT_BUFFERSIZE, bufferSize(request))
         let connect = request.connection.connectTimeout * 1000
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(min(connect, Double(Int32.max)))))
-        if request.connection.ownConnection { set(CURLOPT_FRESH_CONNECT, 1) }
+        setTrust(alone: request.connection.ownConnection)
 
         let isFirstOrigin = isOnFirstOrigin(request)
         setIdentity(request.connection, isFirstOrigin: isFirstOrigin)
@@ -30,6 +30,13 @@ extension Exchange {
             setFileProtocol(request)
             return nil
         }
+    }
+
+    /// libcurl takes the age of a connection in whole seconds.
+    private func setTrust(alone: Bool) {
+        let seconds = connectionsTrustedFor.map { Int($0 / 1_000_000_000) - 1 }
+        if alone || seconds.map({ $0 < 1 }) == true { return set(CURLOPT_FRESH_CONNECT, 1) }
+        if let seconds { set(CURLOPT_MAXLIFETIME_CONN, seconds) }
     }
 
     func isOnFirstOrigin(_ request: SegmentRequest) -> Bool {

@@ -37,6 +37,8 @@ final class Exchange {
     var stopAt: Int64?
     var begunAt: Int64 = 0
     var isStalled = false
+    /// Older connections than so many nanoseconds are not used for it; `nil` = any is.
+    var connectionsTrustedFor: Int64?
     var framing = Framing.any
     /// Its answer is left, and it is asked once more in this way.
     var asksAgain: Framing?

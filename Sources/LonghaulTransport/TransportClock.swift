@@ -1,12 +1,17 @@
 internal import Glibc
 internal import LonghaulCore
 
-/// The two clocks of the loop. Time spent in suspend does not count: a server must not be found
+/// The clocks of the loop. Time spent in suspend does not count: a server must not be found
 /// stalled because we slept.
 enum TransportClock {
-    static func monotonic() -> Int64 {
+    static func monotonic() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
+
+    /// How long the machine has slept since it was started.
+    static func asleep() -> Int64 { nanoseconds(CLOCK_BOOTTIME) - nanoseconds(CLOCK_MONOTONIC) }
+
+    private static func nanoseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 

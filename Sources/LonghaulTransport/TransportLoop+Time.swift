@@ -94,6 +94,7 @@ extension TransportLoop {
                 // The last one to leave closes it.
                 for user in mates + [exchange] { user.closesConnection() }
                 for mate in mates where !mate.isStalled { finish(mate, .deadConnection) }
+                if let line = exchange.line { deadWays.note(line.name, now: now) }
             }
             complete(exchange, CURLE_OPERATION_TIMEDOUT)
         }
@@ -101,7 +102,7 @@ extension TransportLoop {
 
     /// Who is stopped may have been stopped for its silence. While others use its connection, they
     /// will tell.
-    func leaveDeadConnection(_ exchange: Exchange) {
+    func leaveConnection(of exchange: Exchange) {
         let silence = turn.pointee.now - exchange.flow.pointee.touched
         guard silence >= Self.silenceOfTheDead, exchange.hasBegun, mates(of: exchange).isEmpty
         else { return }

@@ -18,6 +18,7 @@ extension TransportLoop {
             exchange.slot = active.count
             active.append(exchange)
             if waiting.request.yields { lineKeeper.activeRequests += 1 }
+            exchange.connectionsTrustedFor = deadWays.trustedFor(line.name, now: turn.pointee.now)
             let previous = byKey.updateValue(exchange, forKey: waiting.request.key)
             precondition(previous == nil, "Two requests with one key")
             if waiting.exchange != nil {

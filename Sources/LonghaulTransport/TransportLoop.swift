@@ -14,6 +14,7 @@ final class TransportLoop {
     let deliver: @Sendable ([WireFact]) -> Void
     let turn: UnsafeMutablePointer<lh_turn>
     let batch = FactBatch()
+    var deadWays = DeadWays()
     let lineKeeper = LineKeeper(pools: ConnectionPools())
     var queue: OriginQueue
     var active: [Exchange] = []
@@ -57,6 +58,7 @@ final class TransportLoop {
         setLimits()
         while true {
             turn.pointee.now = TransportClock.monotonic()
+            deadWays.note(asleep: TransportClock.asleep(), now: turn.pointee.now)
             obey()
             liftRatePauses()
             liftRests()
@@ -145,7 +147,7 @@ final class TransportLoop {
         var unknown: Set<SegmentKey> = []
         for key in keys {
             if let exchange = byKey[key] {
-                leaveDeadConnection(exchange)
+                leaveConnection(of: exchange)
                 finish(exchange, .stopped)
             } else {
                 unknown.insert(key)

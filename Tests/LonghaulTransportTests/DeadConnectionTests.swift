@@ -104,4 +104,44 @@ struct DeadConnectionTests {
         #expect(isWhole(part))
         #expect(relay.accepted == 1)
     }
+
+    /// They went the same way, and each would cost a stall timeout.
+    @Test func idleOnesAreNotTriedOneByOne() async throws {
+        let server = try await serve()
+        let relay = try SilencedRelay(to: server.httpPort)
+        let wire = try Wire()
+        let url = "http://127.0.0.1:\(relay.port)/slow/file"
+        let parts = [PartFile(), PartFile()]
+        let first = parts.map { wire.request(url, $0, connection: settings(server, stall: 20)) }
+        wire.transport.start(first)
+        for request in first { #expect(try await wire.outcome(of: request).failure == nil) }
+        #expect(relay.accepted == 2)
+        relay.silence()
+        let next = "http://127.0.0.1:\(relay.port)/file"
+        let stalls = wire.request(next, PartFile(), connection: settings(server, stall: 1))
+        #expect(try await wire.run(stalls).failure == .stalled)
+        let part = PartFile()
+        let again = wire.request(next, part, connection: settings(server, stall: 5))
+        #expect(try await wire.run(again).failure == nil)
+        #expect(isWhole(part))
+    }
+
+    @Test func waysAreTrustedAgain() {
+        var ways = DeadWays()
+        let second: Int64 = 1_000_000_000
+        #expect(ways.trustedFor("a", now: second) == nil)
+        ways.note("a", now: 10 * second)
+        #expect(ways.trustedFor("a", now: 12 * second) == 2 * second)
+        #expect(ways.trustedFor("b", now: 12 * second) == nil)
+        #expect(ways.trustedFor("a", now: 10 * second + DeadWays.idleMax + 1) == nil)
+        // Its first reading is no sleep, nor is what two readings differ by.
+        ways.note(asleep: 500 * second, now: 20 * second)
+        ways.note(asleep: 500 * second + 100, now: 21 * second)
+        #expect(ways.trustedFor("b", now: 22 * second) == nil)
+        ways.note(asleep: 800 * second, now: 23 * second)
+        #expect(ways.trustedFor("b", now: 25 * second) == 2 * second)
+        #expect(ways.trustedFor("a", now: 25 * second) == 2 * second)
+        ways.note("b", now: 24 * second)
+        #expect(ways.trustedFor("b", now: 25 * second) == second)
+    }
 }

@@ -3,7 +3,6 @@ package import LonghaulCore
 
 /// Looks at what stands under the names of a transfer, opening and changing nothing.
 package enum FileInspection {
-    ///
     /// - Parameter disk: What the part file was made on, where that is known.
     package static func facts(
         part: String, destination: String, madeOn disk: MountedDisk? = nil
