@@ -1,6 +1,6 @@
 /// Where connections have died unseen: those that were made before are not used again. Others of
-/// the same origin went the same way, and each would cost a stall timeout; after a sleep of the
-/// machine no server is likely to know any.
+/// the same origin went the same way, and each would cost a stall timeout; after a
+/// change of network or a sleep of the machine hardly any leads somewhere.
 struct DeadWays {
     /// Until when connections of an origin are not trusted, in monotonic nanoseconds.
     private var origins: [Substring: Int64] = [:]
@@ -17,9 +17,11 @@ struct DeadWays {
         origins[origin] = now
     }
 
+    mutating func noteAll(now: Int64) { all = now }
+
     /// - Parameter asleep: for how long the machine has slept, ever.
     mutating func note(asleep: Int64, now: Int64) {
-        if let before = self.asleep, asleep - before >= Self.sleep { all = now }
+        if let before = self.asleep, asleep - before >= Self.sleep { noteAll(now: now) }
         self.asleep = asleep
     }
 

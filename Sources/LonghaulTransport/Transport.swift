@@ -74,6 +74,10 @@ package final class Transport: Sendable {
         if !keys.isEmpty { inbox.send(.withdraw(keys)) }
     }
 
+    /// Requests that go out from now on use no connection that is there already, as where the
+    /// network has changed: it may lead nowhere, and nobody would say so.
+    package func leaveConnections() { inbox.send(.leaveConnections) }
+
     /// The limit over all requests together; `nil` = none.
     package func setTotalRate(_ bytesPerSecond: Int64?) {
         inbox.send(.totalRate(bytesPerSecond))

@@ -115,6 +115,8 @@ final class TransportLoop {
                 stop(keys)
             case .withdraw(let keys):
                 report(queue.remove(Set(keys)), as: .withdrawn)
+            case .leaveConnections:
+                deadWays.noteAll(now: turn.pointee.now)
             case .totalRate(let rate):
                 lh_bucket_set(&turn.pointee.total, rate ?? 0, turn.pointee.now)
             case .rate(let key, let rate):

@@ -150,6 +150,9 @@ final class SimWire: WirePort, @unchecked Sendable {
         }
     }
 
+    /// Connections are not simulated.
+    func leaveConnections() {}
+
     func withdraw(_ keys: [SegmentKey]) {
         for key in keys where disk.mayAct() && exchanges[key]?.isQueued == true {
             say("withdraw \(key)")

@@ -126,6 +126,21 @@ struct DeadConnectionTests {
         #expect(isWhole(part))
     }
 
+    @Test func noneIsUsedOnceTheNetworkHasChanged() async throws {
+        let server = try await serve()
+        let relay = try SilencedRelay(to: server.httpsPort)
+        let wire = try Wire()
+        let url = "https://127.0.0.1:\(relay.port)/file"
+        for accepted in [1, 1, 2] {
+            if accepted == 2 { wire.transport.leaveConnections() }
+            let part = PartFile()
+            let request = wire.request(url, part, connection: settings(server, stall: 5))
+            #expect(try await wire.run(request).failure == nil)
+            #expect(isWhole(part))
+            #expect(relay.accepted == accepted)
+        }
+    }
+
     @Test func waysAreTrustedAgain() {
         var ways = DeadWays()
         let second: Int64 = 1_000_000_000

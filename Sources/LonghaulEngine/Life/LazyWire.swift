@@ -44,6 +44,7 @@ final class LazyWire: WirePort, @unchecked Sendable {
     func setRate(_ key: SegmentKey, _ rate: Int64?) { transport?.setRate(key, rate) }
     func stop(_ keys: [SegmentKey]) { transport?.stop(keys) }
     func withdraw(_ keys: [SegmentKey]) { transport?.withdraw(keys) }
+    func leaveConnections() { transport?.leaveConnections() }
 
     /// Of all requests together, in bytes per second; `nil` = no limit.
     func setTotalRate(_ rate: Int64?) {
@@ -89,4 +90,5 @@ struct NoWire: WirePort {
     func setRate(_ key: SegmentKey, _ rate: Int64?) {}
     func stop(_ keys: [SegmentKey]) {}
     func withdraw(_ keys: [SegmentKey]) {}
+    func leaveConnections() {}
 }

@@ -13,4 +13,6 @@ package protocol WirePort: Sendable {
     func stop(_ keys: [SegmentKey])
     /// Those of them that have not gone out end as `withdrawn`.
     func withdraw(_ keys: [SegmentKey])
+    /// The network has changed: no connection that is there is used for another request.
+    func leaveConnections()
 }

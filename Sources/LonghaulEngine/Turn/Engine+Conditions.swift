@@ -35,11 +35,11 @@ extension Engine {
     /// the other. Who says that it is there when all of that is done is taken at their word. The
     /// first look at it is no change.
     func take(_ new: Conditions, now: Moment) {
-        let old = conditions.network.value
-        if let old, let network = new.network.value, network != old, network != .offline,
-            !new.network.hasSettled
-        {
-            networkSettlesAt = now.monotonic + Limits.networkSettleSeconds
+        if let old = conditions.network.value, let network = new.network.value, network != old {
+            wire.leaveConnections()
+            if network != .offline, !new.network.hasSettled {
+                networkSettlesAt = now.monotonic + Limits.networkSettleSeconds
+            }
         }
         journal?.conditions(conditions, new)
         conditions = new
