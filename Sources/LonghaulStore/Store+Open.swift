@@ -79,6 +79,9 @@ extension Store {
             throw StoreFailure.damaged(location.database, "it is not an SQLite file")
         case .sqlite(let header):
             guard header.applicationID == Migration.applicationID || header.userVersion == 0 else {
+                if header.applicationID >> 16 == Migration.family {
+                    throw StoreFailure.unreleased(location.database)
+                }
                 throw StoreFailure.unavailable(
                     "\(location.database) is a database of another program and is left as it is."
                         + " Set LONGHAUL_HOME to another directory.")

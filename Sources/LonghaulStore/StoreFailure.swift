@@ -51,6 +51,13 @@ enum StoreFailure {
                 + " one knows \(known)) and is left as it is. Use the newer version.")
     }
 
+    static func unreleased(_ path: String) -> LonghaulError {
+        unavailable(
+            "the queue \(path) was written by a build of longhaul from before its first release,"
+                + " whose tables were others, and is left as it is. Finish what it holds with that"
+                + " build, or move the file away to begin with an empty queue.")
+    }
+
     private static func readOnly(_ path: String, _ detail: String) -> LonghaulError {
         unavailable(
             "\(path) cannot be written (\(detail)): the file or its file system is read-only."

@@ -57,8 +57,8 @@ import Testing
             mends: { try patch($0, at: 60, [0, 0, 0, 1]) }),
         Row(
             what: "another program's", says: "another program",
-            breaks: { try patch($0, at: 68, [1, 2, 3, 4]) },
-            mends: { try patch($0, at: 68, [0x4C, 0x48, 0x51, 0x53]) }),
+            breaks: { try patch($0, at: 68, [1]) },
+            mends: { try patch($0, at: 68, [0x4C]) }),
         Row(
             what: "damaged", says: "doctor --repair",
             breaks: { try patch($0, at: 0, Array("not a database at all".utf8)) },

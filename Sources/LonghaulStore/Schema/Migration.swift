@@ -5,8 +5,19 @@ internal import LonghaulCore
 /// before to this one; frozen once released: a released list is never edited, a change is a new
 /// version.
 enum Migration {
-    /// "LHQS", in the file's header (PRAGMA application_id).
-    static let applicationID = 0x4C48_5153
+    /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
+    /// changed until it was released. A store of a build from before is told apart by it.
+    static let applicationID = family << 16 | 0xE65F
+    static let family = 0x4C48
+
+    /// Of 16 bits (FNV-1a, folded).
+    static func fingerprint(of statements: [String]) -> Int {
+        var hash: UInt32 = 0x811C_9DC5
+        for byte in statements.joined(separator: ";").utf8 {
+            hash = (hash ^ UInt32(byte)) &* 0x0100_0193
+        }
+        return Int(hash >> 16 ^ hash & 0xFFFF)
+    }
 
     /// `versions[n]` leads from version n to n + 1.
     static let versions: [[String]] = [version1]
