@@ -6,8 +6,8 @@ internal import LonghaulCore
 enum TransportClock {
     static func monotonic() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
 
-    /// How long the machine has slept since it was started.
-    static func asleep() -> Int64 { nanoseconds(CLOCK_BOOTTIME) - nanoseconds(CLOCK_MONOTONIC) }
+    /// How long the machine has slept since it was started, by what ``monotonic()`` has just said.
+    static func asleep(at now: Int64) -> Int64 { nanoseconds(CLOCK_BOOTTIME) - now }
 
     private static func nanoseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()

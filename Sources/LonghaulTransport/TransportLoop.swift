@@ -57,8 +57,9 @@ final class TransportLoop {
     func run() {
         setLimits()
         while true {
-            turn.pointee.now = TransportClock.monotonic()
-            deadWays.note(asleep: TransportClock.asleep(), now: turn.pointee.now)
+            let now = TransportClock.monotonic()
+            turn.pointee.now = now
+            deadWays.note(asleep: TransportClock.asleep(at: now), now: now)
             obey()
             liftRatePauses()
             liftRests()

@@ -34,10 +34,7 @@ struct UnmountedDiskTests {
             #expect(server.log.count == before)
             let kept = try await shown()["bytesDone"].int ?? 0
             #expect(kept > 4 << 20)
-            try disk.mount()
-            try await again()
-            #expect(try await home.run("run").status == 0)
-            try server.expected(url).verify(file: home.file("disk/\(below)a.bin"))
+            try await goesOn(server, url, at: "disk/\(below)a.bin")
             let requests = server.log.all.dropFirst(before)
             #expect(requests.map { $0["Range"] } == ["bytes=\(kept)-"])
             #expect(try await shown()["restarts"] == 0)
@@ -93,10 +90,7 @@ struct UnmountedDiskTests {
             disk.unmount()
             let before = server.log.count
             try await waits("run", "--max-time", "2s")
-            try disk.mount()
-            try await again()
-            #expect(try await home.run("run").status == 0)
-            try server.expected(url).verify(file: home.file("disk/a.bin"))
+            try await goesOn(server, url, at: "disk/a.bin")
             #expect(try await shown()["state"] == "completed")
             #expect(server.log.count == before)
         }
@@ -112,10 +106,7 @@ struct UnmountedDiskTests {
             try server.expected(url).verify(file: home.file("b.bin"))
             let kept = try await shown()["bytesDone"].int ?? 0
             #expect(kept > 4 << 20)
-            try disk.mount()
-            try await again()
-            #expect(try await home.run("run").status == 0)
-            try server.expected(url).verify(file: home.file("disk/a.bin"))
+            try await goesOn(server, url, at: "disk/a.bin")
             #expect(server.log.all.last?["Range"] == "bytes=\(kept)-")
         }
     }
@@ -198,6 +189,14 @@ struct UnmountedDiskTests {
 
     private func shown() async throws -> JSONValue {
         try #require(try await home.run("show", "1", "--json").rows.first)
+    }
+
+    /// The disk is back, and with it the file comes to its end.
+    private func goesOn(_ server: LoopbackServer, _ url: String, at name: String) async throws {
+        try disk.mount()
+        try await again()
+        #expect(try await home.run("run").status == 0)
+        try server.expected(url).verify(file: home.file(name))
     }
 
     /// It is looked at now, and not in half a minute.

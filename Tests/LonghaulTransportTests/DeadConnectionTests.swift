@@ -34,6 +34,14 @@ struct DeadConnectionTests {
     /// Without the difference, which takes minutes to find.
     private func isWhole(_ part: PartFile) -> Bool { part.content == body }
 
+    /// Comes whole, and without a stall.
+    private func fetch(_ url: String, _ wire: Wire, _ server: NginxServer) async throws {
+        let part = PartFile()
+        let request = wire.request(url, part, connection: settings(server, stall: 5))
+        #expect(try await wire.run(request).failure == nil)
+        #expect(isWhole(part))
+    }
+
     private func hasBegun(_ part: PartFile) async throws {
         try await eventually("the body comes") { !part.content.isEmpty }
     }
@@ -51,12 +59,7 @@ struct DeadConnectionTests {
         let stalled = try await wire.outcome(of: first)
         #expect(stalled.failure == .stalled)
         #expect(stalled.end.httpVersion == 20)
-        let next = "https://127.0.0.1:\(relay.port)/file"
-        let part2 = PartFile()
-        let outcome = try await wire.run(
-            wire.request(next, part2, connection: settings(server, stall: 5)))
-        #expect(outcome.failure == nil)
-        #expect(isWhole(part2))
+        try await fetch("https://127.0.0.1:\(relay.port)/file", wire, server)
         #expect(relay.accepted == 2)
     }
 
@@ -120,10 +123,7 @@ struct DeadConnectionTests {
         let next = "http://127.0.0.1:\(relay.port)/file"
         let stalls = wire.request(next, PartFile(), connection: settings(server, stall: 1))
         #expect(try await wire.run(stalls).failure == .stalled)
-        let part = PartFile()
-        let again = wire.request(next, part, connection: settings(server, stall: 5))
-        #expect(try await wire.run(again).failure == nil)
-        #expect(isWhole(part))
+        try await fetch(next, wire, server)
     }
 
     @Test func noneIsUsedOnceTheNetworkHasChanged() async throws {
@@ -133,10 +133,7 @@ struct DeadConnectionTests {
         let url = "https://127.0.0.1:\(relay.port)/file"
         for accepted in [1, 1, 2] {
             if accepted == 2 { wire.transport.leaveConnections() }
-            let part = PartFile()
-            let request = wire.request(url, part, connection: settings(server, stall: 5))
-            #expect(try await wire.run(request).failure == nil)
-            #expect(isWhole(part))
+            try await fetch(url, wire, server)
             #expect(relay.accepted == accepted)
         }
     }

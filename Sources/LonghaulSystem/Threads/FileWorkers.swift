@@ -208,10 +208,7 @@ package final class FileWorkers: Sendable {
                 try threads.start("longhaul-disk-x") { help(state, threads) }
             } catch {
                 // Out of memory or threads: those that are there have to do.
-                state.change { state, bell in
-                    state.extras -= 1
-                    bell.wakeAll(on: Wait.end)
-                }
+                helped(state)
             }
         }
     }
@@ -219,18 +216,17 @@ package final class FileWorkers: Sendable {
     /// One more thread, as long as there is something to do for it.
     private static func help(_ state: Monitor<State>, _ threads: Threads) {
         var finished: Int64?
-        while true {
-            let next = state.change { state, bell in
-                let next = state.next(after: &finished, bell)
-                if next == nil { state.extras -= 1 }
-                return next
-            }
-            guard let next else { break }
+        while let next = state.change({ $0.next(after: &finished, $1) }) {
             next.job()
             finished = next.key
         }
         threads.removeCurrent()
-        state.change { _, bell in
+        helped(state)
+    }
+
+    private static func helped(_ state: Monitor<State>) {
+        state.change { state, bell in
+            state.extras -= 1
             bell.wakeAll(on: Wait.end)
             bell.wakeAll(on: Wait.crowd)
         }
