@@ -49,7 +49,7 @@ final class HostHome: Sendable {
     @discardableResult
     func run(
         _ arguments: [String], input: String? = nil, status: Int32 = 0,
-        within limit: Duration = .seconds(60), location: SourceLocation = #_sourceLocation
+        within limit: Duration = Patience.usual, location: SourceLocation = #_sourceLocation
     ) async throws -> CLIProcess.Result {
         let result = try await home.start(arguments, input: input).wait(within: limit)
         #expect(

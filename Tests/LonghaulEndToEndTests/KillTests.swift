@@ -44,7 +44,7 @@ struct KillTests {
             for key in ["bytesDone", "bytesFetched"] {
                 #expect(after[key].int ?? 0 >= before[key].int ?? .max, "\(key) \(after)")
             }
-            let last = try await home.start("run").wait(within: .seconds(60))
+            let last = try await home.start("run").wait()
             #expect(last.status == 0, "\(last.errors)")
             try server.expected(url).verify(file: home.file("a.bin"))
             #expect(try await show()["bytesFetched"].int ?? 0 >= after["bytesFetched"].int ?? .max)
@@ -131,14 +131,14 @@ struct KillTests {
         try await LoopbackServer.run { server in
             let url = server.url("a.bin?size=6M&seed=2&etag=v1&rate=3M")
             let engine = try home.start("daemon")
-            try await eventually(within: .seconds(10), "the daemon is the engine") {
+            try await eventually("the daemon is the engine") {
                 try await home.run("status", "--json").rows.first?["engine"]["mode"] == "daemon"
             }
             let get = try home.start("get", "-q", url, "-o", home.file("a.bin"))
-            try await server.log.waitForCount(1, within: .seconds(10))
+            try await server.log.waitForCount(1)
             engine.send(SIGKILL)
             _ = try await engine.wait()
-            let result = try await get.wait(within: .seconds(30))
+            let result = try await get.wait()
             #expect(result.status == 0, "\(result.errors)")
             try server.expected(url).verify(file: home.file("a.bin"))
         }

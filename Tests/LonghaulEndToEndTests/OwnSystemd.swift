@@ -51,7 +51,7 @@ final class OwnSystemd: Sendable {
             ], environment: base.environment.merging(["PATH": path]) { $1 })
         let pid = process.pid
         var child = ""
-        try await eventually(within: .seconds(30), "the namespaces are there") {
+        try await eventually("the namespaces are there") {
             let children = try? String(
                 contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
             child = (children ?? "").trimmingCharacters(in: .whitespaces)
@@ -60,7 +60,7 @@ final class OwnSystemd: Sendable {
         let nsenter = try #require(InstalledProgram.find("nsenter"))
         enter = [nsenter, "--target", child, "--mount", "--cgroup", "--pid"]
         home = base.through(enter)
-        try await eventually(within: .seconds(30), "systemd answers") {
+        try await eventually("systemd answers") {
             try await systemctl("show", "--property=Version").status == 0
         }
     }

@@ -3,11 +3,11 @@ import LonghaulTestSupport
 import Testing
 
 /// The queue as several processes use it at once, and the exit codes that scripts rely on.
-@Suite(.timeLimit(.minutes(3))) struct QueueTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueTests {
     @Test func twoEnginesNeverRun() async throws {
         let home = try LonghaulHome()
         let first = try home.start("daemon")
-        try await eventually(within: .seconds(10), "an engine runs") {
+        try await eventually("an engine runs") {
             try await home.run("status", "--json").rows.first?["engine"]["pid"] != nil
         }
         let second = try await home.run("run", "--json")
@@ -64,7 +64,7 @@ import Testing
         try await LoopbackServer.run { server in
             let url = server.url("f?size=1M&rate=512K&noranges")
             let get = try home.start("get", "--json", url, "-o", home.file("f"))
-            try await eventually(within: .seconds(10), "some bytes") {
+            try await eventually("some bytes") {
                 server.log.all.count == 1
             }
             let set = try await home.run(

@@ -4,7 +4,7 @@ import Testing
 
 /// What `install --systemd` sets up, with a real service manager.
 @Suite(
-    .timeLimit(.minutes(3)),
+    .timeLimit(.minutes(10)),
     .enabled(if: OwnSystemd.missing == nil, "skipped: \(OwnSystemd.missing ?? "")"))
 struct ServiceTests {
     private static let service = "longhaul.service"
@@ -43,11 +43,11 @@ struct ServiceTests {
                 return shown?["bytesDone"].int ?? 0 > 1 << 20
             }
             try await manager.kill(Self.service, "KILL")
-            try await eventually(within: .seconds(20), "it is started again") {
+            try await eventually("it is started again") {
                 let now = try await manager.property("MainPID", of: Self.service)
                 return now != pid && now != "0"
             }
-            #expect(try await home.run("wait", "1", within: .seconds(60)).status == 0)
+            #expect(try await home.run("wait", "1").status == 0)
             let shown = try await home.run("show", "1", "--json").rows.first
             #expect(shown?["bytesFetched"].int ?? .max < 7 << 20)
         }

@@ -43,7 +43,7 @@ struct SharingTests {
     }
 
     private func rows(_ home: LonghaulHome) async throws -> [JSONValue] {
-        try await home.run("list", "--json", "--all", within: .seconds(60)).rows
+        try await home.run("list", "--json", "--all").rows
     }
 
     @Test func sixtyFourProcessesMakeOneFetch() async throws {
@@ -54,7 +54,7 @@ struct SharingTests {
             let half = Self.processes / 2
             _ = try await enqueue(home, url, 0..<half)
             // In the middle of it.
-            try await server.log.waitForCount(1, within: .seconds(30))
+            try await server.log.waitForCount(1)
             let ids = try await enqueue(home, url, half..<Self.processes)
             let shown = try await home.run("show", "--json", ids[0]).rows[0]
             #expect(shown["state"] == "running")
@@ -124,7 +124,7 @@ struct SharingTests {
                 "enqueue", "--input", "-", input: list.joined(separator: "\n") + "\n")
             #expect(enqueued.status == 0, "\(enqueued.errors)")
             let engine = try home.start("daemon")
-            try await eventually(within: .seconds(60), "all connections are taken") {
+            try await eventually("all connections are taken") {
                 server.log.count == 6
             }
             try await asked(home)
@@ -142,7 +142,7 @@ struct SharingTests {
         let id = try await home.run(
             "enqueue", "http://127.0.0.1:1/x", "-d", UUID().uuidString, within: .seconds(60)
         ).output.trimmingCharacters(in: .whitespacesAndNewlines)
-        try await eventually(within: .seconds(60), "\(id) was tried") {
+        try await eventually("\(id) was tried") {
             try await home.run("show", "--json", id).rows.first?["attempts"].int == 1
         }
         _ = try await home.run("cancel", id)
@@ -168,7 +168,7 @@ struct SharingTests {
             let size = Self.mebibytes << 20
             for part in 1...3 {
                 let engine = try home.start("run")
-                try await server.log.waitForBytes(size / 4 * part, within: .seconds(60))
+                try await server.log.waitForBytes(size / 4 * part)
                 engine.send(SIGKILL)
                 _ = try await engine.wait()
             }
@@ -176,7 +176,7 @@ struct SharingTests {
             var kills = 0
             while kills < 4 {
                 let engine = try home.start("run")
-                try await eventually(within: .seconds(60), "more files") {
+                try await eventually("more files") {
                     let names = try home.scratch.names(in: "files").filter { $0.hasPrefix("f") }
                     return names.count > kills * 12 || !engine.isRunning
                 }

@@ -5,7 +5,7 @@ import Testing
 /// A machine that sleeps or shuts down waits until everything is saved: by the built command,
 /// against logind's stand-in on a private bus.
 @Suite(
-    .timeLimit(.minutes(3)),
+    .timeLimit(.minutes(10)),
     .enabled(if: MockBus.isPossible, "skipped: needs dbus-daemon and python3-dbusmock"))
 struct SleepTests {
     private static let file = "a.bin?size=24M&seed=6&etag=v1&rate=4M"

@@ -6,7 +6,7 @@ import Testing
 /// any other: nothing is given up, nothing is fetched to the disk below, and it goes on by itself
 /// when the disk is back.
 @Suite(
-    .serialized, .timeLimit(.minutes(3)),
+    .serialized, .timeLimit(.minutes(10)),
     .enabled(if: OwnDisk.hasLoops, "skipped: no ext4 in a file can be mounted"))
 struct UnmountedDiskTests {
     private let home: LonghaulHome
@@ -48,16 +48,16 @@ struct UnmountedDiskTests {
             _ = try await home.run(
                 "enqueue", url, "-o", home.file("disk/a.bin"), "--connections", "1")
             let engine = try home.start("daemon")
-            try await server.log.waitForBytes(5 << 20, within: .seconds(60))
+            try await server.log.waitForBytes(5 << 20)
             if !isMoving {
                 #expect(try await home.run("pause", "1").status == 0)
-                try await eventually(within: .seconds(20), "it is paused") {
+                try await eventually("it is paused") {
                     try await shown()["bytesPerSecond"] == .null
                 }
             }
             disk.detach()
             if !isMoving { #expect(try await home.run("resume", "1").status == 0) }
-            try await eventually(within: .seconds(20), "it waits for its disk") {
+            try await eventually("it waits for its disk") {
                 try await shown()["waitingFor"].items.first?["required"] == "its disk"
             }
             try belowIsEmpty()
@@ -66,7 +66,7 @@ struct UnmountedDiskTests {
             #expect(kept > 0)
             try disk.mount()
             if !isMoving { try await again() }
-            _ = try await home.run("wait", "1", within: .seconds(60))
+            _ = try await home.run("wait", "1")
             try server.expected(url).verify(file: home.file("disk/a.bin"))
             let requests = server.log.all.dropFirst(before)
             #expect(requests.map { $0["Range"] } == ["bytes=\(kept)-"])
@@ -179,7 +179,7 @@ struct UnmountedDiskTests {
         let engine = try home.start(command == "enqueue" ? ["run"] : asks)
         let name = file.split(separator: "/").last ?? ""
         let part = file.dropLast(name.count) + ".\(name).1.longhaul-part"
-        try await eventually(within: .seconds(40), "more than one checkpoint") {
+        try await eventually("more than one checkpoint") {
             home.scratch.size(of: "files/\(part)") ?? 0 > 10 << 20
         }
         engine.send(SIGKILL)

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Work that is recorded while an engine runs that will not stay for it.
-@Suite(.timeLimit(.minutes(3))) struct WantedEngineTests {
+@Suite(.timeLimit(.minutes(10))) struct WantedEngineTests {
     private func starting(_ home: LonghaulHome) -> LonghaulHome {
         home.with(["LONGHAUL_AUTOSTART": nil])
     }
@@ -16,7 +16,7 @@ import Testing
         _ home: LonghaulHome, _ arguments: String..., mode: String
     ) async throws -> CLIProcess {
         let process = try home.start(arguments)
-        try await eventually(within: .seconds(10), "\(mode) is the engine") {
+        try await eventually("\(mode) is the engine") {
             try await engine(home)?["mode"] == JSONValue(stringLiteral: mode)
         }
         return process
@@ -32,14 +32,18 @@ import Testing
         return get
     }
 
-    /// Until the engine in the background has brought it and was told to leave.
+    /// Until an engine in the background has brought it and was told to leave.
     private func finish(_ home: LonghaulHome, _ id: String) async throws {
-        let wait = try await home.run("wait", id, "--timeout", "20s")
+        var seen: JSONValue?
+        try await eventually("an engine in the background: \(seen.map { "\($0)" } ?? "none")") {
+            seen = try await engine(home)
+            return seen?["mode"] == "background"
+        }
+        let wait = try await home.run("wait", id, "--timeout", "60s")
         #expect(wait.status == 0, "\(wait.errors)")
-        let pid = try #require(try await engine(home)?["pid"].int)
-        #expect(try await engine(home)?["mode"] == "background")
+        let pid = try #require(seen?["pid"].int)
         kill(pid_t(pid), SIGTERM)
-        try await eventually(within: .seconds(10), "it leaves") {
+        try await eventually("it leaves") {
             try await engine(home)?["pid"].int == nil
         }
         #expect(try await home.stored("SELECT * FROM setting WHERE key = 'wantedEngine'").isEmpty)

@@ -144,11 +144,11 @@ import Testing
     @Test func isFreedByAKillWithinASecond() throws {
         let holder = try ChildProcess(
             role: "LockHolderProcess", environment: [LockHolderProcess.variable: scratch.path])
-        try eventually(within: 30, "the holder takes the lock") {
+        try eventually("the holder takes the lock") {
             try EngineLock.isHeld(in: scratch.path)
         }
         // It has started a program, which keeps what is not closed for it.
-        eventually(within: 30, "the holder starts a program") { scratch.exists("started") }
+        eventually("the holder starts a program") { scratch.exists("started") }
         let program = try #require(Int32(scratch.read("started").dropLast()))
         defer { kill(program, SIGKILL) }
         let wait = try EngineLockWait(in: scratch.path)

@@ -1,5 +1,6 @@
 import Glibc
 import LonghaulCore
+import LonghaulTestSupport
 import Testing
 
 @testable import LonghaulSystem
@@ -94,17 +95,18 @@ func identity(_ path: String) throws -> FileIdentity {
     return FileIdentity(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
 }
 
-/// Looks until the condition holds; an issue is recorded when it does not within `seconds`.
+/// Looks until the condition holds; an issue is recorded when it does not within `limit`.
 func eventually(
-    within seconds: Double = 10, _ what: Comment, at location: SourceLocation = #_sourceLocation,
-    _ condition: () throws -> Bool
+    within limit: Duration = Patience.usual, _ what: Comment,
+    at location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
 ) rethrows {
-    let end = SystemClock.now().monotonic + seconds
-    while SystemClock.now().monotonic < end {
-        if try condition() { return }
+    var patience = Patience(limit)
+    while try !condition() {
+        guard patience.lasts() else {
+            return Issue.record(what, sourceLocation: location)
+        }
         usleep(1_000)
     }
-    Issue.record(what, sourceLocation: location)
 }
 
 private func removeTree(_ path: String) {

@@ -3,12 +3,12 @@ import Longhaul
 import LonghaulTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct EventTests {
+@Suite(.timeLimit(.minutes(10))) struct EventTests {
     /// The first `count` events of the session.
     private func events(
         _ count: Int, of session: BackgroundSession
     ) async throws -> [SessionEvent] {
-        try await within(.seconds(30), "\(count) events") {
+        try await within(Patience.usual, "\(count) events") {
             var seen: [SessionEvent] = []
             for try await event in session.events {
                 seen.append(event)

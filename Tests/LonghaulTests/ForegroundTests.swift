@@ -3,7 +3,7 @@ import Longhaul
 import LonghaulTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ForegroundTests {
+@Suite(.timeLimit(.minutes(10))) struct ForegroundTests {
     @Test func dataArrivesAndLeavesNothingBehind() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in
@@ -125,7 +125,7 @@ import Testing
                 BuiltBinary.named("LonghaulTestSession"),
                 [home.store, "data", server.url(name)])
             let queue = try TransferQueue(directory: home.store)
-            try await eventually(within: .seconds(30), "half of it") {
+            try await eventually("half of it") {
                 try queue.transfer(TransferID(rawValue: 1))?.bytesDone == 4 << 20
             }
             program.send(SIGKILL)

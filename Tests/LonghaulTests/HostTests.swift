@@ -3,7 +3,7 @@ import Longhaul
 import LonghaulTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct SessionHostTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionHostTests {
     private func configuration(_ home: SessionHome) -> BackgroundSession.Configuration {
         var configuration = home.configuration()
         configuration.host = Host(identifier: "com.example.photos", command: ["/bin/false"])
@@ -116,7 +116,7 @@ import Testing
 }
 
 /// The sample: asks for photos, is gone, is started when they are there, and moves them.
-@Suite(.timeLimit(.minutes(2))) struct PhotoSyncTests {
+@Suite(.timeLimit(.minutes(10))) struct PhotoSyncTests {
     @Test func photosComeWhileItDoesNotRun() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
@@ -130,13 +130,13 @@ import Testing
             ).wait()
             #expect(add.status == 0, "\(add.errors)")
             #expect(try home.scratch.names(in: "library").contains("photos") == false)
-            try await eventually(within: .seconds(40), "\(daemon.errors)") {
+            try await eventually("\(daemon.errors)") {
                 (try? home.scratch.names(in: "library/photos")) == names
             }
             for name in names {
                 #expect(home.scratch.size(of: "library/photos/\(name)") == 200 << 10)
             }
-            try await eventually(within: .seconds(20)) {
+            try await eventually {
                 try await home.run("events", "--unacknowledged").output.isEmpty
             }
             daemon.send(SIGTERM)

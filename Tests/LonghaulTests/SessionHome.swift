@@ -72,13 +72,14 @@ struct Late: Error, CustomStringConvertible {
 
 /// Fails instead of hanging when something never comes.
 func within<Value: Sendable>(
-    _ limit: Duration = .seconds(30), _ what: String = "the result",
+    _ limit: Duration = Patience.usual, _ what: String = "the result",
     _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     try await withThrowingTaskGroup(of: Value.self) { group in
         group.addTask { try await body() }
         group.addTask {
-            try await Task.sleep(for: limit)
+            var patience = Patience(limit)
+            while patience.lasts() { try await Task.sleep(for: .milliseconds(10)) }
             throw Late(description: "\(what): not within \(limit)")
         }
         defer { group.cancelAll() }

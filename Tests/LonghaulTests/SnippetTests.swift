@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// What the documents show compiles against the library that was just built.
-@Suite(.timeLimit(.minutes(5))) struct SnippetTests {
+@Suite(.timeLimit(.minutes(10))) struct SnippetTests {
     @Test func everySnippetCompiles() async throws {
         let compiler = try #require(InstalledProgram.find("swiftc"))
         let scratch = try Scratch("snippets")

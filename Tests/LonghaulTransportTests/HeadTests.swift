@@ -3,7 +3,7 @@ import LonghaulTransport
 import Testing
 
 /// Which head is judged, when, and what its fields say.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct HeadTests {
     private func run(
         _ text: String, judge: @escaping @Sendable (ResponseHead) -> HeadVerdict = Wire.takeSuccess,

@@ -105,10 +105,10 @@ final class Wire: Sendable {
     func wait<Result>(
         for result: @Sendable ([WireFact]) throws -> Result?
     ) async throws -> Result {
-        let limit = ContinuousClock.now + .seconds(30)
+        var patience = Patience()
         while true {
             if let result = try result(facts) { return result }
-            guard ContinuousClock.now < limit else { throw TimedOut() }
+            guard patience.lasts() else { throw TimedOut() }
             try await Task.sleep(for: .milliseconds(2))
         }
     }

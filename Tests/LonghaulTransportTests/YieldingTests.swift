@@ -5,7 +5,7 @@ import Testing
 
 /// What can be seen of yielding on loopback: how connections are shared. On a line of its own it is
 /// tested end to end.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct YieldingTests {
     enum Kind: CaseIterable {
         case foreground, background, yielding

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `docs/commands.md` shows what commands print: one story, told by the built command.
-@Suite(.timeLimit(.minutes(2))) struct CommandPageTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandPageTests {
     private static let page = ConsolePage(path: "docs/commands.md")
 
     /// Runs a command as the page has it, with the server's addresses in place of the page's.
@@ -22,7 +22,7 @@ import Testing
         ) async throws {
             let result = try await home.start(
                 command.split(separator: " ").dropFirst().map { real(String($0)) }
-            ).wait(within: .seconds(60))
+            ).wait()
             #expect(result.status == status, "\(command): \(result)", sourceLocation: location)
             // On a terminal both are seen; progress comes first.
             try CommandPageTests.page.check(

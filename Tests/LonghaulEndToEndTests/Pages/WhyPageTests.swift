@@ -4,7 +4,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `docs/why.md` shows each kind of wait as the built command tells it, as text and as JSON.
-@Suite(.timeLimit(.minutes(4))) struct WhyPageTests {
+@Suite(.timeLimit(.minutes(10))) struct WhyPageTests {
     private static let page = ConsolePage(path: "docs/why.md")
 
     /// Mounting a tmpfs needs root.
@@ -60,7 +60,7 @@ final class WhyStage {
 
     @discardableResult
     func run(_ arguments: String..., status: Int32 = 0) async throws -> CLIProcess.Result {
-        let result = try await home.start(arguments).wait(within: .seconds(30))
+        let result = try await home.start(arguments).wait()
         #expect(result.status == status, "\(arguments): \(result.errors)")
         return result
     }
@@ -68,7 +68,7 @@ final class WhyStage {
     func enqueue(_ url: String, _ options: String...) async throws {
         let name = url.prefix { $0 != "?" }.split(separator: "/").last ?? ""
         let asked = ["enqueue", url, "-o", home.file(String(name))] + options
-        let result = try await home.start(asked).wait(within: .seconds(30))
+        let result = try await home.start(asked).wait()
         #expect(result.status == 0, "\(result.errors)")
     }
 
@@ -85,7 +85,7 @@ final class WhyStage {
     }
 
     func becomes(_ id: Int, _ state: String) async throws {
-        try await eventually(within: .seconds(30), "\(id) is \(state)") {
+        try await eventually("\(id) is \(state)") {
             try await self.state(id) == state
         }
     }
@@ -110,7 +110,7 @@ final class WhyStage {
     func end() async throws {
         for engine in engines {
             engine.send(SIGTERM)
-            _ = try await engine.wait(within: .seconds(30))
+            _ = try await engine.wait()
         }
         engines = []
         disk?.unmount()

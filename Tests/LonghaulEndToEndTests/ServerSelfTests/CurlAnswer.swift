@@ -18,7 +18,7 @@ struct CurlAnswer {
             ["-q", "-s", "-D", scratch("head"), "-o", scratch("body"), "-w", "%{http_code}"]
             + options + [url]
         let program = InstalledProgram.find("curl") ?? "curl"
-        let result = try await CLIProcess.run(program, arguments, within: .seconds(20))
+        let result = try await CLIProcess.run(program, arguments)
         let heads = ((try? scratch.text(of: "head")) ?? "").components(separatedBy: "\r\n\r\n")
         var headers: [String: String] = [:]
         for line in (heads.last { !$0.isEmpty } ?? "").components(separatedBy: "\r\n") {

@@ -101,7 +101,7 @@ struct BusTests {
         for round in 1...2 {
             try announce(signal, true)
             var permit: DelayPermit?
-            eventually(within: 2, "\(signal) is told, round \(round)") {
+            eventually(within: .seconds(2), "\(signal) is told, round \(round)") {
                 for event in watched.takeEvents() {
                     switch event {
                     case .willSleep(let new) where signal == "PrepareForSleep": permit = new
@@ -115,7 +115,7 @@ struct BusTests {
             permit?.release()
             try eventually("the machine goes on") { try bus.locks(0) }
             try announce(signal, false)
-            eventually(within: 2, "the end of it is told, round \(round)") {
+            eventually(within: .seconds(2), "the end of it is told, round \(round)") {
                 watched.takeEvents().contains {
                     switch $0 {
                     case .didWake: signal == "PrepareForSleep"

@@ -79,7 +79,7 @@ import Testing
         try typed("pts/7", secondsAgo: 3_600)
         usleep(500_000)
         #expect(watched.changes.count == told)
-        watched.becomes(\.isIdle, true, "proc", within: 4)
+        watched.becomes(\.isIdle, true, "proc", within: .seconds(4))
         let since = try #require(watched.watch.current.isIdle.since)
         let before = try #require(watched.changes.first { $0.isIdle.value == false })
         #expect(since - (try #require(before.isIdle.since)) > 0.9)

@@ -43,10 +43,10 @@ final class Watched {
     /// Waits until the watch has told that a reading is so.
     func becomes<Value>(
         _ reading: KeyPath<Conditions, Reading<Value>>, _ value: Value?, _ source: String,
-        within seconds: Double = 2, at location: SourceLocation = #_sourceLocation
+        within limit: Duration = .seconds(2), at location: SourceLocation = #_sourceLocation
     ) {
         eventually(
-            within: seconds, "\(value.map { "\($0)" } ?? "unknown") from \(source)", at: location
+            within: limit, "\(value.map { "\($0)" } ?? "unknown") from \(source)", at: location
         ) {
             let now = watch.current[keyPath: reading]
             return now.value == value && now.source == source

@@ -72,7 +72,7 @@ package final class RequestLog: Sendable {
     /// - Throws: `TimedOut` with what was seen instead.
     @discardableResult
     package func waitForCount(
-        _ count: Int, for file: String? = nil, within limit: Duration = .seconds(10)
+        _ count: Int, for file: String? = nil, within limit: Duration = Patience.usual
     ) async throws -> [LoggedRequest] {
         let look = { @Sendable in file.map(self.requests(for:)) ?? self.all }
         try await eventually(within: limit, "\(count) requests, got \(look().count)") {
@@ -84,7 +84,7 @@ package final class RequestLog: Sendable {
     /// Waits until at least `count` requests have ended (for `file`, if given).
     @discardableResult
     package func waitForFinished(
-        _ count: Int, for file: String? = nil, within limit: Duration = .seconds(10)
+        _ count: Int, for file: String? = nil, within limit: Duration = Patience.usual
     ) async throws -> [LoggedRequest] {
         let look = { @Sendable in
             (file.map(self.requests(for:)) ?? self.all).filter { $0.outcome != nil }
@@ -97,7 +97,7 @@ package final class RequestLog: Sendable {
 
     /// Waits until this many body bytes have been handed to the kernel (for `file`, if given).
     package func waitForBytes(
-        _ count: Int, for file: String? = nil, within limit: Duration = .seconds(30)
+        _ count: Int, for file: String? = nil, within limit: Duration = Patience.usual
     ) async throws {
         try await eventually(
             within: limit, "\(count) body bytes, got \(self.bodyBytesSent(for: file))"

@@ -91,7 +91,7 @@ package final class CLIProcess: Sendable {
     ///
     /// - Throws: `TimedOut` with what it has written, after having killed its group.
     @discardableResult
-    package func wait(within limit: Duration = .seconds(30)) async throws -> Result {
+    package func wait(within limit: Duration = Patience.usual) async throws -> Result {
         do {
             try await eventually(
                 within: limit,
@@ -110,7 +110,7 @@ package final class CLIProcess: Sendable {
 
     /// Waits until standard output or standard error contains the text.
     package func waitForOutput(
-        _ text: String, within limit: Duration = .seconds(10)
+        _ text: String, within limit: Duration = Patience.usual
     ) async throws {
         try await eventually(
             within: limit,
@@ -124,7 +124,7 @@ package final class CLIProcess: Sendable {
     ///
     /// - Throws: `TimedOut`, after having killed its group.
     @discardableResult
-    package func reap(within limit: Duration = .seconds(30)) throws -> Ending {
+    package func reap(within limit: Duration = Patience.usual) throws -> Ending {
         do {
             try untilTrue(within: limit, "end of \(arguments)") { check() != nil }
         } catch {
@@ -191,7 +191,7 @@ extension CLIProcess {
     /// Starts a program and waits until it has ended.
     package static func run(
         _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil,
-        directory: String? = nil, input: Data? = nil, within limit: Duration = .seconds(30)
+        directory: String? = nil, input: Data? = nil, within limit: Duration = Patience.usual
     ) async throws -> Result {
         let process = try CLIProcess(
             program, arguments, environment: environment, directory: directory, input: input)

@@ -5,37 +5,65 @@ package struct TimedOut: Error, CustomStringConvertible {
     package var description: String
 }
 
+/// How long a test waits for what must come.
+///
+/// What a busy machine keeps from the test does not count: of the time from one look to the next no
+/// more than 20 ms does. So a bound says how long something may take where it can get on.
+package struct Patience {
+    /// Long enough that only a real fault can use it up.
+    package static let usual = Duration.seconds(60)
+
+    private let limit: Duration
+    private var last = ContinuousClock.now
+    /// The time that counts, until the last look.
+    package private(set) var waited = Duration.zero
+
+    package init(_ limit: Duration = usual) { self.limit = limit }
+
+    /// Whether to look once more; called after each look.
+    package mutating func lasts() -> Bool {
+        let now = ContinuousClock.now
+        waited += min(now - last, .milliseconds(20))
+        last = now
+        return waited < limit
+    }
+}
+
 /// Waits until the condition holds, looking every few milliseconds.
 ///
 /// - Parameters:
-///   - limit: after this long it throws; choose it so that only a real fault can use it up.
+///   - limit: after this long it throws; given only where the promise is to be that quick.
 ///   - what: said in the error; evaluated at the end, so it may tell what was seen instead.
+/// - Returns: how long it took, as `Patience` counts.
 /// - Throws: `TimedOut`, or what the condition threw.
+@discardableResult
 package func eventually(
-    within limit: Duration = .seconds(10), _ what: @autoclosure () -> String = "condition",
+    within limit: Duration = Patience.usual, _ what: @autoclosure () -> String = "condition",
     isolation: isolated (any Actor)? = #isolation,
     _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + limit
-    while true {
-        if try await condition() { return }
-        guard ContinuousClock.now < deadline else {
+) async throws -> Duration {
+    var patience = Patience(limit)
+    while try await !condition() {
+        guard patience.lasts() else {
             throw TimedOut(description: "not within \(limit): \(what())")
         }
         try await Task.sleep(for: .milliseconds(2))
     }
+    return patience.waited
 }
 
 /// The same on this thread, for what is not asynchronous.
-func untilTrue(
-    within limit: Duration = .seconds(10), _ what: @autoclosure () -> String,
+@discardableResult
+package func untilTrue(
+    within limit: Duration = Patience.usual, _ what: @autoclosure () -> String,
     _ condition: () throws -> Bool
-) throws {
-    let deadline = ContinuousClock.now + limit
+) throws -> Duration {
+    var patience = Patience(limit)
     while try !condition() {
-        guard ContinuousClock.now < deadline else {
+        guard patience.lasts() else {
             throw TimedOut(description: "not within \(limit): \(what())")
         }
         usleep(2_000)
     }
+    return patience.waited
 }

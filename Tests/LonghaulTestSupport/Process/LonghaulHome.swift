@@ -61,7 +61,7 @@ package final class LonghaulHome: Sendable {
 
     /// Runs `longhaul` with these arguments to its end.
     package func run(
-        _ arguments: String..., input: String? = nil, within limit: Duration = .seconds(30)
+        _ arguments: String..., input: String? = nil, within limit: Duration = Patience.usual
     ) async throws -> CLIProcess.Result {
         try await start(arguments, input: input).wait(within: limit)
     }

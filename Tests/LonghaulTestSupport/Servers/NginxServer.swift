@@ -81,7 +81,7 @@ package final class NginxServer: Sendable {
     /// Waits until the access log holds this many lines.
     @discardableResult
     package func waitForRequests(
-        _ count: Int, within limit: Duration = .seconds(10)
+        _ count: Int, within limit: Duration = Patience.usual
     ) async throws -> [JSONValue] {
         try await eventually(within: limit, "\(count) lines in the access log") {
             try self.accessLog.count >= count

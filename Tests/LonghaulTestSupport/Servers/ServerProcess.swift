@@ -17,7 +17,7 @@ struct ServerProcess: Sendable {
         for _ in 0..<attemptsMax {
             let ports = try FreePort.some(count)
             let process = try await launch(ports)
-            try await eventually(within: .seconds(10), "\(process.arguments) listens") {
+            try await eventually("\(process.arguments) listens") {
                 !process.isRunning || ports.allSatisfy(FreePort.answers)
             }
             // What answers may be the other process: ours must live on.
@@ -29,7 +29,7 @@ struct ServerProcess: Sendable {
 
     func stop() async {
         process.sendToGroup(15)
-        _ = try? await process.wait(within: .seconds(5))
+        _ = try? await process.wait()
         process.sendToGroup(9)
     }
 }
