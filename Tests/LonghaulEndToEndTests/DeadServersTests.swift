@@ -36,7 +36,7 @@ import Testing
         let refused = (0..<300).flatMap { host in
             (0..<5).map { "\(dead(host))/\(host)-\($0)" }
         }
-        try await run(home, refused)
+        try await run(home, refused, within: .seconds(60))
         let done = try await home.run("list", "--json", "--state", "completed").rows
         #expect(done.count == Self.goodFiles)
     }

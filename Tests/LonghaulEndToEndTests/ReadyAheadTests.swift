@@ -10,7 +10,7 @@ import Testing
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let small = (0..<200).map { server.url("s\($0)?size=1K&seed=\($0)") }
-            let slow = (0..<40).map { server.url("b\($0)?size=40K&rate=20K&seed=\($0)") }
+            let slow = (0..<40).map { server.url("b\($0)?size=120K&rate=20K&seed=\($0)") }
             let list = (small + slow).joined(separator: "\n")
             #expect(try await home.run("enqueue", "--no-start", "-", input: list).status == 0)
             let run = try home.start("run")

@@ -115,7 +115,7 @@ import Testing
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let get = try await get(
-                home, server.url("a?size=200K&rate=100K"), beside: server.url("b?size=1K"))
+                home, server.url("a?size=1M&rate=200K"), beside: server.url("b?size=1K"))
             #expect(try await get.wait().status == 0)
             #expect(try await home.run("wait", "2", "--timeout", "5s").status == 0)
             #expect(try await engine(home)?["pid"].int == nil)

@@ -103,7 +103,8 @@ func eventually(
     var patience = Patience(limit)
     while try !condition() {
         guard patience.lasts() else {
-            return Issue.record(what, sourceLocation: location)
+            Issue.record(what, sourceLocation: location)
+            return
         }
         usleep(1_000)
     }

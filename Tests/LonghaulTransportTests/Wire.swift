@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LonghaulCore
+import LonghaulTestSupport
 import LonghaulTransport
 import Synchronization
 import Testing
