@@ -15,8 +15,7 @@ package struct Patience {
 
     private let limit: Duration
     private var last = ContinuousClock.now
-    /// The time that counts, until the last look.
-    package private(set) var waited = Duration.zero
+    private var waited = Duration.zero
 
     package init(_ limit: Duration = usual) { self.limit = limit }
 
@@ -34,14 +33,12 @@ package struct Patience {
 /// - Parameters:
 ///   - limit: after this long it throws; given only where the promise is to be that quick.
 ///   - what: said in the error; evaluated at the end, so it may tell what was seen instead.
-/// - Returns: how long it took, as `Patience` counts.
 /// - Throws: `TimedOut`, or what the condition threw.
-@discardableResult
 package func eventually(
     within limit: Duration = Patience.usual, _ what: @autoclosure () -> String = "condition",
     isolation: isolated (any Actor)? = #isolation,
     _ condition: () async throws -> Bool
-) async throws -> Duration {
+) async throws {
     var patience = Patience(limit)
     while try await !condition() {
         guard patience.lasts() else {
@@ -49,15 +46,13 @@ package func eventually(
         }
         try await Task.sleep(for: .milliseconds(2))
     }
-    return patience.waited
 }
 
 /// The same on this thread, for what is not asynchronous.
-@discardableResult
 package func untilTrue(
     within limit: Duration = Patience.usual, _ what: @autoclosure () -> String,
     _ condition: () throws -> Bool
-) throws -> Duration {
+) throws {
     var patience = Patience(limit)
     while try !condition() {
         guard patience.lasts() else {
@@ -65,5 +60,4 @@ package func untilTrue(
         }
         usleep(2_000)
     }
-    return patience.waited
 }
