@@ -43,7 +43,9 @@ public final class TransferQueue: Sendable {
         try change(selection, to: .pause)
     }
 
-    /// Lets paused transfers go on, and tries failed ones again from the bytes that are kept.
+    /// Lets paused transfers go on, and tries failed ones again from the bytes that are kept. Of
+    /// those selected by their ids, what waits out a back-off, or for room, is tried now (BITS:
+    /// `Resume`); a `Retry-After` stays.
     public func resume(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
         try change(selection, to: .resume)
     }
@@ -55,7 +57,8 @@ public final class TransferQueue: Sendable {
         try change(selection, to: .cancel(keepBytes: keepingBytes))
     }
 
-    /// Re-arms failed and cancelled transfers from the bytes that are kept.
+    /// Re-arms failed and cancelled transfers from the bytes that are kept; those that wait are
+    /// tried now as with ``resume(_:)``.
     public func retry(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
         try change(selection, to: .retry)
     }

@@ -227,6 +227,36 @@ import Testing
         }
     }
 
+    /// A back-off of minutes, and a server that several have failed at: who says `retry` or
+    /// `resume` need not wait for that. For a pause that the server has asked for, everybody does.
+    @Test(
+        .enabled(if: InstalledProgram.find("python3") != nil, "skipped: there is no python3"),
+        arguments: ["retry", "resume"], [false, true])
+    func whoWillNotWait(command: String, hasAskedForPause: Bool) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=10K")
+            #expect(try await home.run("enqueue", "--no-start", url).status == 0)
+            let now = Int(Date().timeIntervalSince1970 * 1000)
+            let end = now + 500_000
+            let wait =
+                "[{\"reason\":\"backoff\",\"since\":{\"milliseconds\":\(now)},"
+                + "\"nextCheck\":{\"milliseconds\":\(end)}}]"
+            for change in [
+                "UPDATE transfer SET readyAt = \(end), waitReason = '\(wait)'",
+                "UPDATE origin SET failures = 9, coolDownSince = \(now), coolDownUntil = \(end)",
+                hasAskedForPause ? "UPDATE origin SET pauseUntil = \(end)" : nil,
+            ].compactMap({ $0 }) { _ = try await home.stored(change, writing: true) }
+            #expect(try await home.run("run").status == 0)
+            #expect(server.log.count == 0)
+            #expect(try await home.run(command, "1", "--no-start").status == 0)
+            #expect(try await home.run("run").status == 0)
+            #expect(server.log.count == (hasAskedForPause ? 0 : 1))
+            let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(shown["state"] == (hasAskedForPause ? "waiting" : "completed"))
+        }
+    }
+
     /// Half of it came from a server that then failed for good: the mirror goes on from there.
     @Test func aMirrorGoesOnFromTheBytes() async throws {
         let home = try LonghaulHome()

@@ -154,4 +154,22 @@ import Testing
         }
         #expect(try home.scratch.names(in: "files") == ["a.bin"])
     }
+
+    /// Several servers behind one name may call the same file by different tags: the connection
+    /// that meets another one brings nothing, and what is there is kept.
+    @Test func anotherTagForOneOfTwoLosesNothing() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=64M&seed=4&etag=v1&rate=16M&othertagat=2")
+            let result = try await home.start(
+                "get", "-q", url, "-o", home.file("a.bin"), "--connections", "2"
+            ).wait()
+            #expect(result.status == 0, "\(result.errors)")
+            try server.expected(url, request: 1).verify(file: home.file("a.bin"))
+            let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(shown["restarts"] == 0, "\(shown)")
+            #expect(shown["bytesFetched"].int == 64 << 20)
+            #expect(server.log.count == 3)
+        }
+    }
 }

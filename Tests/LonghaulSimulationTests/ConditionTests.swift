@@ -46,6 +46,27 @@ import Testing
         #expect(try world.transfer().bytesFetched == 3_000_000)
     }
 
+    /// What failed over one network is tried over the next one at once, but for what a server has
+    /// asked for.
+    @Test func anotherNetworkEndsBackOffs() throws {
+        let world = try world { _ in }
+        defer { world.cleanUp() }
+        let id = try world.enqueue(30_000) { _ in }
+        try tell(world, "network=unmetered")
+        world.wire.trouble.refused = 1
+        try world.run(for: 2000) {
+            let waits = try world.transfer().waitingFor + world.transfer(id).waitingFor
+            return waits.filter {
+                $0.reason == .backoff && $0.nextCheck.map { $0 > world.now.wall + 60 } ?? false
+            }.count == 2
+        }
+        world.wire.trouble.refused = 0
+        try tell(world, "network=metered")
+        let end = Limits.networkSettleSeconds + 10
+        #expect(try world.run(for: end) { try world.transfer(id).state == .completed })
+        #expect(try world.run(for: end) { try world.transfer().state == .completed })
+    }
+
     /// In one turn the file is opened, so that the request goes out, and the network is lost: what
     /// has just been asked for is stopped, too.
     @Test func aRequestIsStoppedInTheTurnThatSendsIt() throws {

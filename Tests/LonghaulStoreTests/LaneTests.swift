@@ -173,6 +173,67 @@ import Testing
         #expect(kept.pauseUntil == .start + 20)
     }
 
+    /// There is a reason to try again at once: what the server has asked for holds, and so does an
+    /// earliest moment.
+    @Test func waitsForOneReasonEnd() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let failed = try scratch.add("/d/a")
+        let asked = try scratch.add("/d/b")
+        let full = try scratch.add("/d/c")
+        let soon = try scratch.add("/d/d")
+        let early = try scratch.add("/d/e") { $0.earliestBegin = .start + 100 }
+        let scheduled = try scratch.add("/d/f") { $0.earliestBegin = .start + 200 }
+        let rows: [(TransferID, WaitReason.Reason, String?, Double)] = [
+            (failed, .backoff, nil, 600), (asked, .backoff, WaitReason.retryAfter, 300),
+            (full, .storage, "space", 30), (soon, .backoff, nil, 3), (early, .backoff, nil, 500),
+        ]
+        let ids = [failed, asked, full, soon, early, scheduled]
+        func moments() throws -> [Double?] {
+            try ids.map { try work(scratch, epoch, $0).readyAt.map { $0 - .start } }
+        }
+        try scratch.turn(epoch) { tx in
+            for (id, reason, required, seconds) in rows {
+                let wait = WaitReason(
+                    reason, required: required, current: "\"backoff\" \"storage\"",
+                    since: .start, nextCheck: .start + seconds)
+                try tx.setQueued(id, readyAt: .start + seconds, waitingFor: [wait], now: .start)
+            }
+            try tx.endWaits(for: .backoff, at: .start + 5, limit: 100)
+        }
+        #expect(try moments() == [5, 300, 30, 3, 100, 200])
+        let shown = try scratch.store.transfer(failed, now: .start)?.waitingFor.first
+        #expect(shown?.nextCheck == .start + 5 && shown?.since == .start)
+        try scratch.turn(epoch) { try $0.endWaits(for: .storage, at: .start, limit: 100) }
+        #expect(try moments() == [5, 300, 0, 3, 100, 200])
+    }
+
+    @Test func coolDownsEnd() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let table: [(String, Double?, Double?, Double?)] = [
+            // Cools down until, asked for a pause until, what is left of it.
+            ("http://a:80", 500, nil, 5), ("http://b:80", 500, 400, 400),
+            ("http://c:80", 500, 3, 5), ("http://d:80", 4, nil, 4), ("http://e:80", nil, nil, nil),
+        ]
+        try scratch.turn(epoch) { tx in
+            for (name, cool, pause, _) in table {
+                var origin = OriginMemory(origin: name)
+                origin.coolDownUntil = cool.map { .start + $0 }
+                origin.coolDownSince = cool.map { _ in .start }
+                origin.pauseUntil = pause.map { .start + $0 }
+                try tx.save(origin)
+                origin.endCoolDown(at: .start + 5)
+                #expect(origin.coolDownUntil.map { $0 - .start } == table.first { $0.0 == name }?.3)
+            }
+            try tx.endCoolDowns(at: .start + 5)
+        }
+        for (name, _, _, left) in table {
+            let kept = try scratch.store.origin(name)
+            #expect(kept.coolDownUntil.map { $0 - .start } == left, "\(name)")
+        }
+    }
+
     /// Between two attempts an earliest moment holds as it is wanted now.
     @Test func theEarliestMomentIsTheOneThatIsWantedNow() throws {
         let scratch = try ScratchStore()

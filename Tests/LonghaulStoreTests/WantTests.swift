@@ -8,7 +8,7 @@ import Testing
     /// shown state and the four commands.
     private static let table: [(Phase, Want, Bool, TransferState, [WantRewrite])] = [
         // pause, resume, cancel, retry
-        (.queued, .run, false, .waiting, [.set(.pause), .unchanged, .set(.cancel), .unchanged]),
+        (.queued, .run, false, .waiting, [.set(.pause), .hasten, .set(.cancel), .hasten]),
         (.queued, .pause, false, .paused, [.unchanged, .set(.run), .set(.cancel), .set(.run)]),
         (
             .queued, .cancel, false, .cancelled,
@@ -28,7 +28,7 @@ import Testing
             .failed, .run, false, .failed,
             [.refuse(.failed), .rearm(.run), .refuse(.failed), .rearm(.run)]
         ),
-        (.failed, .run, true, .waiting, [.set(.pause), .unchanged, .set(.cancel), .unchanged]),
+        (.failed, .run, true, .waiting, [.set(.pause), .hasten, .set(.cancel), .hasten]),
         (.failed, .pause, true, .paused, [.unchanged, .set(.run), .set(.cancel), .set(.run)]),
         (
             .failed, .cancel, true, .cancelled,
@@ -38,7 +38,7 @@ import Testing
             .cancelled, .cancel, false, .cancelled,
             [.refuse(.cancelled), .refuse(.cancelled), .refuse(.cancelled), .rearm(.run)]
         ),
-        (.cancelled, .run, true, .waiting, [.set(.pause), .unchanged, .set(.cancel), .unchanged]),
+        (.cancelled, .run, true, .waiting, [.set(.pause), .hasten, .set(.cancel), .hasten]),
     ]
 
     @Test(arguments: WantTests.table.indices)

@@ -62,7 +62,8 @@ public struct DownloadTask: Sendable, Identifiable {
         try await change { queue, id throws(LonghaulError) in try queue.pause(.ids([id])) }
     }
 
-    /// Lets it go on; one that has failed is tried again from the bytes that are kept.
+    /// Lets it go on; one that has failed is tried again from the bytes that are kept, and one that
+    /// waits out a back-off now.
     public func resume() async throws(LonghaulError) {
         try await change { queue, id throws(LonghaulError) in try queue.resume(.ids([id])) }
     }

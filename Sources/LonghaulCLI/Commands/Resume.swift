@@ -6,6 +6,7 @@ struct Resume: ChangingCommand {
         commandName: "resume",
         abstract: "Let paused and failed transfers go on from the bytes that are kept.",
         discussion: """
+            One that waits out a back-off is tried now, unless its server has asked for the pause. \
             Starts a background engine when none runs, as `enqueue` does.
 
               longhaul resume 12

@@ -6,7 +6,8 @@ struct Retry: ChangingCommand {
         commandName: "retry",
         abstract: "Try failed and cancelled transfers again, from the bytes that are kept.",
         discussion: """
-            A relative deadline starts again. Starts a background engine when none runs.
+            A relative deadline starts again. One that waits out a back-off is tried now, unless its \
+            server has asked for the pause. Starts a background engine when none runs.
 
               longhaul retry 12
               longhaul retry --session photos

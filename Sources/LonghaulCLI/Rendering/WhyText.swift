@@ -43,7 +43,10 @@ struct WhyText {
         let required = wait.required.map { shown($0) }
         let current = wait.current.map { shown($0) }
         switch wait.reason {
-        case .backoff: return [current ?? "an attempt failed"]
+        case .backoff:
+            let failure = current ?? "an attempt failed"
+            guard let required else { return [failure] }
+            return ["\(failure) and asked for this pause (\(required))"]
         case .engine where wait.since == nil: return [current ?? "none runs"]
         case .engine: return [required.map { "needs \($0)" }, current].compactMap { $0 }
         case .storage, .input:

@@ -11,7 +11,8 @@ extension FetchMachine {
         case .retry(let failure): retry(failure, context, &step)
         case .pause(let pause):
             requeue(
-                at: pause.until, .backoff, required: nil, pause.error, context, &step)
+                at: pause.until, .backoff, required: WaitReason.retryAfter, pause.error, context,
+                &step)
         case .waitForStorage(let error, let need):
             waitForStorage(error, needs: need, context, &step)
         case .fail(let error):
@@ -83,13 +84,14 @@ extension FetchMachine {
                 retries: request.options.retries),
             now: context.now.wall, deadline: deadline, using: &random)
         nextSource()
+        let wish = failure.retryAfter.map { _ in WaitReason.retryAfter }
         switch verdict {
         case .retry(let at, let count, let error):
             state.fruitlessAttempts = count
-            requeue(at: at, .backoff, required: nil, error, context, &step)
+            requeue(at: at, .backoff, required: wish, error, context, &step)
         case .restart(_, let at, let count):
             state.fruitlessAttempts = count
-            requeue(at: at, .backoff, required: nil, failure.error, context, &step)
+            requeue(at: at, .backoff, required: wish, failure.error, context, &step)
         case .waitForStorage(let error): waitForStorage(error, needs: .space, context, &step)
         case .needsInput(let error): needInput(error, &step)
         case .fail(let error): fail(error, &step)

@@ -216,7 +216,8 @@ extension FetchMachine {
     }
 
     /// A parallel request is of use only if it appends under the pinned validator; one that shows
-    /// another version stops all.
+    /// another version stops all. What becomes of the bytes is for the next request to say, which
+    /// goes out alone: of several servers behind one name, two may call the same file by two tags.
     private mutating func parallelHead(
         _ decision: ResumeDecision, at index: Int, _ context: FetchContext,
         _ step: inout FetchStep
@@ -225,9 +226,8 @@ extension FetchMachine {
         case .append(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             rangesProven = true
-        case .restart(let reason, _), .restartFromZero(let reason):
+        case .restart, .restartFromZero:
             rangesRefused = true
-            fromZero = reason
             step.effects.append(.stop(segments.map(\.key)))
         case .fresh, .skip, .alreadyComplete, .dropSegment, .redirect, .fail, .empty:
             rangesRefused = true

@@ -50,6 +50,13 @@ extension OriginMemory {
         }
     }
 
+    /// There is a reason to ask it again at this moment: one transfer goes first then. A pause that
+    /// it has asked for stays.
+    package mutating func endCoolDown(at moment: Timestamp) {
+        guard let until = coolDownUntil, until > moment else { return }
+        coolDownUntil = max(moment, pauseUntil ?? moment)
+    }
+
     /// Whether a success would change anything.
     package func mayRecover(at now: Timestamp) -> Bool {
         failures > 0 || (coolDownUntil != nil && !isPaused(at: now))

@@ -119,6 +119,7 @@ public struct WaitReason: Hashable, Codable, Sendable {
     }
 
     public var reason: Reason
+    /// What would end it; of a back-off ``retryAfter``, or nothing.
     public var required: String?
     public var current: String?
     public var since: Timestamp?
@@ -134,6 +135,10 @@ public struct WaitReason: Hashable, Codable, Sendable {
         self.since = since
         self.nextCheck = nextCheck
     }
+
+    /// What a back-off waits for where the server has asked for it (RFC 9110 §10.2.3): neither
+    /// another network nor anybody's hurry shortens it.
+    public static let retryAfter = "Retry-After"
 }
 
 extension Transfer {

@@ -49,7 +49,7 @@ extension Engine {
         mustPublishView = false
         if needsLook {
             looks += 1
-            gates.clockWentBack = false
+            gates.noteLook()
         }
         let written = asItWent(pending.writes)
         count(written, now: now)

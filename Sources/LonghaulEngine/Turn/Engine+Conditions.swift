@@ -37,8 +37,12 @@ extension Engine {
     func take(_ new: Conditions, now: Moment) {
         if let old = conditions.network.value, let network = new.network.value, network != old {
             wire.leaveConnections()
-            if network != .offline, !new.network.hasSettled {
-                networkSettlesAt = now.monotonic + Limits.networkSettleSeconds
+            if network != .offline {
+                let settles = new.network.hasSettled ? 0 : Limits.networkSettleSeconds
+                if settles > 0 { networkSettlesAt = now.monotonic + settles }
+                // What failed over the old one may well succeed.
+                gates.newNetworkAt = now.wall + settles
+                needsLook = true
             }
         }
         journal?.conditions(conditions, new)
@@ -81,6 +85,26 @@ extension Engine {
                 gates.noteRunning(gate)
             }
         }
+    }
+
+    /// Back-offs and cool-downs end with the network over which they came to be.
+    func endPauses(_ tx: borrowing EngineTransaction, at moment: Timestamp) throws {
+        try tx.endWaits(for: .backoff, at: moment, limit: Engine.pausesMax)
+        try tx.endCoolDowns(at: moment)
+        for site in sites.values { site.memory?.endCoolDown(at: moment) }
+        cooling.forgetAll()
+    }
+
+    /// Somebody wants this one to go on now: its server is asked, whatever failed there before.
+    func hasten(_ work: TransferWork, _ tx: borrowing EngineTransaction, now: Timestamp) throws {
+        let site = site(work.origin)
+        var memory = try site.memory ?? tx.origin(work.origin)
+        guard case .cooling = memory.health(at: now) else { return }
+        memory.endCoolDown(at: now)
+        site.memory = memory
+        cooling.forgetAll()
+        noteRoom(at: site)
+        try tx.save(memory)
     }
 
     /// Whether the preferences of those that come up still count.
@@ -129,6 +153,8 @@ extension Engine {
 
 /// When the clock changes what may run.
 struct GateWatch {
+    /// There is another network from then on; the store does not know yet.
+    var newNetworkAt: Timestamp?
     /// Conditions have changed since what runs was last looked at.
     var isStale = false
     var turnedAt: Moment?
@@ -142,6 +168,12 @@ struct GateWatch {
     var holdsBack = false
     /// What decides about those that run or wait.
     var interest = ConditionNeeds()
+
+    /// The store has been told.
+    mutating func noteLook() {
+        clockWentBack = false
+        newNetworkAt = nil
+    }
 
     mutating func noteRunning(_ gate: Gate) {
         guard let at = gate.changesAt else { return }

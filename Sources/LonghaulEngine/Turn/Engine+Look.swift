@@ -17,8 +17,8 @@ struct LookOutcome {
 /// Folding what clients want into what is.
 extension Engine {
     static let attentionMax = 512
-    /// Waiting transfers at which a new engine looks before it starts anything.
-    static let pausesAtStart = 10_000
+    /// Waiting transfers, those that are due first, whose pauses may end early at once.
+    static let pausesMax = 10_000
 
     func look(_ tx: borrowing EngineTransaction, now: Moment) throws -> LookOutcome {
         var outcome = LookOutcome()
@@ -34,9 +34,14 @@ extension Engine {
         // It may have been set back between two engines as well.
         if gates.clockWentBack || (looks == 0 && !scope.startsNothing) {
             try tx.resumePauses(
-                now: now.wall, limit: gates.clockWentBack ? nil : Engine.pausesAtStart)
+                now: now.wall, limit: gates.clockWentBack ? nil : Engine.pausesMax)
             cooling.forgetAll()
         }
+        if looks == 0, !scope.startsNothing {
+            // Room may have been made, or the disk be back, since the last engine looked.
+            try tx.endWaits(for: .storage, at: now.wall, limit: Engine.pausesMax)
+        }
+        if let moment = gates.newNetworkAt { try endPauses(tx, at: max(moment, now.wall)) }
         let asked = try tx.askHosts(now.wall, limit: Engine.attentionMax)
         if asked == Engine.attentionMax { outcome.isIncomplete = true }
         let promoted = try tx.promoteDue(now.wall, limit: Engine.attentionMax)
@@ -87,6 +92,7 @@ extension Engine {
             case .run, .pause:
                 // Back-off ends when somebody says so; an earliest moment holds.
                 try tx.setQueued(work.id, now: now.wall)
+                if work.want == .run { try hasten(work, tx, now: now.wall) }
             case .cancel, .cancelKeepingBytes:
                 try cancel(work, tx, now: now, &outcome)
             }

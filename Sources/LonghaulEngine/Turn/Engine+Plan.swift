@@ -146,6 +146,10 @@ extension Engine {
         _ outcome: inout PlanOutcome, now: Moment
     ) throws -> [ScheduleClass] {
         var interest = active.values.reduce(ConditionNeeds()) { $0.union($1.lane.interest) }
+        // Another network ends their back-offs.
+        if try tx.lanesBackingOff(now.wall).contains(where: \.usesNetwork) {
+            interest.network = true
+        }
         defer { outcome.interest = interest }
         return try tx.readyLanes().filter { lane in
             guard (scope.onlyDiscretionary ?? lane.isDiscretionary) == lane.isDiscretionary

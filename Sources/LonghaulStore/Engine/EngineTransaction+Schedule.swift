@@ -42,6 +42,48 @@ extension EngineTransaction {
             """, now)
     }
 
+    /// Waits for this reason end at `moment`, if they would last longer; earliest begins stay, and
+    /// so do pauses that a server has asked for.
+    ///
+    /// - Parameter limit: Transfers looked at, those that are due first.
+    package func endWaits(for reason: WaitReason.Reason, at moment: Timestamp, limit: Int) throws {
+        try connection.run(
+            """
+            UPDATE transfer SET readyAt = max(coalesce(earliest, 0), ?1), \
+            waitReason = json_replace(waitReason, '$[0].nextCheck.milliseconds', ?1) \
+            WHERE id IN (SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
+            AND readyAt > 0 AND readyAt > ?1 AND readyAt <= ?2 AND waitReason IS NOT NULL \
+            AND json_extract(waitReason, '$[0].reason') = ?3 \
+            AND json_extract(waitReason, '$[0].required') IS NOT ?4 ORDER BY readyAt LIMIT ?5)
+            """, moment, moment + Limits.backOffMaximumSeconds, reason.rawValue,
+            WaitReason.retryAfter, limit)
+    }
+
+    /// The lanes of those whose back-offs ``endWaits(for:at:limit:)`` could end, as far as the
+    /// first few that are due tell.
+    package func lanesBackingOff(_ now: Timestamp) throws -> Set<ScheduleClass> {
+        let lanes = try connection.all(
+            """
+            SELECT lane FROM (SELECT lane, waitReason FROM transfer INDEXED BY transferDue \
+            WHERE phase = 0 AND readyAt > 0 AND readyAt > ?1 AND readyAt <= ?2 \
+            ORDER BY readyAt LIMIT 64) WHERE waitReason IS NOT NULL \
+            AND json_extract(waitReason, '$[0].reason') = ?3 \
+            AND json_extract(waitReason, '$[0].required') IS NOT ?4
+            """, now, now + Limits.backOffMaximumSeconds, WaitReason.Reason.backoff.rawValue,
+            WaitReason.retryAfter
+        ) { ScheduleClass(rawValue: $0.int64(0)) }
+        return Set(lanes)
+    }
+
+    /// Origins that failed are asked again at `moment`; pauses that they have asked for stay.
+    package func endCoolDowns(at moment: Timestamp) throws {
+        try connection.run(
+            """
+            UPDATE origin SET coolDownUntil = max(coalesce(pauseUntil, 0), ?1) \
+            WHERE coolDownUntil > ?1
+            """, moment)
+    }
+
     /// When the next transfer becomes ready by time; `nil` = none waits for time.
     package func nextDue() throws -> Timestamp? {
         try connection.first(

@@ -43,6 +43,8 @@ enum WantRewrite: Equatable {
     case set(Want)
     /// Set, and ask the engine to take up an ended transfer again.
     case rearm(Want)
+    /// It is wanted already; if a pause keeps it from going on, that ends now.
+    case hasten
     case unchanged
     case refuse(TransferState)
 
@@ -91,7 +93,9 @@ enum WantRewrite: Equatable {
             return isEnded ? .rearm(.run) : .set(.run)
         case .paused:
             return .set(.run)
-        case .waiting, .running:
+        case .waiting:
+            return want == .run ? .hasten : .set(.run)
+        case .running:
             return want == .run ? .unchanged : .set(.run)
         }
     }

@@ -74,6 +74,9 @@ extension Connection {
             return .hasEnded(state)
         case .set(let wanted):
             try run("UPDATE transfer SET want = ?2 WHERE id = ?1", id, wanted)
+        case .hasten:
+            try callAttention(to: id)
+            return .unchanged
         case .rearm(let wanted):
             try run(
                 "UPDATE transfer SET want = ?2, rearm = rearm + 1 WHERE id = ?1", id, wanted)

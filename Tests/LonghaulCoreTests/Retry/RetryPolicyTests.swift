@@ -176,6 +176,21 @@ import Testing
         #expect(origin.health(at: now + 0.5) == .well)
     }
 
+    /// Another network, or somebody who will not wait: one transfer goes first, as after the pause.
+    /// What the server has asked for stays.
+    @Test func aReasonToAskAgainEndsNoPauseThatWasAskedFor() {
+        var origin = OriginMemory(origin: "http://h:80")
+        origin.endCoolDown(at: now)
+        #expect(origin == OriginMemory(origin: "http://h:80"))
+        for _ in 0..<3 { fail(&origin, broken) }
+        origin.endCoolDown(at: now + 0.5)
+        #expect(origin.health(at: now + 0.4) == .cooling(until: now + 0.5))
+        #expect(origin.health(at: now + 0.5) == .probing)
+        fail(&origin, FailureTable.classify(status: 503, retryAfter: 60), after: 1)
+        origin.endCoolDown(at: now + 2)
+        #expect(origin.health(at: now + 2) == .cooling(until: now + 61))
+    }
+
     /// A clock that was set back a day makes no pause of a day of a minute.
     @Test func aPauseThatWasAskedForAndAClockThatIsSetBack() {
         var origin = OriginMemory(origin: "http://h:80")

@@ -37,7 +37,8 @@ extension Knobs {
         "contenttype": text(\.contenttype), "disposition": text(\.disposition),
         "digest": flag(\.digest), "baddigest": flag(\.baddigest),
         "contentdigest": flag(\.contentdigest), "gzip": flag(\.gzip),
-        "changeafter": number(\.changeafter), "changesize": number(\.changesize),
+        "changeafter": number(\.changeafter), "othertagat": number(\.othertagat),
+        "changesize": number(\.changesize),
     ]
 
     private static let rangeKnobs: [String: Setter] = [

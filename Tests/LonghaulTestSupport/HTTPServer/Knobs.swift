@@ -28,6 +28,9 @@ package struct Knobs: Sendable, Equatable {
     /// From request K+1 on the file is another one: seed + 1, `-changed` appended to the ETag,
     /// `Last-Modified` one hour later.
     package var changeafter: Int?
+    /// The request with this number (from 1) meets a server that calls the same file by another
+    /// entity tag.
+    package var othertagat: Int?
     /// The size of the file after the change; default: the same.
     package var changesize: Int?
 

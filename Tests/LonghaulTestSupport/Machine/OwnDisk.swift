@@ -73,7 +73,7 @@ package final class OwnDisk {
     /// else when they stop.
     package func unmount() {
         do {
-            try untilTrue("nobody uses \(path)") {
+            try untilTrue(within: .seconds(5), "nobody uses \(path)") {
                 (try? run("umount", [path])) != nil
             }
         } catch {

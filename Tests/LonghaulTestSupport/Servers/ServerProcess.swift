@@ -29,7 +29,7 @@ struct ServerProcess: Sendable {
 
     func stop() async {
         process.sendToGroup(15)
-        _ = try? await process.wait()
+        _ = try? await process.wait(within: .seconds(5))
         process.sendToGroup(9)
     }
 }
