@@ -1,7 +1,8 @@
 /// Takes secrets out of what is shown: lists, logs, errors, events. What is stored keeps them.
 ///
-/// Redacted are a URL's user information and the values of query parameters that carry signatures,
-/// tokens or keys; the names stay. Values of header fields are shown nowhere at all.
+/// Redacted are a URL's user information and the values of parameters, of its query or its path,
+/// that carry signatures, tokens or keys; the names stay. Values of header fields are shown nowhere
+/// at all.
 package enum Redaction {
     /// What stands where a secret stood.
     package static let mark = "REDACTED"
@@ -80,12 +81,22 @@ package enum Redaction {
                 rest = rest[at...]
             }
         }
-        guard let query = rest.firstIndex(where: { $0 == 0x3F || $0 == 0x23 }) else {
-            return result + rest
-        }
-        result += rest[..<query]
+        let query = rest.firstIndex { $0 == 0x3F || $0 == 0x23 } ?? rest.endIndex
+        result += redactedPath(rest[..<query])
         result += redactedParameters(rest[query...])
         return result
+    }
+
+    /// `/a;jsessionid=1/b`: a segment may have parameters of its own (RFC 3986 §3.3).
+    private static func redactedPath(_ path: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        var rest = path
+        while let start = rest.firstIndex(of: UInt8(ascii: ";")) {
+            let end = rest[start...].firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+            result += rest[..<start] + redactedParameters(rest[start..<end])
+            rest = rest[end...]
+        }
+        return result + rest
     }
 
     /// Where the `@` stands that ends the user information. In a malformed URL that is the last one

@@ -11,6 +11,9 @@ import Testing
         ("ftp://u:p@h", "ftp://REDACTED@h"),
         ("http://u:pa/ss@h/f", "http://REDACTED@h/f"),
         ("http://u:p#x@h/f", "http://REDACTED@h/f"),
+        ("http://h/a;jsessionid=12/b?x=1", "http://h/a;jsessionid=REDACTED/b?x=1"),
+        ("http://h/a;v=1;sid=2?token=3", "http://h/a;v=1;sid=REDACTED?token=REDACTED"),
+        ("http://h/a;v=1/b;c/d?x=1", "http://h/a;v=1/b;c/d?x=1"),
         (
             "https://b.s3/k?X-Amz-Date=1&X-Amz-Signature=abc&X-Amz-Credential=AK%2F1",
             "https://b.s3/k?X-Amz-Date=1&X-Amz-Signature=REDACTED&X-Amz-Credential=REDACTED"
