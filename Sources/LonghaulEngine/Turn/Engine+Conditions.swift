@@ -87,8 +87,24 @@ extension Engine {
         }
     }
 
+    /// Pauses whose reason has gone, or whose clock.
+    func lookAtPauses(_ tx: borrowing EngineTransaction, now: Moment) throws {
+        let isFirst = looks == 0 && !scope.startsNothing
+        // It may have been set back between two engines as well.
+        if gates.clockWentBack || isFirst {
+            try tx.resumePauses(
+                now: now.wall, limit: gates.clockWentBack ? nil : Engine.pausesMax)
+            cooling.forgetAll()
+        }
+        if isFirst {
+            // Room may have been made, or the disk be back, since the last engine looked.
+            try tx.endWaits(for: .storage, at: now.wall, limit: Engine.pausesMax)
+        }
+        if let moment = gates.newNetworkAt { try endPauses(tx, at: max(moment, now.wall)) }
+    }
+
     /// Back-offs and cool-downs end with the network over which they came to be.
-    func endPauses(_ tx: borrowing EngineTransaction, at moment: Timestamp) throws {
+    private func endPauses(_ tx: borrowing EngineTransaction, at moment: Timestamp) throws {
         try tx.endWaits(for: .backoff, at: moment, limit: Engine.pausesMax)
         try tx.endCoolDowns(at: moment)
         for site in sites.values { site.memory?.endCoolDown(at: moment) }

@@ -22,6 +22,8 @@ extension Engine {
 
     func look(_ tx: borrowing EngineTransaction, now: Moment) throws -> LookOutcome {
         var outcome = LookOutcome()
+        // Before any origin is read.
+        try lookAtPauses(tx, now: now)
         // Before anybody leaves: who comes may go on with what another gives up.
         try welcome(tx, now: now, &outcome)
         let ids = try tx.takeAttention(limit: Engine.attentionMax)
@@ -31,17 +33,6 @@ extension Engine {
             else { continue }
             try react(to: work, tx, now: now, &outcome)
         }
-        // It may have been set back between two engines as well.
-        if gates.clockWentBack || (looks == 0 && !scope.startsNothing) {
-            try tx.resumePauses(
-                now: now.wall, limit: gates.clockWentBack ? nil : Engine.pausesMax)
-            cooling.forgetAll()
-        }
-        if looks == 0, !scope.startsNothing {
-            // Room may have been made, or the disk be back, since the last engine looked.
-            try tx.endWaits(for: .storage, at: now.wall, limit: Engine.pausesMax)
-        }
-        if let moment = gates.newNetworkAt { try endPauses(tx, at: max(moment, now.wall)) }
         let asked = try tx.askHosts(now.wall, limit: Engine.attentionMax)
         if asked == Engine.attentionMax { outcome.isIncomplete = true }
         let promoted = try tx.promoteDue(now.wall, limit: Engine.attentionMax)
