@@ -30,6 +30,38 @@ struct SlowDiskTests {
         }
     }
 
+    /// Writes to it do not come back: files for other disks come as ever, and its own is right in
+    /// the end.
+    @Test(.enabled(if: OwnDisk.hasLoops, "skipped: no loop devices"))
+    func othersGoOnBesideADiskThatHangs() async throws {
+        let home = try LonghaulHome()
+        let disk = try OwnDisk(ext4: 96 << 20, at: home.scratch("disk"))
+        try await LoopbackServer.run { server in
+            let hanging = server.url("hanging?size=48M&seed=1&etag=v1&rate=16M")
+            #expect(
+                try await home.run("enqueue", "--no-start", "-d", disk.path, hanging).status == 0)
+            let run = try home.start("run")
+            try await server.log.waitForBytes(8 << 20)
+            try disk.freeze()
+            do {
+                defer { try? disk.thaw() }
+                let other = server.url("other?size=32M&seed=2&etag=v1")
+                #expect(
+                    try await home.run("enqueue", "--no-start", "-d", home.file(""), other).status
+                        == 0)
+                try await eventually("the other one is there") {
+                    FileManager.default.fileExists(atPath: home.file("other"))
+                }
+                try server.expected(other).verify(file: home.file("other"))
+                let rows = try await home.run("show", "--json", "1").rows
+                #expect(rows.first?["state"] == "running")
+            }
+            #expect(try await run.wait().status == 0)
+            try server.expected(hanging).verify(file: disk.path + "/hanging")
+        }
+        disk.unmount()
+    }
+
     /// Checkpoints that hang keep all threads that syncs usually have.
     @Test func aFileIsFinishedBesideSyncsThatHang() async throws {
         let home = try LonghaulHome()

@@ -73,10 +73,13 @@ package struct SegmentTarget: Hashable, Sendable {
     package var descriptor: Int32
     /// Address of the request's two cells on the progress board (``ProgressCell``); 0 = none.
     package var cell: UInt
+    /// The number of the device that the part file is on.
+    package var device: UInt64
 
-    package init(descriptor: Int32, cell: UInt) {
+    package init(descriptor: Int32, cell: UInt, device: UInt64 = 0) {
         self.descriptor = descriptor
         self.cell = cell
+        self.device = device
     }
 }
 

@@ -92,7 +92,9 @@ package final class DiskFiles: FilePort {
             let cell = board.take(
                 fetch, generation: generation, start: start, fetchCell: entry.fetchCell)
             open[fetch]?.segmentCells.append(cell)
-            return SegmentTarget(descriptor: entry.part.descriptor, cell: cell)
+            return SegmentTarget(
+                descriptor: entry.part.descriptor, cell: cell,
+                device: entry.part.identity.device)
         }
     }
 

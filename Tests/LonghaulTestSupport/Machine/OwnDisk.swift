@@ -57,6 +57,11 @@ package final class OwnDisk {
         try run("mount", ["-o", "remount,\(options)", path])
     }
 
+    /// Who writes to it from now on waits until it is thawed, as on a server that does not answer.
+    package func freeze() throws { try run("fsfreeze", ["-f", path]) }
+
+    package func thaw() throws { try run("fsfreeze", ["-u", path]) }
+
     /// ext4 becomes read-only as when its disk has failed, files open for writing or not.
     package func fail() throws { try remount("abort") }
 
