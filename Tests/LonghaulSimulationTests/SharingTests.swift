@@ -348,6 +348,26 @@ import Testing
         return id
     }
 
+    /// The one that has the bytes waits for its window, and the other one for a machine that nobody
+    /// uses: what lets them run is watched while they run, or it would be unknown and end that.
+    @Test func whatLetsAFollowerRunIsWatched() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        try world.restart(in: .utc)
+        world.conditions.isIdle = Reading(true, source: "test", since: world.now.wall)
+        world.tellConditions()
+        let first = try add(world, "/d/1")
+        try half(world)
+        var window = TransferChange()
+        window.window = .some(try #require(TimeWindow(parsing: "01:00-02:00")))
+        try world.clients.change(first, window, now: world.now.wall)
+        world.inputs.append(.wake)
+        try #require(try world.run(for: 20) { try world.transfer(first).state == .waiting })
+        let second = try add(world, "/e/2") { $0.schedule.requires = ConditionNeeds(idle: true) }
+        #expect(try world.run(for: 60) { try isCompleted(world, [first, second]) })
+        try check(world, [first, second])
+    }
+
     /// One that is paused cannot be given the file instead: what its leader wants comes too late.
     @Test(arguments: [true, false])
     func whoIsPausedDoesNotInheritTheEnd(_ isCancelled: Bool) throws {
@@ -499,6 +519,7 @@ import Testing
             900_166, 900_827, 1_000_046, 1_000_434,
             1_000_441, 3_001_776, 3_006_048, 3_006_874,
             3_009_479, 3_010_048, 3_011_595, 31_000_694, 34_000_928,
+            83_001_181,
         ]
         for seed in seeds + (seeds.count == 60 ? taught : []) {
             let world = try SimWorld(seed: seed)

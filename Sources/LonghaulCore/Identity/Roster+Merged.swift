@@ -36,6 +36,12 @@ extension Roster {
         return lanes
     }
 
+    /// The conditions that decide about it: those of every lane that may let it run. One that
+    /// nobody watches would be unknown, and close that lane again.
+    package var interest: ConditionNeeds {
+        lanes.reduce(ConditionNeeds()) { $0.union($1.interest) }
+    }
+
     /// Where it counts among what runs: with those that are not discretionary, if one is not.
     package var lane: ScheduleClass {
         if followers.isEmpty { return leader.lane }

@@ -145,7 +145,7 @@ extension Engine {
         _ tx: borrowing EngineTransaction, _ surroundings: Surroundings,
         _ outcome: inout PlanOutcome, now: Moment
     ) throws -> [ScheduleClass] {
-        var interest = active.values.reduce(ConditionNeeds()) { $0.union($1.lane.interest) }
+        var interest = active.values.reduce(ConditionNeeds()) { $0.union($1.roster.interest) }
         // Another network ends their back-offs.
         if try tx.lanesBackingOff(now.wall).contains(where: \.usesNetwork) {
             interest.network = true

@@ -180,7 +180,7 @@ extension Engine {
             nextReady: nextReady, nextReadyBesidesStorage: nextReadyBesidesStorage,
             waitsForConditions: gates.holdsBack, interest: gates.interest,
             runsWhileIdle: gates.interest.idle
-                && active.values.contains { $0.holdsPlace && $0.lane.interest.idle },
+                && active.values.contains { $0.holdsPlace && $0.roster.interest.idle },
             isWellAhead: isWellAhead(now: now),
             isBehind: isBehind && needsLook && commitRetryAt == nil, hosts: hostOutlook)
     }
