@@ -117,6 +117,29 @@ import Testing
         #expect(try world.transfer().arePreferencesWaived)
     }
 
+    /// Its preferences were waived, and it runs. A schedule that is changed has them anew, also
+    /// where it is changed back before the engine looks.
+    @Test func aScheduleThatIsChangedBackHasItsPreferencesAgain() throws {
+        let world = try world {
+            $0.isDiscretionary = true
+            $0.options.waiveAfter = 600
+        }
+        defer { world.cleanUp() }
+        try tell(world, "power=battery,idle=no")
+        world.pass(601)
+        try #require(try world.run(for: 10) { hasBytes(world) })
+        for isDiscretionary in [false, true] {
+            var change = TransferChange()
+            change.isDiscretionary = isDiscretionary
+            try world.clients.change(
+                TransferID(rawValue: 1), change, now: world.now.wall)
+        }
+        world.inputs.append(.wake)
+        #expect(try world.run(for: 5) { try world.transfer().state == .waiting })
+        #expect(world.wire.order.isEmpty)
+        #expect(try !world.transfer().arePreferencesWaived)
+    }
+
     /// One of two connections is done: who waits for the origin's limit need not wait for the
     /// other.
     @Test func aConnectionThatEndsLetsTheNextBegin() throws {

@@ -76,7 +76,32 @@ struct SimTrouble {
         changes = some(0.08)
         enqueues = some(0.04)
         removals = some(0.03)
+        for (kind, chance) in Self.asked { self[keyPath: kind] = chance }
     }
+
+    // MARK: - Other mixtures
+
+    private typealias Kind = any WritableKeyPath<SimTrouble, Double> & Sendable
+
+    /// Chances that stand instead of the drawn ones (`scripts/sim --trouble stall=0.35,cut=0.1`).
+    private static let asked: [(Kind, Double)] =
+        (SimulationTests.environment["LONGHAUL_SIM_TROUBLE"] ?? "").split(separator: ",").map {
+            let parts = $0.split(separator: "=")
+            guard parts.count == 2, let kind = kinds[String(parts[0])],
+                let chance = Double(parts[1]), (0...1).contains(chance)
+            else { preconditionFailure("no such trouble: \($0)") }
+            return (kind, chance)
+        }
+
+    private static let kinds: [String: Kind] = [
+        "refused": \.refused, "busy": \.busy, "cut": \.cut, "stall": \.stall, "lie": \.lie,
+        "flap": \.flap, "change": \.change, "gone": \.gone, "move": \.move, "sync": \.sync,
+        "write": \.write, "rename": \.rename, "directory": \.directory, "open": \.open,
+        "full": \.full, "readOnly": \.readOnly, "foreign": \.foreign, "store": \.store,
+        "crash": \.crash, "leave": \.leave, "clock": \.clock, "conditions": \.conditions,
+        "hint": \.hint, "wants": \.wants, "changes": \.changes, "enqueues": \.enqueues,
+        "removals": \.removals,
+    ]
 }
 
 extension SeededGenerator {

@@ -163,6 +163,8 @@ extension Engine {
             let before = entry.machine.request
             entry.roster = roster
             entry.machine.serve(roster)
+            // What lets it run from now on is not looked at yet.
+            if !roster.interest.isWithin(watching) { needsPlan = true }
             let isOther = !before.isOnWireLike(entry.machine.request)
             if entry.machine.stage == .sharing {
                 handOut(fetch, now: now)

@@ -69,7 +69,11 @@ extension Engine {
     ) throws {
         if let fetch = work.fetchID, let entry = active[fetch] {
             if try reactTogether(to: work, in: fetch, tx, now: now, &outcome) { return }
-            if work.want == .run, work.request.mayGoOn(as: entry.roster.leader.request) {
+            let leader = entry.roster.leader
+            // The same request in another lane: changed and changed back, it has its preferences
+            // again.
+            let isOther = work.request != leader.request || work.lane != leader.lane
+            if work.want == .run, isOther, work.request.mayGoOn(as: leader.request) {
                 outcome.rosters[fetch] = Roster(leader: Sharer(work))
             } else if let departure = departure(for: work, entry) {
                 outcome.earliest[fetch] = work.request.earliestBegin
@@ -156,6 +160,6 @@ extension TransferRequest {
         old.expectedBytes = expectedBytes
         old.options.retries = options.retries
         old.options.metadata = options.metadata
-        return self == old && self != other
+        return self == old
     }
 }
