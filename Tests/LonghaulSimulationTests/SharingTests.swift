@@ -359,7 +359,7 @@ import Testing
         let first = try add(world, "/d/1")
         try half(world)
         var window = TransferChange()
-        window.window = try TimeWindow(parsing: "01:00-02:00")
+        window.window = TimeWindow(parsing: "01:00-02:00")
         try world.clients.change(first, window, now: world.now.wall)
         world.inputs.append(.wake)
         try #require(try world.run(for: 20) { try world.transfer(first).state == .waiting })
