@@ -88,7 +88,7 @@ import Testing
         lock.withLock { $0 = nil }
         waiter.join()
         #expect(waited.withLock { $0 } == .success(true))
-        #expect(SystemClock.now().monotonic - released < 1)
+        #expect(SystemClock.now().monotonic - released < 5)
     }
 
     @Test func waitingEndsWithItsTime() throws {
@@ -96,7 +96,7 @@ import Testing
         let begin = SystemClock.now().monotonic
         #expect(try EngineLockWait(in: scratch.path).acquire(timeout: 0.2) == nil)
         let took = SystemClock.now().monotonic - begin
-        #expect(took >= 0.2 && took < 2)
+        #expect(took >= 0.2 && took < 10)
         withExtendedLifetime(lock) {}
     }
 
