@@ -96,7 +96,8 @@ struct ConsolePage {
             (#"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"#, "MOMENT"),
             (#"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?"#, "TIME"), (#"\b\d\d:\d\d\b"#, "TIME"),
             (#"\d+d\d+h|\d+h\d+m|\d+m\d+s|\b\d+s\b"#, "WHILE"), (#"\d+ ms"#, "WHILE"),
-            (#"\(now\)"#, "(in WHILE)"), (#"\bnow\b"#, "in WHILE"),
+            // What is near enough is "now", before and after.
+            (#"\bnow\b"#, "in WHILE"), ("WHILE ago", "in WHILE"),
             (#", [\d.]+ (?:[KMG]i)?B/s"#, ""), (#""seconds":[0-9.]+"#, "SECONDS"),
             (#"libcurl: .*"#, "LIBRARY"),
             (#"port \d+|127\.0\.0\.1:\d+"#, "PORT"),
