@@ -217,14 +217,14 @@ import Testing
             ("http://c:80", 500, 3, 5), ("http://d:80", 4, nil, 4), ("http://e:80", nil, nil, nil),
         ]
         try scratch.turn(epoch) { tx in
-            for (name, cool, pause, _) in table {
+            for (name, cool, pause, left) in table {
                 var origin = OriginMemory(origin: name)
                 origin.coolDownUntil = cool.map { .start + $0 }
                 origin.coolDownSince = cool.map { _ in .start }
                 origin.pauseUntil = pause.map { .start + $0 }
                 try tx.save(origin)
                 origin.endCoolDown(at: .start + 5)
-                #expect(origin.coolDownUntil.map { $0 - .start } == table.first { $0.0 == name }?.3)
+                #expect(origin.coolDownUntil.map { $0 - .start } == left)
             }
             try tx.endCoolDowns(at: .start + 5)
         }

@@ -100,18 +100,16 @@ final class Wire: Sendable {
         }
     }
 
-    struct TimedOut: Error {}
-
     /// Looks until there is a result. Asynchronous, because the tests share few threads.
     func wait<Result>(
         for result: @Sendable ([WireFact]) throws -> Result?
     ) async throws -> Result {
-        var patience = Patience()
-        while true {
-            if let result = try result(facts) { return result }
-            guard patience.lasts() else { throw TimedOut() }
-            try await Task.sleep(for: .milliseconds(2))
+        var found: Result?
+        try await eventually("a result") {
+            found = try result(facts)
+            return found != nil
         }
+        return try #require(found)
     }
 }
 

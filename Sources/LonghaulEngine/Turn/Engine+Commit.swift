@@ -194,17 +194,19 @@ extension Engine {
         for index in step.writes.indices {
             switch step.writes[index] {
             case .learn(let name, let lesson):
-                step.writes[index] = remember(name, now: now) { $0.learn(lesson) }
+                step.writes[index] = .saveOrigin(remember(name, now: now) { $0.learn(lesson) })
             case .originFailed(let name, let failure, let gained):
                 let seed = random.next()
-                step.writes[index] = remember(name, now: now) {
+                let memory = remember(name, now: now) {
                     var random = SeededGenerator(seed: seed)
                     $0.afterFailure(failure, gained: gained, now: now.wall, using: &random)
                 }
+                step.writes[index] = .saveOrigin(memory)
             case .originWorked(let name, let rate, let http2):
-                step.writes[index] = remember(name, now: now) {
+                let memory = remember(name, now: now) {
                     $0.worked(at: rate, http2: http2, now: now.wall)
                 }
+                step.writes[index] = .saveOrigin(memory)
                 noteRoom(at: site(name))
             case .save, .queued, .completed, .skipped, .failed, .needsInput, .cancelled,
                 .restarted, .attempt, .dropFetch, .give, .leave, .discard, .saveOrigin:
@@ -213,15 +215,16 @@ extension Engine {
         }
     }
 
-    private func remember(
+    /// What is to be saved of it.
+    func remember(
         _ name: String, now: Moment, _ change: (inout OriginMemory) -> Void
-    ) -> StoreWrite {
+    ) -> OriginMemory {
         let site = site(name)
         var memory = site.known
         change(&memory)
         site.memory = memory
         noteCooling(site, memory, now: now)
-        return .saveOrigin(memory)
+        return memory
     }
 
     private func noteCooling(_ site: OriginSite, _ memory: OriginMemory, now: Moment) {

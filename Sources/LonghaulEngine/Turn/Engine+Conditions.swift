@@ -38,10 +38,11 @@ extension Engine {
         if let old = conditions.network.value, let network = new.network.value, network != old {
             wire.leaveConnections()
             if network != .offline {
-                let settles = new.network.hasSettled ? 0 : Limits.networkSettleSeconds
-                if settles > 0 { networkSettlesAt = now.monotonic + settles }
+                if !new.network.hasSettled {
+                    networkSettlesAt = now.monotonic + Limits.networkSettleSeconds
+                }
                 // What failed over the old one may well succeed.
-                gates.newNetworkAt = now.wall + settles
+                gates.isNetworkNew = true
                 needsLook = true
             }
         }
@@ -100,7 +101,9 @@ extension Engine {
             // Room may have been made, or the disk be back, since the last engine looked.
             try tx.endWaits(for: .storage, at: now.wall, limit: Engine.pausesMax)
         }
-        if let moment = gates.newNetworkAt { try endPauses(tx, at: max(moment, now.wall)) }
+        if gates.isNetworkNew {
+            try endPauses(tx, at: surroundings(now: now).networkSettlesAt ?? now.wall)
+        }
     }
 
     /// Back-offs and cool-downs end with the network over which they came to be.
@@ -112,15 +115,12 @@ extension Engine {
     }
 
     /// Somebody wants this one to go on now: its server is asked, whatever failed there before.
-    func hasten(_ work: TransferWork, _ tx: borrowing EngineTransaction, now: Timestamp) throws {
+    func hasten(_ work: TransferWork, _ tx: borrowing EngineTransaction, now: Moment) throws {
         let site = site(work.origin)
-        var memory = try site.memory ?? tx.origin(work.origin)
-        guard case .cooling = memory.health(at: now) else { return }
-        memory.endCoolDown(at: now)
-        site.memory = memory
-        cooling.forgetAll()
+        site.memory = try site.memory ?? tx.origin(work.origin)
+        guard case .cooling = site.known.health(at: now.wall) else { return }
+        try tx.save(remember(work.origin, now: now) { $0.endCoolDown(at: now.wall) })
         noteRoom(at: site)
-        try tx.save(memory)
     }
 
     /// Whether the preferences of those that come up still count.
@@ -169,8 +169,8 @@ extension Engine {
 
 /// When the clock changes what may run.
 struct GateWatch {
-    /// There is another network from then on; the store does not know yet.
-    var newNetworkAt: Timestamp?
+    /// There is another network, and the store does not know yet.
+    var isNetworkNew = false
     /// Conditions have changed since what runs was last looked at.
     var isStale = false
     var turnedAt: Moment?
@@ -188,7 +188,7 @@ struct GateWatch {
     /// The store has been told.
     mutating func noteLook() {
         clockWentBack = false
-        newNetworkAt = nil
+        isNetworkNew = false
     }
 
     mutating func noteRunning(_ gate: Gate) {

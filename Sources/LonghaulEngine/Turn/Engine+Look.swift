@@ -87,7 +87,7 @@ extension Engine {
             case .run, .pause:
                 // Back-off ends when somebody says so; an earliest moment holds.
                 try tx.setQueued(work.id, now: now.wall)
-                if work.want == .run { try hasten(work, tx, now: now.wall) }
+                if work.want == .run { try hasten(work, tx, now: now) }
             case .cancel, .cancelKeepingBytes:
                 try cancel(work, tx, now: now, &outcome)
             }

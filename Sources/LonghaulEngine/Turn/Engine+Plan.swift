@@ -147,7 +147,7 @@ extension Engine {
     ) throws -> [ScheduleClass] {
         var interest = active.values.reduce(ConditionNeeds()) { $0.union($1.roster.interest) }
         // Another network ends their back-offs.
-        if try tx.lanesBackingOff(now.wall).contains(where: \.usesNetwork) {
+        if try !interest.network && tx.lanesBackingOff(now.wall).contains(where: \.usesNetwork) {
             interest.network = true
         }
         defer { outcome.interest = interest }

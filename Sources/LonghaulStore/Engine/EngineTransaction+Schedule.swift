@@ -42,6 +42,17 @@ extension EngineTransaction {
             """, now)
     }
 
+    /// After ?1 and by ?2, which is as long as any back-off lasts.
+    private static let dueSoon = """
+        transfer INDEXED BY transferDue \
+        WHERE phase = 0 AND readyAt > 0 AND readyAt > ?1 AND readyAt <= ?2
+        """
+    /// For the reason ?3, and not because a server has asked for it (?4).
+    private static let mayEnd = """
+        waitReason IS NOT NULL AND json_extract(waitReason, '$[0].reason') = ?3 \
+        AND json_extract(waitReason, '$[0].required') IS NOT ?4
+        """
+
     /// Waits for this reason end at `moment`, if they would last longer; earliest begins stay, and
     /// so do pauses that a server has asked for.
     ///
@@ -51,10 +62,8 @@ extension EngineTransaction {
             """
             UPDATE transfer SET readyAt = max(coalesce(earliest, 0), ?1), \
             waitReason = json_replace(waitReason, '$[0].nextCheck.milliseconds', ?1) \
-            WHERE id IN (SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
-            AND readyAt > 0 AND readyAt > ?1 AND readyAt <= ?2 AND waitReason IS NOT NULL \
-            AND json_extract(waitReason, '$[0].reason') = ?3 \
-            AND json_extract(waitReason, '$[0].required') IS NOT ?4 ORDER BY readyAt LIMIT ?5)
+            WHERE id IN (SELECT id FROM \(EngineTransaction.dueSoon) \
+            AND \(EngineTransaction.mayEnd) ORDER BY readyAt LIMIT ?5)
             """, moment, moment + Limits.backOffMaximumSeconds, reason.rawValue,
             WaitReason.retryAfter, limit)
     }
@@ -64,11 +73,8 @@ extension EngineTransaction {
     package func lanesBackingOff(_ now: Timestamp) throws -> Set<ScheduleClass> {
         let lanes = try connection.all(
             """
-            SELECT lane FROM (SELECT lane, waitReason FROM transfer INDEXED BY transferDue \
-            WHERE phase = 0 AND readyAt > 0 AND readyAt > ?1 AND readyAt <= ?2 \
-            ORDER BY readyAt LIMIT 64) WHERE waitReason IS NOT NULL \
-            AND json_extract(waitReason, '$[0].reason') = ?3 \
-            AND json_extract(waitReason, '$[0].required') IS NOT ?4
+            SELECT lane FROM (SELECT lane, waitReason FROM \(EngineTransaction.dueSoon) \
+            ORDER BY readyAt LIMIT 64) WHERE \(EngineTransaction.mayEnd)
             """, now, now + Limits.backOffMaximumSeconds, WaitReason.Reason.backoff.rawValue,
             WaitReason.retryAfter
         ) { ScheduleClass(rawValue: $0.int64(0)) }

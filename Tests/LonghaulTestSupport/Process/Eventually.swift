@@ -49,7 +49,7 @@ package func eventually(
 }
 
 /// The same on this thread, for what is not asynchronous.
-package func untilTrue(
+func untilTrue(
     within limit: Duration = Patience.usual, _ what: @autoclosure () -> String,
     _ condition: () throws -> Bool
 ) throws {
