@@ -67,7 +67,7 @@ extension TransportLoop {
                 nextStallCheck = min(nextStallCheck, now.addingClamped(timeout))
                 continue
             }
-            if exchange.isHeld || exchange.isRatePaused || exchange.isResting {
+            if exchange.isKeptSilent {
                 exchange.flow.pointee.touched = now
             }
             let deadline = exchange.flow.pointee.touched.addingClamped(timeout)
@@ -100,11 +100,12 @@ extension TransportLoop {
         }
     }
 
-    /// Who is stopped may have been stopped for its silence. While others use its connection, they
-    /// will tell.
+    /// Who is stopped may have been stopped for its silence, if that is not ours. While others use
+    /// its connection, they will tell.
     func leaveConnection(of exchange: Exchange) {
         let silence = turn.pointee.now - exchange.flow.pointee.touched
-        guard silence >= Self.silenceOfTheDead, exchange.hasBegun, mates(of: exchange).isEmpty
+        guard silence >= Self.silenceOfTheDead, exchange.hasBegun, !exchange.isKeptSilent,
+            mates(of: exchange).isEmpty
         else { return }
         exchange.closesConnection()
     }
@@ -151,6 +152,9 @@ extension Exchange {
     var isResting: Bool { flow.pointee.rests_until != 0 }
 
     var isRatePaused: Bool { flow.pointee.rate_paused != 0 }
+
+    /// By us: nothing can come from it.
+    var isKeptSilent: Bool { isHeld || isRatePaused || isResting }
 
     /// When it leaves it, and nobody else uses it.
     func closesConnection() { lh_easy_setopt_long(easy, CURLOPT_FORBID_REUSE, 1) }
