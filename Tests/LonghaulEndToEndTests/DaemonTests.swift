@@ -105,7 +105,7 @@ import Testing
         let home = try configure(base, #"{"limits": {"running": 1, "perOrigin": 8}}"#)
         try await LoopbackServer.run { server in
             for name in 1...3 {
-                _ = try await home.run("enqueue", server.url("f\(name).bin?size=4M&rate=300K"))
+                _ = try await home.run("enqueue", server.url("f\(name).bin?size=4M&stall=1M"))
             }
             let daemon = try home.start("daemon")
             try await eventually { try await running(home) == 1 }

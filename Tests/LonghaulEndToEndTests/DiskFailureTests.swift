@@ -130,12 +130,13 @@ import Testing
         let home = try LonghaulHome()
         let disk = try OwnDisk(ext4: 48 << 20, at: home.file("disk"))
         try await LoopbackServer.run { server in
-            let url = server.url("a.bin?size=16M&seed=5&etag=v1&rate=4M")
+            let url = server.url("a.bin?size=16M&seed=5&etag=v1&rate=4M&stall=12M")
             let get = try home.start(
                 "get", "--json", url, "-o", home.file("disk/a.bin"), "--connections", "1")
             // The first checkpoint is due after 8 MiB or 2 s.
             try await server.log.waitForBytes(11 << 20)
             try disk.fail()
+            server.goOn()
             let result = try await get.wait()
             #expect(result.status == 1, "\(result.errors)")
             try await isKept(home, result, "permission", says: "read-only", atLeast: 4 << 20)
@@ -161,13 +162,14 @@ import Testing
 
     /// Moved away under the download: no file is reported to be where it is not. Seen at a
     /// checkpoint, or, when none was due, before it gets its name.
-    @Test(arguments: ["size=12M&rate=2M", "size=900K&rate=500K"])
+    @Test(arguments: ["size=12M&rate=2M", "size=900K&stall=500K"])
     func aDirectoryThatIsMovedMeanwhile(knobs: String) async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let url = server.url("a.bin?seed=5&etag=v1&\(knobs)")
             let get = try await getting(home, server, url, until: 100 << 10)
             #expect(rename(home.file("there"), home.file("elsewhere")) == 0)
+            if knobs.contains("stall") { server.goOn() }
             let result = try await get.wait()
             #expect(result.status == 1, "\(result.errors)")
             try await isKept(home, result, "io", says: "moved", atLeast: 100 << 10)

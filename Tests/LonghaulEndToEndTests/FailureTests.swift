@@ -62,11 +62,12 @@ import Testing
     @Test func whatComesMeanwhileIsSkipped() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
-            let url = server.url("a.bin?size=600K&rate=200K&etag=v1")
+            let url = server.url("a.bin?size=600K&stall=300K&etag=v1")
             let file = home.file("a.bin")
             let get = try home.start("get", url, "-o", file, "--if-exists", "skip")
             try await eventually("it runs") { try !home.scratch.names(in: "files").isEmpty }
             try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
+            server.goOn()
             let result = try await get.wait()
             #expect(result.status == 0, "\(result)")
             #expect(result.output == file + "\n")
@@ -94,7 +95,7 @@ import Testing
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let long = String(repeating: "n", count: 256)
-            let url = server.url("a.bin?size=600K&rate=200K")
+            let url = server.url("a.bin?size=600K&stall=300K")
             #expect(mkfifo(home.file("pipe"), 0o600) == 0)
             for (name, says) in [
                 (long, "has 256 bytes"), ("pipe", "a pipe"), ("/dev/null", "a device"),
@@ -112,6 +113,7 @@ import Testing
                 try home.scratch.names(in: "files").count == 2
             }
             #expect(mkfifo(home.file("late"), 0o600) == 0)
+            server.goOn()
             let result = try await late.wait()
             #expect(result.status == 1)
             #expect(result.errors.contains("a device, a pipe or a socket"), "\(result)")

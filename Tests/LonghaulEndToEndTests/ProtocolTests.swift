@@ -16,7 +16,7 @@ import Testing
             false, true,
         ])
     func ftp(changes: Bool) async throws {
-        let server = try await FTPServer.start(rate: 3 << 20)
+        let server = try await FTPServer.start()
         try server.add("a.bin", Self.content)
         try date("\(server.root)/a.bin", 1_700_000_000)
         try await resumes(server.url("a.bin"), [], LonghaulHome(), changes: changes) {
@@ -37,7 +37,7 @@ import Testing
         _ = try home.scratch.directory(".ssh")
         try FileManager.default.copyItem(
             atPath: server.knownHosts, toPath: home.scratch(".ssh/known_hosts"))
-        let options = ["--limit-rate", "3M", "--key", server.key]
+        let options = ["--key", server.key]
         try await resumes(server.url("a.bin"), options, home, changes: changes) {
             try Self.changed.write(to: path)
             try date(path, 1_700_000_900)
@@ -52,22 +52,23 @@ import Testing
         await server.stop()
     }
 
-    /// Killed on the way, and taken up by the next engine.
+    /// Killed on the way, which is long for the first engine, and taken up by the next.
     private func resumes(
         _ url: String, _ options: [String], _ home: LonghaulHome, changes: Bool,
         _ change: () throws -> Void
     ) async throws {
         let enqueued = try await home.start(
-            ["enqueue", url, "-o", home.file("a.bin")] + options
+            ["enqueue", url, "-o", home.file("a.bin"), "--limit-rate", "512K"] + options
         ).wait()
         #expect(enqueued.status == 0, "\(enqueued.errors)")
         let first = try home.start("run")
         let part = "files/.a.bin.1.longhaul-part"
         try await eventually("some bytes; \(first.errors)") {
-            home.scratch.size(of: part) ?? 0 > 3 << 20
+            home.scratch.size(of: part) ?? 0 > 1 << 20
         }
         first.send(SIGKILL)
         _ = try await first.wait()
+        #expect(try await home.run("set", "1", "--limit-rate", "none").status == 0)
         if changes { try change() }
         let second = try await home.start("run").wait()
         #expect(second.status == 0, "\(second.errors)")
@@ -139,13 +140,15 @@ import Testing
     {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
-            let url = server.url("a.bin?size=64M&seed=4&etag=v1&rate=8M&changeafter=\(connections)")
+            let url = server.url(
+                "a.bin?size=64M&seed=4&etag=v1&rate=8M&stall=8M&changeafter=\(connections)")
             let get = try home.start(
                 "get", "--json", url, "-o", home.file("a.bin"), "--connections",
                 "\(connections)")
             try await server.log.waitForCount(connections)
             // All begun under the first version: what is cut now comes back under the second.
             await server.dropConnections()
+            server.goOn()
             let result = try await get.wait()
             #expect(result.status == 0, "\(result.errors)")
             try server.expected(url, request: 100).verify(file: home.file("a.bin"))

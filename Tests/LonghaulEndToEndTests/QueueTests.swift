@@ -62,7 +62,7 @@ import Testing
     @Test func whatDoesNotTouchTheWireLeavesItAlone() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
-            let url = server.url("f?size=1M&rate=512K&noranges")
+            let url = server.url("f?size=1M&stall=512K&noranges")
             let get = try home.start("get", "--json", url, "-o", home.file("f"))
             try await eventually("some bytes") {
                 server.log.all.count == 1
@@ -71,6 +71,7 @@ import Testing
                 "set", "1", "--priority", "high", "--meta", "{}", "--retries", "3", "--deadline",
                 "2h")
             #expect(set.status == 0, "\(set.errors)")
+            server.goOn()
             let end = try await get.wait()
             #expect(end.status == 0, "\(end.errors)")
             let transfer = try #require(try await home.run("show", "1", "--json").rows.first)

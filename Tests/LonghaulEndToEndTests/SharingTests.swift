@@ -140,10 +140,10 @@ struct SharingTests {
     /// Has the engine try something that nobody answers.
     private func asked(_ home: LonghaulHome) async throws {
         let id = try await home.run(
-            "enqueue", "http://127.0.0.1:1/x", "-d", UUID().uuidString, within: .seconds(60)
+            "enqueue", "http://127.0.0.1:1/x", "-d", UUID().uuidString
         ).output.trimmingCharacters(in: .whitespacesAndNewlines)
         try await eventually("\(id) was tried") {
-            try await home.run("show", "--json", id).rows.first?["attempts"].int == 1
+            try await home.run("show", "--json", id).rows.first?["attempts"].int ?? 0 > 0
         }
         _ = try await home.run("cancel", id)
     }

@@ -8,7 +8,8 @@ import Testing
     .timeLimit(.minutes(10)),
     .enabled(if: MockBus.isPossible, "skipped: needs dbus-daemon and python3-dbusmock"))
 struct SleepTests {
-    private static let file = "a.bin?size=24M&seed=6&etag=v1&rate=4M"
+    /// Moves, and is never done before it is told to go on.
+    private static let file = "a.bin?size=24M&seed=6&etag=v1&rate=4M&stall=6M"
 
     private func announce(_ bus: MockBus, _ signal: String, _ isComing: Bool) throws {
         try bus.tell(
@@ -79,6 +80,7 @@ struct SleepTests {
                 }
                 try await eventually("the machine is asked to wait again") { try bus.locks(1) }
             }
+            server.goOn()
             #expect(try await home.run("wait", "1").status == 0)
             #expect(try await transfer(home)["bytesFetched"].int == 24 << 20)
             #expect(server.log.count == 3)
@@ -104,6 +106,7 @@ struct SleepTests {
             let durable = try durableEnd(fetch)
             #expect(durable > 1 << 20 && fetch["bytesFetched"].int == durable)
             #expect(try await daemon.wait().status == 0)
+            server.goOn()
             #expect(try await home.run("run").status == 0)
             #expect(try await transfer(home)["bytesFetched"].int == 24 << 20)
         }

@@ -41,12 +41,13 @@ struct SlowDiskTests {
         let home = try LonghaulHome()
         let disk = try OwnDisk(ext4: 96 << 20, at: home.scratch("disk"))
         try await LoopbackServer.run { server in
-            let hanging = server.url("hanging?size=48M&seed=1&etag=v1&rate=16M")
+            let hanging = server.url("hanging?size=48M&seed=1&etag=v1&stall=8M")
             #expect(
                 try await home.run("enqueue", "--no-start", "-d", disk.path, hanging).status == 0)
             let run = try home.start("run")
             try await server.log.waitForBytes(8 << 20)
             try disk.freeze()
+            server.goOn()
             do {
                 defer { try? disk.thaw() }
                 let other = server.url("other?size=32M&seed=2&etag=v1")

@@ -32,13 +32,16 @@ import Testing
         return get
     }
 
-    /// Until an engine in the background has brought it and was told to leave.
-    private func finish(_ home: LonghaulHome, _ id: String) async throws {
+    /// Until an engine in the background has brought what stalled and was told to leave.
+    private func finish(
+        _ home: LonghaulHome, _ id: String, _ server: LoopbackServer
+    ) async throws {
         var seen: JSONValue?
         try await eventually("an engine in the background: \(seen.map { "\($0)" } ?? "none")") {
             seen = try await engine(home)
             return seen?["mode"] == "background"
         }
+        server.goOn()
         let wait = try await home.run("wait", id, "--timeout", "60s")
         #expect(wait.status == 0, "\(wait.errors)")
         let pid = try #require(seen?["pid"].int)
@@ -53,10 +56,11 @@ import Testing
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let get = try await get(
-                home, server.url("a?size=200K&rate=100K"),
-                beside: server.url("b?size=600K&rate=200K"))
+                home, server.url("a?size=200K&stall=100K"),
+                beside: server.url("b?size=600K&stall=300K"))
+            server.goOn(for: "a")
             #expect(try await get.wait().status == 0)
-            try await finish(home, "2")
+            try await finish(home, "2", server)
         }
     }
 
@@ -65,10 +69,11 @@ import Testing
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let get = try await get(
-                home, server.url("a?size=1M&rate=10K"), beside: server.url("b?size=600K&rate=200K"))
+                home, server.url("a?size=1M&stall=10K"),
+                beside: server.url("b?size=600K&stall=300K"))
             get.send(SIGINT)
             #expect(try await get.wait().status == 130)
-            try await finish(home, "2")
+            try await finish(home, "2", server)
         }
         #expect(try await home.run("show", "1", "--json").rows.first?["state"] == "paused")
     }
@@ -81,9 +86,9 @@ import Testing
             let full = String(repeating: "older line\n", count: 762_580)
             try home.scratch.write(full, to: "state/engine.log")
             let logging = starting(home).with(["LONGHAUL_LOG": "info"])
-            let url = server.url("b?size=100K")
+            let url = server.url("b?size=100K&stall=50K")
             #expect(try await logging.run("enqueue", url, "-o", home.file("b")).status == 0)
-            try await finish(home, "1")
+            try await finish(home, "1", server)
             let old = try home.scratch.text(of: "state/engine.log.1")
             #expect(old.hasPrefix(full) && old.contains("the engine starts"))
             #expect(old.utf8.count <= 8 << 20)
@@ -97,14 +102,15 @@ import Testing
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let first = try await home.run(
-                "enqueue", server.url("a?size=1M&rate=100K"), "-o", home.file("a"))
+                "enqueue", server.url("a?size=1M&stall=100K"), "-o", home.file("a"))
             #expect(first.status == 0)
-            let run = try await begin(home, "run", "--max-time", "2s", mode: "run")
+            let run = try await begin(home, "run", "--max-bytes", "512K", mode: "run")
             let second = try await (isWanted ? starting(home) : home).run(
-                "enqueue", server.url("b?size=600K&rate=100K"), "-o", home.file("b"))
+                "enqueue", server.url("b?size=600K&stall=300K"), "-o", home.file("b"))
             #expect(second.status == 0)
+            server.goOn(for: "a")
             #expect(try await run.wait().status == 0)
-            if isWanted { return try await finish(home, "2") }
+            if isWanted { return try await finish(home, "2", server) }
             #expect(try await engine(home)?["pid"].int == nil)
             #expect(!FileManager.default.fileExists(atPath: home.state + "/engine.log"))
         }
@@ -115,9 +121,10 @@ import Testing
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let get = try await get(
-                home, server.url("a?size=1M&rate=200K"), beside: server.url("b?size=1K"))
+                home, server.url("a?size=1M&stall=100K"), beside: server.url("b?size=1K"))
+            #expect(try await home.run("wait", "2", "--timeout", "60s").status == 0)
+            server.goOn()
             #expect(try await get.wait().status == 0)
-            #expect(try await home.run("wait", "2", "--timeout", "5s").status == 0)
             #expect(try await engine(home)?["pid"].int == nil)
             #expect(
                 try await home.stored("SELECT * FROM setting WHERE key = 'wantedEngine'").isEmpty)

@@ -73,7 +73,7 @@ import Testing
             let queue = try TransferQueue(directory: home.store)
             try await eventually { queue.isEngineRunning }
             try await home.withSession { session in
-                let name = "a?size=8M&rate=4M&etag=v1"
+                let name = "a?size=8M&rate=1M&etag=v1"
                 let task = try await session.download(
                     server.request(name), to: home.file("a"))
                 try await server.log.waitForBytes(2 << 20)
@@ -84,6 +84,7 @@ import Testing
                 try await eventually(within: .seconds(2), "the seat is taken") {
                     try queue.status().engine?.pid == getpid()
                 }
+                server.goOn()
                 let file = try await within { try await task.value }
                 #expect(try [UInt8](Data(contentsOf: file.url)) == server.content(name))
                 #expect(file.metrics.bytesFetched < 9 << 20)
@@ -100,7 +101,7 @@ import Testing
             }
             let queue = try TransferQueue(directory: home.store)
             try await home.withSession("com.example.test", .external) { session in
-                let names = (0..<12).map { "\($0)?size=3M&rate=1M&etag=v1&seed=\($0)" }
+                let names = (0..<12).map { "\($0)?size=3M&rate=128K&etag=v1&seed=\($0)" }
                 let tasks = try await session.download(
                     names.enumerated().map { (server.request($1), home.file("\($0)")) })
                 var standing = [try stand(), try stand(), try stand()]
@@ -114,13 +115,13 @@ import Testing
                     let before = server.log.bodyBytesSent()
                     try await eventually("bytes") {
                         server.log.bodyBytesSent() > before + 256 << 10
-                            || server.log.count > 80
                     }
                     let killed = standing.remove(at: try #require(index))
                     killed.send(SIGKILL)
                     try await killed.wait()
                     standing.append(try stand())
                 }
+                server.goOn()
                 for (index, task) in tasks.enumerated() {
                     let file = try await within { try await task.value }
                     #expect(
@@ -140,7 +141,7 @@ import Testing
     @Test func anOrderlyExitHandsOver() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in
-            let name = "a?size=8M&rate=4M&etag=v1"
+            let name = "a?size=8M&rate=1M&etag=v1"
             let program = try CLIProcess(
                 BuiltBinary.named("LonghaulTestSession"),
                 [home.store, "exit", server.url(name), home.file("a").path])

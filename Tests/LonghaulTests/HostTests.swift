@@ -123,13 +123,14 @@ import Testing
             let daemon = try home.start("daemon")
             let library = try home.scratch.directory("library")
             let names = (1...5).map { "\($0).jpg" }
-            let urls = names.map { server.url("\($0)?size=200K&rate=400K") }
+            let urls = names.map { server.url("\($0)?size=200K&stall=100K") }
             let add = try await CLIProcess(
                 BuiltBinary.named("photosync"), ["add", library] + urls,
                 environment: home.environment
             ).wait()
             #expect(add.status == 0, "\(add.errors)")
             #expect(try home.scratch.names(in: "library").contains("photos") == false)
+            server.goOn()
             try await eventually("\(daemon.errors)") {
                 (try? home.scratch.names(in: "library/photos")) == names
             }

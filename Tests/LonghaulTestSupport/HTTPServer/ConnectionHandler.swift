@@ -61,8 +61,10 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is GoOn, case .answering(var answer) = state, case .stall = answer.plan.ending {
-            answer.plan.ending = .keepAlive
+        if let event = event as? GoOn, case .answering(var answer) = state,
+            event.concerns(answer.head)
+        {
+            answer.plan.goOn()
             state = .answering(answer)
             pump(context)
         }

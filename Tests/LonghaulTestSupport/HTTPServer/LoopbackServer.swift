@@ -86,12 +86,14 @@ package final class LoopbackServer: Sendable {
         for channel in state.takeOpen() { try? await channel.close().get() }
     }
 
-    /// Lets every answer that is stalled go on to its end, as one without the accident. A test that
-    /// waited for the stall has had all the time it needs for what must happen in the middle.
-    package func goOn() {
-        for channel in state.open {
-            channel.pipeline.fireUserInboundEventTriggered(GoOn())
-        }
+    /// No answer stalls or is slow any more: those that are go on to their end, as ones without
+    /// that. A test for which something must happen in the middle has had all the time it needs.
+    ///
+    /// - Parameter file: only the answers for this one.
+    package func goOn(for file: String? = nil) {
+        let event = GoOn(file: file)
+        state.note(event)
+        for channel in state.open { channel.pipeline.fireUserInboundEventTriggered(event) }
     }
 
     private func takeListener() -> (any Channel)? {
@@ -131,8 +133,14 @@ package final class LoopbackServer: Sendable {
     }
 }
 
-/// Tells a connection that its stalled answer may go on.
-struct GoOn: Sendable {}
+/// Tells a connection that its stalled or slow answer may go on, if it is for this file (nil: any).
+struct GoOn: Sendable {
+    var file: String?
+
+    func concerns(_ head: RequestHead) -> Bool {
+        file.map { head.pathAndQuery.path == "/f/" + $0 } ?? true
+    }
+}
 
 /// What the connections of one server share.
 final class ServerState: Sendable {
@@ -143,6 +151,7 @@ final class ServerState: Sendable {
         var visits: [String: ResponsePlanner.Visit] = [:]
         var connectionsAccepted = 0
         var open: [ObjectIdentifier: any Channel] = [:]
+        var goneOn: [GoOn] = []
     }
 
     init(log: RequestLog) { self.log = log }
@@ -155,8 +164,9 @@ final class ServerState: Sendable {
             visit.request += 1
             var withContent = visit
             withContent.content += 1
-            let (plan, carriesContent) = ResponsePlanner.plan(head, visit: withContent, now: now)
+            var (plan, carriesContent) = ResponsePlanner.plan(head, visit: withContent, now: now)
             shared.visits[head.target] = carriesContent ? withContent : visit
+            if shared.goneOn.contains(where: { $0.concerns(head) }) { plan.goOn() }
             return plan
         }
     }
@@ -175,6 +185,8 @@ final class ServerState: Sendable {
             return shared.connectionsAccepted - 1
         }
     }
+
+    func note(_ event: GoOn) { shared.withLock { $0.goneOn.append(event) } }
 
     var open: [any Channel] { shared.withLock { Array($0.open.values) } }
 

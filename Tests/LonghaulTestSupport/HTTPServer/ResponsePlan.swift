@@ -55,6 +55,12 @@ struct ResponsePlan: Sendable {
     var garbageAfter = ""
     var badKnob: BadKnob?
 
+    /// Takes the stall out, and whatever makes it slow.
+    mutating func goOn() {
+        burst = nil
+        if case .stall = ending { ending = .keepAlive }
+    }
+
     var bodyCount: Int { pieces.reduce(0) { $0 + $1.count } }
 
     var head: String {

@@ -15,9 +15,7 @@ package final class FTPServer: Sendable {
     }
 
     /// Starts vsftpd and waits until it accepts connections.
-    ///
-    /// - Parameter rate: bytes per second for each connection.
-    package static func start(rate: Int? = nil) async throws -> FTPServer {
+    package static func start() async throws -> FTPServer {
         guard let program = InstalledProgram.find("vsftpd") else { throw NotInstalled("vsftpd") }
         let scratch = try Scratch("ftp")
         let root = try scratch.directory("root")
@@ -46,7 +44,6 @@ package final class FTPServer: Sendable {
                 xferlog_enable=YES
                 log_ftp_protocol=YES
                 vsftpd_log_file=\(scratch("ftp.log"))
-                anon_max_rate=\(rate ?? 0)
 
                 """, to: "vsftpd.conf")
             return try CLIProcess(program, [scratch("vsftpd.conf")])
