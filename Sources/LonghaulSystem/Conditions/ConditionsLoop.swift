@@ -129,6 +129,7 @@ final class ConditionsLoop {
     private func followPower(_ now: Instant) {
         guard !needed.isDisjoint(with: [.power, .battery]) else {
             power = nil
+            powerDue = nil
             return
         }
         let power =

@@ -65,6 +65,23 @@ import Testing
         watched.becomes(\.power, .battery, "sysfs")
     }
 
+    /// What was to be read again in a moment is nobody's business any more.
+    @Test(arguments: [ConditionInterest.power, .battery])
+    func sleepsWhenNobodyWaits(_ interest: ConditionInterest) throws {
+        try supplies.mains(online: 1).battery(40, "Charging")
+        var surroundings = ConditionSurroundings.empty(in: scratch)
+        surroundings.hearsDevices = false
+        surroundings.powerSampleSeconds = 0.05
+        surroundings.batterySampleSeconds = 0.05
+        let watched = try Watched(surroundings, interest)
+        try eventually("it has read") { try watched.processorSeconds() != nil }
+        watched.watch.setInterest([])
+        eventually("it has heard") { watched.watch.current == Conditions() }
+        let before = try #require(try watched.processorSeconds())
+        usleep(300_000)
+        #expect(try #require(try watched.processorSeconds()) - before < 0.05)
+    }
+
     @Test func aMachineWithoutBatteryIsOnExternalPower() throws {
         let watched = try watched()
         watched.becomes(\.power, .external, "sysfs")

@@ -1,3 +1,4 @@
+import Glibc
 import LonghaulCore
 import Synchronization
 import Testing
@@ -12,6 +13,8 @@ final class Watched {
     private final class Told: Sendable {
         let changes = Mutex<[Conditions]>([])
         let events = Mutex<[MachineEvent]>([])
+        /// Where the kernel tells of the watch's thread.
+        let thread = Mutex<String?>(nil)
     }
 
     init(
@@ -22,7 +25,12 @@ final class Watched {
         self.told = told
         watch = try ConditionsWatch.start(
             surroundings, interest: interest, overrides: overrides,
-            onChange: { new in told.changes.withLock { $0.append(new) } },
+            onChange: { new in
+                told.changes.withLock { $0.append(new) }
+                guard let path = realpath("/proc/thread-self", nil) else { return }
+                told.thread.withLock { $0 = String(cString: path) }
+                free(path)
+            },
             onEvent: { new in told.events.withLock { $0.append(new) } })
     }
 
@@ -32,6 +40,13 @@ final class Watched {
 
     /// All that was told, oldest first.
     var changes: [Conditions] { told.changes.withLock { $0 } }
+
+    /// What the watch's thread has used; nil: it has told nothing yet.
+    func processorSeconds() throws -> Double? {
+        guard let thread = told.thread.withLock({ $0 }) else { return nil }
+        let nanoseconds = try smallFile(thread + "/schedstat").split(separator: " ").first
+        return nanoseconds.flatMap { Double($0) }.map { $0 / 1e9 }
+    }
 
     func takeEvents() -> [MachineEvent] {
         told.events.withLock { events in
