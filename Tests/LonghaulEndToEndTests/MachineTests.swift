@@ -8,8 +8,8 @@ import Testing
     .serialized, .timeLimit(.minutes(10)),
     .enabled(if: OwnMachine.isPossible, "skipped: needs root, ip and network namespaces"))
 struct MachineTests {
-    /// 24 MiB at 8 MiB/s: some three seconds on the wire.
-    private static let file = "a.bin?size=24M&seed=3&etag=v1&rate=8M"
+    /// Moves, and is not done before its third request.
+    private static let file = "a.bin?size=24M&seed=3&etag=v1&rate=8M&stall=6M&stalls=2"
 
     struct Desktop: CustomTestStringConvertible, Sendable {
         var what: String
@@ -163,7 +163,7 @@ struct MachineTests {
             try await good()
             try await eventually(
                 within: settling + Self.limit, "round \(round) goes on: \(watched.last)"
-            ) { try await watched.look() == "running" && watched.done > kept }
+            ) { try await watched.look() != "waiting" && watched.done > kept }
         }
         #expect(try await home.run("wait", "1").status == 0)
         let expected = try server.expected(url)

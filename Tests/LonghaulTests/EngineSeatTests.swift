@@ -101,7 +101,7 @@ import Testing
             }
             let queue = try TransferQueue(directory: home.store)
             try await home.withSession("com.example.test", .external) { session in
-                let names = (0..<12).map { "\($0)?size=3M&rate=128K&etag=v1&seed=\($0)" }
+                let names = (0..<12).map { "\($0)?size=3M&rate=32K&etag=v1&seed=\($0)" }
                 let tasks = try await session.download(
                     names.enumerated().map { (server.request($1), home.file("\($0)")) })
                 var standing = [try stand(), try stand(), try stand()]

@@ -86,7 +86,7 @@ import Testing
         let queue = try queue(home, transfers: 1)
         _ = try queue.pause(.all)
         var options = EngineOptions(mode: .background)
-        options.exitWhenIdle = 1
+        options.exitWhenIdle = 5
         let run = EngineRun(queue: queue, options: options)
         async let summary = Task.detached { try run.run() }.value
         try await eventually { queue.isEngineRunning }
