@@ -9,7 +9,7 @@ struct SimTransfer {
     /// Asked for, now or before: a change may come too late.
     var checksums: [Checksum] = []
     var hasMirrors = false
-    /// Times that a client had it taken up again after its end.
+    /// Times that a client had it taken up again after its end, or about then.
     var rearms = 0
     var terminalEvents = 0
     var lastTerminal: String?

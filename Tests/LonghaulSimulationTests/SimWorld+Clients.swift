@@ -89,7 +89,8 @@ extension SimWorld {
         switch change {
         case .resume, .retry:
             expected[id]?.givesUpBytes = false
-            if before.state.hasEnded, before.finishedAt != nil { expected[id]?.rearms += 1 }
+            // A cancel that is taken back may be on its way out already.
+            if before.state.hasEnded { expected[id]?.rearms += 1 }
         case .cancel(let keepBytes):
             // By right it begins anew.
             if !keepBytes { expected[id]?.isExempt = true }

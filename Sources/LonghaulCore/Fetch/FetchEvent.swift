@@ -58,11 +58,21 @@ extension FetchEvent {
 
 /// Why a fetch is asked to leave the wire.
 package enum FetchDeparture: Hashable, Sendable {
-    /// Want became pause, or the request was changed: back to the queue.
+    /// Nobody wants it just now: back to the queue.
     case requeue
+    /// Something else is wanted of it: back to the queue, and not to its end as it was begun.
+    case renew
     case cancel(keepingBytes: Bool)
     /// The deadline has passed.
     case expire
+
+    /// To the queue, with all that it has.
+    package var goesBack: Bool {
+        switch self {
+        case .requeue, .renew: true
+        case .cancel, .expire: false
+        }
+    }
 }
 
 /// A failure of this machine: its disk, its permissions.

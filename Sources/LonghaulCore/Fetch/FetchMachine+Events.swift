@@ -51,10 +51,10 @@ extension FetchMachine {
         case .ended(let key, let end): ended(key, end, context, &step)
         case .synced(let token): synced(token, context, &step)
         case .syncFailed(let token, let fault): syncFailed(token, fault, context, &step)
-        case .verified: if stage == .verifying { secure(&step) }
+        case .verified: verified(context, &step)
         case .mismatched(let wanted, let actual, let keptAt):
             mismatched(wanted, actual: actual, keptAt: keptAt, context, &step)
-        case .secured: secured(&step)
+        case .secured: secured(context, &step)
         case .published(let path): published(path, &step)
         case .occupied(let next, let fault): occupied(next, fault, context, &step)
         case .foundPublished(let path): foundPublished(path, context, &step)
@@ -147,20 +147,27 @@ extension FetchMachine {
         _ departure: FetchDeparture, _ context: FetchContext, _ step: inout FetchStep
     ) {
         switch stage {
-        case .left, .securing, .publishing, .verifying:
-            // So near the end that going on is the shortest way out.
-            return
-        case .sharing: if departure != .requeue { return }
+        case .left, .publishing: return
+        case .verifying, .securing:
+            // So near the end that going on is the shortest way out, unless that is not wanted.
+            if departure == .requeue || departure == .expire { return }
+        case .sharing: if departure == .expire { return }
         case .preparing, .moving, .settling: break
         }
         switch departure {
-        case .requeue:
+        case .requeue, .renew:
             // A failure that is being settled has more to say than "back to the queue".
-            if leaving == nil { leave(.requeue, context, &step) }
+            if leaving == nil || isBeingCancelled { leave(.requeue, context, &step) }
         case .cancel(let keepingBytes):
             leave(.cancel(keepingBytes: keepingBytes), context, &step)
         case .expire: leave(.fail(FetchMachine.expired), context, &step)
         }
+    }
+
+    /// Which somebody may still take back.
+    package var isBeingCancelled: Bool {
+        guard case .cancel = leaving else { return false }
+        return true
     }
 
     package static let expired = LonghaulError(
@@ -168,14 +175,19 @@ extension FetchMachine {
         "The deadline passed before the transfer was complete; "
             + "its bytes are kept: retry it, or give it a later deadline first.")
 
+    /// A cancel has the last word, whatever fails on the way out.
+    func outlasted(_ other: Leaving) -> Leaving {
+        isBeingCancelled ? leaving ?? other : other
+    }
+
     /// Stop the wire, checkpoint, and let `leaving` happen.
     mutating func leave(
         _ leaving: Leaving, _ context: FetchContext, _ step: inout FetchStep
     ) {
         self.leaving = leaving
         held = nil
-        // While the file is being opened its outcome is awaited: it finds `leaving`.
-        if stage == .preparing { return }
+        // The outcome of what the disk is at is awaited: it finds `leaving`.
+        if stage == .preparing || stage == .verifying || stage == .securing { return }
         let wasMoving = stage == .moving
         stage = .settling
         if segments.isEmpty {
@@ -199,7 +211,7 @@ extension FetchMachine {
         _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
     ) {
         if stage == .verifying || stage == .securing || stage == .publishing { stage = .settling }
-        leave(local(fault, context), context, &step)
+        leave(outlasted(local(fault, context)), context, &step)
     }
 
     /// What a failure of this machine means for the transfer.

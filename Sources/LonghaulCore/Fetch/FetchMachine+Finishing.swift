@@ -22,15 +22,28 @@ extension FetchMachine {
         ).filter { !proven.contains($0) }
     }
 
+    mutating func verified(_ context: FetchContext, _ step: inout FetchStep) {
+        guard stage == .verifying else { return }
+        if leaving != nil { return turnBack(context, &step) }
+        secure(&step)
+    }
+
     mutating func secure(_ step: inout FetchStep) {
         stage = .securing
         step.effects.append(.secure(length: state.bytesTotal ?? 0))
     }
 
-    mutating func secured(_ step: inout FetchStep) {
+    mutating func secured(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .securing else { return }
         state.durable = have
+        if leaving != nil { return turnBack(context, &step) }
         shareOrPublish(&step)
+    }
+
+    /// Something else is wanted by now, and the file has no name yet.
+    private mutating func turnBack(_ context: FetchContext, _ step: inout FetchStep) {
+        stage = .settling
+        quiet(context, &step)
     }
 
     /// The name is committed before the rename, so that a successor knows where to look for a file
@@ -119,14 +132,11 @@ extension FetchMachine {
         state.validator = nil
         state.bytesTotal = nil
         stage = .settling
-        leave(
-            .fail(
-                LonghaulError(
-                    .checksumMismatch,
-                    "The \(wanted.algorithm.rawValue) of the file is \(actual), not the expected "
-                        + "\(wanted.hex); it is kept as \(keptAt). Check the expected value and "
-                        + "the source, then retry.",
-                    transferID: transfer)),
-            context, &step)
+        let error = LonghaulError(
+            .checksumMismatch,
+            "The \(wanted.algorithm.rawValue) of the file is \(actual), not the expected "
+                + "\(wanted.hex); it is kept as \(keptAt). Check the expected value and the "
+                + "source, then retry.", transferID: transfer)
+        leave(outlasted(.fail(error)), context, &step)
     }
 }

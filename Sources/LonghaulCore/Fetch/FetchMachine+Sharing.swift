@@ -20,13 +20,12 @@ extension FetchMachine {
     /// its leader's name: whoever came to lead after that one would not look for it there.
     package var isJoinable: Bool {
         if state.publication != nil { return false }
+        switch leaving {
+        case .requeue, .retry, .pause, .waitForStorage, nil: break
+        case .fail, .needInput, .cancel: return false
+        }
         return switch stage {
-        case .verifying, .securing, .sharing: true
-        case .preparing, .moving, .settling:
-            switch leaving {
-            case .requeue, .retry, .pause, .waitForStorage, nil: true
-            case .fail, .needInput, .cancel: false
-            }
+        case .preparing, .moving, .settling, .verifying, .securing, .sharing: true
         case .publishing, .left: false
         }
     }

@@ -7,7 +7,11 @@ extension DiskFiles {
     func secure(_ orders: [(FetchID, length: Int64)]) {
         var parts: [(FetchID, PartFile)] = []
         for (fetch, length) in orders {
-            guard let part = part(fetch) else { continue }
+            guard let part = part(fetch) else {
+                // Closed meanwhile; its place in the lane is freed all the same.
+                report(fetch, .secureFailed(DiskFiles.closedMeanwhile))
+                continue
+            }
             do throws(SystemFailure) {
                 if let fault = try fit(part, to: length) {
                     report(fetch, .secureFailed(fault))
@@ -46,7 +50,10 @@ extension DiskFiles {
         var parts: [(fetch: FetchID, item: FinishItem, wanted: String)] = []
         for (fetch, order) in orders {
             guard let part = part(fetch), let name = PathParts.split(order.destination)?.name
-            else { continue }
+            else {
+                report(fetch, .publishFailed(DiskFiles.closedMeanwhile))
+                continue
+            }
             parts.append(
                 (fetch, FinishItem(part: part, name: name, policy: order.policy), order.wanted))
         }

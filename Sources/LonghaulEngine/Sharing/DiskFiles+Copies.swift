@@ -7,7 +7,7 @@ internal import Synchronization
 extension DiskFiles {
     /// Behind each other: two large copies at a time only make the disk seek.
     static let copyingLane: Int64 = -2
-    private static let closedMeanwhile = LocalFault(code: .io, message: "closed meanwhile")
+    static let closedMeanwhile = LocalFault(code: .io, message: "closed meanwhile")
 
     func copyJobs(
         _ fetch: FetchID, _ orders: [CopyOrder], _ length: Int64

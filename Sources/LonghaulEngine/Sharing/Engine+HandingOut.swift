@@ -10,7 +10,7 @@ extension Engine {
     func handOut(_ fetch: FetchID, now: Moment) {
         guard let entry = active[fetch], entry.machine.stage == .sharing else { return }
         var missing = entry.roster.followers.filter { !entry.copying.contains($0.id) }
-        if entry.roster.followers.isEmpty, entry.copying.isEmpty {
+        if entry.roster.followers.isEmpty, entry.copying.isEmpty || entry.isGivenAway {
             if entry.machine.isAtHome || entry.isGivenAway {
                 handle(.handedOut(leaderHasCopy: entry.isGivenAway), of: fetch, now: now)
                 return
@@ -53,7 +53,8 @@ extension Engine {
         }
     }
 
-    /// The leader that is given a copy like the others goes last, and the fetch with it.
+    /// The leader that is given a copy like the others goes last, and the fetch with it: at once,
+    /// whatever copies of those that have gone are still being made.
     private func parted(_ id: TransferID, _ entry: ActiveFetch) {
         if entry.roster.remove(id, home: entry.machine.home) == .wasLast {
             entry.isGivenAway = true
@@ -115,7 +116,12 @@ extension Engine {
         _ copy: FetchState, to id: TransferID, _ proven: [Checksum],
         _ tx: borrowing EngineTransaction
     ) throws {
-        guard let (work, state) = try tx.adopt(copy, for: id), work.want == .run else { return }
+        guard let (work, state) = try tx.adopt(copy, for: id) else { return }
+        guard work.want == .run else {
+            // Its cancel came while the copy was made.
+            if try tx.addAttention(unlessWanted: id) { sharing.areSomeUnwanted = true }
+            return
+        }
         sharing.given.append(
             Claim(
                 work: work, state: state, session: work.request.session, isOverdue: false,

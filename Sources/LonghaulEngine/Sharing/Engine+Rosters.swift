@@ -50,6 +50,7 @@ extension Engine {
         _ outcome: inout LookOutcome
     ) throws -> Bool {
         guard let entry = active[fetch] else { return false }
+        note(entry, now: now)
         var roster = outcome.rosters[fetch] ?? entry.roster
         guard roster.isShared, let old = roster[work.id] else { return false }
         switch work.want {
@@ -103,11 +104,8 @@ extension Engine {
         var roster = try outcome.rosters[fetch] ?? roster(of: fetch)
         guard roster.isShared, roster[work.id] != nil else { return false }
         let leads = work.id == roster.leader.id
-        if leads, machine.isEnding { return true }
-        // With only paused ones left there would be nobody to give the file to.
-        if leads, machine.isWholeAndBusy, !roster.followers.contains(where: \.isWanted) {
-            return true
-        }
+        // Too late to be seen.
+        if leads, machine.stage != .sharing || how == .expire, machine.isEnding { return true }
         var numbers = leads ? TransferNumbers(machine.totals) : work.numbers
         numbers.bytesDone = 0
         if leads {
@@ -130,7 +128,8 @@ extension Engine {
         }
         try tx.leave(work.id)
         outcome.rosters[fetch] = roster
-        if !roster.isWanted { outcome.departures.append((fetch, .requeue)) }
+        // With only paused ones left there is nobody to give the file to.
+        if !roster.isWanted { outcome.departures.append((fetch, .renew)) }
         return true
     }
 
@@ -186,16 +185,6 @@ extension FetchMachine {
         switch stage {
         case .sharing, .publishing, .left: true
         case .preparing, .moving, .settling, .verifying, .securing: false
-        }
-    }
-}
-
-extension FetchMachine {
-    /// On the disk's threads for the last time, where nothing calls it back.
-    fileprivate var isWholeAndBusy: Bool {
-        switch stage {
-        case .verifying, .securing: true
-        case .preparing, .moving, .settling, .sharing, .publishing, .left: false
         }
     }
 }

@@ -27,7 +27,7 @@ extension Engine {
                 for write in pending.writes { try apply(write, tx, now: now) }
                 if needsLook { look = try self.look(tx, now: now) }
                 if mustPublishView { try tx.publish(view(now: now)) }
-                sharing.departing = Set(look.departures.filter { $0.1 != .requeue }.map(\.0))
+                sharing.departing = Set(look.departures.filter { !$0.1.goesBack }.map(\.0))
                 if plans { coolDownEnds = nil }
                 if plans { plan = try self.plan(tx, after: look, now: now) }
                 try noteDue(tx, plan, plans: plans, now: now)
@@ -164,6 +164,8 @@ extension Engine {
             if !waits { hosts.unanswerable.insert(id) }
         case .cancelled(let id, let totals):
             try tx.cancel(id, numbers: TransferNumbers(totals), now: now.wall)
+            // Wanted again while it was on its way out.
+            if try tx.askAgain(for: id) { sharing.areSomeUnwanted = true }
         case .restarted(let id, let reason, let bytes):
             try restarted(id, reason, bytesLost: bytes, tx, now: now)
         case .attempt(let id, let outcome):

@@ -105,12 +105,14 @@ extension Engine {
 
     private func departure(for work: TransferWork, _ entry: ActiveFetch) -> FetchDeparture? {
         switch work.want {
-        case .pause: .requeue
-        case .cancel: .cancel(keepingBytes: false)
-        case .cancelKeepingBytes: .cancel(keepingBytes: true)
-        // Other settings than those it runs with: off the wire and on again.
-        case .run: work.request == entry.roster.leader.request ? nil : .requeue
+        case .cancel: return .cancel(keepingBytes: false)
+        case .cancelKeepingBytes: return .cancel(keepingBytes: true)
+        // Its cancel was taken back in time.
+        case .run, .pause: if entry.machine.isBeingCancelled { return .renew }
         }
+        if work.want == .pause { return .requeue }
+        // Other settings than those it runs with: off the wire and on again.
+        return work.request == entry.roster.leader.request ? nil : .renew
     }
 
     private func cancel(

@@ -66,8 +66,8 @@ extension Engine {
     /// Feeds one machine; what it wants written and done waits for the turn's commit.
     func handle(_ event: FetchEvent, of fetch: FetchID, now: Moment) {
         sharing.note(event)
-        guard let entry = active[fetch] else { return dropLate(event) }
         settleLane(event, fetch)
+        guard let entry = active[fetch] else { return dropLate(event) }
         take(event, into: entry, now: now)
         note(entry, now: now)
         if case .head = event { entry.site.hasAnswered = true }
@@ -114,7 +114,7 @@ extension Engine {
     }
 
     /// What stands on the board, before the machine decides anything.
-    private func note(_ entry: ActiveFetch, now: Moment) {
+    func note(_ entry: ActiveFetch, now: Moment) {
         // Nothing is received, and nothing written, without a request.
         if entry.machine.segments.isEmpty { return }
         for (key, target) in entry.targets {

@@ -130,6 +130,16 @@ extension EngineTransaction {
         tell(.transferCancelled, of: id, standing, detail, now)
     }
 
+    /// A cancel that was taken back when it was too late is undone as by `retry`. Returns whether
+    /// the transfer is in the inbox for that.
+    package func askAgain(for id: TransferID) throws -> Bool {
+        try connection.run(
+            "UPDATE transfer SET rearm = rearm + 1 WHERE id = ?1 AND phase = 5 AND want = 0", id)
+        guard connection.changes > 0 else { return false }
+        try connection.callAttention(to: id)
+        return true
+    }
+
     /// Carries a `resume` or `retry` of a failed or cancelled transfer out: queued again, error and
     /// end forgotten, a relative deadline counted anew. `false` when none is pending.
     package func rearm(_ id: TransferID, now: Timestamp) throws -> Bool {

@@ -1,0 +1,93 @@
+import LonghaulCore
+import Testing
+
+/// The file is whole, and what is wanted of it changes before it has its name.
+@Suite struct FetchMachineLateTests {
+    private typealias Script = FetchMachineTests.Script
+
+    private static let fault = LocalFault(code: .io, message: "EIO")
+
+    /// Whole, and with the disk at work: its digest is looked at, or it is made durable.
+    private func script(verifying: Bool) -> Script {
+        var script = Script {
+            guard verifying else { return }
+            $0.options.checksum = Checksum(
+                algorithm: .sha256, hex: String(repeating: "0", count: 64))
+        }
+        script.answer(head(200, "Content-Length: 5", "ETag: \"v1\""))
+        script.ended(through: 5, received: 5)
+        #expect(script.machine.stage == (verifying ? .verifying : .securing))
+        return script
+    }
+
+    /// What comes of it when the disk has answered, whatever it answers.
+    private func outcome(_ script: inout Script, _ event: FetchEvent) -> StoreWrite? {
+        script.event(event)
+        // The last checkpoint on the way out.
+        for case .sync(let token, _, _) in script.effects { script.event(.synced(token: token)) }
+        return script.outcome
+    }
+
+    private static let answers: [(Bool, FetchEvent)] = [
+        (true, .verified), (true, .verifyFailed(fault)),
+        (
+            true,
+            .mismatched(
+                Checksum(algorithm: .sha256, hex: "00"), actual: "11", keptAt: "/d/f.longhaul-bad")
+        ),
+        (false, .secured), (false, .secureFailed(fault)),
+    ]
+
+    @Test(arguments: 0..<5, [true, false])
+    func aCancelIsHeeded(answer: Int, keepingBytes: Bool) {
+        let (verifying, event) = Self.answers[answer]
+        var script = script(verifying: verifying)
+        script.event(.leave(.cancel(keepingBytes: keepingBytes)))
+        #expect(script.machine.isBeingCancelled && !script.machine.isJoinable)
+        #expect(script.effects.isEmpty, "the disk's answer is awaited")
+        guard case .cancelled? = outcome(&script, event) else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(script.isDurable && script.machine.stage == .left)
+        guard case .close(let isDeleted)? = script.effects.last else {
+            Issue.record("\(script.effects)")
+            return
+        }
+        #expect(isDeleted == !keepingBytes)
+    }
+
+    /// Begun anew with what is wanted now: another checksum for instance.
+    @Test(arguments: [true, false]) func whatIsWantedOtherwiseBeginsAnew(_ verifying: Bool) {
+        var script = script(verifying: verifying)
+        script.event(.leave(.renew))
+        #expect(script.machine.isJoinable)
+        let end = outcome(&script, verifying ? .verified : .secured)
+        guard case .queued(_, nil, [])? = end else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(script.machine.state.durable == ByteRanges(0..<5))
+    }
+
+    /// A pause, and an engine that leaves, come too late: the end is the shortest way out.
+    @Test(arguments: [FetchDeparture.requeue, .expire]) func othersWait(_ late: FetchDeparture) {
+        var script = script(verifying: true)
+        script.event(.leave(late))
+        script.event(.verified)
+        script.event(.leave(late))
+        script.event(.secured)
+        #expect(script.machine.stage == .publishing)
+    }
+
+    @Test(arguments: [true, false]) func aCancelMayBeTakenBack(_ verifying: Bool) {
+        var script = script(verifying: verifying)
+        script.event(.leave(.cancel(keepingBytes: false)))
+        script.event(.leave(.renew))
+        #expect(!script.machine.isBeingCancelled)
+        guard case .queued? = outcome(&script, verifying ? .verified : .secured) else {
+            Issue.record("\(script.writes)")
+            return
+        }
+    }
+}
