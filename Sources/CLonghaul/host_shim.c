@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -107,7 +108,11 @@ int lh_fifo(int directory, const char *name) {
 }
 
 int lh_unnamed_file(int directory) {
-    return answer(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    int file = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    // EISDIR: a kernel that does not know the flag.
+    if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+        file = memfd_create("longhaul", MFD_CLOEXEC);
+    return answer(file);
 }
 
 int lh_ofd_share_lock(int descriptor) {

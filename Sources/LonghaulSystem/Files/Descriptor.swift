@@ -38,6 +38,30 @@ func openName(
     return Descriptor(owning: try check(answer, "open", path()))
 }
 
+/// Opens a file of the state directory, made (0600) where it is missing, whatever the umask is: one
+/// that its owner may not open would be in the way for good.
+func openOwn(_ name: String, in home: DirectoryHandle) throws(SystemFailure) -> Descriptor {
+    let path = home.path(of: name)
+    func open(_ more: Int32 = 0, mode: UInt32 = 0) throws(SystemFailure) -> Descriptor {
+        try openName(
+            name, in: home.descriptor, flags: O_RDWR | O_NONBLOCK | more, mode: mode, path: path)
+    }
+    do {
+        return try open()
+    } catch {
+        guard error.errno == ENOENT else { throw error }
+    }
+    do {
+        let made = try open(O_CREAT | O_EXCL, mode: 0o600)
+        _ = fchmod(made.number, 0o600)
+        return made
+    } catch {
+        // Another process was faster.
+        guard error.isNameInUse else { throw error }
+        return try open()
+    }
+}
+
 /// One component that names something in a directory.
 func isFileName(_ name: String) -> Bool {
     !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))

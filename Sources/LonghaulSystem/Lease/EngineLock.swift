@@ -67,9 +67,7 @@ package final class EngineLock: Sendable {
     }
 
     static func open(in home: DirectoryHandle) throws(SystemFailure) -> Descriptor {
-        try openName(
-            fileName, in: home.descriptor, flags: O_RDWR | O_CREAT | O_NONBLOCK, mode: 0o600,
-            path: home.path(of: fileName))
+        try openOwn(fileName, in: home)
     }
 
     static func attempt(_ owner: Descriptor, in home: DirectoryHandle) throws(SystemFailure)

@@ -17,9 +17,7 @@ package final class HostLock: Sendable {
         let home = try DirectoryHandle(opening: directory)
         let name = Self.fileName(host)
         // For writing, too: the engine is told by the kernel when such a file is closed.
-        owner = try openName(
-            name, in: home.descriptor, flags: O_RDWR | O_CREAT | O_NONBLOCK, mode: 0o600,
-            path: home.path(of: name))
+        owner = try openOwn(name, in: home)
         try check(lh_ofd_share_lock(owner.number), "flock", home.path(of: name))
     }
 

@@ -64,7 +64,10 @@ struct BoundedLog {
     private static func append(_ path: String) -> Descriptor? {
         let answer = lh_openat(
             AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        return answer < 0 ? nil : Descriptor(owning: answer)
+        if answer < 0 { return nil }
+        // Whatever the umask has left of it when it was made.
+        _ = fchmod(answer, 0o600)
+        return Descriptor(owning: answer)
     }
 
     /// What stands under the name once this file does so no more; `nil` = another process is about

@@ -56,9 +56,7 @@ package final class ProgressBoard: Sendable {
 
     private static func map(file path: String, in directory: String) throws(SystemFailure) -> UInt {
         let home = try DirectoryHandle(opening: directory)
-        let owner = try openName(
-            fileName, in: home.descriptor, flags: O_RDWR | O_CREAT | O_NONBLOCK, mode: 0o600,
-            path: path)
+        let owner = try openOwn(fileName, in: home)
         let facts = try stat.of(descriptor: owner.number, path: path)
         guard facts.isRegular, facts.st_uid == geteuid() else {
             throw SystemFailure(operation: "open", path: path, errno: EPERM)

@@ -15,7 +15,10 @@ package enum ActivationFile {
     package static func create(in directory: String) throws(SystemFailure) {
         let path = path(in: directory)
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW
-        _ = Descriptor(owning: try check(lh_openat(AT_FDCWD, path, flags, 0o600), "open", path))
+        let file = Descriptor(
+            owning: try check(lh_openat(AT_FDCWD, path, flags, 0o600), "open", path))
+        // Whatever the umask is.
+        _ = fchmod(file.number, 0o600)
     }
 
     /// Asks for an engine. `false` = nobody is to be asked.
