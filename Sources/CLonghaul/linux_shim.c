@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,7 +117,43 @@ int lh_preallocate(int descriptor, int64_t length) {
     return answer(result);
 }
 
-int lh_syncfs(int descriptor) { return answer(syncfs(descriptor)); }
+int lh_syncfs(int descriptor) {
+    struct statfs system;
+    if (fstatfs(descriptor, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC) return -EOPNOTSUPP;
+    return answer(syncfs(descriptor));
+}
+
+int64_t lh_first_hole(int descriptor) {
+    struct statfs system;
+    if (fstatfs(descriptor, &system) < 0) return -errno;
+    switch ((unsigned long)system.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case TMPFS_MAGIC: break;
+    default: return -EOPNOTSUPP;
+    }
+    off_t hole = lseek(descriptor, 0, SEEK_HOLE);
+    return hole < 0 ? -errno : hole;
+}
+
+// As linux/posix_acl_xattr.h lays it out, little-endian: a version, then entries of tag,
+// permissions and id.
+int lh_default_mode(int directory) {
+    enum { user = 0x01, group = 0x04, mask = 0x10, other = 0x20, header = 4, entry = 8 };
+    unsigned char text[header + entry * 128];
+    ssize_t length = fgetxattr(directory, "system.posix_acl_default", text, sizeof text);
+    if (length < 0) return -errno;
+    int mode = 0, of_group = 0, of_mask = -1;
+    for (ssize_t at = header; at + entry <= length; at += entry) {
+        int tag = text[at] | text[at + 1] << 8, granted = text[at + 2] & 7;
+        if (tag == user) mode |= granted << 6;
+        if (tag == group) of_group = granted;
+        if (tag == mask) of_mask = granted;
+        if (tag == other) mode |= granted;
+    }
+    return length <= header ? -ENODATA : mode | (of_mask < 0 ? of_group : of_mask) << 3;
+}
 
 void lh_disk_priority(int idle) {
     enum { process = 1, class_shift = 13, class_none = 0, class_idle = 3 };

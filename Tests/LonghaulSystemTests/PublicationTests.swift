@@ -2,6 +2,9 @@ import Glibc
 import LonghaulCore
 import Testing
 
+import class LonghaulTestSupport.CLIProcess
+import enum LonghaulTestSupport.InstalledProgram
+
 @testable import LonghaulSystem
 
 @Suite struct PublicationTests {
@@ -14,7 +17,7 @@ import Testing
     }
 
     private func part(_ text: String, id: Int64 = 1) throws -> PartFile {
-        let part = try PartFile.create(PartFile.partName(for: "a", id: id), in: directory)
+        let part = try PartFile.create(".a.\(id).longhaul-part", in: directory)
         try put(text, part.descriptor)
         return part
     }
@@ -114,12 +117,33 @@ import Testing
         #expect(failure.errno == EINVAL)
     }
 
-    @Test func keepsBadBytesUnderAnotherName() throws {
-        try scratch.write("bad before", to: "a.bin.longhaul-bad")
-        let path = try Publication.keepBad(try part("bad"), as: "a.bin")
-        #expect(path == scratch.path("a.bin.longhaul-bad"))
-        #expect(try scratch.names() == ["a.bin.longhaul-bad"])
-        #expect(try scratch.read("a.bin.longhaul-bad") == "bad")
+    /// What has the name may be anybody's.
+    @Test func keepsBadBytesUnderANameThatIsFree() throws {
+        let names = ["a.bin.longhaul-bad", "a.bin.longhaul-bad.2", "a.bin.longhaul-bad.3"]
+        for name in names {
+            let path = try Publication.keepBad(try part(name), as: "a.bin")
+            #expect(path == scratch.path(name))
+        }
+        #expect(try scratch.names() == names)
+        for name in names { #expect(try scratch.read(name) == name) }
+    }
+
+    @Test(.enabled(if: InstalledProgram.find("setfacl") != nil, "skipped: no setfacl"))
+    func grantsWhatTheDefaultACLOfTheDirectoryDoes() async throws {
+        let acls = [
+            ("u::rw,g:1:rwx,g::---,o::---", 0o660), ("u::rwx,g::r-x,o::---", 0o640),
+            ("u::rwx,g::rwx,g:1:rwx,m::r-x,o::r-x", 0o644),
+        ]
+        for (index, (acl, mode)) in acls.enumerated() {
+            let path = try scratch.subdirectory("d\(index)")
+            let setting = try await CLIProcess.run(
+                try #require(InstalledProgram.find("setfacl")), ["-d", "-m", acl, path])
+            try #require(setting.status == 0, "\(setting.errors)")
+            let part = try PartFile.create(".a", in: DirectoryHandle(opening: path))
+            #expect(
+                Publication.publish(part, as: "a", policy: .fail) == .published(name: "a"))
+            #expect(try Int(scratch.mode("d\(index)/a")) == mode, "\(acl)")
+        }
     }
 
     // MARK: - File systems without RENAME_NOREPLACE
@@ -149,7 +173,7 @@ import Testing
         try scratch.write("old", to: "f0")
         let items = try (0..<count).map { number in
             let part = try PartFile.create(
-                PartFile.partName(for: "f", id: Int64(number)),
+                ".f.\(number).longhaul-part",
                 in: number.isMultiple(of: 2) ? directory : other)
             try put("content \(number)", part.descriptor)
             return FinishItem(part: part, name: "f\(number)", policy: .fail)

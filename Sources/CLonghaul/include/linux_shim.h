@@ -28,7 +28,14 @@ int lh_open_directory(const char *path, int path_only);
 int lh_rename_noreplace(int from_dir, const char *from, int to_dir, const char *to);
 // fallocate(2) with FALLOC_FL_KEEP_SIZE, retried when interrupted; on tmpfs only a look for room.
 int lh_preallocate(int descriptor, int64_t length);
+// -EOPNOTSUPP on FUSE, whose daemon is not told of it.
 int lh_syncfs(int descriptor);
+// Where the file has its first hole, its end included; -EOPNOTSUPP where zeros that were written may
+// be holes as well (file systems that compress), or that is not known.
+int64_t lh_first_hole(int descriptor);
+// The mode bits that the default ACL of a directory grants to what is made in it; -errno where it
+// has none.
+int lh_default_mode(int directory);
 // ioprio_set(2) of the calling thread: class idle, or back to none (which follows its nice value).
 void lh_disk_priority(int idle);
 

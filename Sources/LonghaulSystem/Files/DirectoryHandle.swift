@@ -1,6 +1,7 @@
 internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
+private import Synchronization
 
 /// An open directory: what is done through it happens in that directory, wherever its path leads
 /// meanwhile.
@@ -11,6 +12,7 @@ package final class DirectoryHandle: Sendable {
     /// Where its disk is mounted; `nil` = it is that of `/`, or it could not be told.
     package let mountPoint: String?
     private let owner: Descriptor
+    private let knownMode = Mutex<mode_t?>(nil)
 
     package var descriptor: Int32 { owner.number }
 
@@ -38,6 +40,16 @@ package final class DirectoryHandle: Sendable {
     package var isCurrent: Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && FileIdentity(facts) == identity
+    }
+
+    /// The mode that programs give to what they create in it for their user: 0666 less what its
+    /// default ACL does not grant, which takes the umask's place (acl(5)). Looked up once.
+    var fileMode: mode_t {
+        if let known = knownMode.withLock({ $0 }) { return known }
+        let granted = lh_default_mode(descriptor)
+        let mode = granted < 0 ? Umask.fileMode : 0o666 & mode_t(granted)
+        knownMode.withLock { $0 = mode }
+        return mode
     }
 
     /// The path of a name in it.

@@ -49,10 +49,11 @@ package enum GroupCommit {
 
     // MARK: -
 
-    /// Since Linux 5.8 syncfs reports write errors of the whole file system. It cannot say whose
-    /// they were, so any error means that every file is asked on its own: each descriptor still
-    /// reports its own file's error once.
-    private static func syncWhole(_ part: PartFile) -> Bool {
+    /// `false` on FUSE: its daemon is told of each file that is synced, and of no whole file
+    /// system. Since Linux 5.8 syncfs reports write errors of the whole file system. It cannot say
+    /// whose they were, so any error means that every file is asked on its own: each descriptor
+    /// still reports its own file's error once.
+    static func syncWhole(_ part: PartFile) -> Bool {
         lh_syncfs(part.descriptor) == 0
     }
 

@@ -38,7 +38,7 @@ package enum FinishOutcome: Hashable, Sendable {
 /// crash, exactly one of both names leads to the file; only on file systems without
 /// `RENAME_NOREPLACE` both may.
 package enum Publication {
-    /// Numbers tried under the policy `rename`.
+    /// Numbers tried where a name is taken.
     package static let numberMax = 9_999
 
     /// Renames, without making the new name durable: ``DirectoryHandle/sync()`` does that, once for
@@ -49,23 +49,34 @@ package enum Publication {
         do throws(SystemFailure) {
             guard part.place == .inPlace else { return .partLost }
             // Before the rename, so that the finished file is never seen with the part file's mode.
-            if fchmod(part.descriptor, Umask.fileMode) < 0 {
-                throw SystemFailure.last("fchmod", part.path)
-            }
+            try makeReadable(part)
             return try rename(part, to: name, policy: policy)
         } catch {
             return .failed(error)
         }
     }
 
-    /// `NAME.longhaul-bad`, for bytes that do not have the digest that was asked for. An earlier
-    /// one is replaced: the name is ours, and retries must not fill the disk with bad copies.
+    private static func makeReadable(_ part: PartFile) throws(SystemFailure) {
+        if fchmod(part.descriptor, part.directory.fileMode) == 0 { return }
+        let failure = SystemFailure.last("fchmod", part.path)
+        switch failure.errno {
+        // The mount says what modes its files have, or whose they all are.
+        case EPERM, EOPNOTSUPP, ENOSYS: return
+        default: throw failure
+        }
+    }
+
+    /// `NAME.longhaul-bad`, for bytes that do not have the digest that was asked for; where that is
+    /// taken, `NAME.longhaul-bad.2` and so on. It may be anybody's, and is not replaced.
     ///
     /// - Returns: the path it now has.
     package static func keepBad(_ part: PartFile, as name: String) throws(SystemFailure) -> String {
-        let bad = PathParts.fitted(name, suffix: ".longhaul-bad")
-        try replace(part, bad)
-        return part.directory.path(of: bad)
+        for number in 1...numberMax {
+            let suffix = ".longhaul-bad" + (number > 1 ? ".\(number)" : "")
+            let bad = PathParts.fitted(name, suffix: suffix)
+            if try claim(part, bad) { return part.directory.path(of: bad) }
+        }
+        throw SystemFailure(operation: "rename", path: part.path, errno: EEXIST)
     }
 
     /// The first of `NAME (1).EXT`, `NAME (2).EXT`, … that nothing stands under now. `nil` when
