@@ -76,8 +76,8 @@ public final class TransferQueue: Sendable {
         let outcomes = try store.remove(ids)
         return zip(ids, outcomes).map { id, outcome in
             switch outcome {
-            case .removed(let partPath):
-                if let partPath { PartFile.discard(partPath) }
+            case .removed(let part):
+                if let part { PartFile.discard(part) }
                 return ChangeOutcome(id: id, error: nil)
             case .refused(let error): return ChangeOutcome(id: id, error: error)
             }
@@ -87,8 +87,8 @@ public final class TransferQueue: Sendable {
     /// Forgets all that ended more than `seconds` ago. Returns how many.
     public func clean(endedBefore seconds: Double) throws(LonghaulError) -> Int {
         do {
-            return try store.clean(endedBefore: now + -seconds) { paths in
-                for path in paths { PartFile.discard(path) }
+            return try store.clean(endedBefore: now + -seconds) { parts in
+                for part in parts { PartFile.discard(part) }
             }
         } catch {
             throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")

@@ -106,6 +106,9 @@ package enum Limits {
     /// Acknowledged events are kept this long.
     package static let eventRetentionSeconds: Double = 7 * 86_400
 
+    /// Whether bytes are missing in the middle is asked of files from this size on.
+    package static let holeLookBytes: Int64 = 64 << 10
+
     // Names.
     /// NAME_MAX of every Linux file system in use.
     package static let fileNameBytes = 255

@@ -67,6 +67,48 @@ struct SlowDiskTests {
         disk.unmount()
     }
 
+    /// One that shares a fetch has its file on it: copies for other disks are made as ever.
+    @Test(.enabled(if: OwnDisk.hasLoops, "skipped: no loop devices"))
+    func copiesAreMadeBesideADiskThatHangs() async throws {
+        let home = try LonghaulHome()
+        let disk = try OwnDisk(ext4: 32 << 20, at: home.scratch("disk"))
+        func enqueue(_ url: String, _ files: String...) async throws {
+            for file in files {
+                let result = try await home.run("enqueue", "--no-start", url, "-o", file)
+                #expect(result.status == 0, "\(result.errors)")
+            }
+        }
+        try await LoopbackServer.run { server in
+            let hanging = server.url("a?size=2M&seed=1&etag=v1&stall=1M")
+            let other = server.url("b?size=1M&seed=2&etag=v1&stall=512K")
+            try await enqueue(hanging, home.file("a"), disk.path + "/a")
+            try await enqueue(other, home.file("b"), home.file("c"))
+            let run = try home.start("run")
+            try await server.log.waitForBytes((1 << 20) + (512 << 10))
+            try disk.freeze()
+            do {
+                defer { try? disk.thaw() }
+                server.goOn(for: "a")
+                try await eventually("the copy is tried") {
+                    try await home.run("show", "--json", "1").rows.first?["bytesDone"].int
+                        == 2 << 20
+                }
+                server.goOn()
+                try await eventually("the others have theirs") {
+                    ["b", "c"].allSatisfy {
+                        FileManager.default.fileExists(atPath: home.file($0))
+                    }
+                }
+                for name in ["b", "c"] {
+                    try server.expected(other).verify(file: home.file(name))
+                }
+            }
+            #expect(try await run.wait().status == 0)
+            try server.expected(hanging).verify(file: disk.path + "/a")
+        }
+        disk.unmount()
+    }
+
     /// Checkpoints that hang keep all threads that syncs usually have.
     @Test func aFileIsFinishedBesideSyncsThatHang() async throws {
         let home = try LonghaulHome()

@@ -27,7 +27,7 @@ extension SimDisk {
             return fault
         }
         flush(inode)
-        guard let fault = syncDirectory(of: part) else { return nil }
+        guard let fault = syncDirectory(of: part, without: nil) else { return nil }
         distrust(fetch)
         return fault
     }
@@ -40,7 +40,7 @@ extension SimDisk {
         }
     }
 
-    func syncDirectory(of path: String) -> LocalFault? {
+    func syncDirectory(of path: String, without part: LeftPart?) -> LocalFault? {
         if let fault = fault(trouble.directory) { return fault }
         syncNames()
         return nil
@@ -63,8 +63,8 @@ extension SimDisk {
     }
 
     /// A client deletes what a removed transfer leaves.
-    func unlink(_ path: String) {
-        guard let inode = names[path] else { return }
-        rename(path, to: nil, inode)
+    func unlink(_ part: LeftPart) {
+        guard let inode = names[part.path], holds(part.identity, at: part.path) else { return }
+        rename(part.path, to: nil, inode)
     }
 }

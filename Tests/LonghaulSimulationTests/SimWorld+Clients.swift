@@ -146,9 +146,9 @@ extension SimWorld {
         guard let outcome = try clients.remove([id]).first else { return }
         switch outcome {
         case .refused: return
-        case .removed(let path):
+        case .removed(let part):
             say("removed \(id)")
-            if let path { disk.unlink(path) }
+            if let part { disk.unlink(part) }
             expected[id] = nil
             shown[id] = nil
         }

@@ -231,9 +231,11 @@ import Testing
         let epoch = try scratch.lead()
         let live = try scratch.add("/d/1")
         let failed = try scratch.add("/d/2")
+        let identity = FileIdentity(device: 1, inode: 2, birth: 3)
         try scratch.turn(epoch) { tx in
             var (_, fetch) = try #require(try tx.claim(failed, now: .start))
             fetch.partPath = "/d/.2.part"
+            fetch.partIdentity = identity
             try tx.save(fetch)
             try tx.fail(
                 failed, error: LonghaulError(.network, "down"), numbers: TransferNumbers(fetch),
@@ -245,7 +247,7 @@ import Testing
             return
         }
         #expect(first.code == .conflict)
-        #expect(outcomes[1] == .removed(partPath: "/d/.2.part"))
+        #expect(outcomes[1] == .removed(LeftPart(path: "/d/.2.part", identity: identity)))
         #expect(last.code == .noSuchTransfer)
         #expect(try scratch.store.counts() == [.waiting: 1])
         #expect(try scratch.store.transfer(failed, now: .start) == nil)

@@ -76,6 +76,31 @@ import Testing
         #expect(workers.pendingCount == 0)
     }
 
+    /// All that wait for a disk which hangs are more than there may be threads.
+    @Test func aJobIsRunBesideADiskThatHangs() throws {
+        let workers = try FileWorkers()
+        let isOpen = Atomic(false)
+        let helped = Atomic(0)
+        let kept = FileWorkers.threadsMax * 2
+        for key in 1...Int64(kept) {
+            let work = FileWorkers.Work(key: key, disk: 7) {
+                for _ in 1...10_000 where !isOpen.load(ordering: .relaxed) { usleep(1_000) }
+                if isOpen.load(ordering: .relaxed) { helped.add(1, ordering: .relaxed) }
+            }
+            workers.submit([work])
+        }
+        for disk in [UInt64(8), 9] {
+            workers.submit([
+                FileWorkers.Work(key: Int64(disk) * 100, disk: disk) {
+                    isOpen.store(true, ordering: .relaxed)
+                }
+            ])
+        }
+        workers.stop()
+        #expect(helped.load(ordering: .relaxed) == kept)
+        #expect(workers.pendingCount == 0)
+    }
+
     @Test func aJobMaySubmitMore() throws {
         let workers = try FileWorkers(threads: 1)
         defer { workers.stop() }

@@ -36,13 +36,46 @@ import Testing
         #expect(try scratch.mode(name) == 0o600)
     }
 
+    /// Another store's transfers have the same numbers: what was not recorded is empty.
+    @Test func leavesWhatMayBeAnothersAlone() throws {
+        let names = PartName.all(for: "a", id: 1, store: "0123456789")
+        #expect(names[0].text == name)
+        try scratch.write("", to: name)
+        let first = try PartFile.create(names, in: directory)
+        #expect(first.name == name)
+        // Empty, but in use.
+        #expect(try PartFile.create(names, in: directory).name == names[1].text)
+        try put("theirs", first.descriptor)
+        try #require(rename(scratch.path(name), scratch.path("moved")) == 0)
+        try scratch.write("theirs", to: name)
+        // A name of the store's own is made free.
+        try scratch.write("ours", to: names[1].text)
+        let second = try PartFile.create(names, in: directory)
+        #expect(second.name == names[1].text)
+        #expect(try PartFile.create(names, in: directory).name == names[2].text)
+        #expect(try scratch.read(name) == "theirs")
+    }
+
+    @Test func discardsItsOwnFileOnly() throws {
+        let part = try PartFile.create(name, in: directory)
+        let left = LeftPart(path: part.path, identity: part.identity)
+        try #require(rename(scratch.path(name), scratch.path("moved")) == 0)
+        try scratch.write("theirs", to: name)
+        PartFile.discard(left)
+        #expect(try scratch.read(name) == "theirs")
+        try #require(rename(scratch.path("moved"), scratch.path(name)) == 0)
+        PartFile.discard(left)
+        #expect(try scratch.names() == [])
+    }
+
     @Test func neverWritesThroughALinkPutInItsPlace() throws {
         let victim = try scratch.write("precious", to: "victim")
         try #require(symlink(victim, scratch.path(name)) == 0)
-        let part = try PartFile.create(name, in: directory)
-        try put("overwritten", part.descriptor)
+        let failure = #expect(throws: SystemFailure.self) {
+            _ = try PartFile.create(name, in: directory)
+        }
+        #expect(failure?.errno == EEXIST)
         #expect(try scratch.read("victim") == "precious")
-        #expect(try identity(scratch.path(name)) == part.identity)
     }
 
     @Test func neverWritesIntoAFileThatHasASecondName() throws {
@@ -58,7 +91,7 @@ import Testing
         let failure = #expect(throws: SystemFailure.self) {
             _ = try PartFile.create(name, in: directory)
         }
-        #expect(failure?.errno == EISDIR)
+        #expect(failure?.errno == EEXIST)
     }
 
     @Test(arguments: ["../evil", "a/b", "", ".", "..", "a\0b"])
@@ -153,17 +186,39 @@ import Testing
         #expect(reopened(expecting: before) == "opened")
     }
 
-    @Test func refusesItsFileOnceItHasASecondName() throws {
+    /// A backup has linked it (`cp -al`). That it is ours is told by when it was made.
+    @Test func findsItsFileThatHasASecondName() throws {
         let part = try PartFile.create(name, in: directory)
         try #require(link(part.path, scratch.path("second")) == 0)
-        #expect(reopened(expecting: part.identity) == "replaced")
+        if part.identity.birth != 0 { #expect(reopened(expecting: part.identity) == "opened") }
+        #expect(reopened(expecting: part.identity.withoutBirth) == "replaced")
     }
 
     @Test(.enabled(if: isRoot, "only root can give a file away"))
     func refusesAFileOfAnotherUser() throws {
         let part = try PartFile.create(name, in: directory)
         try #require(chown(part.path, 12_345, 12_345) == 0)
-        #expect(reopened(expecting: part.identity) == "replaced")
+        #expect(reopened(expecting: part.identity.withoutBirth) == "replaced")
+        #expect(try scratch.names() == [name])
+    }
+
+    /// Everything on it belongs to one user, who is not the one that writes.
+    @Test(.enabled(if: OneUsersDisk.isPossible, "skipped: no bindfs"))
+    func goesOnWhereAllFilesBelongToAnotherUser() throws {
+        let disk = try OneUsersDisk()
+        let there = try DirectoryHandle(opening: disk.path)
+        let identity = try PartFile.create(name, in: there).identity
+        guard case .opened(let part) = try PartFile.reopen(name, in: there, expecting: identity)
+        else {
+            Issue.record("it is the file that was made there")
+            return
+        }
+        #expect(try scratch.names() == [])
+        #expect(try #require(directoryNames(disk.path)) == [name])
+        // Its daemon would not be told, and all would seem well.
+        #expect(!GroupCommit.syncWhole(part))
+        // Nor are there modes to be given.
+        #expect(Publication.publish(part, as: "a", policy: .fail) == .published(name: "a"))
     }
 
     private func reopened(expecting identity: FileIdentity) -> String {
@@ -179,6 +234,19 @@ import Testing
     }
 
     // MARK: - Content
+
+    @Test func tellsWhereBytesWereTakenAway() throws {
+        let part = try PartFile.create(name, in: directory)
+        let text = String(repeating: "x", count: 100_000)
+        try put(text, part.descriptor)
+        try part.sync()
+        guard let end = part.firstHole else { return }
+        #expect(end == 100_000)
+        try part.truncate(to: 8_192)
+        try put(text, part.descriptor, at: 100_000)
+        try part.sync()
+        #expect(part.firstHole == 8_192)
+    }
 
     @Test func reservesRoomWithoutChangingTheSize() throws {
         let part = try PartFile.create(name, in: directory)
@@ -238,4 +306,9 @@ import Testing
         var facts = stat()
         #expect(fstat(number, &facts) != 0 || UInt64(facts.st_ino) != inode)
     }
+}
+
+extension FileIdentity {
+    /// As where the file system does not tell.
+    fileprivate var withoutBirth: FileIdentity { FileIdentity(device: device, inode: inode) }
 }

@@ -55,8 +55,8 @@ import Testing
         for length in 0...260 {
             for letter in ["x", "ü", "€", "😀"] {
                 let name = String(repeating: letter, count: length)
-                for fitted in [
-                    PartFile.partName(for: name, id: .max),
+                let parts = PartName.all(for: name, id: .max, number: 1_000, store: "0123456789")
+                for fitted in parts.map(\.text) + [
                     FileNaming.numbered(name + ".bin", 9_999),
                     PathParts.fitted(name, suffix: ".longhaul-bad"),
                 ] {
@@ -67,12 +67,19 @@ import Testing
     }
 
     @Test func partNamesTellTransfersApart() {
-        #expect(PartFile.partName(for: "disk.iso", id: 7) == ".disk.iso.7.longhaul-part")
-        let third = PartFile.partName(for: "disk.iso", id: 7, number: 2, isSecond: true)
-        #expect(third == ".disk.iso.7-2b.longhaul-part")
+        func names(_ name: String, _ id: Int64, _ number: Int = 0) -> [PartName] {
+            PartName.all(for: name, id: id, number: number, store: "0123456789abcdef")
+        }
+        #expect(
+            names("disk.iso", 7) == [
+                PartName(".disk.iso.7.longhaul-part"),
+                PartName(".disk.iso.7.01234567.longhaul-part", isOneStores: true),
+                PartName(".disk.iso.7b.01234567.longhaul-part", isOneStores: true),
+            ])
+        #expect(names("disk.iso", 7, 2)[0].text == ".disk.iso.7-2.longhaul-part")
         let long = String(repeating: "n", count: 300)
-        let names = Set((1...100).map { PartFile.partName(for: long, id: $0) })
-        #expect(names.count == 100)
-        #expect(names.allSatisfy { $0.hasPrefix(".nnn") && $0.hasSuffix(".longhaul-part") })
+        let many = Set((1...100).flatMap { names(long, $0) }.map(\.text))
+        #expect(many.count == 300)
+        #expect(many.allSatisfy { $0.hasPrefix(".nnn") && $0.hasSuffix(".longhaul-part") })
     }
 }

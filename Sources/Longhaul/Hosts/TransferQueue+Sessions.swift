@@ -46,8 +46,8 @@ extension TransferQueue {
     public func remove(
         session name: String, discardingEvents: Bool = false
     ) throws(LonghaulError) {
-        for path in try store.remove(session: name, discardingEvents: discardingEvents) {
-            PartFile.discard(path)
+        for part in try store.remove(session: name, discardingEvents: discardingEvents) {
+            PartFile.discard(part)
         }
     }
 }

@@ -5,7 +5,7 @@ internal import LonghaulSystem
 /// files.
 extension DiskFiles {
     func secure(_ orders: [(FetchID, length: Int64)]) {
-        var parts: [(FetchID, PartFile)] = []
+        var parts: [(fetch: FetchID, file: PartFile, length: Int64)] = []
         for (fetch, length) in orders {
             guard let part = part(fetch) else {
                 // Closed meanwhile; its place in the lane is freed all the same.
@@ -16,22 +16,48 @@ extension DiskFiles {
                 if let fault = try fit(part, to: length) {
                     report(fetch, .secureFailed(fault))
                 } else {
-                    parts.append((fetch, part))
+                    parts.append((fetch, part, length))
                 }
             } catch {
                 report(fetch, .secureFailed(LocalFault(error)))
             }
         }
-        let items = parts.map { FinishItem(part: $0.1, name: $0.1.name, policy: .fail) }
+        let items = parts.map { FinishItem(part: $0.file, name: $0.file.name, policy: .fail) }
         let failures = GroupCommit.makeDurable(items)
-        for ((fetch, _), failure) in zip(parts, failures) {
+        for (part, failure) in zip(parts, failures) {
             if let failure {
-                board.distrust(fetch)
-                report(fetch, .secureFailed(LocalFault(failure)))
+                board.distrust(part.fetch)
+                report(part.fetch, .secureFailed(LocalFault(failure)))
             } else {
-                report(fetch, .secured)
+                report(part.fetch, checked(part.file, part.length))
             }
         }
+    }
+
+    /// What is durable, and is to be published.
+    private func checked(_ part: PartFile, _ length: Int64) -> FetchEvent {
+        do throws(SystemFailure) {
+            return try gap(in: part, before: length).map { .secureFailed($0) } ?? .secured
+        } catch {
+            return .secureFailed(LocalFault(error))
+        }
+    }
+
+    /// Cut off while it was written, a file is soon as long as before, with zeros where bytes were.
+    /// There is a hole then: all that is written is written out. It is cut off there once more, so
+    /// that the next attempt fetches what is missing. To be asked of what is synced.
+    func gap(in part: PartFile, before length: Int64) throws(SystemFailure) -> LocalFault? {
+        guard length >= Limits.holeLookBytes, let hole = part.firstHole, hole < length
+        else { return nil }
+        try part.truncate(to: hole)
+        return cutOff(part)
+    }
+
+    private func cutOff(_ part: PartFile) -> LocalFault {
+        LocalFault(
+            code: .io,
+            message: "\(part.path) is shorter than what was written to it: it was cut off. "
+                + "Retry the transfer; what is missing is fetched again.")
     }
 
     /// An abandoned version that was longer may have left its tail. A file that is too short is
@@ -40,10 +66,7 @@ extension DiskFiles {
         let size = try part.size()
         if size > length { try part.truncate(to: length) }
         if size >= length { return nil }
-        return LocalFault(
-            code: .io,
-            message: "\(part.path) is shorter than what was written to it: it was cut off. "
-                + "Retry the transfer; what is missing is fetched again.")
+        return cutOff(part)
     }
 
     func publish(_ orders: [(FetchID, PublicationOrder)]) {

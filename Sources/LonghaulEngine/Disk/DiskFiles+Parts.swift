@@ -10,13 +10,15 @@ extension DiskFiles {
             let (directory, name) = try place(of: order)
             // Where bytes should be, a missing directory is not made: its disk may be away.
             let handle = try directories.handle(for: directory, creating: order.expected == nil)
-            if let expected = order.expected, !isThere(expected, handle.path(of: name)) {
+            if let expected = order.expected {
                 if isThere(expected, order.publication) {
-                    // The sync of the directory is what failed, or never came.
+                    // The sync of the directory is what failed, or never came; or a link was made
+                    // where names cannot be claimed, and the part's was not removed.
+                    PartFile.discard(LeftPart(path: handle.path(of: name), identity: expected))
                     try handle.sync()
                     return report(fetch, .foundPublished(path: order.publication))
                 }
-                if let absence = absence(of: order) {
+                if !isThere(expected, handle.path(of: name)), let absence = absence(of: order) {
                     return report(fetch, .prepareFailed(absence))
                 }
             }
@@ -60,11 +62,11 @@ extension DiskFiles {
         {
             return known
         }
-        return (
-            directory,
-            PartFile.partName(
-                for: finalName, id: order.transfer.rawValue, number: order.partsLeft)
-        )
+        return (directory, names(finalName, order.transfer, order.partsLeft)[0].text)
+    }
+
+    func names(_ name: String, _ transfer: TransferID, _ partsLeft: Int) -> [PartName] {
+        PartName.all(for: name, id: transfer.rawValue, number: partsLeft, store: store)
     }
 
     private func isThere(_ identity: FileIdentity, _ path: String) -> Bool {
@@ -78,20 +80,13 @@ extension DiskFiles {
         if let expected = order.expected {
             switch try PartFile.reopen(name, in: directory, expecting: expected) {
             case .opened(let file): return (file, false)
-            // Something else under our own reserved name: it is replaced, as any leftover is.
+            // Something else under its name may be anybody's: ours gets another.
             case .vanished, .replaced: break
             }
         }
-        do throws(SystemFailure) {
-            return (try PartFile.create(name, in: directory, sparing: isInUse), true)
-        } catch {
-            guard error.isNameInUse, let finalName = PathParts.split(order.destination)?.name
-            else { throw error }
-            let second = PartFile.partName(
-                for: finalName, id: order.transfer.rawValue, number: order.partsLeft,
-                isSecond: true)
-            return (try PartFile.create(second, in: directory, sparing: isInUse), true)
-        }
+        let finalName = PathParts.split(order.destination)?.name ?? name
+        let names = names(finalName, order.transfer, order.partsLeft)
+        return (try PartFile.create(names, in: directory, sparing: isInUse), true)
     }
 
     private func checkSpace(for order: PartOrder, in directory: String) throws(SystemFailure) {
@@ -207,6 +202,10 @@ extension DiskFiles {
             for (checksum, digest) in zip(wanted, digests) {
                 let actual = digest.hex()
                 if actual == checksum.hex { continue }
+                try part.sync()
+                if let fault = try gap(in: part, before: length) {
+                    return report(fetch, .verifyFailed(fault))
+                }
                 let name = PathParts.split(destination)?.name ?? destination
                 let kept = try Publication.keepBad(part, as: name)
                 report(fetch, .mismatched(checksum, actual: actual, keptAt: kept))
@@ -222,15 +221,14 @@ extension DiskFiles {
         guard let entry = open.withLock({ $0.removeValue(forKey: fetch) }) else { return }
         board.free(entry.fetchCell)
         for cell in entry.segmentCells { board.free(cell) }
-        // Nobody can be told, and nothing is lost: an orphan is removed by `doctor --repair`.
+        // Nobody can be told, and nothing is lost.
         if deletingPart { try? entry.part.remove() }
     }
 
     func delete(_ path: String, _ identity: FileIdentity?) {
-        guard let identity, let (directory, name) = PathParts.split(path) else { return }
-        guard let handle = try? directories.handle(for: directory),
-            case .opened(let part)? = try? PartFile.reopen(name, in: handle, expecting: identity)
+        guard let identity, let (directory, _) = PathParts.split(path),
+            let handle = try? directories.handle(for: directory)
         else { return }
-        try? part.remove()
+        PartFile.discard(LeftPart(path: path, identity: identity), in: handle)
     }
 }

@@ -20,30 +20,55 @@ package final class DiskFiles: FilePort {
     let open = Mutex<[FetchID: Open]>([:])
     let report: @Sendable (FetchID, FetchEvent) -> Void
 
-    static let deletingLane: Int64 = -1
+    /// Tells the names of this store's part files from those of others.
+    let store: String
 
     package init(
-        board: ProgressBoard, workers: FileWorkers,
+        board: ProgressBoard, workers: FileWorkers, store: String,
         report: @escaping @Sendable (FetchID, FetchEvent) -> Void
     ) {
         self.board = board
         self.workers = workers
+        self.store = store
         self.report = report
     }
 
     package func submit(_ orders: [FileOrder]) {
         if orders.isEmpty { return }
-        var jobs: [(key: Int64, job: FileWorkers.Job)] = []
+        var jobs: [FileWorkers.Work] = []
         jobs.reserveCapacity(orders.count)
         for order in orders {
             if case .copy(let fetch, let copies, let length) = order {
                 // A large number of copies are several jobs.
                 jobs += copyJobs(fetch, copies, length)
             } else {
-                jobs.append(job(order))
+                jobs.append(work(order))
             }
         }
         workers.submit(jobs)
+    }
+
+    private func work(_ order: FileOrder) -> FileWorkers.Work {
+        let (key, job) = job(order)
+        return FileWorkers.Work(key: key, disk: disk(of: order), job)
+    }
+
+    /// Found without asking any disk: it may be the one that hangs.
+    private func disk(of order: FileOrder) -> UInt64? {
+        switch order {
+        case .prepare(let fetch, let part, _):
+            if let disk = self.part(fetch)?.identity.device ?? part.disk?.device { return disk }
+            let directory = FileNaming.directory(of: part.destination)
+            return directories.device(of: directory)
+                ?? UInt64(bitPattern: Int64(directory.hashValue))
+        case .reserve(let fetch, _), .truncate(let fetch, _), .sync(let fetch, _, _, _),
+            .verify(let fetch, _, _, _), .fill(let fetch, _), .copy(let fetch, _, _),
+            .close(let fetch, _):
+            return part(fetch)?.identity.device
+        case .secure(let fetches): return fetches.first.flatMap { part($0.0) }?.identity.device
+        case .publish(let orders): return orders.first.flatMap { part($0.0) }?.identity.device
+        case .delete(_, let identity): return identity?.device
+        }
     }
 
     private func job(_ order: FileOrder) -> (key: Int64, job: FileWorkers.Job) {
@@ -60,23 +85,34 @@ package final class DiskFiles: FilePort {
                 fetch.rawValue,
                 { self.verify(fetch, wanted, length: length, destination: destination) }
             )
-        case .secure(let fetches): (finishingLane(fetches.first?.0), { self.secure(fetches) })
-        case .publish(let orders): (finishingLane(orders.first?.0), { self.publish(orders) })
+        case .secure(let fetches):
+            (Lane.finishing.key(disk(of: order)), { self.secure(fetches) })
+        case .publish(let orders):
+            (Lane.finishing.key(disk(of: order)), { self.publish(orders) })
         case .fill(let fetch, let kept): (fetch.rawValue, { self.fill(fetch, kept) })
         case .copy(let fetch, let orders, let length):
-            (Self.copyingLane, { self.copy(fetch, orders, length) })
+            (Lane.copying.key(disk(of: order)), { self.copy(fetch, orders, length) })
         case .close(let fetch, let deletingPart):
             (fetch.rawValue, { self.close(fetch, deletingPart: deletingPart) })
         case .delete(let path, let identity):
-            (Self.deletingLane, { self.delete(path, identity) })
+            (Lane.deleting.key(identity?.device), { self.delete(path, identity) })
         }
     }
 
-    /// What one file system's files are finished in, a batch after the other. Keys of fetches are
-    /// positive.
-    private func finishingLane(_ fetch: FetchID?) -> Int64 {
-        let device = fetch.flatMap(part)?.identity.device ?? 0
-        return -3 - Int64(device & (1 << 62 - 1))
+    /// What is done a piece after the other on each disk, beside the other disks. Keys of fetches
+    /// are positive, these are not.
+    enum Lane: Int64, CaseIterable {
+        /// A batch of files becomes durable, or gets its names.
+        case finishing
+        case copying
+        /// Where copies are to go, by directory.
+        case locating
+        case deleting
+
+        func key(_ disk: UInt64?) -> Int64 {
+            let number = Int64((disk ?? 0) & (1 << 60 - 1))
+            return -1 - rawValue - number * Int64(Self.allCases.count)
+        }
     }
 
     /// The open part of a fetch, or nothing when it was closed meanwhile.
@@ -124,7 +160,7 @@ package final class DiskFiles: FilePort {
     /// An open directory keeps its disk busy: nobody could unmount it.
     package func rest() {
         if directories.count == 0 { return }
-        workers.submit(key: Self.deletingLane) { self.directories.removeAll() }
+        workers.submit(key: Lane.deleting.key(nil)) { self.directories.removeAll() }
     }
 
     // MARK: - Recovery
@@ -167,7 +203,8 @@ package final class DiskFiles: FilePort {
 }
 
 extension DiskFiles {
-    package func syncDirectory(of path: String) -> LocalFault? {
+    package func syncDirectory(of path: String, without part: LeftPart?) -> LocalFault? {
+        if let part, part.path != path { PartFile.discard(part) }
         guard let (directory, _) = PathParts.split(path) else { return nil }
         do throws(SystemFailure) {
             try directories.handle(for: directory).sync()

@@ -63,9 +63,7 @@ package final class EngineLoop: Sendable {
         } catch {
             throw error.longhaulError()
         }
-        let files = DiskFiles(board: ProgressBoard.open(in: directory), workers: workers) {
-            mailbox.put([.input(.fetch($0, $1))])
-        }
+        let files = try files(on: workers) { mailbox.put([.input(.fetch($0, $1))]) }
         var transport = transport
         transport.maxConnectionsPerHost = orders.tuning.limits.perOrigin
         let wire = LazyWire(configuration: transport) { facts in
@@ -114,6 +112,14 @@ package final class EngineLoop: Sendable {
         return report
     }
 
+    private func files(
+        on workers: FileWorkers, report: @escaping @Sendable (FetchID, FetchEvent) -> Void
+    ) throws(LonghaulError) -> DiskFiles {
+        DiskFiles(
+            board: ProgressBoard.open(in: directory), workers: workers,
+            store: try store.engineInfo().storeID, report: report)
+    }
+
     /// One housekeeping turn: what a dead engine left and what clients want is folded into the
     /// store, and nothing is started.
     package func settle(holding lock: EngineLock) throws(LonghaulError) {
@@ -125,8 +131,7 @@ package final class EngineLoop: Sendable {
             throw error.longhaulError()
         }
         defer { workers.stop() }
-        let files = DiskFiles(board: ProgressBoard.open(in: directory), workers: workers) { _, _ in
-        }
+        let files = try files(on: workers) { _, _ in }
         var scope = orders.scope
         scope.startsNothing = true
         let engine = Engine(

@@ -40,8 +40,9 @@ package protocol FilePort: Sendable {
     /// every later engine, too.
     func sync(part: String, of fetch: FetchID, expecting identity: FileIdentity) -> LocalFault?
 
-    /// Makes the names in the directory of this path durable.
-    func syncDirectory(of path: String) -> LocalFault?
+    /// Makes the names in the directory of this path durable. `part` is a name that the same file
+    /// may still have besides, and loses.
+    func syncDirectory(of path: String, without part: LeftPart?) -> LocalFault?
 }
 
 /// One thing to do on the disk.

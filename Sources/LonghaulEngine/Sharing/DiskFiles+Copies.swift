@@ -5,17 +5,33 @@ internal import Synchronization
 /// Copies of a whole part file for those that share it, a few at a time: one sync for each handful,
 /// and whoever has its copy goes on while the next are made.
 extension DiskFiles {
-    /// Behind each other: two large copies at a time only make the disk seek.
-    static let copyingLane: Int64 = -2
     static let closedMeanwhile = LocalFault(code: .io, message: "closed meanwhile")
 
+    /// Behind each other on each disk: two large copies at a time only make it seek. Which disk it
+    /// is that a directory is on is found out on a disk thread, and for each on its own: the answer
+    /// may never come.
     func copyJobs(
         _ fetch: FetchID, _ orders: [CopyOrder], _ length: Int64
-    ) -> [(key: Int64, job: FileWorkers.Job)] {
-        stride(from: 0, to: orders.count, by: Limits.copiesPerBatch).map { start in
-            let batch = Array(orders[start...].prefix(Limits.copiesPerBatch))
-            return (Self.copyingLane, { self.copy(fetch, batch, length) })
+    ) -> [FileWorkers.Work] {
+        let byDirectory = Dictionary(grouping: orders) { FileNaming.directory(of: $0.destination) }
+        return byDirectory.map { directory, orders in
+            let guess = UInt64(bitPattern: Int64(directory.hashValue))
+            return FileWorkers.Work(key: Lane.locating.key(guess), disk: guess) {
+                let disk = self.disk(of: directory)
+                self.workers.submit(
+                    stride(from: 0, to: orders.count, by: Limits.copiesPerBatch).map { start in
+                        let batch = Array(orders[start...].prefix(Limits.copiesPerBatch))
+                        return FileWorkers.Work(key: Lane.copying.key(disk), disk: disk) {
+                            self.copy(fetch, batch, length)
+                        }
+                    })
+            }
         }
+    }
+
+    /// `nil`: whoever wants to write there is told why not.
+    private func disk(of directory: String) -> UInt64? {
+        (try? directories.handle(for: directory, creating: true))?.identity.device
     }
 
     func copy(_ fetch: FetchID, _ orders: [CopyOrder], _ length: Int64) {
@@ -27,6 +43,10 @@ extension DiskFiles {
                 continue
             }
             do throws(SystemFailure) {
+                if let fault = try gap(in: source, before: length) {
+                    report(fetch, .copyFailed(order.transfer, fault))
+                    continue
+                }
                 let file = try copy(of: source, order, length)
                 made.append((order, FinishItem(part: file, name: file.name, policy: .fail)))
             } catch {
@@ -60,21 +80,12 @@ extension DiskFiles {
             throw SystemFailure(operation: "open", path: order.destination, errno: 2)
         }
         let handle = try directories.handle(for: directory, creating: true)
-        func make(isSecond: Bool) throws(SystemFailure) -> PartFile {
-            let name = PartFile.partName(
-                for: finalName, id: order.transfer.rawValue, number: order.partsLeft,
-                isSecond: isSecond)
-            return try PartFile.create(
-                name, in: handle, copying: source.descriptor, length: length, sparing: isInUse
-            ).file
-        }
-        do throws(SystemFailure) {
-            return try make(isSecond: false)
-        } catch {
-            // The very file that is copied may have its name: it led the fetch once.
-            guard error.isNameInUse else { throw error }
-            return try make(isSecond: true)
-        }
+        // It has bytes before anybody records that it is there: what a crash leaves of it is known
+        // by its name alone. And the very file that is copied may have the usual one.
+        let names = names(finalName, order.transfer, order.partsLeft).filter(\.isOneStores)
+        return try PartFile.create(
+            names, in: handle, copying: source.descriptor, length: length, sparing: isInUse
+        ).file
     }
 
     /// Some fetch, under way now, has its bytes in this file.

@@ -32,6 +32,8 @@ extension Engine {
         var work: TransferWork
         var state: FetchState?
         var action: RecoveryAction = .requeueFresh
+        /// The file is, whatever its bytes are worth.
+        var isPartThere = false
     }
 
     /// Looks at the files, and makes durable what this boot wrote after the last checkpoint.
@@ -55,11 +57,17 @@ extension Engine {
         let facts = files.facts(
             part: state.partPath, destination: state.publication ?? plan.work.destination,
             madeOn: state.partDisk)
+        if case .present(let identity, _) = facts.part {
+            plan.isPartThere = identity == state.partIdentity
+        }
         plan.action = reconcile(fetch: state, facts: facts, written: written)
         if plan.action == .markCompleted {
             // The crash may have come between the rename and the sync of its directory.
             let path = state.publication ?? plan.work.destination
-            if files.syncDirectory(of: path) != nil { plan.action = .requeue(have: state.durable) }
+            let part = state.partIdentity.map { LeftPart(path: state.partPath, identity: $0) }
+            if files.syncDirectory(of: path, without: part) != nil {
+                plan.action = .requeue(have: state.durable)
+            }
             return
         }
         guard case .requeue(let have) = plan.action, have != state.durable,
@@ -83,13 +91,13 @@ extension Engine {
             try tx.save(state)
         case .requeueFresh:
             if var state = plan.state {
-                forget(&state)
+                forget(&state, plan)
                 try tx.save(state)
             }
         case .restart(let reason):
             guard var state = plan.state else { break }
             let lost = state.durable.count
-            forget(&state)
+            forget(&state, plan)
             state.validator = nil
             state.bytesTotal = nil
             state.restarts += lost > 0 ? 1 : 0
@@ -114,11 +122,12 @@ extension Engine {
         try tx.addAttention(id)
     }
 
-    /// Nothing of what is on disk is the fetch's any more, whatever its name.
-    private func forget(_ state: inout FetchState) {
+    /// Nothing of what is on disk is worth anything any more. The file itself stays the fetch's and
+    /// is written anew: nobody else would ever remove it.
+    private func forget(_ state: inout FetchState, _ plan: Recovered) {
         state.generation += 1
         state.durable = ByteRanges()
         state.publication = nil
-        state.partIdentity = nil
+        if !plan.isPartThere { state.partIdentity = nil }
     }
 }

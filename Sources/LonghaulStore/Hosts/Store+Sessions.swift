@@ -52,7 +52,7 @@ extension Store {
     /// now nobody's.
     package func remove(
         session name: String, discardingEvents: Bool
-    ) throws(LonghaulError) -> [String] {
+    ) throws(LonghaulError) -> [LeftPart] {
         try write(.durable) { connection in
             guard let id = try connection.sessionID(name),
                 let session = try connection.session(name)
@@ -78,11 +78,11 @@ extension Store {
                 SELECT id FROM transfer INDEXED BY transferEnded WHERE sessionID = ?1 \
                 AND ended = 1
                 """, id, read: { $0.transferID(0) })
-            let paths = try ids.compactMap { try connection.forget($0) }
+            let parts = try ids.compactMap { try connection.forget($0) }
             try connection.run("DELETE FROM event WHERE sessionID = ?1", id)
             try connection.run("DELETE FROM tally WHERE sessionID = ?1", id)
             try connection.run("DELETE FROM session WHERE id = ?1", id)
-            return paths
+            return parts
         }
     }
 }

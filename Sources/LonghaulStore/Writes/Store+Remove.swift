@@ -4,7 +4,7 @@ package import LonghaulCore
 /// What became of one transfer that was to be forgotten.
 package enum RemovalOutcome: Hashable, Sendable {
     /// Forgotten. Its part file, if it had one, is the caller's to delete.
-    case removed(partPath: String?)
+    case removed(LeftPart?)
     /// It has not ended: cancel it first.
     case refused(LonghaulError)
 }
@@ -15,7 +15,7 @@ extension Store {
 
     /// Forgets ended transfers, durably, in the order of the ids; with them go those of their
     /// events that were acknowledged. An ended transfer is the engine's no more, so that a client
-    /// may. A crash before the part files are deleted leaves them to `doctor`.
+    /// may. A crash before the part files are deleted leaves them where they are.
     package func remove(_ ids: [TransferID]) throws(LonghaulError) -> [RemovalOutcome] {
         try write(.durable) { connection in
             try ids.map { try connection.remove($0) }
@@ -27,15 +27,15 @@ extension Store {
     /// were forgotten.
     package func clean(
         endedBefore moment: Timestamp, session: String? = nil,
-        _ body: (_ partPaths: [String]) throws -> Void
+        _ body: ([LeftPart]) throws -> Void
     ) throws -> Int {
         var total = 0
         while true {
-            let (count, paths) = try write(.durable) { connection in
+            let (count, parts) = try write(.durable) { connection in
                 try connection.clean(
                     endedBefore: moment, session: session, limit: Self.cleanedPerTransaction)
             }
-            if !paths.isEmpty { try body(paths) }
+            if !parts.isEmpty { try body(parts) }
             total += count
             if count < Self.cleanedPerTransaction { return total }
         }
@@ -58,12 +58,12 @@ extension Connection {
                         : "it is \(state.rawValue) and has not ended; cancel it first",
                     transferID: id))
         }
-        return .removed(partPath: try forget(id))
+        return .removed(try forget(id))
     }
 
     fileprivate func clean(
         endedBefore moment: Timestamp, session: String?, limit: Int
-    ) throws -> (count: Int, partPaths: [String]) {
+    ) throws -> (count: Int, [LeftPart]) {
         let ids = try all(
             """
             SELECT id FROM transfer INDEXED BY transferFinished WHERE ended = 1 \
@@ -75,7 +75,7 @@ extension Connection {
     }
 
     /// Deletes the row and what hangs on it. Returns the part file that nobody needs any more.
-    func forget(_ id: TransferID) throws -> String? {
+    func forget(_ id: TransferID) throws -> LeftPart? {
         let fetch = try first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
             $0.optionalInt64(0).map(FetchID.init(rawValue:))
         }
@@ -85,9 +85,9 @@ extension Connection {
         try run("DELETE FROM attention WHERE transferID = ?1", id)
         try forgetAcknowledged(of: id)
         guard let fetchID = fetch ?? nil, !goesOn else { return nil }
-        let path = try first("SELECT partPath FROM fetch WHERE id = ?1", fetchID) { $0.text(0) }
+        let state = try first(FetchRecord.select, fetchID) { FetchRecord.read($0) }
         try deleteFetch(fetchID)
-        guard changes == 1, let path, !path.isEmpty else { return nil }
-        return path
+        guard changes == 1, let state, let identity = state.partIdentity else { return nil }
+        return LeftPart(path: state.partPath, identity: identity)
     }
 }

@@ -53,6 +53,11 @@ package final class DirectoryHandles: Sendable {
         return handle
     }
 
+    /// The disk that the path was on when it was last used, without a look.
+    package func device(of path: String) -> UInt64? {
+        state.withLock { $0.entries[path]?.handle.identity.device }
+    }
+
     /// Closes what is not in use elsewhere.
     package func removeAll() {
         state.withLock { $0.entries.removeAll() }

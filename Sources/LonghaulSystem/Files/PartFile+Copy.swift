@@ -17,16 +17,16 @@ extension PartFile {
     private static let pieceBytes: Int64 = 64 << 20
     private static let bufferBytes = 1 << 20
 
-    /// Creates `name` with the bytes of an open file: an inode of its own, whatever is written to
+    /// Creates a file with the bytes of an open file: an inode of its own, whatever is written to
     /// either later. Nothing is durable yet; where this throws, nothing is left behind.
     ///
     /// - Parameter methods: Tried in this order.
     package static func create(
-        _ name: String, in directory: DirectoryHandle, copying source: Int32, length: Int64,
+        _ names: [PartName], in directory: DirectoryHandle, copying source: Int32, length: Int64,
         methods: [CopyMethod] = [.reflink, .kernel, .readAndWrite],
         sparing isInUse: (FileIdentity) -> Bool = { _ in false }
     ) throws(SystemFailure) -> (file: PartFile, method: CopyMethod) {
-        let file = try create(name, in: directory, sparing: isInUse)
+        let file = try create(names, in: directory, sparing: isInUse)
         do throws(SystemFailure) {
             let method = try file.fill(from: source, length, methods)
             if try file.size() != length {

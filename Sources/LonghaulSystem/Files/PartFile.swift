@@ -4,7 +4,8 @@ package import LonghaulCore
 private import Synchronization
 
 /// The file that a fetch is written into, beside its destination: ours alone (created here, 0600,
-/// no link, no second name), and open until the last owner lets go.
+/// and locked, so that no other process takes it for a leftover), and open until the last owner
+/// lets go.
 ///
 /// After a crash it is found again by its name and ``identity``; see ``reopen(_:in:expecting:)``.
 package final class PartFile: Sendable {
@@ -23,7 +24,7 @@ package final class PartFile: Sendable {
         directory.mountPoint.map { MountedDisk(mountPoint: $0, device: identity.device) }
     }
 
-    fileprivate init(
+    init(
         _ owner: Descriptor, identity: FileIdentity, name: String, directory: DirectoryHandle,
         isNew: Bool
     ) {
@@ -33,98 +34,19 @@ package final class PartFile: Sendable {
         self.directory = directory
         self.nameIsNew = Atomic(isNew)
     }
-
-    /// `.NAME.ID.longhaul-part`, with NAME shortened so that the whole is one file name.
-    ///
-    /// - Parameters:
-    ///   - number: So many that were made for the transfer may be in other hands.
-    ///   - isSecond: The first name is in use at this moment.
-    package static func partName(
-        for name: String, id: Int64, number: Int = 0, isSecond: Bool = false
-    ) -> String {
-        let which = (number > 0 ? "-\(number)" : "") + (isSecond ? "b" : "")
-        return PathParts.fitted("." + name, suffix: ".\(id)\(which).longhaul-part")
-    }
-}
-
-// MARK: - Opening
-
-extension PartFile {
-    /// What became of a part file that the store knows.
-    package enum Reopening: Sendable {
-        case opened(PartFile)
-        /// Nothing has this name: the bytes are gone.
-        case vanished
-        /// Something else has its name: another file, a link, or one with a second name that others
-        /// may change. Left as it is.
-        case replaced
-    }
-
-    /// Somebody who keeps putting files in our way is told so after this many tries.
-    private static let createTriesMax = 3
-
-    /// Creates the file anew. What is left of an earlier one by this name is removed first: call it
-    /// only where the store knows of no bytes in it.
-    ///
-    /// - Parameter isInUse: Says of a file by this name that it must stay; then this throws
-    ///   `EEXIST`.
-    package static func create(
-        _ name: String, in directory: DirectoryHandle,
-        sparing isInUse: (FileIdentity) -> Bool = { _ in false }
-    ) throws(SystemFailure) -> PartFile {
-        var tries = 0
-        while true {
-            do {
-                let owner = try openName(
-                    name, in: directory.descriptor, flags: O_CREAT | O_EXCL | O_RDWR, mode: 0o600,
-                    path: directory.path(of: name))
-                let look = try FileLook(at: owner.number, path: directory.path(of: name))
-                return PartFile(
-                    owner, identity: look.identity, name: name, directory: directory, isNew: true)
-            } catch {
-                tries += 1
-                guard error.errno == EEXIST, tries < createTriesMax else { throw error }
-                if case .present(let old, _) = FileInspection.entry(at: directory.path(of: name)),
-                    isInUse(old)
-                {
-                    throw error
-                }
-                try directory.remove(name)
-            }
-        }
-    }
-
-    /// Opens the file that the store knows by its identity. Anything else under its name is not
-    /// touched.
-    package static func reopen(
-        _ name: String, in directory: DirectoryHandle, expecting identity: FileIdentity
-    ) throws(SystemFailure) -> Reopening {
-        let owner: Descriptor
-        do {
-            // O_NONBLOCK: a FIFO put there must not hold us up. It means nothing for regular files.
-            owner = try openName(
-                name, in: directory.descriptor, flags: O_RDWR | O_NONBLOCK,
-                path: directory.path(of: name))
-        } catch {
-            switch error.errno {
-            case ENOENT: return .vanished
-            case ELOOP, EISDIR, ENXIO, ENODEV: return .replaced
-            default: throw error
-            }
-        }
-        let look = try FileLook(at: owner.number, path: directory.path(of: name))
-        guard look.isRegular, look.owner == geteuid(), look.links == 1, look.identity == identity
-        else { return .replaced }
-        // Whoever created it may have been killed, or may have left, before the first sync.
-        return .opened(
-            PartFile(
-                owner, identity: look.identity, name: name, directory: directory, isNew: true))
-    }
 }
 
 // MARK: - Content
 
 extension PartFile {
+    /// Where the file has a hole, written by nobody, or cut off by others and then written behind;
+    /// `nil` = there is none before its end, or it cannot be told. To be asked of what is synced:
+    /// some file systems take for a hole what they have yet to write.
+    package var firstHole: Int64? {
+        let answer = lh_first_hole(descriptor)
+        return answer < 0 ? nil : answer
+    }
+
     /// Bytes from the start to the end of the file, holes included.
     package func size() throws(SystemFailure) -> Int64 {
         Int64(try stat.of(descriptor: descriptor, path: path).st_size)

@@ -6,6 +6,8 @@ internal import Glibc
 enum Umask {
     static let fileMode: mode_t = 0o666 & ~current()
 
+    static let takesFromOwner = fileMode & 0o600 != 0o600
+
     /// Read from /proc, because umask(2) can only be read by setting it, which another thread's
     /// files would feel.
     private static func current() -> mode_t {

@@ -7,13 +7,16 @@ private import Synchronization
 /// by the end of the process.
 ///
 /// Where all threads are kept by jobs that take long (a sync on a slow disk, the digest of a large
-/// file), there are more of them for as long as others wait.
+/// file), there are more of them for as long as others wait. Jobs on one disk never keep all that
+/// there may be: it may hang.
 package final class FileWorkers: Sendable {
     /// Syncs wait for the disk more than for a processor; more threads than this only add
     /// contention in its journal.
     package static let threadsDefault = 2
     /// With those that are there while others are kept.
     package static let threadsMax = 8
+    /// Jobs of one disk that run at a time.
+    package static let jobsPerDiskMax = threadsMax - 2
     /// Milliseconds without a job begun that make all threads kept.
     private static let patience = 100
     /// Jobs waiting; who submits more waits for room.
@@ -21,10 +24,31 @@ package final class FileWorkers: Sendable {
 
     package typealias Job = @Sendable () -> Void
 
+    /// A job, the jobs that it comes after, and the disk that it may have to wait for.
+    package struct Work: Sendable {
+        var key: Int64
+        var disk: UInt64?
+        var job: Job
+
+        package init(key: Int64, disk: UInt64? = nil, _ job: @escaping Job) {
+            self.key = key
+            self.disk = disk
+            self.job = job
+        }
+    }
+
+    private struct Disk {
+        var running = 0
+        /// Keys that have jobs waiting and none running, for when fewer run here.
+        var waiting = Fifo<Int64>()
+    }
+
     private struct State {
         /// The jobs of each key that has any, waiting or running.
-        var lanes: [Int64: Fifo<Job>] = [:]
-        /// Keys that have jobs waiting and none running.
+        var lanes: [Int64: Fifo<Work>] = [:]
+        /// Those on which a job runs.
+        var disks: [UInt64: Disk] = [:]
+        /// Keys that have jobs waiting and none running, and do not wait for their disk.
         var ready = Fifo<Int64>()
         /// Jobs waiting, not those running.
         var pending = 0
@@ -44,30 +68,41 @@ package final class FileWorkers: Sendable {
         /// Another thread would have something to do.
         var isCrowded: Bool { !ready.isEmpty && resting == 0 && extras < extrasMax }
 
-        mutating func append(_ job: @escaping Job, key: Int64) -> Bool {
+        mutating func append(_ work: Work) -> Bool {
             pending += 1
-            let isListed = lanes[key] != nil
-            lanes[key, default: Fifo()].append(job)
-            if !isListed { ready.append(key) }
+            let isListed = lanes[work.key] != nil
+            lanes[work.key, default: Fifo()].append(work)
+            if !isListed { ready.append(work.key) }
             return !isListed
         }
 
-        private mutating func next() -> (key: Int64, job: Job)? {
-            guard let key = ready.popFirst() else { return nil }
-            pending -= 1
-            running += 1
-            begun += 1
-            guard let job = lanes[key]?.popFirst() else {
-                preconditionFailure("a lane that is ready has a job")
+        private mutating func next() -> Work? {
+            while let key = ready.popFirst() {
+                guard let work = lanes[key]?.first else {
+                    preconditionFailure("a lane that is ready has a job")
+                }
+                if let disk = work.disk, disks[disk]?.running ?? 0 >= jobsPerDiskMax {
+                    disks[disk]?.waiting.append(key)
+                    continue
+                }
+                if let disk = work.disk { disks[disk, default: Disk()].running += 1 }
+                pending -= 1
+                running += 1
+                begun += 1
+                return lanes[key]?.popFirst()
             }
-            return (key, job)
+            return nil
         }
 
         /// What a thread does next, which has `finished` a job.
         mutating func next(
-            after finished: inout Int64?, _ bell: Monitor<State>.Bell
-        ) -> (key: Int64, job: Job)? {
-            if let key = finished { self.finished(key) }
+            after finished: inout Work?, _ bell: Monitor<State>.Bell
+        ) -> Work? {
+            if let work = finished {
+                self.finished(work.key)
+                // Beside the lane that this thread was in, another may have become ready.
+                if let disk = work.disk, leave(disk), resting > 0 { bell.wakeOne(on: Wait.job) }
+            }
             finished = nil
             let next = next()
             if next != nil, pending == pendingMax - 1 { bell.wakeAll(on: Wait.room) }
@@ -78,6 +113,17 @@ package final class FileWorkers: Sendable {
                 bell.wakeAll(on: Wait.over)
             }
             return next
+        }
+
+        /// Whether somebody else's turn has come there.
+        private mutating func leave(_ disk: UInt64) -> Bool {
+            disks[disk]?.running -= 1
+            if let key = disks[disk]?.waiting.popFirst() {
+                ready.append(key)
+                return true
+            }
+            if disks[disk]?.running == 0 { disks[disk] = nil }
+            return false
         }
 
         private mutating func finished(_ key: Int64) {
@@ -137,20 +183,20 @@ package final class FileWorkers: Sendable {
     /// Runs `job` on one of the threads, after all earlier jobs with this key.
     ///
     /// Waits while ``pendingMax`` jobs wait; a job itself may submit without waiting. Not after
-    /// ``stop()``.
+    /// ``stop()``, but by a job that was there before.
     package func submit(key: Int64, _ job: @escaping Job) {
-        submit([(key, job)])
+        submit([Work(key: key, job)])
     }
 
     /// ``submit(key:_:)`` for several, in this order.
-    package func submit(_ jobs: [(key: Int64, job: Job)]) {
+    package func submit(_ jobs: [Work]) {
         let isWorker = threads.includeCurrent
         state.wait(on: Wait.room) { state, bell -> Void? in
-            precondition(!state.isStopping, "no job is submitted after stop()")
+            precondition(!state.isStopping || isWorker, "no job is submitted after stop()")
             // A worker that waited for room could wait for itself.
             if state.pending >= Self.pendingMax, !isWorker { return nil }
             var toWake = state.resting
-            for (key, job) in jobs where state.append(job, key: key) && toWake > 0 {
+            for work in jobs where state.append(work) && toWake > 0 {
                 bell.wakeOne(on: Wait.job)
                 toWake -= 1
             }
@@ -215,10 +261,10 @@ package final class FileWorkers: Sendable {
 
     /// One more thread, as long as there is something to do for it.
     private static func help(_ state: Monitor<State>, _ threads: Threads) {
-        var finished: Int64?
+        var finished: Work?
         while let next = state.change({ $0.next(after: &finished, $1) }) {
             next.job()
-            finished = next.key
+            finished = next
         }
         threads.removeCurrent()
         helped(state)
@@ -233,10 +279,10 @@ package final class FileWorkers: Sendable {
     }
 
     private static func work(_ state: Monitor<State>) {
-        var finished: Int64?
+        var finished: Work?
         while true {
             var isResting = false
-            let taken = state.wait(on: Wait.job) { state, bell -> (key: Int64, job: Job)?? in
+            let taken = state.wait(on: Wait.job) { state, bell -> Work?? in
                 if isResting { state.resting -= 1 }
                 isResting = false
                 if let next = state.next(after: &finished, bell) { return .some(next) }
@@ -248,7 +294,7 @@ package final class FileWorkers: Sendable {
             }
             guard let taken else { return }
             taken.job()
-            finished = taken.key
+            finished = taken
         }
     }
 }
@@ -259,6 +305,8 @@ struct Fifo<Element> {
     private var head = 0
 
     var isEmpty: Bool { head == elements.count }
+
+    var first: Element? { isEmpty ? nil : elements[head] }
 
     mutating func append(_ element: Element) { elements.append(element) }
 
