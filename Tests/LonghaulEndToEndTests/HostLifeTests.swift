@@ -38,6 +38,23 @@ import Testing
         #expect(try await second.wait().status == 0)
     }
 
+    /// Whoever started the engine ignores the ends of its processes, and the engine would inherit
+    /// that: it would never learn how a host has ended.
+    @Test func endsAreSeenWhereOthersIgnoreThem() async throws {
+        let hosts = try HostHome()
+        try await hosts.add(body: "cat > /dev/null")
+        try await hosts.makeEvents(1)
+        let deaf = hosts.home.through(["/bin/sh", "-c", "trap '' CHLD; exec \"$@\"", "sh"])
+        let engine = try deaf.start("daemon")
+        try await eventually("all is acknowledged") {
+            try await hosts.waitingEvents() == 0
+        }
+        #expect(hosts.lines("started").count == 1)
+        #expect(try await hosts.launch()["ending"] == "exited")
+        engine.send(SIGTERM)
+        #expect(try await engine.wait().status == 0)
+    }
+
     /// A host that is there by itself is not started, until it goes away.
     @Test func attachedHostsAreNotStarted() async throws {
         let hosts = try HostHome()

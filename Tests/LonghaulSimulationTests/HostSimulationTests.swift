@@ -76,7 +76,8 @@ import Testing
         #expect(launch.ending == (refusals == 3 ? .exited : .unknown))
         #expect(hosts.keptAnswers.isEmpty)
         hosts.refusals = 0
-        #expect(try world.run(for: 60) { try world.transfer(id).state == .completed })
+        // Asked again after the back-off of a failure.
+        #expect(try world.run(for: 120) { try world.transfer(id).state == .completed })
         #expect(hosts.tally.questions == (refusals == 3 ? 1 : 2))
     }
 

@@ -82,12 +82,21 @@ extension SimHosts {
                 }
             } else if ending == .unknown {
                 tally.unknown += 1
+                // Its own engine saw it end: what it leaves behind counts.
+                let isBlamed =
+                    status == nil && truth.status != nil
+                    && truth.events.contains { ledger.log[$0]?.isWaiting == true }
+                if isBlamed { noteFailure(of: truth.host) }
             } else {
                 tally.failed += 1
-                ledger.hosts[truth.host]?.failures += 1
-                ledger.hosts[truth.host]?.failedAt = (world.now.wall, now)
+                noteFailure(of: truth.host)
             }
         }
+    }
+
+    private func noteFailure(of host: String) {
+        ledger.hosts[host]?.failures += 1
+        ledger.hosts[host]?.failedAt = (world.now.wall, now)
     }
 
     /// The end of a session is told once, after all its ends.

@@ -40,10 +40,11 @@ import Testing
     }
 
     private func end(
-        _ id: LaunchID, _ ending: LaunchEnding, _ status: Int? = nil, at now: Timestamp = .start
+        _ id: LaunchID, _ ending: LaunchEnding, _ status: Int? = nil, at now: Timestamp = .start,
+        wasOurs: Bool = true
     ) throws {
         try scratch.turn(epoch) { tx in
-            try tx.end(id, ending, status: status, output: "o", now: now)
+            try tx.end(id, ending, status: status, output: "o", wasOurs: wasOurs, now: now)
         }
     }
 
@@ -80,11 +81,24 @@ import Testing
         #expect(try scratch.store.host("h")?.retryAt == nil)
         try end(try launch(1...2), .expired)
         #expect(try scratch.store.host("h")?.failures == 1)
-        try end(try launch(1...2), .unknown)
+        try end(try launch(1...2), .unknown, wasOurs: false)
         #expect(try scratch.store.host("h")?.failures == 1)
+        // Where the status is lost each time it would be started without end.
+        try end(try launch(1...2), .unknown)
+        #expect(try scratch.store.host("h")?.failures == 2)
+        #expect(try scratch.store.host("h")?.retryAt == .start + 120)
         try end(try launch(1...2), .exited, 0)
         #expect(try scratch.store.host("h")?.failures == 0)
         #expect(try waiting() == [])
+    }
+
+    /// How it went is not known, and there is nothing left to be told.
+    @Test func nothingIsHeldAgainstOneThatLeavesNothing() throws {
+        try finish(1)
+        let id = try launch(1...2)
+        for event in try waiting() { try scratch.store.acknowledge(event: event, now: .start) }
+        try end(id, .unknown)
+        #expect(try scratch.store.host("h")?.failures == 0)
     }
 
     @Test func factsForThePolicy() throws {

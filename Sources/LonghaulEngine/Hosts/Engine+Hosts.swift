@@ -105,7 +105,9 @@ extension Engine {
             var how = launch.isExpired && !isWell ? .expired : ending
             if isWell, launch.hasLostAnswers { (how, status) = (.unknown, nil) }
             try transaction(.durable) { tx in
-                try tx.end(id, how, status: status, output: output, now: now.wall)
+                try tx.end(
+                    id, how, status: status, output: output, wasOurs: !launch.isAdopted,
+                    now: now.wall)
             }
             journal?.launchEnded(launch.host, id, how, status: status)
             hosts.launches[id] = nil
@@ -179,10 +181,13 @@ extension Engine {
                     host: launch.host, session: launch.session ?? "",
                     budget: launch.deadline - launch.startedAt)
                 kept.endsAt = now.monotonic + max(0, left)
+                kept.isAdopted = true
                 hosts.launches[launch.id] = kept
             } else {
                 try transaction(.durable) { tx in
-                    try tx.end(launch.id, .unknown, status: nil, output: nil, now: now.wall)
+                    try tx.end(
+                        launch.id, .unknown, status: nil, output: nil, wasOurs: false,
+                        now: now.wall)
                 }
             }
         }

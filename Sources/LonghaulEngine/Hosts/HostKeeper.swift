@@ -51,6 +51,8 @@ struct KeptLaunch {
     /// done.
     var endsAt: Instant?
     var isExpired = false
+    /// An earlier engine began it, and its status is gone with that one.
+    var isAdopted = false
     /// How often its answers could not be recorded.
     var answerFailures = 0
     /// They were given up: what it was told is told again, whatever its status.

@@ -45,8 +45,13 @@ extension EngineTransaction {
     /// Records how a launch ended and draws the conclusions in the same transaction: what it was
     /// handed is acknowledged if it succeeded, otherwise what it has not acknowledged itself waits
     /// for the next one, which comes later with each failure in a row.
+    ///
+    /// - Parameter wasOurs: This engine began it. Nobody knows how an `unknown` one went; if it
+    ///   leaves events behind, it is a failure all the same: one whose status is always lost would
+    ///   be started without end. Of an earlier engine's it is none.
     package func end(
-        _ id: LaunchID, _ ending: LaunchEnding, status: Int?, output: String?, now: Timestamp
+        _ id: LaunchID, _ ending: LaunchEnding, status: Int?, output: String?,
+        wasOurs: Bool = true, now: Timestamp
     ) throws {
         guard
             let launch = try connection.first(
@@ -63,14 +68,25 @@ extension EngineTransaction {
                 "UPDATE host SET failures = 0, retryAt = NULL WHERE name = ?1", launch.host)
             return
         }
-        // Nobody knows how it went: no failure, unless it is seen to leave its events behind.
-        if ending == .unknown { return }
+        if ending == .unknown, try !wasOurs || !leavesEvents(launch) { return }
         guard let host = try connection.host(launch.host) else { return }
         let failures = host.failures + 1
         try connection.run(
             """
             UPDATE host SET failures = ?2, retryAt = ?3, failuresReset = reset WHERE name = ?1
             """, launch.host, failures, now + LaunchPolicy.delay(afterFailures: failures))
+    }
+
+    private func leavesEvents(_ launch: StoredLaunch) throws -> Bool {
+        guard let events = launch.events, let name = launch.session,
+            let session = try connection.sessionID(name)
+        else { return false }
+        return try connection.first(
+            """
+            SELECT EXISTS (SELECT 1 FROM event INDEXED BY eventWaiting WHERE sessionID = ?1 \
+            AND acknowledgedAt IS NULL AND seq BETWEEN ?2 AND ?3)
+            """, session, events.lowerBound, events.upperBound
+        ) { $0.bool(0) } ?? false
     }
 
     private func acknowledge(_ launch: StoredLaunch, now: Timestamp) throws {

@@ -2,9 +2,9 @@ internal import CLonghaul
 internal import Glibc
 
 package enum OwnProcess {
-    /// Settings of the whole process that serve transfers: how memory is kept, and no statistics of
-    /// SQLite's. For a program of our own, before anything else; an embedder's process is left as
-    /// it is.
+    /// Settings of the whole process that serve transfers: how memory is kept, no statistics of
+    /// SQLite's, and that the ends of its processes can be asked for. For a program of our own,
+    /// before anything else; an embedder's process is left as it is.
     package static func tune() {
         lh_process_tune()
     }
