@@ -54,7 +54,7 @@ struct LonghaulCommand: ParsableCommand {
     static func main() {
         Platform.fillStandardStreams()
         ProcessTuning.apply()
-        Signals.ignoreBrokenPipes()
+        Signals.ignoreFailedWrites()
         if let refusal = ArgumentBytes.refusal(Platform.arguments()) { leave(refusing: refusal) }
         if let name = unknownCommand(CommandLine.arguments.dropFirst()) {
             leave(

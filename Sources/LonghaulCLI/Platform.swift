@@ -109,7 +109,9 @@ enum Platform {
 
     /// Runs `body` on a thread of its own: an engine blocks its thread for as long as it works,
     /// which Swift's shared threads are not for.
-    static func startThread(_ body: @escaping @Sendable () -> Void) {
+    static func startThread(
+        _ body: @escaping @Sendable () -> Void
+    ) throws(LonghaulError) {
         let box = Unmanaged.passRetained(ThreadBody(run: body))
         var thread = pthread_t()
         let failure = pthread_create(
@@ -119,7 +121,13 @@ enum Platform {
                 Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run()
                 return nil
             }, box.toOpaque())
-        precondition(failure == 0, "a process that cannot start a thread cannot go on")
+        guard failure == 0 else {
+            box.release()
+            throw LonghaulError(
+                .io,
+                "no thread can be started: \(Refusal(number: failure).message). "
+                    + "Raise the limit (ulimit -u).", retryable: true)
+        }
         pthread_detach(thread)
     }
 
@@ -142,10 +150,15 @@ final class Doorbell: Sendable {
     private let reading: Int32
     private let writing: Int32
 
-    init() {
+    init() throws(LonghaulError) {
         var ends: [Int32] = [-1, -1]
-        let failure = pipe(&ends)
-        precondition(failure == 0, "a process that cannot open a pipe cannot go on")
+        guard pipe(&ends) == 0 else {
+            let refusal = Platform.Refusal(number: errno)
+            throw LonghaulError(
+                .io,
+                "no pipe can be made: \(refusal.message). Raise the limit (ulimit -n).",
+                retryable: true)
+        }
         (reading, writing) = (ends[0], ends[1])
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     }
@@ -188,10 +201,11 @@ enum Signals {
         number.store(kind, ordering: .relaxed)
     }
 
-    /// A pipe that is closed at the other end is an error of `write`, not a reason to die: an
-    /// engine in this process has bytes to save.
-    static func ignoreBrokenPipes() {
+    /// A pipe that is closed at the other end, or a file that may not grow (`ulimit -f`), is an
+    /// error of `write`, not a reason to die: an engine in this process has bytes to save.
+    static func ignoreFailedWrites() {
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
     }
 
     /// From now on interrupt, terminate and hang-up are noted instead of ending the process. The

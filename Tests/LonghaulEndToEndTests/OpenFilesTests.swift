@@ -43,4 +43,42 @@ struct OpenFilesTests {
             try server.expected(url).verify(file: home.file("a.bin"))
         }
     }
+
+    /// libcurl makes its handle all the same, and nothing would ever wake it: not a request, not
+    /// its end.
+    @Test func whatNothingCouldWakeIsNotUsed() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=2K&seed=1")
+            let deaf = home.through(Strace.inject("socketpair", "error=EPERM"))
+            let result = try await deaf.run("get", "-q", url, "--retries", "0")
+            #expect(result.status == 1, "\(result.errors)")
+            #expect(result.errors.contains("what wakes it"), "\(result.errors)")
+            #expect(try await home.run("get", "-q", server.url("b.bin?size=2K")).status == 0)
+        }
+    }
+
+    /// However few it may have: it says what is missing, and ends with a status of its own.
+    @Test(arguments: [
+        ["--nofile=7:7"], ["--nofile=8:8"], ["--nofile=11:11"], ["--nofile=14:14"],
+        ["--fsize=4096:4096"],
+    ])
+    func littleOfAnything(_ limits: [String]) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let short = home.through([InstalledProgram.find("prlimit") ?? ""] + limits)
+            let result = try await short.run(
+                "get", "-q", server.url("a.bin?size=2K"), "--retries", "0")
+            #expect([1, 2, 73].contains(result.status), "\(result)")
+            #expect(result.errors.hasPrefix("longhaul: "), "\(result)")
+        }
+    }
+
+    @Test func withoutThreads() async throws {
+        let home = try LonghaulHome()
+        let alone = home.through(Strace.inject("clone,clone3", "error=EAGAIN"))
+        let result = try await alone.run("get", "-q", "http://127.0.0.1:9/f")
+        #expect(result.status == 2, "\(result)")
+        #expect(result.errors.contains("no thread can be started"), "\(result)")
+    }
 }

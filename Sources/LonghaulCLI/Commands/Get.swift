@@ -47,7 +47,7 @@ struct Get: ConsoleCommand {
         for id in ids {
             if let transfer = try queue.transfer(id) { display.began(transfer) }
         }
-        let foreground = ForegroundWatch(
+        let foreground = try ForegroundWatch(
             ids, in: queue, limits: configuration.limits, display: display)
         switch try foreground.run() {
         case .allEnded:

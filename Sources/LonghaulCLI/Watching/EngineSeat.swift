@@ -11,7 +11,11 @@ final class EngineSeat: Sendable {
 
     private let state = Mutex(State.empty)
     /// Rung when the engine leaves.
-    private let leaving = Doorbell()
+    private let leaving: Doorbell
+
+    init() throws(LonghaulError) {
+        leaving = try Doorbell()
+    }
 
     var isTaken: Bool {
         state.withLock {
@@ -22,13 +26,18 @@ final class EngineSeat: Sendable {
         }
     }
 
-    func take(_ engine: EngineRun) {
+    func take(_ engine: EngineRun) throws(LonghaulError) {
         precondition(!isTaken, "one engine at a time")
         state.withLock { $0 = .taken(engine) }
-        Platform.startThread { [self] in
-            let result = Result { () throws(LonghaulError) in try engine.run() }
-            state.withLock { $0 = .left(result) }
-            leaving.ring()
+        do throws(LonghaulError) {
+            try Platform.startThread { [self] in
+                let result = Result { () throws(LonghaulError) in try engine.run() }
+                state.withLock { $0 = .left(result) }
+                leaving.ring()
+            }
+        } catch {
+            state.withLock { $0 = .empty }
+            throw error
         }
     }
 

@@ -11,7 +11,7 @@ final class ForegroundWatch {
     private(set) var watch: TransferWatch
     private let queue: TransferQueue
     private let display: ProgressDisplay
-    private let seat = EngineSeat()
+    private let seat: EngineSeat
     private let options: EngineOptions
     private var completed = 0
     private var failed = 0
@@ -26,7 +26,8 @@ final class ForegroundWatch {
     init(
         _ ids: [TransferID], in queue: TransferQueue, limits: EngineLimits = EngineLimits(),
         display: ProgressDisplay
-    ) {
+    ) throws(LonghaulError) {
+        seat = try EngineSeat()
         self.queue = queue
         self.display = display
         watch = TransferWatch(ids)
@@ -65,7 +66,13 @@ final class ForegroundWatch {
 
     private func takeSeatIfFree() throws {
         if seat.isTaken || queue.isEngineRunning { return }
-        seat.take(EngineRun(queue: queue, options: options))
+        do {
+            try seat.take(EngineRun(queue: queue, options: options))
+        } catch {
+            // To close the store takes a thread as well, and waits for it before anything is said.
+            _ = Unmanaged.passRetained(queue)
+            throw error
+        }
     }
 
     /// An engine that cannot work is why the command fails; one that found another at work is not.
