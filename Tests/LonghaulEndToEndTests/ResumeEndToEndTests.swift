@@ -157,4 +157,19 @@ import Testing
         }
         #expect(try home.scratch.names(in: "files") == ["a.bin"])
     }
+
+    /// That nobody tells the length is no way around `--max-size` when the rest comes.
+    @Test(arguments: ["ignorerange", "unknowntotal"])
+    func theLargestSizeHoldsForTheRest(_ knob: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("f.bin?size=4M&nolength&etag=v1&\(knob)&cut=100K&cuts=1")
+            let get = try await home.run(
+                "get", "--json", url, "-o", home.file("f"), "--max-size", "1M")
+            #expect(get.status == 1, "\(get)")
+            let transfer = try #require(try get.rows.last)
+            #expect(transfer["error"]["code"] == "tooLarge", "\(transfer)")
+            #expect(try #require(transfer["bytesDone"].int) <= 1 << 20)
+        }
+    }
 }

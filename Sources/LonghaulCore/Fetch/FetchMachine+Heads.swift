@@ -241,11 +241,19 @@ extension SegmentAsk {
     package func verdict(_ head: ResponseHead) -> HeadVerdict {
         let decision = judge(ask, head, pinned: pinned, maxSize: maxSize).decision
         switch decision {
-        case .append, .redirect: return decision.verdict
+        case .append, .redirect: return bounded(decision.verdict)
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .fail,
             .empty:
-            return isParallel ? .refuse : decision.verdict
+            return isParallel ? .refuse : bounded(decision.verdict)
         }
+    }
+
+    /// Where nobody tells how long the file is, no more is taken than is allowed. A bound, and no
+    /// promise: a body that ends before it is whole.
+    private func bounded(_ verdict: HeadVerdict) -> HeadVerdict {
+        guard case .accept(var plan) = verdict, plan.end == nil else { return verdict }
+        plan.end = maxSize
+        return .accept(plan)
     }
 }
 

@@ -35,10 +35,11 @@ struct ResumeJudge {
 
     private var holdsBytes: Bool { ask.proof != .nothingHeld }
 
-    private func tooLarge(_ length: Int64?) -> ResumeJudgement? {
-        guard let maxSize, let length, length > maxSize else { return nil }
-        let text =
-            "the file has \(length) bytes, more than the \(maxSize) allowed; raise --max-size"
+    /// - Parameter known: Bytes that the file has, or has at least while its length is not known.
+    private func tooLarge(_ length: Int64?, atLeast known: Int64 = 0) -> ResumeJudgement? {
+        guard let maxSize, max(length ?? 0, known) > maxSize else { return nil }
+        let bytes = length.map { "\($0) bytes" } ?? "at least \(known) bytes"
+        let text = "the file has \(bytes), more than the \(maxSize) allowed; raise --max-size"
         return ResumeJudgement(.fail(Failure(.permanent, LonghaulError(.tooLarge, text))))
     }
 
@@ -90,6 +91,9 @@ struct ResumeJudge {
                 return ResumeJudgement(.alreadyComplete(length: length), learned: lessonOfFull)
             }
         }
+        if let refusal = tooLarge(answer.length ?? pinned.length, atLeast: ask.position) {
+            return refusal
+        }
         let plan = BodyPlan(
             skip: ask.position - overlap, compare: overlap, position: ask.position - overlap,
             end: answer.length ?? pinned.length)
@@ -125,7 +129,9 @@ struct ResumeJudge {
                 return ResumeJudgement(.restartFromZero(.codingChanged))
             }
         }
-        if let refusal = tooLarge(answer.length) { return refusal }
+        if let refusal = tooLarge(answer.length, atLeast: rangeEnd ?? ask.position) {
+            return refusal
+        }
         let match = match(answer)
         if case .different(let evidence) = match {
             // If-Range promised a 200 for another version.

@@ -66,6 +66,37 @@ import Testing
         #expect(judgement.learned == row.learned)
     }
 
+    /// That nobody tells the length is no way around `--max-size`.
+    @Test func theLargestSizeOfWhatIsResumed() {
+        let unknown = Validator(etag: "\"v1\"")
+        let chunked = "Transfer-Encoding: chunked"
+        let part = head(206, "Content-Range: bytes 400-999/*", Self.tagField)
+        func end(_ head: ResponseHead, _ ask: RangeAsk = Self.byTag, max: Int64?) -> Int64? {
+            let order = SegmentAsk(
+                key: SegmentKey(fetch: FetchID(rawValue: 1), serial: 1), url: "http://h/f",
+                ask: ask, pinned: unknown, maxSize: max, isParallel: false)
+            guard case .accept(let plan) = order.verdict(head) else { return nil }
+            return plan.end ?? .max
+        }
+        let whole = head(200, chunked, Self.tagField)
+        #expect(end(whole, max: nil) == .max)
+        #expect(end(whole, max: 600) == 600)
+        #expect(end(whole, max: 400) == 400)
+        #expect(end(whole, max: 399) == nil)
+        #expect(end(part, max: 1000) == 1000)
+        #expect(end(part, max: 999) == nil)
+        let ftp = head(206, scheme: .ftp)
+        #expect(end(ftp, Self.ask(.overlap, overlap: 400), max: 600) == 600)
+        for answer in [whole, part] {
+            let decision = judge(Self.byTag, answer, pinned: unknown, maxSize: 399).decision
+            guard case .fail(let failure) = decision else {
+                Issue.record("\(decision)")
+                continue
+            }
+            #expect(failure.error.code == .tooLarge)
+        }
+    }
+
     // MARK: 206
 
     static let tagField = "ETag: \"v1\""
