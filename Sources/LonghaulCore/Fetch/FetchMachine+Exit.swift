@@ -104,6 +104,12 @@ extension FetchMachine {
             .originFailed(origin: context.origin.origin, failure, gained: progress))
     }
 
+    /// Whose name for the version it is that is pinned.
+    mutating func noteSource() {
+        let mirror = isAtOwnOrigin ? nil : url
+        state.validator?.mirror = mirror
+    }
+
     /// The next mirror. Its name for the version is another: length and overlap must agree, and
     /// when it is asked again that name as well.
     mutating func nextSource() {
@@ -111,5 +117,6 @@ extension FetchMachine {
         let old = url
         state.source = (state.source + 1) % sources.count
         state.validator = state.validator?.moved(from: old, to: url)
+        noteSource()
     }
 }

@@ -179,6 +179,7 @@ extension FetchMachine {
         state.response = nil
         keep(head)
         state.validator = validator
+        noteSource()
         state.bytesTotal = validator.length
         state.askedURL = request.url
         state.effectiveURL = head.effectiveURL

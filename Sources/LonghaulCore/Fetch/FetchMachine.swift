@@ -105,13 +105,10 @@ package struct FetchMachine: Sendable {
         self.destination = destination
         self.deadline = deadline
         self.state = state
-        if let asked = state.askedURL, asked != request.url {
-            self.state.validator = state.validator?.withoutIdentity
-            self.state.source = 0
-        }
-        if !state.mayHaveItsName { self.state.publication = nil }
         have = state.durable
         nextSerial = firstSerial
+        findSource()
+        if !state.mayHaveItsName { self.state.publication = nil }
     }
 
     /// The sources in the order they are tried.
@@ -121,6 +118,24 @@ package struct FetchMachine: Sendable {
         if request.options.mirrors.isEmpty { return request.url }
         let all = sources
         return all[state.source % all.count]
+    }
+
+    /// The list may be another one than when the source in use was chosen: it is looked for by its
+    /// URL. Another one has to prove that it has the same version, unless it has named it before.
+    private mutating func findSource() {
+        if let asked = state.askedURL, asked != request.url {
+            state.validator = state.validator?.withoutIdentity
+            state.source = 0
+        } else if let mirror = state.validator?.mirror, mirror != url {
+            if let index = sources.firstIndex(of: mirror) {
+                state.source = index
+            } else {
+                state.source = 0
+                state.validator = state.validator?.moved(from: mirror, to: url)
+            }
+        }
+        // Of a longer list.
+        state.source %= sources.count
     }
 
     /// What is learned of a mirror is not the origin's own.

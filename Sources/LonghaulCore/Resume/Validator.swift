@@ -14,6 +14,8 @@ package struct Validator: Hashable, Sendable, Codable {
     /// How other sources of the same bytes name this version, by URL: whoever is asked again must
     /// still call it that.
     package var elsewhere: [String: Name]?
+    /// The mirror that names it so; `nil` = the request's own URL does.
+    package var mirror: String?
 
     /// What a server calls a version.
     package struct Name: Hashable, Sendable, Codable {
@@ -58,6 +60,7 @@ extension Validator {
     package func moved(from old: String, to new: String) -> Validator {
         var moved = self
         if let name { moved.elsewhere = (elsewhere ?? [:]).merging([old: name]) { $1 } }
+        moved.mirror = nil
         moved.take(moved.elsewhere?.removeValue(forKey: new))
         if moved.elsewhere?.isEmpty == true { moved.elsewhere = nil }
         return moved

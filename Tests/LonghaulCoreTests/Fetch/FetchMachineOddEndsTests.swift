@@ -97,6 +97,31 @@ import Testing
         #expect(back.withoutIdentity == Validator(length: 900))
     }
 
+    /// The list of mirrors was changed while one of them was in use: what that one calls the
+    /// version is not asked of another source.
+    @Test(arguments: [
+        ([], "http://h/f", "\"own\""), (["http://n/f"], "http://h/f", "\"own\""),
+        (["http://n/f", "http://m/f"], "http://m/f", "\"mirror\""),
+    ])
+    func otherMirrors(_ mirrors: [String], _ url: String, _ tag: String) {
+        var script = Script { $0.options.mirrors = ["http://m/f"] }
+        script.answer(head(200, "Content-Length: 10485760", "ETag: \"own\""))
+        script.event(.reserved)
+        script.ended(.stalled, through: Self.mib, received: Self.mib)
+        #expect(script.asks.last?.url == "http://m/f")
+        let rest = "Content-Range: bytes 983040-10485759/10485760"
+        script.answer(head(206, rest, "ETag: \"mirror\""))
+        script.wrote(through: 2 * Self.mib, received: Self.mib + 65_536)
+        var request = script.machine.request
+        request.options.mirrors = mirrors
+        let next = FetchMachine(
+            transfer: TransferID(rawValue: 1), request: request, destination: "/d/f",
+            deadline: nil, state: script.machine.state, firstSerial: 9)
+        #expect(next.url == url)
+        #expect(next.state.validator?.etag == tag)
+        #expect(next.state.validator?.length == 10 * Self.mib)
+    }
+
     /// Somebody cut the part file off while nobody had it open: what is behind is asked for again,
     /// and nothing is filled up with zeros.
     @Test(arguments: [0, 300, 500, 900]) func aPartFileThatWasCutOff(_ size: Int64) {
