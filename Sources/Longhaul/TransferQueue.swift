@@ -58,7 +58,8 @@ public final class TransferQueue: Sendable {
     }
 
     /// Re-arms failed and cancelled transfers from the bytes that are kept; those that wait are
-    /// tried now as with ``resume(_:)``.
+    /// tried now as with ``resume(_:)``. Refused while another transfer that has not ended has the
+    /// same destination.
     public func retry(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
         try change(selection, to: .retry)
     }
@@ -123,6 +124,11 @@ extension LonghaulStore.ChangeOutcome {
             LonghaulError(
                 .conflict, "it is \(state.rawValue)\(change.advice(state))",
                 transferID: id)
+        case .destinationTaken(let path, by: let holder):
+            LonghaulError(
+                .conflict,
+                "\(path) is by now the destination of transfer \(holder). Cancel that one first, "
+                    + "or let it end.", transferID: id)
         }
     }
 }

@@ -110,6 +110,32 @@ import Testing
         #expect(try store.change(.session("nobody"), to: .pause).isEmpty)
     }
 
+    /// It was anybody's from its end on. Under `rename` each gets a name of its own in the end.
+    @Test func aDestinationThatSomebodyElseHasByNow() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        func addEnded(_ policy: ExistingFilePolicy = .fail) throws -> TransferID {
+            let id = try scratch.add("/d/1") { $0.options.ifExists = policy }
+            try scratch.turn(epoch) { tx in
+                try tx.cancel(id, numbers: TransferNumbers(), now: .start)
+            }
+            return id
+        }
+        let first = try addEnded()
+        let second = try addEnded()
+        let renamed = try addEnded(.rename)
+        let store = scratch.store
+        let taken = ChangeOutcome.Result.destinationTaken("/d/1", by: first)
+        #expect(
+            try store.change(.ids([first, second, renamed]), to: .retry).map(\.result)
+                == [.changed, taken, .changed])
+        for id in [first, renamed] {
+            #expect(try scratch.turn(epoch) { try $0.rearm(id, now: .start) })
+        }
+        #expect(try store.change(.ids([second]), to: .retry).map(\.result) == [taken])
+        #expect(try store.change(.all, to: .retry).isEmpty)
+    }
+
     @Test func aFailedTransferIsTakenUpAgain() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()

@@ -25,6 +25,8 @@ package struct ChangeOutcome: Hashable, Sendable {
         case unchanged
         /// It has ended, in a state from which the change does not lead.
         case hasEnded(TransferState)
+        /// Another one that is live has its destination by now.
+        case destinationTaken(String, by: TransferID)
         case noSuchTransfer
     }
 

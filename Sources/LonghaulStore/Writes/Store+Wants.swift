@@ -18,12 +18,13 @@ extension Store {
         let ids = try ids(of: selection, for: change)
         var outcomes: [ChangeOutcome] = []
         outcomes.reserveCapacity(ids.count)
+        var rearmed: [String: TransferID] = [:]
         var start = 0
         while start < ids.count {
             let end = min(start + Self.changesPerTransaction, ids.count)
             outcomes += try write(.durable) { connection in
                 try ids[start..<end].map {
-                    ChangeOutcome(id: $0, result: try connection.rewrite($0, change))
+                    ChangeOutcome(id: $0, result: try connection.rewrite($0, change, &rearmed))
                 }
             }
             start = end
@@ -60,8 +61,9 @@ extension Store {
 }
 
 extension Connection {
+    /// - Parameter rearmed: Destinations of those that were re-armed before, in the same call.
     fileprivate func rewrite(
-        _ id: TransferID, _ change: WantedChange
+        _ id: TransferID, _ change: WantedChange, _ rearmed: inout [String: TransferID]
     ) throws -> ChangeOutcome.Result {
         let found = try first(
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
@@ -78,11 +80,34 @@ extension Connection {
             try callAttention(to: id)
             return .unchanged
         case .rearm(let wanted):
+            if let taken = try rival(of: id, &rearmed) { return taken }
             try run(
                 "UPDATE transfer SET want = ?2, rearm = rearm + 1 WHERE id = ?1", id, wanted)
         }
         try callAttention(to: id)
         return .changed
+    }
+
+    /// Whoever has reserved the destination of one that has ended. Under `rename` each finds a name
+    /// of its own in the end.
+    private func rival(
+        of id: TransferID, _ rearmed: inout [String: TransferID]
+    ) throws -> ChangeOutcome.Result? {
+        guard let work = try first(WorkRecord.select, id, read: WorkRecord.read),
+            work.request.options.ifExists != .rename
+        else { return nil }
+        let path = work.destination
+        let holder = try all(
+            """
+            SELECT id, destination FROM transfer INDEXED BY transferByDestination \
+            WHERE destinationKey = ?1 AND ended = 0
+            """, DestinationKey.of(path)
+        ) { (id: $0.transferID(0), path: $0.text(1)) }.first { $0.path == path }?.id
+        if let other = holder ?? rearmed[path], other != id {
+            return .destinationTaken(path, by: other)
+        }
+        rearmed[path] = id
+        return nil
     }
 
     func callAttention(to id: TransferID) throws {
