@@ -17,7 +17,7 @@ protocol ChangingCommand: ConsoleCommand {
 
 extension ChangingCommand {
     func finish(_ queue: TransferQueue, on console: Console) throws {
-        if !queue.isEngineRunning { try queue.settle() }
+        console.settle(queue)
     }
 
     func perform(on console: Console) throws -> ExitStatus {

@@ -29,6 +29,6 @@ struct Resume: ChangingCommand {
     }
 
     func finish(_ queue: TransferQueue, on console: Console) throws {
-        try start.startOrSettle(queue, on: console)
+        start.startOrSettle(queue, on: console)
     }
 }

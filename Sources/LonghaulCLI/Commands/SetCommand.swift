@@ -110,7 +110,7 @@ struct SetCommand: ConsoleCommand {
             error.transferID = error.transferID ?? id
             throw error
         }
-        if !queue.isEngineRunning { try queue.settle() }
+        console.settle(queue)
         if !console.isJSON {
             try console.line("\(id) changed")
         } else if let transfer = try queue.transfer(id) {

@@ -43,8 +43,23 @@ struct StartOptions: ParsableArguments {
     }
 
     /// The same for wants that an engine would have to take up: without one, they are settled here.
-    func startOrSettle(_ queue: TransferQueue, on console: Console) throws {
+    func startOrSettle(_ queue: TransferQueue, on console: Console) {
         start(queue, on: console)
-        if !queue.isEngineRunning { try queue.settle() }
+        console.settle(queue)
+    }
+}
+
+extension Console {
+    /// What was asked for is recorded by now; where no engine runs it is folded in at once. If that
+    /// cannot be, an engine does it later.
+    func settle(_ queue: TransferQueue) {
+        if queue.isEngineRunning { return }
+        do {
+            try queue.settle()
+        } catch {
+            complain(
+                "longhaul: it is recorded, and done by the next engine: for now, "
+                    + TerminalText.shown(error.message))
+        }
     }
 }

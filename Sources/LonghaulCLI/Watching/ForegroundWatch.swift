@@ -86,7 +86,8 @@ final class ForegroundWatch {
         while seat.isTaken { seat.waitForLeaving(timeout: ForegroundWatch.settleSeconds) }
         let end = Platform.uptime() + ForegroundWatch.settleSeconds
         while pausing, try isMoving(), Platform.uptime() < end { queue.waitForChange(timeout: 0.1) }
-        if pausing, !queue.isEngineRunning { try queue.settle() }
+        // The pause is recorded; an engine does what cannot be done now.
+        if pausing, !queue.isEngineRunning { try? queue.settle() }
     }
 
     private func isMoving() throws -> Bool {

@@ -121,7 +121,8 @@ package final class EngineLoop: Sendable {
     }
 
     /// One housekeeping turn: what a dead engine left and what clients want is folded into the
-    /// store, and nothing is started.
+    /// store, and nothing is started. Where the store cannot be written it is left to an engine,
+    /// which tries for longer than anybody waits for a command.
     package func settle(holding lock: EngineLock) throws(LonghaulError) {
         let epoch = try store.raiseEpoch(holder, now: SystemClock.now().wall)
         let workers: FileWorkers
@@ -142,6 +143,7 @@ package final class EngineLoop: Sendable {
             let now = SystemClock.now()
             let outcome = try engine.turn(inputs, now: now)
             if outcome.isQuiet { break }
+            if let error = engine.commitError { throw error }
             inputs = []
             WriterGap.leave(after: outcome, begun: now)
         }

@@ -40,11 +40,11 @@ extension Engine {
             commitFailures += 1
             journal?.commitFailed(error, times: commitFailures)
             if commitFailures > Engine.commitFailuresMax { throw error }
-            commitRetryAt = now.monotonic + Engine.commitRetrySeconds
+            (commitError, commitRetryAt) = (error, now.monotonic + Engine.commitRetrySeconds)
             return false
         }
         commitFailures = 0
-        commitRetryAt = nil
+        (commitError, commitRetryAt) = (nil, nil)
         unwritten = Unwritten()
         mustPublishView = false
         if needsLook {

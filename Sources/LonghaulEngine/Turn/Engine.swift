@@ -56,6 +56,8 @@ package final class Engine {
     /// Somebody has found a disk full; until then each looks before it asks for anything.
     var spaceIsShortUntil: Instant?
     var commitRetryAt: Instant?
+    /// Why; `nil` = the last commit went well.
+    var commitError: LonghaulError?
     var commitFailures = 0
     /// Where the last looks into the queue ended: that for discretionary lanes, and the other.
     var looksAfter: [Bool: ReadyPlace] = [:]
