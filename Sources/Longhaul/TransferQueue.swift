@@ -97,7 +97,9 @@ public final class TransferQueue: Sendable {
     }
 
     /// Changes what is asked of a transfer that is not completed. Bytes are kept; a running one is
-    /// taken off the wire and on again.
+    /// taken off the wire and on again, unless what its request asks for is the same: then it goes
+    /// on, at its new rate at once; how long it may be silent and whether it gives way count from
+    /// its next request on where the server has not promised to continue.
     public func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
         try store.change(id, try change.inStore(), now: now)
         WakeChannel.poke(directory)

@@ -59,7 +59,13 @@ import Testing
 
     /// What no request depends on is changed beside what runs: without ranges or validators, off
     /// the wire would mean from the beginning.
-    @Test func whatDoesNotTouchTheWireLeavesItAlone() async throws {
+    @Test(arguments: [
+        ["--priority", "high", "--meta", "{}", "--retries", "3", "--deadline", "2h"],
+        ["--limit-rate", "100M", "--stall-timeout", "3m", "--yield", "on", "--connections", "2"],
+        ["--max-size", "1M", "--mirror", "http://127.0.0.1:9/f"],
+        ["--discretionary", "--prefer", "none"],
+    ])
+    func whatDoesNotTouchTheWireLeavesItAlone(_ options: [String]) async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let url = server.url("f?size=1M&stall=512K&noranges")
@@ -67,18 +73,52 @@ import Testing
             try await eventually("some bytes") {
                 server.log.all.count == 1
             }
-            let set = try await home.run(
-                "set", "1", "--priority", "high", "--meta", "{}", "--retries", "3", "--deadline",
-                "2h")
+            let set = try await home.start(["set", "1"] + options).wait()
             #expect(set.status == 0, "\(set.errors)")
+            // Taken up: the inbox is empty again.
+            try await eventually("the engine has seen it") {
+                try await home.stored("SELECT * FROM attention").isEmpty
+            }
             server.goOn()
             let end = try await get.wait()
             #expect(end.status == 0, "\(end.errors)")
             let transfer = try #require(try await home.run("show", "1", "--json").rows.first)
-            #expect(transfer["priority"] == "high")
             #expect(transfer["restarts"] == 0)
             #expect(server.log.all.count == 1)
         }
+    }
+
+    /// A limit takes effect in the middle of a body.
+    @Test func aRateIsSetWhileItRuns() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("f?size=400K&noranges")
+            let get = try home.start(
+                "get", "--json", "--limit-rate", "1", url, "-o", home.file("f"))
+            try await eventually("the request is out") { server.log.all.count == 1 }
+            #expect(try await home.run("set", "1", "--limit-rate", "none").status == 0)
+            #expect(try await get.wait().status == 0)
+            #expect(server.log.all.count == 1)
+        }
+    }
+
+    /// What is wanted is recorded; only what follows from it cannot be. An engine does that later,
+    /// and nobody waits for it.
+    @Test func whatCannotBeSettledIsLeftToAnEngine() async throws {
+        let home = try LonghaulHome()
+        #expect(try await home.run("enqueue", "http://127.0.0.1:1/a").status == 0)
+        _ = try await home.stored(
+            """
+            CREATE TRIGGER refuse BEFORE UPDATE OF phase ON transfer \
+            BEGIN SELECT RAISE(ABORT, 'refused'); END
+            """, writing: true)
+        let cancel = try await home.run("cancel", "--all", "--json", within: .seconds(20))
+        #expect(cancel.status == 0, "\(cancel)")
+        #expect(cancel.errors.contains("it is recorded"), "\(cancel)")
+        #expect(try cancel.rows.first?["state"] == "cancelled")
+        _ = try await home.stored("DROP TRIGGER refuse", writing: true)
+        #expect(try await home.run("run").status == 0)
+        #expect(try await home.run("list", "--all").output.contains("cancelled"))
     }
 
     @Test func aBadLineRecordsNothing() async throws {

@@ -18,6 +18,11 @@ extension FetchMachine {
         return rangesProven || rangesOffered
     }
 
+    /// Whether a request that is taken off the wire is known to cost no byte.
+    package var goesOnWhenAskedAgain: Bool {
+        rangesProven || rangesOffered && state.validator?.isStrong == true
+    }
+
     /// Another connection, where it helps; what is slow is halved again.
     mutating func split(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .moving, leaving == nil, let total = state.bytesTotal, maySplit,

@@ -164,11 +164,14 @@ extension Engine {
             entry.machine.serve(roster)
             // What lets it run from now on is not looked at yet.
             if !roster.interest.isWithin(watching) { needsPlan = true }
-            let isOther = !before.isOnWireLike(entry.machine.request)
+            divideRate(of: entry)
+            let isOther =
+                !before.isOnWireLike(entry.machine.request) && entry.machine.goesOnWhenAskedAgain
             if entry.machine.stage == .sharing {
                 handOut(fetch, now: now)
             } else if isOther || !roster.isTimely(now: now.wall) {
-                // Off the wire and on again, if anybody's time has come.
+                // Off the wire and on again, if anybody's time has come. Where that might cost the
+                // bytes, the next request is made in the new way.
                 handle(.leave(.requeue), of: fetch, now: now)
             }
         }
@@ -190,10 +193,9 @@ extension FetchMachine {
 }
 
 extension TransferRequest {
-    /// Whether requests that are out would be made in the same way.
+    /// Whether requests that are out would be made in the same way. Their rate follows by itself.
     fileprivate func isOnWireLike(_ other: TransferRequest) -> Bool {
         isDiscretionary == other.isDiscretionary && yields == other.yields
-            && options.limitRate == other.options.limitRate
             && options.stallTimeout == other.options.stallTimeout
             && options.keepsResponse == other.options.keepsResponse
     }

@@ -73,7 +73,7 @@ extension Engine {
             // The same request in another lane: changed and changed back, it has its preferences
             // again.
             let isOther = work.request != leader.request || work.lane != leader.lane
-            if work.want == .run, isOther, work.request.mayGoOn(as: leader.request) {
+            if work.want == .run, isOther, work.request.mayGoOn(as: leader.request, entry.machine) {
                 outcome.rosters[fetch] = Roster(leader: Sharer(work))
             } else if let departure = departure(for: work, entry) {
                 outcome.earliest[fetch] = work.request.earliestBegin
@@ -153,15 +153,28 @@ extension Engine {
 }
 
 extension TransferRequest {
-    /// Whether what is on the wire may stay there: they differ in nothing that a request depends
-    /// on, nor whether it may be made now.
-    fileprivate func mayGoOn(as other: TransferRequest) -> Bool {
+    /// Whether the fetch may take these settings over from `other` as it goes on: they differ in
+    /// nothing that decides what is asked for. Whether it may run now its new lane says.
+    fileprivate func mayGoOn(as other: TransferRequest, _ machine: FetchMachine) -> Bool {
         var old = other
         old.priority = priority
         old.deadline = deadline
         old.expectedBytes = expectedBytes
+        old.isDiscretionary = isDiscretionary
+        old.schedule = schedule
         old.options.retries = options.retries
         old.options.metadata = options.metadata
+        old.options.limitRate = options.limitRate
+        old.options.stallTimeout = options.stallTimeout
+        old.options.yields = options.yields
+        old.options.connections = options.connections
+        old.options.ifExists = options.ifExists
+        old.options.waiveAfter = options.waiveAfter
+        // What is out was asked for under the old bound: of no use where nobody knows the length.
+        if let total = machine.state.bytesTotal, total <= options.maxSize ?? .max {
+            old.options.maxSize = options.maxSize
+        }
+        if machine.url == url { old.options.mirrors = options.mirrors }
         return self == old
     }
 }
