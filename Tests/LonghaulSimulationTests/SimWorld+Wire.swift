@@ -116,7 +116,7 @@ extension SimWorld {
     func noteOutcomes() {
         for (fetch, event) in disk.outcomes {
             switch event {
-            case .prepared(_, _, let created, _, _):
+            case .prepared(_, _, let created, _, _, _):
                 // A power cut has put it back.
                 if !created { ledger.setAside.remove(fetch) }
                 ledger.held[fetch]?.isDistrusted = false

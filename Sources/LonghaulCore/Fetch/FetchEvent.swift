@@ -1,11 +1,12 @@
 /// What can happen to a fetch. Every event names the fetch by being handed to its machine; those of
 /// one request carry its key, and what an earlier attempt reports late is dropped.
 package enum FetchEvent: Sendable {
-    /// The part file is open. `created` = it is a new, empty file.
-    /// `size`: of a file that was there; `nil` = not looked at. `mountPoint`: see
-    /// ``FetchState/partMount``.
+    /// The part file is open. `created` = it is a new, empty file. `size`: of a file that was
+    /// there; `nil` = not looked at. `mountPoint`: see ``FetchState/partMount``. `isReplacing`:
+    /// another file had the name of the one that was there.
     case prepared(
-        FileIdentity, path: String, created: Bool, size: Int64? = nil, mountPoint: String? = nil)
+        FileIdentity, path: String, created: Bool, size: Int64? = nil, mountPoint: String? = nil,
+        isReplacing: Bool = false)
     case prepareFailed(LocalFault)
     /// Space for the announced length was set aside.
     case reserved

@@ -33,9 +33,12 @@ extension FetchMachine {
         _ event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
     ) {
         switch event {
-        case .prepared(let identity, let path, let created, let size, let mountPoint):
+        case .prepared(
+            let identity, let path, let created, let size, let mountPoint, let isReplacing):
             if stage == .preparing { state.partMount = mountPoint }
-            prepared(identity, path: path, created: created, size: size, context, &step)
+            let lost = isReplacing ? RestartReason.partFileReplaced : .partFileMissing
+            prepared(
+                identity, path: path, lost: created ? lost : nil, size: size, context, &step)
         case .prepareFailed(let fault):
             leaving = leaving ?? local(fault, context)
             stage = .settling
@@ -85,13 +88,13 @@ extension FetchMachine {
     }
 
     private mutating func prepared(
-        _ identity: FileIdentity, path: String, created: Bool, size: Int64?,
+        _ identity: FileIdentity, path: String, lost: RestartReason?, size: Int64?,
         _ context: FetchContext, _ step: inout FetchStep
     ) {
         guard stage == .preparing else { return }
         if let size { cutOff(at: size, &step) }
-        let isAnother = created && state.partIdentity != nil
-        if isAnother { voidBytes(.partFileMissing, &step) }
+        let isAnother = lost != nil && state.partIdentity != nil
+        if let lost, isAnother { voidBytes(lost, &step) }
         state.partIdentity = identity
         state.partPath = path
         state.publication = nil

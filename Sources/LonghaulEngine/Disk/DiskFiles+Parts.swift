@@ -23,7 +23,7 @@ extension DiskFiles {
                 }
             }
             try checkSpace(for: order, in: directory)
-            let (file, created) = try openPart(name, in: handle, order)
+            let (file, created, isReplacing) = try openPart(name, in: handle, order)
             let cell = board.takeFetch(fetch, received: fetched)
             open.withLock {
                 $0[fetch] = Open(
@@ -34,7 +34,7 @@ extension DiskFiles {
                 fetch,
                 .prepared(
                     file.identity, path: file.path, created: created, size: size,
-                    mountPoint: handle.mountPoint))
+                    mountPoint: handle.mountPoint, isReplacing: isReplacing))
         } catch {
             report(fetch, .prepareFailed(absence(of: order) ?? LocalFault(error)))
         }
@@ -76,17 +76,20 @@ extension DiskFiles {
 
     private func openPart(
         _ name: String, in directory: DirectoryHandle, _ order: PartOrder
-    ) throws(SystemFailure) -> (PartFile, created: Bool) {
+    ) throws(SystemFailure) -> (PartFile, created: Bool, isReplacing: Bool) {
+        var isReplacing = false
         if let expected = order.expected {
             switch try PartFile.reopen(name, in: directory, expecting: expected) {
-            case .opened(let file): return (file, false)
-            // Something else under its name may be anybody's: ours gets another.
-            case .vanished, .replaced: break
+            case .opened(let file): return (file, false, false)
+            case .vanished: break
+            // It may be anybody's: ours gets another name.
+            case .replaced: isReplacing = true
             }
         }
         let finalName = PathParts.split(order.destination)?.name ?? name
         let names = names(finalName, order.transfer, order.partsLeft)
-        return (try PartFile.create(names, in: directory, sparing: isInUse), true)
+        let file = try PartFile.create(names, in: directory, sparing: isInUse)
+        return (file, true, isReplacing)
     }
 
     private func checkSpace(for order: PartOrder, in directory: String) throws(SystemFailure) {

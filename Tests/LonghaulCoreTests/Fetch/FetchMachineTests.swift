@@ -328,12 +328,20 @@ import Testing
 
     /// The new file may have the number of the one that is gone: by the store's word it would hold
     /// its bytes.
-    @Test func aLostPartFileIsForgottenInTheStore() {
+    @Test(arguments: [false, true]) func aLostPartFileIsForgottenInTheStore(isReplaced: Bool) {
         var script = Script(held: 500, validator: Validator(etag: "\"v1\""), total: 1000)
         script.machine = resumed(script.machine.state)
         _ = script.machine.begin()
         script.event(
-            .prepared(FileIdentity(device: 1, inode: 1), path: "/d/p", created: true))
+            .prepared(
+                FileIdentity(device: 1, inode: 1), path: "/d/p", created: true,
+                isReplacing: isReplaced))
+        let reasons = script.writes.compactMap { write -> String? in
+            if case .restarted(_, let reason, _) = write { return reason }
+            return nil
+        }
+        let reason = isReplaced ? RestartReason.partFileReplaced : .partFileMissing
+        #expect(reasons == [reason.description])
         let saved = script.writes.compactMap { write -> FetchState? in
             if case .save(let state) = write { return state }
             return nil
