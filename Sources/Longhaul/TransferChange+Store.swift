@@ -21,6 +21,7 @@ extension TransferChange {
         change.window = window
         change.requires = requires
         change.prefers = prefers
+        try Admission.check(earliest: earliestBegin ?? nil)
         change.earliestBegin = earliestBegin
         if let deadline { try Admission.check(deadline) }
         change.deadline = deadline

@@ -106,6 +106,33 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("22:00", "06:00", 64_800), ("22:00", "22:00", 122_400), ("22:00", "23:00", 39_600),
+            ("+1h", "12:30", 88_200), ("2020-01-01T00:00:00Z", "12:30", 1800),
+        ] as [(String, String, Double)])
+    func aDeadlineIsTheFirstAfterTheTransferMayBegin(
+        _ earliest: String, _ deadline: String, _ seconds: Double
+    ) throws {
+        let asked = try request("--earliest", earliest, "--deadline", deadline)
+        #expect(asked.deadline == .at(Sample.now + seconds))
+        let words = ["set", "5", "--deadline", deadline, "--earliest", earliest]
+        let set = try LonghaulCommand.parseAsRoot(words) as? SetCommand
+        #expect(try set?.change(Sample.context()).deadline == .at(Sample.now + seconds))
+    }
+
+    @Test(arguments: ["+2h", "+1h", "2026-03-01T15:00:00Z"])
+    func aDeadlineThatIsOverBeforeItBeginsIsRefused(_ deadline: String) {
+        #expect(throws: LonghaulError.self) {
+            try request("--earliest", "+3h", "--deadline", deadline)
+        }
+    }
+
+    @Test func aDeadlineThatIsNotUnderstoodIsToldWhatItMayBe() {
+        let error = #expect(throws: LonghaulError.self) { try request("--deadline", "90") }
+        #expect(error?.message.contains("a duration (90s, 15m, 12h, 7d) or a time (2030") == true)
+    }
+
     @Test func headersComeFromAFileToo() throws {
         let scratch = try Scratch("headers")
         try scratch.write("A: 1\r\n\nB: 2", to: "good")
@@ -294,6 +321,16 @@ import Testing
         #expect(try filter("--all")?.limit == nil)
         #expect(try filter("--all", "--limit", "3")?.limit == 3)
         #expect(try filter("--state", "failed", "--state", "paused")?.states == [.failed, .paused])
+    }
+
+    @Test(arguments: [
+        ([], "--systemd or --cron SPEC is needed"),
+        (["--systemd", "--cron", "@hourly"], "--systemd and --cron exclude each other"),
+    ])
+    func installIsOneOrTheOther(_ arguments: [String], _ message: String) {
+        let result = Result { try LonghaulCommand.parseAsRoot(["install"] + arguments) }
+        guard case .failure(let error) = result else { return #expect(Bool(false)) }
+        #expect(LonghaulCommand.message(for: error) == message)
     }
 
     @Test func setTakesAwayAndLeavesAlone() throws {

@@ -1,6 +1,7 @@
 import Foundation
-import Longhaul
 import Testing
+
+@testable import Longhaul
 
 /// Long inputs are read on one thread and inserted on another; nothing of it shows.
 @Suite struct EnqueueTests {
@@ -72,6 +73,41 @@ import Testing
             try queue.change(TransferID(rawValue: 1), change)
         }
         #expect(error?.code == .invalidRequest)
+    }
+
+    @Test func aDeadlineBeforeTheBeginningIsRefused() throws {
+        let now = Timestamp(.now)
+        func request(_ number: Int, _ deadline: Double) -> TransferRequest {
+            var request = self.request(number)
+            request.earliestBegin = now + 3600
+            request.deadline = .at(now + deadline)
+            return request
+        }
+        let (outcomes, _) = enqueue(3, keepGoing: true) { request($0, [3600, 60, 3601][$0]) }
+        #expect(outcomes.map(refusal) == [.invalidRequest, .invalidRequest, nil])
+        for seconds in [-60.0, 3600] {
+            var change = TransferChange()
+            change.deadline = .at(now + seconds)
+            let error = #expect(throws: LonghaulError.self) {
+                try queue.change(TransferID(rawValue: 1), change)
+            }
+            #expect(error?.code == .invalidRequest)
+        }
+        var later = TransferChange()
+        later.earliestBegin = now + 7200
+        #expect(throws: LonghaulError.self) { try queue.change(TransferID(rawValue: 1), later) }
+        later.deadline = .at(now + 7201)
+        try queue.change(TransferID(rawValue: 1), later)
+    }
+
+    @Test func aClockThatWasNeverSetIsNamed() throws {
+        let dawn = Timestamp(milliseconds: -1000)
+        let error = #expect(throws: LonghaulError.self) {
+            try Admission.check(earliest: dawn, now: { dawn + -1 })
+        }
+        #expect(error?.message.contains("before 1970") == true)
+        try Admission.check(earliest: dawn, now: { dawn + 1 })
+        try Admission.check(earliest: nil)
     }
 
     /// To the kernel a path ends there: another one would be meant.

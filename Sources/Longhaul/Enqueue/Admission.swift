@@ -25,6 +25,8 @@ struct Admission {
         for mirror in request.options.mirrors { _ = try Admission.parse(mirror) }
         try Admission.check(request.options)
         try Admission.check(request.deadline)
+        try Admission.check(earliest: request.earliestBegin)
+        try request.deadline.check(earliest: request.earliestBegin)
         var request = request
         let destination: String
         switch request.destination {
@@ -74,6 +76,17 @@ struct Admission {
         if case .after(let seconds) = deadline, !(seconds > 0) {
             throw LonghaulError(.invalidRequest, "a deadline is more than 0 seconds")
         }
+    }
+
+    /// A moment before 1970 is over, but for a machine whose clock was never set.
+    static func check(
+        earliest: Timestamp?, now: () -> Timestamp = { SystemClock.now().wall }
+    ) throws(LonghaulError) {
+        guard let earliest, earliest.milliseconds < 0, now() < earliest else { return }
+        throw LonghaulError(
+            .invalidRequest,
+            "the clock of this machine says a time before 1970; set it, or leave out when the "
+                + "transfer may begin")
     }
 
     private static func check(_ options: TransferOptions) throws(LonghaulError) {

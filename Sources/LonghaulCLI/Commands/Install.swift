@@ -32,7 +32,8 @@ struct Install: ConsoleCommand {
     @OptionGroup(title: "Output") var output: OutputOptions
 
     func validate() throws {
-        if systemd == (cron != nil) { throw ValidationError("--systemd or --cron SPEC is needed") }
+        if systemd, cron != nil { throw ValidationError("--systemd and --cron exclude each other") }
+        if !systemd, cron == nil { throw ValidationError("--systemd or --cron SPEC is needed") }
     }
 
     func perform(on console: Console) throws -> ExitStatus {

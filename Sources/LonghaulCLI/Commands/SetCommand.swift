@@ -97,12 +97,17 @@ struct SetCommand: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let change = try change(try .current())
+        let context = try InputContext.current()
+        var change = try change(context)
         if change == TransferChange() {
             throw LonghaulError.usage(
                 "nothing is to be changed; `longhaul set --help` shows what can be")
         }
         let queue = try TransferQueue()
+        if let deadline, earliest == nil, let begin = try queue.transfer(id)?.earliestBegin {
+            change.deadline = try OptionText.deadline(
+                deadline, "--deadline", context, earliest: begin)
+        }
         do {
             try queue.change(id, change)
         } catch {
@@ -129,7 +134,8 @@ struct SetCommand: ConsoleCommand {
                 ? .some(nil) : try OptionText.moment(earliest, "--earliest", context)
         }
         if let deadline {
-            change.deadline = try OptionText.deadline(deadline, "--deadline", context)
+            change.deadline = try OptionText.deadline(
+                deadline, "--deadline", context, earliest: change.earliestBegin ?? nil)
         }
         try applySchedule(to: &change)
         change.headers = try OptionText.headers(headers)

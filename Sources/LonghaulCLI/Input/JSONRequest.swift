@@ -13,10 +13,17 @@ struct JSONRequest {
         do {
             var scanner = JSONScanner(line)
             try scanner.object { key, scanner in
+                guard JSONRequest.names.contains(key) else {
+                    throw JSONRequest.unknown(key)
+                }
                 if scanner.null() { return }
                 try read(key, &scanner, into: &fields)
             }
             try scanner.end()
+            if let deadline = fields.deadline {
+                fields.request.deadline = try OptionText.deadline(
+                    deadline, "deadline", context, earliest: fields.request.earliestBegin)
+            }
         } catch let problem as JSONProblem {
             throw .usage(TerminalText.shown(problem.description))
         } catch let error as LonghaulError {
@@ -35,7 +42,18 @@ struct JSONRequest {
         var url: String?
         var destination: String?
         var directory: String?
+        /// Understood at the end: of an hour it is the first after the transfer may begin.
+        var deadline: String?
     }
+
+    /// All that a request can have.
+    static let names: Set<String> = [
+        "url", "destination", "directory", "kind", "session", "priority", "discretionary",
+        "earliestBegin", "deadline", "window", "require", "prefer", "waiveAfter", "expectedBytes",
+        "headers", "user", "netrc", "proxy", "cacert", "cert", "key", "insecure", "mirrors",
+        "checksum", "ifExists", "onDuplicate", "reuse", "limitRate", "yield", "connections",
+        "maxSize", "retries", "stallTimeout", "remoteName", "meta",
+    ]
 
     private func destination(_ fields: Fields) throws(LonghaulError) -> Destination {
         let directory = fields.directory.map(context.absolute) ?? template.directory
@@ -68,8 +86,7 @@ struct JSONRequest {
         case "earliestBegin":
             fields.request.earliestBegin = try OptionText.moment(
                 try scanner.string(), key, context)
-        case "deadline":
-            fields.request.deadline = try OptionText.deadline(try scanner.string(), key, context)
+        case "deadline": fields.deadline = try scanner.string()
         case "window":
             fields.request.schedule.window = try OptionText.window(try scanner.string(), key)
         case "require": fields.request.schedule.requires = try needs(key, &scanner)
@@ -81,8 +98,12 @@ struct JSONRequest {
         default:
             if try readAsking(key, &scanner, into: &fields.request.options) { return }
             if try readMoving(key, &scanner, into: &fields.request.options) { return }
-            throw LonghaulError.usage("'\(TerminalText.shown(key))' is no field of a request")
+            throw JSONRequest.unknown(key)
         }
+    }
+
+    private static func unknown(_ key: String) -> LonghaulError {
+        .usage("'\(TerminalText.shown(key))' is no field of a request")
     }
 
     private func readAsking(

@@ -35,15 +35,27 @@ enum OptionText {
         return time
     }
 
-    /// A duration counts from when the transfer may begin; a time is a time. Not one that is over.
+    /// A duration counts from when the transfer may begin; a time is a time. Not one that is over
+    /// by then; of an hour it is the first after it.
     static func deadline(
-        _ text: String, _ name: String, _ context: InputContext
+        _ text: String, _ name: String, _ context: InputContext, earliest: Timestamp?
     ) throws(LonghaulError) -> Deadline {
+        let begin = max(earliest ?? context.now, context.now)
         if let seconds = DurationText.parse(text) {
             if seconds > 0 { return .after(seconds: seconds) }
         } else {
-            let time = try moment(text, name, context)
-            if time > context.now { return .at(time) }
+            let isHour = text.utf8.count == 5 && text.utf8.first?.isASCIIDigit == true
+            guard
+                let time = MomentText.parse(
+                    text, now: isHour && begin > context.now ? begin + 0.001 : context.now,
+                    secondsFromUTC: context.secondsFromUTC)
+            else {
+                throw bad(
+                    text, name,
+                    "a deadline is a duration (90s, 15m, 12h, 7d) or a time (2030-01-31T22:00:00Z, "
+                        + "22:00, +2h30m)")
+            }
+            if time > begin { return .at(time) }
         }
         throw bad(text, name, "it would be over before the transfer begins")
     }

@@ -187,7 +187,8 @@ struct ScheduleOptions: ParsableArguments {
             request.earliestBegin = try OptionText.moment(earliest, "--earliest", context)
         }
         if let deadline {
-            request.deadline = try OptionText.deadline(deadline, "--deadline", context)
+            request.deadline = try OptionText.deadline(
+                deadline, "--deadline", context, earliest: request.earliestBegin)
         }
         if let window { request.schedule.window = try OptionText.window(window, "--window") }
         if !requires.isEmpty {

@@ -74,4 +74,13 @@ public enum Deadline: Hashable, Sendable {
     case after(seconds: Double)
 
     public static let defaultSeconds: Double = 7 * 86_400
+
+    /// Refuses one that is over before the transfer may begin.
+    package func check(earliest: Timestamp?) throws(LonghaulError) {
+        guard case .at(let end) = self, let earliest, end <= earliest else { return }
+        throw LonghaulError(
+            .invalidRequest,
+            "the deadline \(RFC3339.format(end)) is not after \(RFC3339.format(earliest)), before "
+                + "which the transfer is not to begin: it could never be fetched")
+    }
 }

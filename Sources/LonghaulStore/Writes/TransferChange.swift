@@ -42,6 +42,9 @@ extension Store {
             }
             var changed = work
             change.apply(to: &changed.request)
+            if change.earliestBegin != nil || change.deadline != nil {
+                try changed.request.deadline.check(earliest: changed.request.earliestBegin)
+            }
             try connection.saveRequest(of: changed, insteadOf: work, change, now: now)
             try connection.callAttention(to: id)
         }
