@@ -91,6 +91,25 @@ package struct LocalFault: Hashable, Sendable {
         self.isPassing = isPassing
     }
 
+    /// The disk has not got the bytes that are to come, whether the server said so or only the
+    /// user.
+    package init(needed: Int64, available: Int64, for destination: String, isExpected: Bool) {
+        let disk = "The disk that holds \(destination)"
+        let what: String
+        if available <= 0 {
+            what = "is full. Free some space, then resume."
+        } else if isExpected {
+            what =
+                "has \(available) bytes left of the \(needed) that --expect says are to come. Free "
+                + "some space, or correct that with `set --expect`, then resume."
+        } else {
+            what =
+                "has \(available) bytes left of the \(needed) that are to come. Free some space, "
+                + "then resume."
+        }
+        self.init(code: .noSpace, message: "\(disk) \(what)")
+    }
+
     package init(unmounted mountPoint: String) {
         self.init(
             code: .io,

@@ -184,7 +184,9 @@ package struct FetchMachine: Sendable {
         step.isWhole = isWhole
         let size = state.bytesTotal ?? request.expectedBytes
         let needs = size.map { max(0, $0 - have.count) } ?? (spaceIsShort ? 1 : nil)
-        step.effects.append(.prepare(part(needs: needs)))
+        var order = part(needs: needs)
+        order.isNeedExpected = state.bytesTotal == nil && size != nil
+        step.effects.append(.prepare(order))
         return step
     }
 }

@@ -22,7 +22,9 @@ extension DiskFiles {
                     return report(fetch, .prepareFailed(absence))
                 }
             }
-            try checkSpace(for: order, in: directory)
+            if let shortage = try shortage(for: order, in: directory) {
+                return report(fetch, .prepareFailed(shortage))
+            }
             let (file, created, isReplacing) = try openPart(name, in: handle, order)
             let cell = board.takeFetch(fetch, received: fetched)
             open.withLock {
@@ -92,12 +94,15 @@ extension DiskFiles {
         return (file, true, isReplacing)
     }
 
-    private func checkSpace(for order: PartOrder, in directory: String) throws(SystemFailure) {
-        guard let needs = order.needs, needs > 0 else { return }
+    private func shortage(
+        for order: PartOrder, in directory: String
+    ) throws(SystemFailure) -> LocalFault? {
+        guard let needs = order.needs, needs > 0 else { return nil }
         let available = try DiskSpace.available(at: directory)
-        if available < needs {
-            throw SystemFailure(operation: "reserve", path: order.destination, errno: 28)
-        }
+        if available >= needs { return nil }
+        return LocalFault(
+            needed: needs, available: available, for: order.destination,
+            isExpected: order.isNeedExpected)
     }
 
     func reserve(_ fetch: FetchID, _ bytes: Int64) {

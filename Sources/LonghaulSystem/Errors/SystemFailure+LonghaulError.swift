@@ -50,6 +50,8 @@ extension SystemFailure {
                 + "destination."
         case ENOENT where operation == "find":
             "\(path) does not exist. Make it, or choose another destination."
+        case ENOENT where operation == "start without":
+            "\(path) is not there, and without it no engine can be started."
         case ENOENT:
             "\(path) does not exist any more. Bring the directory back, then resume."
         case ENOTDIR:
