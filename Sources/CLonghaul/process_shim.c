@@ -6,6 +6,20 @@
 extern int sqlite3_config(int option, ...) __attribute__((weak));
 #define LH_SQLITE_CONFIG_MEMSTATUS 9
 
+static int argument_count;
+static char **argument_list;
+
+// glibc calls constructors as it calls main.
+__attribute__((constructor)) static void keep_arguments(int count, char **list) {
+    argument_count = count;
+    argument_list = list;
+}
+
+char *const *lh_arguments(int *count) {
+    *count = argument_count;
+    return argument_list;
+}
+
 void lh_process_tune(void) {
     // Whoever started us may ignore it: then nobody could ask how a process of ours has ended.
     signal(SIGCHLD, SIG_DFL);

@@ -6,4 +6,8 @@ package enum ProcessTuning {
     package static func apply() {
         OwnProcess.tune()
     }
+
+    /// What the program was called with, as bytes and without its own name; also where there is no
+    /// /proc.
+    package static var arguments: [[UInt8]] { OwnProcess.arguments }
 }

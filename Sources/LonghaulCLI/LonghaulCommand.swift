@@ -55,8 +55,9 @@ struct LonghaulCommand: ParsableCommand {
         Platform.fillStandardStreams()
         ProcessTuning.apply()
         Signals.ignoreFailedWrites()
-        if let refusal = ArgumentBytes.refusal(Platform.arguments()) { leave(refusing: refusal) }
-        if let name = unknownCommand(CommandLine.arguments.dropFirst()) {
+        if let refusal = ArgumentBytes.refusal(ProcessTuning.arguments) { leave(refusing: refusal) }
+        if let refusal = ArgumentBytes.bundledHelp(words) { leave(refusing: refusal) }
+        if let name = unknownCommand(words[...]) {
             leave(
                 refusing: .usage(
                     "there is no command '\(TerminalText.shown(name))'; `longhaul --help` shows all"
@@ -64,7 +65,7 @@ struct LonghaulCommand: ParsableCommand {
         }
         let status: ExitStatus
         do {
-            var command = try parsed(Array(CommandLine.arguments.dropFirst()))
+            var command = try parsed(words)
             if let command = command as? any ConsoleCommand {
                 status = command.runOnStandardStreams()
             } else {
@@ -77,9 +78,11 @@ struct LonghaulCommand: ParsableCommand {
         Platform.exit(status.rawValue)
     }
 
+    private static let words = ProcessTuning.arguments.map { String(decoding: $0, as: UTF8.self) }
+
     /// Before it is known what command it is.
     private static func leave(refusing error: LonghaulError) -> Never {
-        let console = Console.standard(isJSON: CommandLine.arguments.contains("--json"))
+        let console = Console.standard(isJSON: words.contains("--json"))
         try? console.refuse(error)
         try? console.flush()
         Platform.exit(ExitStatus.usage.rawValue)
@@ -112,7 +115,7 @@ struct LonghaulCommand: ParsableCommand {
     /// Help and version are what was asked for; everything else that parsing throws is a usage
     /// error.
     private static func leave(for error: any Error) -> ExitStatus {
-        let isJSON = CommandLine.arguments.contains("--json")
+        let isJSON = words.contains("--json")
         let console = Console.standard(isJSON: isJSON)
         if exitCode(for: error).isSuccess {
             return console.run {
@@ -124,13 +127,17 @@ struct LonghaulCommand: ParsableCommand {
         if isJSON {
             try? console.refuse(.usage(message(for: error)))
         } else {
-            // What was typed comes back in the message: nothing in it may reach the terminal as it
-            // is.
-            let lines = fullMessage(for: error).split(
-                separator: "\n", omittingEmptySubsequences: false)
-            console.complain(lines.map { TerminalText.shown(String($0)) }.joined(separator: "\n"))
+            console.complain(shown(fullMessage(for: error)))
         }
         return .usage
+    }
+
+    /// What was typed comes back in the message: nothing in it may reach the terminal as it is, and
+    /// no password at all.
+    static func shown(_ message: String) -> String {
+        message.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { TerminalText.shown(Redaction.text(String($0))) }
+            .joined(separator: "\n")
     }
 
     static let _errorPrefix = "longhaul: "

@@ -31,15 +31,6 @@ enum Platform {
         return localtime_r(&seconds, &parts) == nil ? 0 : parts.tm_gmtoff
     }
 
-    /// What the program was called with, as bytes and without its own name.
-    static func arguments() -> [[UInt8]] {
-        (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-            CommandLine.unsafeArgv[index].map {
-                Array(UnsafeRawBufferPointer(start: $0, count: strlen($0)))
-            }
-        }
-    }
-
     // MARK: Terminal
 
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
@@ -102,6 +93,23 @@ enum Platform {
                 descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count > 0 { rest = rest.dropFirst(count) }
             if count < 0 && errno != EINTR { throw Refusal(number: errno) }
+        }
+    }
+
+    /// Whether what is written there reaches nobody any more: the other end of a pipe is closed.
+    static func hasNoReader(_ descriptor: Int32) -> Bool {
+        waitForReaderToGo(descriptor, atMost: 0)
+    }
+
+    /// - Parameter milliseconds: -1 = as long as it takes.
+    @discardableResult
+    static func waitForReaderToGo(_ descriptor: Int32, atMost milliseconds: Int32 = -1) -> Bool {
+        var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+        while true {
+            let answer = poll(&entry, 1, milliseconds)
+            if answer >= 0 || errno != EINTR {
+                return answer > 0 && Int32(entry.revents) & (POLLERR | POLLHUP) != 0
+            }
         }
     }
 

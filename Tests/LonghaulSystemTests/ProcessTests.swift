@@ -121,12 +121,14 @@ import Testing
         #expect(status >> 8 == 7)
     }
 
-    @Test(arguments: [("/nonexistent", ENOENT), ("/etc/passwd", EACCES)])
-    func reportsAProgramThatCannotBeStarted(path: String, errno: Int32) {
+    @Test(arguments: [
+        ("/nonexistent", "start without", ENOENT), ("/etc/passwd", "posix_spawn", EACCES),
+    ])
+    func reportsAProgramThatCannotBeStarted(path: String, operation: String, errno: Int32) {
         let failure = #expect(throws: SystemFailure.self) {
             try BackgroundEngine.spawn(executable: path, arguments: [], environment: [:])
         }
-        #expect(failure == SystemFailure(operation: "posix_spawn", path: path, errno: errno))
+        #expect(failure == SystemFailure(operation: operation, path: path, errno: errno))
     }
 
     @Test func findsItsOwnProgram() throws {

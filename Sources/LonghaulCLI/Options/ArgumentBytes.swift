@@ -16,6 +16,22 @@ enum ArgumentBytes {
                 + " file's name must be another one")
     }
 
+    /// The parser takes any bundle of short options with an `h` in it for a wish for help, which is
+    /// a success: a script would go on without its file. `nil` = there is none.
+    static func bundledHelp(_ words: [String]) -> LonghaulError? {
+        for word in words {
+            if word == "--" { return nil }
+            guard word.hasPrefix("-"), !word.hasPrefix("--"), word.utf8.count > 2,
+                word.contains("h")
+            else { continue }
+            // The rest may be a password.
+            return .usage(
+                "there is no option '\(TerminalText.shown(String(word.prefix(2))))…'; short options"
+                    + " are written one by one, and their values as words of their own")
+        }
+        return nil
+    }
+
     /// Options whose values are shown nowhere.
     private static let secrets = ["--header", "--user", "--proxy"]
 }

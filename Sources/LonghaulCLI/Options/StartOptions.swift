@@ -36,8 +36,10 @@ struct StartOptions: ParsableArguments {
             if !(try isWanted()) { return }
             try queue.startBackgroundEngine()
         } catch {
+            var why = error.message
+            if why.hasSuffix(".") { why.removeLast() }
             console.complain(
-                "longhaul: no engine could be started: \(TerminalText.shown(error.message)); "
+                "longhaul: no engine could be started: \(TerminalText.shown(why)); "
                     + "`longhaul run` does the work")
         }
     }

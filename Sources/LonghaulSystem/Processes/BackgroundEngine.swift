@@ -25,6 +25,12 @@ package enum BackgroundEngine {
         let envp = CStrings(environment: environment)
         let answer = lh_spawn_detached(
             executable, argv.pointer, envp.pointer, opened?.number ?? -1)
+        if answer == -ENOENT {
+            // The kernel does not say which: it may be a place without /dev or /proc.
+            for path in ["/dev/null", executable] where access(path, F_OK) != 0 {
+                throw SystemFailure(operation: "start without", path: path, errno: ENOENT)
+            }
+        }
         return try check(answer, "posix_spawn", executable)
     }
 

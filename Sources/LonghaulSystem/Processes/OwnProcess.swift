@@ -9,6 +9,15 @@ package enum OwnProcess {
         lh_process_tune()
     }
 
+    /// What it was called with, as bytes and without its own name.
+    package static var arguments: [[UInt8]] {
+        var count: Int32 = 0
+        guard let list = lh_arguments(&count) else { return [] }
+        return (0..<Int(count)).dropFirst().compactMap { index in
+            list[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
+        }
+    }
+
     /// How many files this process may have open now (`ulimit -n`).
     package static var openFilesMax: Int {
         let most = sysconf(Int32(_SC_OPEN_MAX))

@@ -111,11 +111,16 @@ struct EventsCommand: ConsoleCommand {
         let follower = try queue.followEvents(
             after: after, session: session, waitingOnly: unacknowledged)
         Signals.watch()
+        // A reader that goes away while nothing happens is noticed, too.
+        Platform.startThread {
+            if Platform.waitForReaderToGo(1) { follower.cancel() }
+        }
         while true {
             for event in try follower.next(timeout: EventsCommand.breathSeconds) {
                 try console.line { $0.loggedEvent(event) }
             }
             try console.flush()
+            if Platform.hasNoReader(1) { throw Console.Closed() }
             if let signal = Signals.received {
                 if signal != Signals.interrupt { Signals.end(by: signal) }
                 return .interrupted
