@@ -9,23 +9,33 @@ final class Console {
 
     let isJSON: Bool
     let isQuiet: Bool
+    /// Whether results are shown on a terminal, which must not obey what is in a path; a program
+    /// needs the path as it is.
+    let isTerminal: Bool
     let results: ByteStream
     let diagnostics: ByteStream
     private var json = JSONText(reservingBytes: 1024)
 
     init(
-        results: ByteStream, diagnostics: ByteStream, isJSON: Bool = false, isQuiet: Bool = false
+        results: ByteStream, diagnostics: ByteStream, isJSON: Bool = false, isQuiet: Bool = false,
+        isTerminal: Bool = true
     ) {
         self.results = results
         self.diagnostics = diagnostics
         self.isJSON = isJSON
         self.isQuiet = isQuiet
+        self.isTerminal = isTerminal
     }
 
     /// A result, ready for a person. Text from outside has been through `TerminalText` before.
     func line(_ text: String) throws {
         try results.write(text.utf8)
         try results.write(CollectionOfOne(UInt8(ascii: "\n")))
+    }
+
+    /// A path as a result, behind what says whose it is.
+    func line(_ start: String = "", path: String) throws {
+        try line(start + (isTerminal ? TerminalText.shown(path) : path))
     }
 
     /// A result as one line of JSON.

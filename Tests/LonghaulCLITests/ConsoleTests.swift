@@ -74,6 +74,15 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
         #expect(console.diagnostics.text.isEmpty)
     }
 
+    /// A program needs the path as it is.
+    @Test func aPipeGetsPathsAsTheyAre() throws {
+        let console = Console(
+            results: ByteStream(descriptor: nil), diagnostics: ByteStream(descriptor: nil),
+            isTerminal: false)
+        try console.result(Sample.transfer(1, .completed, name: "a\nb\u{200C}\u{7}"))
+        #expect(console.results.text == "/home/me/Downloads/a\nb\u{200C}\u{7}\n")
+    }
+
     @Test func resultsTellWhereTheFileIsOrWhyThereIsNone() throws {
         let console = Sample.console()
         try console.result(Sample.transfer(1, .completed, name: "f\u{7}"))
@@ -122,6 +131,27 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
         _ = watch.look { $0.rawValue == 3 ? nil : Sample.transfer($0.rawValue, .completed) }
         #expect(watch.isOver)
         #expect(watch.gone == [TransferID(rawValue: 3)])
+        #expect(Get.status(of: watch) == .noSuchTransfer)
+    }
+
+    /// What somebody had paused before is not to go on.
+    @Test func whatToResumeIsNamed() {
+        func commands(_ count: Int) -> [String] {
+            Get.commands(toResume: (0..<count).map { String($0) })
+        }
+        #expect(commands(0).isEmpty)
+        #expect(commands(3) == ["longhaul resume 0 1 2"])
+        #expect(commands(1001).map { $0.split(separator: " ").count } == [1002, 3])
+        #expect(commands(1001).last == "longhaul resume 1000")
+    }
+
+    @Test func aFailureSaysMoreThanThatSomethingIsGone() {
+        var watch = TransferWatch(ids)
+        _ = watch.look { $0.rawValue == 3 ? nil : Sample.transfer($0.rawValue, .failed) }
+        #expect(Get.status(of: watch) == .transferFailed)
+        var all = TransferWatch(ids)
+        _ = all.look { Sample.transfer($0.rawValue, .completed) }
+        #expect(Get.status(of: all) == .done)
     }
 }
 

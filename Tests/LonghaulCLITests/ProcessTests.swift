@@ -102,6 +102,62 @@ import Testing
         #expect(try await home.run("show", "1").output.contains("page=3"))
     }
 
+    @Test(arguments: [
+        ["wait", "URL"], ["list", "URL"], ["show", "URL"], ["resume", "URL"], ["set", "URL"],
+        ["URL"], ["enqueue", "http://h/f", "--if-exists", "URL"], ["get", "-ume:hunter1", "URL"],
+    ])
+    func noUsageErrorShowsASecret(_ words: [String]) async throws {
+        let arguments = words.map {
+            $0 == "URL" ? "https://me:hunter1@example.com/f?sig=hunter2" : $0
+        }
+        for more in [[], ["--json"]] {
+            let result = try await home.start(arguments + more).wait()
+            #expect(result.status == 64)
+            #expect(!(result.output + result.errors).contains("hunter"), "\(result)")
+        }
+    }
+
+    /// The parser would show the help for them, and succeed.
+    @Test(arguments: [
+        ["get", "-ubobh", "http://h/f"], ["get", "-sSfLh", "http://h/f"], ["cancel", "-fh", "1"],
+        ["list", "-hx"],
+    ])
+    func onlyAWordOfItsOwnAsksForHelp(_ arguments: [String]) async throws {
+        let result = try await home.start(arguments).wait()
+        #expect(result.status == 64 && result.output.isEmpty)
+        #expect(result.errors.contains("there is no option '-"), "\(result.errors)")
+        #expect(try await home.run("list", "-h").status == 0)
+        #expect(try await home.run("host", "add", "h", "--", "/bin/sh", "-xh").status == 0)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "skipped: mounting needs root"))
+    func argumentsArriveWithoutProc() async throws {
+        let script = "mount --bind \"$0\" /proc && exec \"$@\""
+        let bare = home.through([
+            "/usr/bin/unshare", "-m", "/bin/sh", "-c", script, home.scratch("files"),
+        ])
+        let added = try await bare.with(["LONGHAUL_AUTOSTART": nil])
+            .run("enqueue", "http://127.0.0.1:9/f")
+        #expect(added.output == "1\n" && added.status == 0)
+        #expect(added.errors.contains("/proc/self/exe is not there"), "\(added.errors)")
+        #expect(try await bare.run("frobnicate").status == 64)
+    }
+
+    @Test func aReaderThatGoesAwayEndsTheWaiting() async throws {
+        try await succeed("enqueue", "http://127.0.0.1:9/a", "http://127.0.0.1:9/b")
+        try await succeed("cancel", "1")
+        for command in ["events --follow", "wait 1 2"] {
+            let shell = try await CLIProcess.run(
+                "/bin/bash",
+                [
+                    "-c", "set -o pipefail; \"$0\" \(command) 2>&1 | head -1",
+                    try BuiltBinary.longhaul,
+                ],
+                environment: home.environment)
+            #expect(shell.status == 0 && !shell.output.isEmpty, "\(shell)")
+        }
+    }
+
     @Test func whatCannotBeWrittenIsAnError() async throws {
         try await succeed("enqueue", "http://127.0.0.1:9/f")
         let shell = try await CLIProcess.run(

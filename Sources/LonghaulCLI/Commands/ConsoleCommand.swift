@@ -45,6 +45,6 @@ extension Console {
     static func standard(isJSON: Bool, isQuiet: Bool = false) -> Console {
         Console(
             results: ByteStream(descriptor: 1), diagnostics: ByteStream(descriptor: 2),
-            isJSON: isJSON, isQuiet: isQuiet)
+            isJSON: isJSON, isQuiet: isQuiet, isTerminal: Platform.isTerminal(1))
     }
 }

@@ -83,7 +83,8 @@ struct Enqueue: ConsoleCommand {
         while true {
             do {
                 guard let request = try source.next() else { return nil }
-                batch.handOver(line: source.line)
+                batch.handOver(
+                    line: source.line, hasChecksum: request.options.checksum != nil)
                 return request
             } catch {
                 if !keepGoing { throw error }

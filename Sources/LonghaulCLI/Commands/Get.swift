@@ -18,7 +18,7 @@ struct Get: ConsoleCommand {
             """)
 
     private static let endings: [ExitStatus] = [
-        .done, .transferFailed, .refused, .usage, .storeUnavailable, .interrupted,
+        .done, .transferFailed, .noSuchTransfer, .refused, .usage, .storeUnavailable, .interrupted,
     ]
 
     @Argument(help: "What to fetch.")
@@ -55,13 +55,19 @@ struct Get: ConsoleCommand {
             let printing = Result { try report(outcomes, foreground.watch, on: console) }
             try StartOptions.startForHosts(queue, on: console)
             try printing.get()
-            return ExitStatus(ended: ids.lazy.compactMap { foreground.watch.ended[$0] })
+            return Get.status(of: foreground.watch)
         case .signalled(let signal):
             try? explain(foreground.watch, in: queue, on: console)
             try? console.flush()
             if signal != Signals.interrupt { Signals.end(by: signal) }
             return .interrupted
         }
+    }
+
+    /// What nobody knows the end of did not come to a good one.
+    static func status(of watch: TransferWatch) -> ExitStatus {
+        let status = ExitStatus(ended: watch.ended.values)
+        return status == .done && !watch.gone.isEmpty ? .noSuchTransfer : status
     }
 
     /// In the order of the URLs.
@@ -72,9 +78,10 @@ struct Get: ConsoleCommand {
             switch outcome {
             case .recorded(let id, destination: _):
                 if let transfer = watch.ended[id] { try console.result(transfer) }
+                if watch.gone.contains(id) { try console.refuse(.removed(id)) }
             case .skipped(let destination):
-                console.skipped(destination)
-                if !console.isJSON { try console.line(TerminalText.shown(destination)) }
+                console.skipped(destination, isCompared: request.moving.checksum == nil)
+                if !console.isJSON { try console.line(path: destination) }
             case .refused(let error): try console.refuse(error)
             }
         }
@@ -87,6 +94,7 @@ struct Get: ConsoleCommand {
         for transfer in watch.ended.values.sorted(by: { $0.id < $1.id }) {
             try console.result(transfer)
         }
+        for id in watch.gone.sorted() { try console.refuse(.removed(id)) }
         var ids: [String] = []
         for id in watch.pending.sorted() {
             guard let transfer = try queue.transfer(id) else { continue }
@@ -94,13 +102,33 @@ struct Get: ConsoleCommand {
             if transfer.state.hasEnded { continue }
             ids.append(id.description)
             let kept = Units.progress(transfer.bytesDone, of: transfer.bytesTotal)
-            if ids.count <= 20 {
+            if ids.count <= Get.shownMaximum {
                 console.complain("longhaul: \(id): \(transfer.state.rawValue), \(kept) kept")
             }
         }
-        if ids.isEmpty { return }
-        let named = ids.count <= 20 ? ids.joined(separator: " ") : "--all"
-        console.complain("longhaul: go on with: longhaul resume \(named)")
+        for line in Get.commands(toResume: ids) {
+            console.complain("longhaul: go on with: \(line)")
+        }
+    }
+
+    /// Not `--all`: what was paused before is not to go on.
+    static func commands(toResume ids: [String]) -> [String] {
+        stride(from: 0, to: ids.count, by: namedMaximum).map { start in
+            "longhaul resume " + ids[start...].prefix(namedMaximum).joined(separator: " ")
+        }
+    }
+
+    /// Up to so many that were paused have a line each.
+    private static let shownMaximum = 20
+    /// In one command line, which has its bounds.
+    private static let namedMaximum = 1000
+}
+
+extension LonghaulError {
+    static func removed(_ id: TransferID) -> LonghaulError {
+        LonghaulError(
+            .noSuchTransfer, "it was removed by somebody while it was waited for",
+            transferID: id)
     }
 }
 
@@ -119,8 +147,10 @@ extension Console {
         if isJSON { return try line { $0.transfer(transfer) } }
         switch transfer.state {
         case .completed:
-            if transfer.isSkipped { skipped(transfer.destination) }
-            try line(TerminalText.shown(transfer.destination))
+            if transfer.isSkipped {
+                skipped(transfer.destination, isCompared: transfer.checksum == nil)
+            }
+            try line(path: transfer.destination)
         case .failed:
             var error = transfer.error ?? LonghaulError(.internal, "it failed")
             error.transferID = transfer.id

@@ -51,7 +51,7 @@ struct Wait: ConsoleCommand {
             try console.flush()
             if let id = watch.gone.first { throw LonghaulError.noSuch(id) }
             if watch.isOver { return ExitStatus(ended: watch.ended.values) }
-            if let status = pause(queue, until: end, on: console) { return status }
+            if let status = try pause(queue, until: end, on: console) { return status }
         }
     }
 
@@ -61,7 +61,7 @@ struct Wait: ConsoleCommand {
         var unfinished = filter([.waiting, .running, .paused])
         unfinished.limit = 1
         while try !queue.transfers(unfinished).isEmpty {
-            if let status = pause(queue, until: end, on: console) { return status }
+            if let status = try pause(queue, until: end, on: console) { return status }
         }
         var status = ExitStatus.done
         let states: Set<TransferState> =
@@ -76,7 +76,8 @@ struct Wait: ConsoleCommand {
     /// `nil` = look again.
     private func pause(
         _ queue: TransferQueue, until end: Double?, on console: Console
-    ) -> ExitStatus? {
+    ) throws -> ExitStatus? {
+        if Platform.hasNoReader(1) { throw Console.Closed() }
         if let signal = Signals.received {
             if signal != Signals.interrupt { Signals.end(by: signal) }
             return .interrupted
@@ -92,8 +93,10 @@ struct Wait: ConsoleCommand {
 
     private func show(_ transfer: Transfer, on console: Console) throws {
         if console.isJSON || transfer.state != .completed { return try console.result(transfer) }
-        if transfer.isSkipped { console.skipped(transfer.destination) }
-        try console.line("\(transfer.id) \(TerminalText.shown(transfer.destination))")
+        if transfer.isSkipped {
+            console.skipped(transfer.destination, isCompared: transfer.checksum == nil)
+        }
+        try console.line("\(transfer.id) ", path: transfer.destination)
     }
 
     private func filter(_ states: Set<TransferState>) -> TransferFilter {

@@ -7,25 +7,27 @@ final class BatchRecord {
     private(set) var skippedCount = 0
     private var firstRefusal: LonghaulError?
     /// The lines of the requests that were handed over and not yet answered, oldest first.
-    private var unanswered: [Int?] = []
+    private var unanswered: [(line: Int?, hasChecksum: Bool)] = []
     private var answeredCount = 0
 
     /// That of the first request without an outcome: an error that ends everything is its. `nil`
     /// when there is none, or it was named on the command line.
     var blamedLine: Int? {
-        answeredCount < unanswered.count ? unanswered[answeredCount] : nil
+        answeredCount < unanswered.count ? unanswered[answeredCount].line : nil
     }
 
-    func handOver(line: Int?) { unanswered.append(line) }
+    func handOver(line: Int?, hasChecksum: Bool = false) {
+        unanswered.append((line, hasChecksum))
+    }
 
     /// Outcomes come in the order of the requests, at once or in batches.
     func take(_ outcome: EnqueueOutcome, on console: Console) {
-        let line = answeredLine()
+        let (line, hasChecksum) = answered()
         switch outcome {
         case .recorded(let id, destination: _): ids.append(id.rawValue)
         case .skipped(let destination):
             skippedCount += 1
-            console.skipped(destination)
+            console.skipped(destination, isCompared: !hasChecksum)
         case .refused(let error): refuse(error, line: line, on: console)
         }
     }
@@ -42,15 +44,15 @@ final class BatchRecord {
         return ids.isEmpty && skippedCount == 0 ? ExitStatus(firstRefusal) : .refused
     }
 
-    private func answeredLine() -> Int? {
+    private func answered() -> (line: Int?, hasChecksum: Bool) {
         precondition(answeredCount < unanswered.count, "an outcome for every request")
-        let line = unanswered[answeredCount]
+        let request = unanswered[answeredCount]
         answeredCount += 1
         if answeredCount == unanswered.count {
             unanswered.removeAll(keepingCapacity: true)
             answeredCount = 0
         }
-        return line
+        return request
     }
 }
 
@@ -71,7 +73,9 @@ struct IDRuns {
 
 extension Console {
     /// `--if-exists skip`, and the file is there.
-    func skipped(_ destination: String) {
+    ///
+    /// - Parameter isCompared: `false` where a checksum was given, which the file may not have.
+    func skipped(_ destination: String, isCompared: Bool) {
         if isJSON {
             try? line { json in
                 json.object {
@@ -80,7 +84,8 @@ extension Console {
                 }
             }
         } else {
-            say("longhaul: exists already, skipped: \(TerminalText.shown(destination))")
+            let note = isCompared ? "" : " (not compared with the checksum)"
+            say("longhaul: exists already, skipped\(note): \(TerminalText.shown(destination))")
         }
     }
 }
