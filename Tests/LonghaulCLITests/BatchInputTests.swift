@@ -131,6 +131,85 @@ import Testing
         #expect(outcomes(try input(text)) == ["1!", "4!", "7!", "10!", "11 http://h/e"])
     }
 
+    @Test func blanksRoundNamesAndValuesAreNoPartOfThem() throws {
+        let requests = try all(
+            input("http://h/a\n  dir= /data\n\tout = J1 \n  header= X: y\n  user-agent =a b\n"))
+        #expect(requests.map(\.destination) == [.file("/data/J1")])
+        let fields = [("X", "y"), ("User-Agent", "a b")]
+        #expect(
+            requests[0].options.headers.fields
+                == fields.map { HeaderFields.Field(name: $0.0, value: $0.1) })
+    }
+
+    @Test func commentsAndEmptyLinesCutNoEntry() throws {
+        let text = """
+            # before
+              # and this
+            http://h/a
+            # a comment
+            \r
+
+              # an indented one
+              out=1
+            \t
+              dir=/d
+            #
+            http://h/b
+              frobnicate=1
+
+            # still of the entry that is refused
+              out=b
+            http://h/c
+            """
+        #expect(outcomes(try input(text)) == ["3 http://h/a", "13!", "17 http://h/c"])
+        #expect(try input(text).next()?.destination == .file("/d/1"))
+    }
+
+    @Test(arguments: ["  out=a\nhttp://h/b", "\n# c\n  checksum=md5:x\nhttp://h/b"])
+    func anOptionBelongsToAURL(_ text: String) throws {
+        #expect(outcomes(try input(text)).last?.hasSuffix("http://h/b") == true)
+        let problem = #expect(throws: BatchInput.Problem.self) { try input(text).next() }
+        #expect(problem?.error.message == "an option without a URL before it")
+        #expect(outcomes(try input("  http://h/a?x=1\nhttp://h/b\n")).count == 2)
+    }
+
+    @Test(
+        arguments: [
+            ("true", .overwrite), ("false", .fail), (" false ", .fail),
+        ] as [(String, ExistingFilePolicy)])
+    func allowOverwriteIsObeyed(_ value: String, _ policy: ExistingFilePolicy) throws {
+        let text = "http://h/a\n  allow-overwrite=\(value)\nhttp://h/b\n"
+        let requests = try all(input(text) { $0.request.options.ifExists = .rename })
+        #expect(requests.map(\.options.ifExists) == [policy, .rename])
+    }
+
+    @Test(arguments: [
+        "allow-overwrite=yes", "allow-overwrite=", "user-agent=a\u{7}", "referer=http://h/\rX: y",
+        "out= ",
+    ])
+    func anOptionThatMakesNoSenseIsRefused(_ option: String) throws {
+        #expect(
+            outcomes(try input("http://h/a\n  \(option)\nhttp://h/b")) == ["2!", "3 http://h/b"])
+    }
+
+    @Test(arguments: [
+        ("http-user=me\n http-passwd=pw", "me:pw"), ("http-passwd=pw\n http-user=me", "me:pw"),
+        ("ftp-user=me", "me"), ("http-passwd=pw", ":pw"), ("gid=1", "c:l"),
+    ])
+    func userAndPasswordComeInAnyOrder(_ options: String, _ user: String) throws {
+        let requests = try all(
+            input("http://h/a\n \(options)\n") { $0.request.options.user = "c:l" })
+        #expect(requests[0].options.user == user)
+    }
+
+    /// The context's now is 2026-03-01T12:00:00Z.
+    @Test func anHourIsTheFirstAfterTheTransferMayBegin() throws {
+        let line = #"{"url":"http://h/f","deadline":"13:00","earliestBegin":"22:00"}"#
+        let requests = try all(input(line))
+        #expect(requests[0].earliestBegin == Sample.now + 36_000)
+        #expect(requests[0].deadline == .at(Sample.now + 90_000))
+    }
+
     @Test func jsonLinesNameEveryField() throws {
         let line = """
             {"url":"http://h/f","destination":"d/f","kind":"download","session":"s",\
@@ -139,8 +218,11 @@ import Testing
             "meta":{"n":12345678901234567890123},"headers":{"X-A":"1"},"user":"u:p","netrc":true,\
             "proxy":"http://p","cacert":"ca","cert":"/c","key":"/k","insecure":true,\
             "mirrors":["http://m/f"],"ifExists":"skip","limitRate":"10K","connections":3,\
-            "maxSize":9,"retries":2,"stallTimeout":30}
+            "maxSize":9,"retries":2,"stallTimeout":30,"directory":null,"window":null,\
+            "require":null,"prefer":null,"waiveAfter":null,"onDuplicate":null,"reuse":null,\
+            "yield":null,"remoteName":null}
             """
+        for name in JSONRequest.names { #expect(line.contains("\"\(name)\":"), "\(name)") }
         var wanted = TransferRequest(url: "http://h/f", destination: .file("/work/d/f"))
         wanted.session = "s"
         wanted.priority = .low
@@ -189,6 +271,7 @@ import Testing
         #"{"url":"http://h/f","deadline":7}"#, #"{"url":"http://h/f","headers":{"a b":"c"}}"#,
         #"{"url":"http://h/f","headers":{"a":"b\r\nc: d"}}"#, #"{"url":"http://h/f"} x"#,
         #"{"url":"http://h/f","destination":""}"#, #"{"url":"http://h/f","connections":99}"#,
+        #"{"url":"http://h/f","bogus":null}"#,
         "http://h/f", "[]",
     ])
     func aMalformedObjectIsRefusedWithItsLine(_ line: String) throws {
@@ -229,14 +312,16 @@ import Testing
     @Test func aRefusalNamesTheLineOfItsRequest() {
         let console = Sample.console()
         let record = BatchRecord()
-        for line in [2, 4, 6] { record.handOver(line: line) }
+        for line in [2, 4, 6, 7] { record.handOver(line: line, hasChecksum: line == 7) }
         record.take(recorded(1), on: console)
         record.take(.refused(conflict), on: console)
         record.take(.skipped(destination: "/d"), on: console)
+        record.take(.skipped(destination: "/e"), on: console)
         #expect(
             console.diagnostics.text == """
                 longhaul: line 4: taken
                 longhaul: exists already, skipped: /d
+                longhaul: exists already, skipped (not compared with the checksum): /e
 
                 """)
         #expect(record.blamedLine == nil)

@@ -52,7 +52,7 @@ final class BatchInput {
 
     private func next(in lines: ByteLines) throws(LonghaulError) -> TransferRequest? {
         if isInsideRefused {
-            while try lines.nextIsIndented() { _ = try lines.next() }
+            while try lines.nextIsOption() { _ = try lines.next() }
             isInsideRefused = false
         }
         while let text = try lines.next() {
@@ -62,6 +62,7 @@ final class BatchInput {
             case .jsonLines(let reader): return try reader.request(text)
             case .urls:
                 if first == UInt8(ascii: "#") { continue }
+                try refuseStray(text)
                 return try listed(text, in: lines)
             }
         }
@@ -74,14 +75,23 @@ final class BatchInput {
         // As long as it is not whole it is refused as a whole: its other lines are no entries.
         isInsideRefused = true
         var entry = try ListedRequest(text, template: template, context: context)
-        while try lines.nextIsIndented() {
-            guard let option = try lines.next(), option.contains(where: { !$0.isBlank })
+        while try lines.nextIsOption(), let option = try lines.next() {
+            guard let first = option.first(where: { !$0.isBlank }), first != UInt8(ascii: "#")
             else { continue }
             try entry.apply(option: option)
         }
-        let request = try entry.finished()
         isInsideRefused = false
-        return request
+        return entry.finished()
+    }
+
+    /// An option where there is no entry. An indented URL is one all the same.
+    private func refuseStray(_ text: UnsafeBufferPointer<UInt8>) throws(LonghaulError) {
+        guard text.first?.isBlank == true else { return }
+        let line = try text.text()
+        let name = line.prefix { $0 != "=" }
+        if name.utf8.count < line.utf8.count, !name.contains("://") {
+            throw .usage("an option without a URL before it")
+        }
     }
 
     private func decideFormat(_ first: UInt8) -> Format {

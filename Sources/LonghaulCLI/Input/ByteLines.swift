@@ -58,10 +58,20 @@ final class ByteLines {
         }
     }
 
-    /// Whether a line follows that begins with a blank.
-    func nextIsIndented() throws(LonghaulError) -> Bool {
-        while pending.isEmpty && !isAtEnd { try fill() }
-        return pending.first.map { buffer[$0].isBlank } ?? false
+    /// Whether a line follows that begins with a blank. Empty lines and comments (`#`) before it
+    /// are passed over, as aria2 does.
+    func nextIsOption() throws(LonghaulError) -> Bool {
+        while true {
+            while pending.count < 2 && !isAtEnd { try fill() }
+            guard let first = pending.first.map({ buffer[$0] }) else { return false }
+            let isEmpty =
+                first == UInt8(ascii: "\n")
+                || first == UInt8(ascii: "\r")
+                    && (pending.count == 1
+                        || buffer[pending.lowerBound + 1] == UInt8(ascii: "\n"))
+            guard isEmpty || first == UInt8(ascii: "#") else { return first.isBlank }
+            _ = try next()
+        }
     }
 
     private func lineEnd(from start: Int) -> Int? {

@@ -7,6 +7,7 @@ struct ListedRequest {
     private var directory: String
     private var file: String?
     private var userName: String?
+    private var password: String?
     private let context: InputContext
     private let template: RequestTemplate
 
@@ -38,39 +39,48 @@ struct ListedRequest {
         guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else {
             throw .usage("an indented line is an option: name=value")
         }
-        let name = String(text[..<equals])
-        let value = String(text[text.utf8.index(after: equals)...])
+        let name = String(text[..<equals].trimmingBlanks)
+        let value = String(text[text.utf8.index(after: equals)...].trimmingBlanks)
         switch name {
-        case "out": file = value
+        case "out":
+            if value.isEmpty { throw .usage("out: the path is empty") }
+            file = value
         case "dir": directory = context.absolute(value)
         case "header":
             let field = try OptionText.header(value, name)
             request.options.headers.append(name: field.name, value: field.value)
         case "checksum": request.options.checksum = try OptionText.checksum(value, name)
-        case "referer": request.options.headers["Referer"] = value
-        case "user-agent": request.options.headers["User-Agent"] = value
+        case "referer": try set("Referer", to: value, name)
+        case "user-agent": try set("User-Agent", to: value, name)
         case "http-user", "ftp-user": userName = value
-        case "http-passwd", "ftp-passwd": request.options.user = "\(userName ?? ""):\(value)"
+        case "http-passwd", "ftp-passwd": password = value
         case "all-proxy", "http-proxy", "https-proxy", "ftp-proxy":
             request.options.proxy = try OptionText.proxy(value, name)
         case "split", "max-connection-per-server":
             request.options.connections = try OptionText.connections(value, name)
         case "max-download-limit":
             request.options.limitRate = value == "0" ? nil : try OptionText.rate(value, name)
-        case "allow-overwrite": if value == "true" { request.options.ifExists = .overwrite }
+        case "allow-overwrite":
+            guard let isAllowed = Bool(value) else { throw .usage("\(name): it is true or false") }
+            request.options.ifExists = isAllowed ? .overwrite : .fail
         // How aria2 itself keeps its books.
         case "gid", "continue", "always-resume", "auto-file-renaming": return
         default: throw .usage("'\(TerminalText.shown(name))' is no option of an input file")
         }
     }
 
-    func finished() throws(LonghaulError) -> TransferRequest {
+    private mutating func set(
+        _ field: String, to value: String, _ name: String
+    ) throws(LonghaulError) {
+        request.options.headers[field] = try OptionText.header("\(field): \(value)", name).value
+    }
+
+    func finished() -> TransferRequest {
         var request = request
-        if let userName, request.options.user == template.request.options.user {
-            request.options.user = userName
+        if userName != nil || password != nil {
+            request.options.user = (userName ?? "") + (password.map { ":" + $0 } ?? "")
         }
         if let file {
-            if file.isEmpty { throw .usage("out: the path is empty") }
             request.destination = .file(context.absolute(file, in: directory))
         } else if directory == template.directory {
             request.destination = template.destination
