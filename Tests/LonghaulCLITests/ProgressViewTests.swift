@@ -104,10 +104,10 @@ import Testing
         #expect(!first.contains("\u{1B}[1A"))
         display.show([Sample.transfer(done: 20, total: 100, rate: 5)], nil)
         let second = stream.text.dropFirst(first.count)
-        #expect(second.hasPrefix("\r\u{1B}[1A"))
+        #expect(second.hasPrefix("\u{1B}[?7l\r\u{1B}[1A") && second.hasSuffix("\u{1B}[J\u{1B}[?7h"))
         #expect(second.contains("20%") && second.contains("\u{1B}[K\n"))
         display.clear()
-        #expect(stream.text.hasSuffix("\r\u{1B}[1A\u{1B}[J"))
+        #expect(stream.text.hasSuffix("\u{1B}[?7l\r\u{1B}[1A\u{1B}[J\u{1B}[?7h"))
     }
 
     @Test func whatHasEndedStaysAboveWhatMoves() {
@@ -115,7 +115,7 @@ import Testing
         let display = display(.live, stream, count: 2)
         display.ended(Sample.transfer(7, .completed, name: "a", done: 100))
         display.show([Sample.transfer(8, name: "b", done: 1, total: 100)], nil)
-        #expect(stream.text.hasPrefix("7: completed: a, 100 B\u{1B}[K\nb"))
+        #expect(stream.text.hasPrefix("\u{1B}[?7l7: completed: a, 100 B\u{1B}[K\nb"))
     }
 
     @Test func withoutATerminalThereAreNoEscapes() {
@@ -144,6 +144,47 @@ import Testing
                 12: completed: debian-12.iso, 100 MiB in 10s, 10.0 MiB/s
 
                 """)
+    }
+
+    @Test func withoutATerminalEveryObstacleIsSaidOnce() {
+        let stream = ByteStream(descriptor: nil)
+        let display = display(.plain, stream, count: 2)
+        var waiting = Sample.transfer(1, .waiting, name: "a")
+        func look(_ reasons: WaitReason...) {
+            waiting.waitingFor = reasons
+            display.looked(at: [waiting])
+        }
+        look(WaitReason(.engine))
+        look(WaitReason(.network))
+        look(WaitReason(.network))
+        look(WaitReason(.concurrency))
+        look(WaitReason(.network), WaitReason(.power))
+        display.looked(at: [Sample.transfer(1, .paused, name: "a")])
+        display.looked(at: [Sample.transfer(1, .running, name: "a")])
+        look(WaitReason(.network))
+        display.show([waiting], ProgressView.Totals(running: 0, waiting: 2))
+        display.show([], ProgressView.Totals(completed: 2))
+        #expect(
+            stream.text == """
+                1: 0 B, waits for the network
+                1: 0 B, waits for the network (+1)
+                1: 0 B, paused
+                1: 0 B, waits for the network
+                0 running, 2 waiting, 0 done  0 B  0 B/s
+
+                """)
+    }
+
+    @Test func whereALogGoesToTheTerminalNothingIsRedrawn() {
+        func mode(_ level: String?, live: Bool = true, quiet: Bool = false) -> ProgressDisplay.Mode
+        {
+            ProgressDisplay.mode(
+                isQuiet: quiet, terminal: TerminalFacts(isLive: live),
+                environment: { $0 == "LONGHAUL_LOG" ? level : nil })
+        }
+        #expect(mode(nil) == .live && mode("") == .live && mode("OFF") == .live)
+        #expect(mode("debug") == .plain && mode(nil, live: false) == .plain)
+        #expect(mode("debug", quiet: true) == .silent)
     }
 
     @Test func ofThousandsOnlyFailuresLeaveALineOnATerminal() {

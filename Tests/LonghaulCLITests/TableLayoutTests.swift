@@ -122,6 +122,12 @@ import Testing
     @Test(arguments: [
         ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("读我", 4), ("👍", 2), ("❤\u{FE0F}", 2),
         ("ｱ", 1), ("한글", 4), ("a\u{200B}b", 2),
+        // A flag, half of one, a family, a skin, a keycap.
+        ("🇩🇪", 2), ("🇩", 1), ("👨‍👩‍👧", 2), ("👍🏽", 2), ("1\u{FE0F}\u{20E3}", 2),
+        ("⌚⏩⏰⏳◽☔♈♓⚓⚡⚪⚽⛄⛎⛔⛪⛲⛵⛺⛽", 40),
+        ("✅✊✨❌❎❓❗➕➰➿⬛⭐⭕🀄🃏🆎🆑🚀🟠🟫🤖", 42),
+        // The same as text: one column each.
+        ("☀✂🌡🕊", 4),
     ])
     func countsColumns(_ text: String, _ width: Int) {
         #expect(DisplayWidth.of(text) == width)

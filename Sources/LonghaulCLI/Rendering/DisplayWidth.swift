@@ -43,22 +43,33 @@ enum DisplayWidth {
         for scalar in character.unicodeScalars {
             // Variation selector 16 asks for the emoji form, which is wide.
             if scalar.value == 0xFE0F { return 2 }
-            if width == 0 { width = of(scalar) }
+            // Two of them are a flag.
+            if isRegionalIndicator(scalar) {
+                width += 1
+            } else if width == 0 {
+                width = of(scalar)
+            }
         }
         return width
     }
 
-    /// UAX #11, coarsely: wide and full-width blocks take two columns, marks none.
+    private static func isRegionalIndicator(_ scalar: Unicode.Scalar) -> Bool {
+        (0x1F1E6...0x1F1FF).contains(scalar.value)
+    }
+
+    /// UAX #11, coarsely: wide and full-width blocks and all that is an emoji by itself (UTS #51)
+    /// take two columns, marks none.
     private static func of(_ scalar: Unicode.Scalar) -> Int {
         switch scalar.value {
         case 0x20...0x7E: return 1
         case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF,
             0xA000...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
-            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF,
-            0x1F900...0x1F9FF, 0x1FA70...0x1FAFF, 0x20000...0x3FFFD:
+            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF,
+            0x1F200...0x1F265, 0x1FA70...0x1FAFF, 0x20000...0x3FFFD:
             return 2
         default: break
         }
+        if scalar.properties.isEmojiPresentation { return 2 }
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .enclosingMark, .format, .control: return 0
         default: return 1

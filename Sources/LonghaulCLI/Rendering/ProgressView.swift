@@ -91,6 +91,10 @@ struct ProgressView: Equatable {
     }
 
     private func line(_ totals: Totals, width: Int) -> String {
+        DisplayWidth.prefix(ProgressView.text(totals), width - 1)
+    }
+
+    static func text(_ totals: Totals) -> String {
         var parts = ["\(totals.running) running"]
         if totals.waiting > 0 { parts.append("\(totals.waiting) waiting") }
         parts.append("\(totals.completed) done")
@@ -101,7 +105,7 @@ struct ProgressView: Equatable {
         if let total = totals.total, totals.rate > 0 {
             line += "  " + Units.duration(Double(max(0, total - totals.done)) / totals.rate)
         }
-        return DisplayWidth.prefix(line, width - 1)
+        return line
     }
 
     private func trimmed(_ line: String) -> String {

@@ -54,3 +54,15 @@ struct WaitText {
         }
     }
 }
+
+extension WaitReason.Reason {
+    /// Nothing but time and others that go first.
+    var isTurn: Bool {
+        switch self {
+        case .concurrency, .originLimit, .engine: true
+        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .storage,
+            .backoff, .originCooldown, .input:
+            false
+        }
+    }
+}

@@ -17,8 +17,9 @@ final class ProgressDisplay {
     private var standing: [String] = []
     private var nextShow: Double = 0
     private let namesAll: Bool
-    /// Waits whose cause was said, each once until the transfer moves again.
-    private var explained: Set<TransferID> = []
+    /// What was said of those that do not move, each once until it changes or the transfer moves
+    /// again.
+    private var explained: [TransferID: String] = [:]
 
     private static let liveSeconds = 0.2
     private static let plainSeconds: Double = 10
@@ -37,10 +38,20 @@ final class ProgressDisplay {
     }
 
     static func standard(_ console: Console, count: Int) -> ProgressDisplay {
-        let isLive = TerminalFacts.of(2).isLive
-        return ProgressDisplay(
-            mode: console.isQuiet ? .silent : isLive ? .live : .plain, stream: console.diagnostics,
+        ProgressDisplay(
+            mode: mode(isQuiet: console.isQuiet, terminal: .of(2)), stream: console.diagnostics,
             time: .current(), count: count, terminalFacts: { .of(2) })
+    }
+
+    static func mode(
+        isQuiet: Bool, terminal: TerminalFacts,
+        environment: (String) -> String? = Platform.environment
+    ) -> Mode {
+        if isQuiet { return .silent }
+        // An engine's log would go between the lines that are drawn again and again.
+        let level = environment("LONGHAUL_LOG") ?? ""
+        let isLogged = !level.isEmpty && level.lowercased() != "off"
+        return terminal.isLive && !isLogged ? .live : .plain
     }
 
     /// How often it is worth looking.
@@ -84,18 +95,32 @@ final class ProgressDisplay {
         flush()
     }
 
-    /// Without a terminal: who waits because something went wrong says what, at once.
+    /// Without a terminal: who waits for more than its turn, or was paused, says so, at once.
     func looked(at transfers: [Transfer]) {
         guard mode == .plain else { return }
         for transfer in transfers {
-            guard transfer.state == .waiting, wait.cause(transfer.waitingFor) != nil else {
-                if transfer.state == .running { explained.remove(transfer.id) }
+            guard let obstacle = obstacle(transfer) else {
+                if transfer.state != .waiting { explained[transfer.id] = nil }
                 continue
             }
-            guard explained.insert(transfer.id).inserted else { continue }
-            put(plain(transfer))
+            if explained.updateValue(obstacle, forKey: transfer.id) != obstacle {
+                put(plain(transfer))
+            }
         }
         flush()
+    }
+
+    /// What keeps it from moving, without what changes by itself; `nil` = nothing but its turn.
+    private func obstacle(_ transfer: Transfer) -> String? {
+        switch transfer.state {
+        case .waiting:
+            let reasons = transfer.waitingFor.map(\.reason).filter { !$0.isTurn }
+            if reasons.isEmpty { return nil }
+            return reasons.map(\.rawValue).joined(separator: " ")
+                + (wait.cause(transfer.waitingFor) ?? "")
+        case .paused: return transfer.state.rawValue
+        case .running, .completed, .failed, .cancelled: return nil
+        }
     }
 
     func show(_ transfers: [Transfer], _ totals: ProgressView.Totals?) {
@@ -105,6 +130,7 @@ final class ProgressDisplay {
             for transfer in transfers where transfer.state == .running || totals == nil {
                 put(plain(transfer))
             }
+            if let totals, totals.waiting > 0 { put(ProgressView.text(totals)) }
         case .live:
             let view = ProgressView(
                 rows: transfers.filter { $0.state == .running || transfers.count <= 8 }.map(row),
@@ -176,12 +202,13 @@ final class ProgressDisplay {
     // MARK: - Drawing
 
     /// In one write, so that nothing flickers: up to the first line, each line and the rest of it
-    /// wiped, and what stood below it too (ECMA-48: CUU, EL, ED).
+    /// wiped, and what stood below it too (ECMA-48: CUU, EL, ED). Meanwhile the terminal wraps
+    /// nothing (DECAWM): a character that is wider there than we think costs no line.
     private func draw(_ lines: [String]) {
         if drawnLines == 0, lines.isEmpty, standing.isEmpty { return }
         var text = drawnLines > 0 ? "\r\u{1B}[\(drawnLines)A" : ""
         for line in standing + lines { text += line + "\u{1B}[K\n" }
-        text += "\u{1B}[J"
+        text = "\u{1B}[?7l" + text + "\u{1B}[J\u{1B}[?7h"
         standing.removeAll()
         drawnLines = lines.count
         try? stream.write(text.utf8)
