@@ -5,12 +5,17 @@ package enum TerminalText {
     package static func shown(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
         var result = ""
-        for scalar in text.unicodeScalars {
-            if scalar.isUnfitForDisplay {
+        let scalars = text.unicodeScalars
+        var before: Unicode.Scalar?
+        for index in scalars.indices {
+            let scalar = scalars[index]
+            let after = scalars[scalars.index(after: index)...].first
+            if scalar.isUnfitForDisplay, !scalar.joins(before, after) {
                 result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
             } else {
                 result.unicodeScalars.append(scalar)
             }
+            before = scalar
         }
         return result
     }
@@ -63,5 +68,19 @@ extension Unicode.Scalar {
         case 0xE0000...0xE007F: true
         default: value & 0xFFFE == 0xFFFE
         }
+    }
+
+    /// A joiner or non-joiner where writing has a use for it: within a word of a script that is
+    /// written with them, or an emoji put together of several. Between Latin letters it hides.
+    fileprivate func joins(_ before: Unicode.Scalar?, _ after: Unicode.Scalar?) -> Bool {
+        guard value == 0x200C || value == 0x200D, let before, let after else { return false }
+        return before.canBeJoined && after.canBeJoined
+    }
+
+    private var canBeJoined: Bool {
+        // Variation selector 16 and the signs of vowels are marks.
+        value >= 0x250
+            && (properties.isAlphabetic || properties.isEmoji
+                || properties.generalCategory == .nonspacingMark)
     }
 }

@@ -168,6 +168,13 @@ import Testing
         ("x\u{202E}gpj", "x\\u{202E}gpj"),
         ("\u{200B}\u{FEFF}", "\\u{200B}\\u{FEFF}"),
         ("\u{7F}", "\\u{7F}"),
+        // Joiners within a word that is written with them, and in an emoji; nowhere else.
+        ("می\u{200C}خواهم.pdf", "می\u{200C}خواهم.pdf"),
+        ("क्\u{200D}ष", "क्\u{200D}ष"),
+        ("👨\u{200D}👩\u{200D}👧 ❤\u{FE0F}\u{200D}🔥", "👨\u{200D}👩\u{200D}👧 ❤\u{FE0F}\u{200D}🔥"),
+        ("pay\u{200D}pal", "pay\\u{200D}pal"),
+        ("\u{200C}a م\u{200C}", "\\u{200C}a م\\u{200C}"),
+        ("م\u{200C}\u{200C}م", "م\\u{200C}\\u{200C}م"),
     ])
     func shown(text: String, shown: String) {
         #expect(TerminalText.shown(text) == shown)
