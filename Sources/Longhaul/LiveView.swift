@@ -43,15 +43,17 @@ struct LiveView {
         _ transfer: Transfer, from board: [FetchID: BoardReader.Live]
     ) -> Transfer {
         var transfer = transfer
-        if let held = transfer.held, let live = board[held.fetch], !transfer.state.hasEnded {
+        if let held = transfer.held, let live = board[held.fetch] {
+            // Also of one that was cancelled, until the engine has noted what it had received.
+            if !held.isAnothers {
+                transfer.bytesFetched = max(transfer.bytesFetched, live.received)
+            }
+            if transfer.state.hasEnded { return transfer }
             var have = held.durable
             for (generation, range) in live.written where generation == held.generation {
                 have.insert(range)
             }
             transfer.bytesDone = have.count
-            if !held.isAnothers {
-                transfer.bytesFetched = max(transfer.bytesFetched, live.received)
-            }
             if transfer.state == .running {
                 transfer.bytesPerSecond = live.bytesPerSecond
                 transfer.yielding = live.yielding

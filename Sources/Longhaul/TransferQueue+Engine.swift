@@ -28,6 +28,8 @@ extension TransferQueue {
         do throws(SystemFailure) {
             var environment = Environment.all()
             environment["LONGHAUL_HOME"] = directory
+            // It works in another directory.
+            if let file = try? ConfigurationFile.named { environment["LONGHAUL_CONFIG"] = file }
             // Started by a host, it is no part of that launch.
             environment["LONGHAUL_LAUNCH_ID"] = nil
             let pid = try BackgroundEngine.spawn(

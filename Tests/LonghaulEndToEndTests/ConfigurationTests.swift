@@ -55,6 +55,21 @@ import Testing
         #expect(try await home.run("list", "--all", "--json").output == "")
     }
 
+    /// It works in another directory than the one that the name is meant from.
+    @Test func anEngineInTheBackgroundFindsAFileThatWasNamedRelatively() async throws {
+        let home = try LonghaulHome().with([
+            "LONGHAUL_CONFIG": "c.json", "LONGHAUL_AUTOSTART": nil,
+        ])
+        try home.scratch.write("{}", to: "files/c.json")
+        try await LoopbackServer.run { server in
+            _ = try await home.run("enqueue", server.url("a.bin?size=10K"))
+            #expect(try await home.run("wait", "1", "--timeout", "20s").status == 0)
+        }
+        if let pid = try await home.run("status", "--json").rows.first?["engine"]["pid"].int {
+            kill(pid_t(pid), SIGTERM)
+        }
+    }
+
     @Test func othersDoWithoutAndDoctorComplains() async throws {
         let home = try home("{")
         for arguments in [["list"], ["status"], ["conditions"], ["clean"]] {

@@ -17,6 +17,49 @@ import Testing
         #expect(try await first.wait().status == 0)
     }
 
+    /// Removed before `get` has looked: it knows of no good end, and says so.
+    @Test func whatWasRemovedMeanwhileIsNoSuccess() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let engine = try home.start("daemon")
+            let get = try home.start("get", server.url("a.bin?size=1M&stall=10K"))
+            try await eventually("it runs") {
+                try await home.run("list", "--json").rows.first?["state"] == "running"
+            }
+            get.send(SIGSTOP)
+            _ = try await home.run("cancel", "1")
+            #expect(try await home.run("wait", "1").status == 1)
+            #expect(try await home.run("remove", "1").status == 0)
+            get.send(SIGCONT)
+            let result = try await get.wait()
+            #expect(result.status == 4 && result.output.isEmpty, "\(result)")
+            #expect(
+                result.errors.hasSuffix(
+                    "longhaul: 1: it was removed by somebody while it was waited for\n"))
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+        }
+    }
+
+    /// What was received before the first checkpoint stands nowhere but on the engine's board.
+    @Test func cancellingTakesNothingOffWhatWasReceived() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let engine = try home.start("daemon")
+            _ = try await home.run("enqueue", server.url("a.bin?size=1M&stall=300K"))
+            var seen = 0
+            try await eventually("bytes are received") {
+                seen = try await home.run("show", "1", "--json").rows[0]["bytesFetched"].int ?? 0
+                return seen > 0
+            }
+            let cancelled = try await home.run("cancel", "1", "--json").rows[0]
+            #expect(cancelled["state"] == "cancelled")
+            #expect(try #require(cancelled["bytesFetched"].int) >= seen)
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+        }
+    }
+
     /// Eight processes at once: every id that was printed is there, in the state that was asked for
     /// last.
     @Test func eightProcessesLoseNothing() async throws {

@@ -32,7 +32,8 @@ package enum ConfigurationFile {
         }
     }
 
-    private static var named: String? {
+    /// That of `$LONGHAUL_CONFIG`, absolute.
+    static var named: String? {
         get throws(LonghaulError) {
             guard let path = Environment.value("LONGHAUL_CONFIG"), !path.isEmpty else { return nil }
             return try WorkingDirectory.absolute(path)
