@@ -44,7 +44,7 @@ import Testing
         let hosts = try HostHome()
         try await hosts.add(body: "cat > /dev/null")
         try await hosts.makeEvents(1)
-        let deaf = hosts.home.through(["/bin/sh", "-c", "trap '' CHLD; exec \"$@\"", "sh"])
+        let deaf = hosts.home.through(["/usr/bin/env", "--ignore-signal=CHLD"])
         let engine = try deaf.start("daemon")
         try await eventually("all is acknowledged") {
             try await hosts.waitingEvents() == 0

@@ -70,7 +70,7 @@ struct HostText {
         case .signalled?: "ended by signal \(launch.status ?? 0)"
         case .expired?: "ended because its time was over"
         case .notStarted?: "could not be started"
-        case .unknown?: "ended while no engine looked"
+        case .unknown?: "ended, and no engine saw how"
         }
     }
 }

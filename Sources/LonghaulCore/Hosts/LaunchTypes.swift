@@ -16,7 +16,7 @@ public enum LaunchEnding: String, Codable, Sendable, CaseIterable {
     case expired
     /// It could not be started.
     case notStarted
-    /// It ended while no engine looked.
+    /// It ended while no engine looked, or its status was lost.
     case unknown
 }
 
