@@ -112,7 +112,7 @@ struct EventsCommand: ConsoleCommand {
             after: after, session: session, waitingOnly: unacknowledged)
         Signals.watch()
         // A reader that goes away while nothing happens is noticed, too.
-        Platform.startThread {
+        try Platform.startThread {
             if Platform.waitForReaderToGo(1) { follower.cancel() }
         }
         while true {
