@@ -24,7 +24,8 @@ import Testing
                 "bytesPerSecond":null,"createdAt":"2026-03-01T11:59:00.000Z","startedAt":null,\
                 "finishedAt":null,"attempts":0,"restarts":0,"sharedWith":[],"waitingFor":[],\
                 "error":null,"checksum":null,"meta":null,"window":null,"require":[],"prefer":[],\
-                "preferencesWaived":false,"preferencesCheckedAt":null,"stallTimeout":60}
+                "preferencesWaived":false,"preferencesCheckedAt":null,"stallTimeout":60,\
+                "contentCoding":null}
                 """)
     }
 
@@ -38,6 +39,7 @@ import Testing
         transfer.arePreferencesWaived = true
         transfer.waiverCheck = Sample.now + 2
         transfer.stallTimeout = 90.5
+        transfer.contentCoding = "gzip"
         transfer.earliestBegin = Sample.now
         transfer.deadline = Sample.now + 0.5
         transfer.expectedBytes = 11
@@ -70,7 +72,7 @@ import Testing
                 "meta":{"b":1,"a":12345678901234567890123},"window":"22:00-06:00",\
                 "require":["power","battery=50"],"prefer":["power","unmetered","idle"],\
                 "preferencesWaived":true,"preferencesCheckedAt":"2026-03-01T12:00:02.000Z",\
-                "stallTimeout":90.5}
+                "stallTimeout":90.5,"contentCoding":"gzip"}
                 """)
     }
 

@@ -42,6 +42,7 @@ extension JSONText {
         field("checksum", transfer.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
         field("meta", json: transfer.metadata)
         scheduleFields(transfer)
+        field("contentCoding", transfer.contentCoding)
     }
 
     /// What it waits for by its own will, and its timers.

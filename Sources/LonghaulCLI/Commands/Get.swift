@@ -150,6 +150,9 @@ extension Console {
             if transfer.isSkipped {
                 skipped(transfer.destination, isCompared: transfer.checksum == nil)
             }
+            if let coding = transfer.contentCoding {
+                complain("longhaul: \(transfer.id): content coding \(TransferText.coding(coding))")
+            }
             try line(path: transfer.destination)
         case .failed:
             var error = transfer.error ?? LonghaulError(.internal, "it failed")

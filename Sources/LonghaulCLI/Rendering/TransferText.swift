@@ -75,9 +75,15 @@ struct TransferText {
             add("Error", "\(error.code.rawValue): \(shown(error.message))")
             add("Kept", Units.size(error.bytesKept))
         }
+        add("Content coding", transfer.contentCoding.map(TransferText.coding))
         add("Checksum", transfer.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
         add("Meta", transfer.metadata.map(TerminalText.shown))
         return facts
+    }
+
+    /// That the file is not what its name says.
+    static func coding(_ coding: String) -> String {
+        "\(TerminalText.shown(coding)): the server sent it so unasked, and so it is kept"
     }
 
     private func schedule(_ transfer: Transfer) -> [(String, String?)] {

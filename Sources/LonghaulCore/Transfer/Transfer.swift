@@ -47,6 +47,8 @@ public struct Transfer: Hashable, Sendable {
     /// What the server said of the file, where the request keeps it
     /// (``TransferOptions/keepsResponse``).
     public var response: TransferResponse?
+    /// In which the server sent the file although it was asked not to: it is kept so.
+    public var contentCoding: String?
     /// What holds it besides time and its turn, as the store has it.
     package var lane = ScheduleClass.plain
     /// Since when it may begin as far as time goes.

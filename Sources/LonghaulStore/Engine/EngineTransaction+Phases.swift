@@ -78,8 +78,8 @@ extension EngineTransaction {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = ?9, \
-            (response, fileValidator, fileDevice, fileInode, fileBirth) = \
-            (SELECT f.response, f.validator, f.partDevice, f.partInode, f.partBirth FROM fetch f \
+            (response, contentCoding, fileValidator, fileDevice, fileInode, fileBirth) = \
+            (SELECT f.response, f.contentCoding, f.validator, f.partDevice, f.partInode, f.partBirth FROM fetch f \
             WHERE f.id = transfer.fetchID AND ?9 IS NULL), \
             waitReason = NULL, finalPath = nullif(?8, destination), fetchID = NULL, \
             bytesTotal = ?3, bytesDone = ?4, bytesFetched = max(bytesFetched, ?5), attempts = ?6, restarts = ?7 \

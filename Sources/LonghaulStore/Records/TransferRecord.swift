@@ -10,7 +10,8 @@ enum TransferRecord {
         t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
         f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
         t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
-        coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader, f.partPath
+        coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader, f.partPath, \
+        coalesce(t.contentCoding, f.contentCoding)
         """
 
     static let select = """
@@ -57,6 +58,7 @@ enum TransferRecord {
         transfer.response = row.optionalText(36).flatMap {
             StoredJSON.decode(TransferResponse.self, $0)
         }
+        transfer.contentCoding = row.optionalText(41)
         transfer.sharedFetch = row.optionalInt64(38).map(FetchID.init(rawValue:))
         readNumbers(row, into: &transfer)
         return transfer

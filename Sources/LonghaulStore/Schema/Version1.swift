@@ -79,6 +79,7 @@ extension Migration {
           restarts INTEGER NOT NULL DEFAULT 0,
           error TEXT,
           response TEXT,
+          contentCoding TEXT,
           input INTEGER NOT NULL DEFAULT 0 CHECK (input BETWEEN 0 AND 2),
           asked INTEGER NOT NULL DEFAULT 0 CHECK (asked IN (0, 1)),
           CHECK ((deadlineAt IS NULL) <> (deadlineAfter IS NULL)),
