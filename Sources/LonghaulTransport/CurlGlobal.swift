@@ -30,6 +30,10 @@ enum CurlGlobal {
         }
     }
 
+    static let proxyVariables = ProxyVariables { name in
+        getenv(name).map { String(cString: $0) }
+    }
+
     /// `~/.ssh/known_hosts`, as OpenSSH and the curl tool use it.
     static func defaultKnownHostsFile() -> String? {
         guard let home = getenv("HOME"), home.pointee != 0 else { return nil }

@@ -28,7 +28,8 @@ extension Exchange {
             return setHTTP(request, isSecure: scheme == "https", isFirstOrigin: isFirstOrigin)
         default:
             setFileProtocol(request)
-            return nil
+            // An HTTP proxy gets them.
+            return setFields(request.headers, all: true)
         }
     }
 
@@ -59,7 +60,10 @@ extension Exchange {
     private func setIdentity(_ connection: ConnectionSettings, isFirstOrigin: Bool) {
         set(CURLOPT_NETRC, connection.netrc ? Int(CURL_NETRC_OPTIONAL.rawValue) : 0)
         if let proxy = connection.proxy { set(CURLOPT_PROXY, proxy) }
-        if let file = connection.caCertificate { set(CURLOPT_CAINFO, file) }
+        if let file = connection.caCertificate {
+            set(CURLOPT_CAINFO, file)
+            set(CURLOPT_PROXY_CAINFO, file)
+        }
         if connection.insecure {
             set(CURLOPT_SSL_VERIFYPEER, 0)
             set(CURLOPT_SSL_VERIFYHOST, 0)

@@ -44,7 +44,7 @@ extension Exchange {
         if code == CURLE_OK { return nil }
         // libcurl's own bound on a line shows as a lack of memory.
         if code == CURLE_OUT_OF_MEMORY, isHTTPHead, !hasFinalHead { return .headTooLarge }
-        return refusalOfProxy() ?? curlFailure(code)
+        return refusalOfProxy() ?? refusalOfCredentials(code) ?? curlFailure(code)
     }
 
     /// libcurl tells a refused tunnel as a broken connection.
@@ -52,6 +52,17 @@ extension Exchange {
         if isHTTPHead { return nil }
         let status = lh_easy_getinfo_long(easy, CURLINFO_HTTP_CONNECTCODE)
         return status < 300 ? nil : .proxyRefused(status: status)
+    }
+
+    /// By a SOCKS proxy: no better at the next try.
+    private func refusalOfCredentials(_ code: CURLcode) -> WireFailure? {
+        guard code == CURLE_PROXY else { return nil }
+        let reasons = [
+            CURLPX_USER_REJECTED, CURLPX_NO_AUTH, CURLPX_LONG_USER, CURLPX_LONG_PASSWD,
+        ]
+        let reason = lh_easy_getinfo_long(easy, CURLINFO_PROXY_ERROR)
+        guard reasons.contains(where: { Int($0.rawValue) == reason }) else { return nil }
+        return .proxyRefusedCredentials(text: words(of: code))
     }
 
     func curlFailure(_ code: CURLcode) -> WireFailure {
@@ -69,7 +80,19 @@ extension Exchange {
         let text =
             replyOfFTP(code) ?? (own.isEmpty ? String(cString: curl_easy_strerror(code)) : own)
         return Redaction.text(
-            text, hidingSecretsOf: request?.connection ?? ConnectionSettings())
+            isAboutProxy(code) ? "of the proxy: \(text)" : text,
+            hidingSecretsOf: request?.connection ?? ConnectionSettings())
+    }
+
+    /// libcurl's words do not tell whose certificate it was.
+    private func isAboutProxy(_ code: CURLcode) -> Bool {
+        code == CURLE_PEER_FAILED_VERIFICATION
+            && lh_easy_getinfo_long(easy, CURLINFO_PROXY_SSL_VERIFYRESULT) != 0
+    }
+
+    /// Where the address of this hop leads.
+    var isProxied: Bool {
+        CurlGlobal.proxyVariables.apply(to: url, named: request?.connection.proxy)
     }
 
     /// Why a login was refused, and that the server closes its service (421), which libcurl tells
@@ -124,9 +147,11 @@ extension Exchange {
     func end(_ failure: WireFailure?, now: Int64) -> SegmentEnd {
         let planned = plan?.position ?? request?.offset ?? 0
         let written = flow.pointee.written > 0 ? flow.pointee.position : planned
-        return SegmentEnd(
+        var end = SegmentEnd(
             failure: failure, writtenThrough: written, bytesReceived: flow.pointee.received,
             seconds: Double(now - begunAt) / 1e9, httpVersion: httpVersion,
             isElsewhere: request.map { !isOnFirstOrigin($0) } ?? false)
+        end.isProxied = isProxied
+        return end
     }
 }

@@ -9,7 +9,9 @@ extension Exchange {
     ///   given up for a head alone.
     func judge(isCutOff: Bool = false) {
         guard let request, verdict == nil else { return }
-        let head = isHTTPHead ? httpHead() : fileHead(request)
+        var head = isHTTPHead ? httpHead() : fileHead(request)
+        head.isElsewhere = !isOnFirstOrigin(request)
+        head.isProxied = isProxied
         let verdict = request.judge(head)
         if isCutOff, verdict == .hold { return }
         if !isCutOff, let framing = betterFraming(head, verdict) {

@@ -146,6 +146,24 @@ struct FailureTests {
         #expect(text.contains("proxy") && !text.contains("s3c"), "\(text)")
     }
 
+    /// No better at the next try, unlike all else that may be wrong with one.
+    @Test func aSOCKSProxyRefusesThePassword() async throws {
+        let proxy = try RefusingSOCKSProxy()
+        var connection = ConnectionSettings()
+        connection.proxy = "socks5h://bob:s3cret@127.0.0.1:\(proxy.port)"
+        let wire = try Wire()
+        let outcome = try await wire.run(
+            wire.request("http://h.invalid/", PartFile(), connection: connection))
+        guard case .proxyRefusedCredentials(let text) = outcome.failure else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(!text.isEmpty && !text.contains("s3c"), "\(text)")
+        #expect(outcome.end.isProxied)
+        let failure = outcome.failure.flatMap { FailureTable.classify($0) }
+        #expect(failure?.kind == .needsInput && failure?.error.code == .unauthorized)
+    }
+
     /// libcurl's own words say neither, and one as a timeout.
     @Test(
         arguments: [

@@ -94,6 +94,21 @@ struct RequestTests {
         #expect(proxy.requests.allSatisfy { $0.value("Proxy-Authorization") != nil })
     }
 
+    /// A cache must not answer with what it has stored, for FTP either.
+    @Test func anHTTPProxyForFTPGetsTheFields() async throws {
+        let proxy = try ScriptedServer { _ in [answer(body: [2])] }
+        let wire = try Wire()
+        var connection = ConnectionSettings()
+        connection.proxy = "http://127.0.0.1:\(proxy.port)"
+        let outcome = try await wire.run(
+            wire.request(
+                "ftp://server.invalid/x", PartFile(), headers: [("Cache-Control", "no-cache")],
+                connection: connection))
+        #expect(outcome.failure == nil)
+        #expect(outcome.head?.isProxied == true && outcome.end.isProxied)
+        #expect(proxy.requests.map { $0.value("Cache-Control") } == ["no-cache"])
+    }
+
     /// Whatever the process's own locale is: tests run in C.
     @Test func namesThatAreNotASCIIAreConverted() async throws {
         let proxy = try ScriptedServer { _ in [answer(body: [2])] }

@@ -38,6 +38,7 @@ struct TLSTests {
         try await aStoppedStreamLeavesTheConnection(server)
         try await aLimitedStreamKeepsToItsRate(server)
         try await anUnknownAuthorityIsNotBelieved(server)
+        try await aProxyIsVerifiedAsAServerIs(server)
         try await fromHTTPSThereIsNoWayDown(server)
         try await upIsAllowed(server)
     }
@@ -167,6 +168,24 @@ struct TLSTests {
             Issue.record("\(outcome)")
             return
         }
+    }
+
+    /// A request to a proxy is one for a file of its own to nginx.
+    private func aProxyIsVerifiedAsAServerIs(_ server: NginxServer) async throws {
+        let wire = try Wire()
+        var connection = trusting(server)
+        connection.proxy = "https://127.0.0.1:\(server.httpsPort)"
+        let part = PartFile()
+        let url = "http://server.invalid/file"
+        #expect(try await wire.run(wire.request(url, part, connection: connection)).failure == nil)
+        #expect(part.content == body)
+        connection.caCertificate = nil
+        let outcome = try await wire.run(wire.request(url, PartFile(), connection: connection))
+        guard case .curl(code: 60, let text, _) = outcome.failure else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(text.hasPrefix("of the proxy: "))
     }
 
     @Test func clientCertificatesAreShown() async throws {

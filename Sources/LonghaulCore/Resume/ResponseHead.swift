@@ -16,9 +16,16 @@ package struct ResponseHead: Hashable, Sendable {
     package var httpVersion: Int
     /// When the head arrived.
     package var receivedAt: Timestamp { didSet { read() } }
+    /// A redirect had led to another origin.
+    package var isElsewhere = false
+    /// It came through a proxy, and may be its.
+    package var isProxied = false
     /// What it says of the version that it belongs to. Read once, where the head arrives: on the
     /// transport's thread, and not again by each who judges it.
     private(set) var announced = Validator()
+    /// The body is a part of the file, or may be. Many scripts send the range that was asked for
+    /// and forget the status; who has stored such an answer gives it to others.
+    private(set) var isPart = false
 
     package init(
         scheme: Scheme = .http, status: Int, headers: HeaderFields, effectiveURL: String,
@@ -34,6 +41,16 @@ package struct ResponseHead: Hashable, Sendable {
     }
 
     private mutating func read() {
+        isPart = status == 206 || ((status == 200 || status == 203) && deniesWhole)
         announced = Validator(reading: self)
+    }
+
+    /// Content-Range means nothing with a 200 (RFC 9110 §14.4), but for the whole nobody sends it.
+    private var deniesWhole: Bool {
+        guard scheme == .http, headers.contains("Content-Range") else { return false }
+        guard case .bytes(let range, let total?) = contentRange, range == 0..<total else {
+            return true
+        }
+        return bodyLength.map { $0 != total } ?? false
     }
 }

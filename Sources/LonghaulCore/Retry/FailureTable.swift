@@ -22,6 +22,7 @@ package enum FailureTable {
                     .tooLarge,
                     "the server's header fields are longer than \(Limits.headerBytes) bytes"))
         case .proxyRefused(let status): classify(proxyStatus: status)
+        case .proxyRefusedCredentials(let text): classify(proxyCredentials: text)
         case .unknownHostKey(let text): classify(hostKey: text)
         case .curl(let code, let text, let osError):
             classify(curl: code, text: text, osError: osError)
@@ -34,6 +35,19 @@ package enum FailureTable {
             .restartFromZero, LonghaulError(.network, "started again from zero: \(reason)"),
             restart: reason)
     }
+
+    /// Of a mirror that has something else than what is held.
+    package static func mirror(_ reason: RestartReason) -> Failure {
+        Failure(.permanent, LonghaulError(.serverError, "the mirror is of no use: \(reason)"))
+    }
+
+    /// Of a page in the place of a file of which a part is held.
+    package static let foreignPage = Failure(
+        .transient,
+        LonghaulError(
+            .network,
+            "the answer is not the file but a page, perhaps the login page of the network; log in "
+                + "there, or check the URL"))
 
     private static func classify(_ problem: RedirectProblem) -> Failure {
         let error =
@@ -67,6 +81,17 @@ package enum FailureTable {
         return Failure(
             kind, error, retryAfter: kind == .transient ? retryAfter : nil,
             blamesOrigin: kind == .transient && status != 425)
+    }
+
+    /// The same where credentials had been sent.
+    static func refusedCredentials(_ failure: Failure) -> Failure {
+        guard failure.error.httpStatus == 401 else { return failure }
+        var refused = failure
+        refused.error.message =
+            "the server refuses the credentials (401); give the right ones with --user (they are "
+            + "sent by the Basic scheme, the only one that is spoken), or another URL with "
+            + "`set --url`, then `resume`"
+        return refused
     }
 
     private static func meaning(
@@ -134,6 +159,15 @@ package enum FailureTable {
                 : "the proxy could not reach the server (\(status))")
         error.httpStatus = status
         return Failure(isFinal ? .permanent : .transient, error)
+    }
+
+    private static func classify(proxyCredentials text: String) -> Failure {
+        var error = LonghaulError(
+            .unauthorized,
+            "the proxy refuses the credentials (\(TerminalText.shown(text))); put the right ones "
+                + "into the proxy's URL")
+        error.curlCode = 97
+        return Failure(.needsInput, error)
     }
 
     // MARK: errno

@@ -65,9 +65,11 @@ extension Engine {
         var headers = isElsewhere ? options.headers.forElsewhere : options.headers
         for field in ask.ask.headers.fields { headers[field.name] = field.value }
         for field in ask.condition.fields { headers[field.name] = field.value }
+        var proxyFields = HeaderFields()
+        proxyFields["Cache-Control"] = ask.ask.headers["Cache-Control"]
         let isHTTP = ask.url.beginsIgnoringCase(with: "http")
         var request = SegmentRequest(
-            key: ask.key, url: ask.url, headers: isHTTP ? headers : HeaderFields(),
+            key: ask.key, url: ask.url, headers: isHTTP ? headers : proxyFields,
             offset: isHTTP ? 0 : ask.ask.start,
             connection: settings(ask, options, isElsewhere: isElsewhere), target: target,
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
