@@ -33,6 +33,9 @@ package enum Limits {
     /// How far before the missing bytes a plain Range starts, to compare what comes with what is
     /// held.
     package static let overlapBytes: Int64 = 64 << 10
+    /// As long as so little is held, If-Range is tried although it was mishandled: what a wrong
+    /// answer costs is not much, and a right one allows several connections again.
+    package static let ifRangeTrialBytes: Int64 = 256 << 10
     /// A new body up to this long is accepted at once; the pin of a longer one is committed first.
     package static let holdThresholdBytes: Int64 = 1 << 20
     /// Answers in a row that bring no byte, until one start from zero is tried.
@@ -58,6 +61,8 @@ package enum Limits {
     package static let automaticSegments = 4
     /// The first split needs a file of twice this.
     package static let minSplitBytes: Int64 = 8 << 20
+    /// Who is within so long of what another connection is to bring is not stopped before it.
+    package static let takeOverSeconds: Double = 0.5
     /// No piece is made smaller than this by splitting.
     package static let minPieceBytes: Int64 = 1 << 20
     /// Connections are added only while more than this much time remains,…

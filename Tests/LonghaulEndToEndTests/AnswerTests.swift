@@ -276,6 +276,41 @@ import Testing
         }
     }
 
+    /// It was asked when the first server failed for a moment, and has another file: what is held
+    /// is that of the first one, which goes on with it.
+    @Test(arguments: [
+        "size=2M", "size=3M&seed=5", "size=3M&seed=5&ignorerange", "size=1K&noranges",
+    ])
+    func noMirrorCostsTheBytes(_ knobs: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let own = server.url("a.bin?size=3M&seed=4&etag=a&cut=1M&cuts=1")
+            let result = try await home.run(
+                "get", "-q", own, "--mirror", server.url("b.bin?\(knobs)"), "-o",
+                home.file("a.bin"))
+            #expect(result.status == 0, "\(result.errors)")
+            try server.expected(own).verify(file: home.file("a.bin"))
+            let requests = server.log.requests(for: own)
+            #expect(requests.map(\.status) == [200, 206])
+            #expect(requests.last?["Range"] == "bytes=1048576-")
+            let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(shown["restarts"] == 0, "\(shown)")
+        }
+    }
+
+    /// Nobody can read the file as what its name says: that is said.
+    @Test func aContentCodingIsSaid() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=100K&gzip")
+            let result = try await home.run("get", "-q", url, "-o", home.file("a.bin"))
+            #expect(result.status == 0 && result.errors.contains("content coding gzip"))
+            let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(shown["contentCoding"] == "gzip", "\(shown)")
+            #expect(try await home.run("show", "1").output.contains("Content coding"))
+        }
+    }
+
     struct Refusal: CustomTestStringConvertible, Sendable {
         var status: Int
         var code: String

@@ -87,6 +87,21 @@ import Testing
             version: 2),
         Row(
             knobs: "etag=v1&long=9", statuses: [200, 206], range: exact, ifRange: "\"v1\""),
+        // Scripts that send the range and forget to say so.
+        Row(
+            knobs: "etag=v1&contentrange200", statuses: [200, 200], range: exact,
+            ifRange: "\"v1\""),
+        Row(knobs: "contentrange200", statuses: [200, 200], range: early),
+        Row(
+            knobs: "etag=v1&contentrange200&wrongstart=7", statuses: [200, 200, 200],
+            range: exact, ifRange: "\"v1\"", restarts: 1),
+        Row(
+            knobs: "etag=v1&contentrange200&changeafter=1&noifrange", statuses: [200, 200, 200],
+            range: exact, ifRange: "\"v1\"", restarts: 1, version: 3),
+        // A network whose login has run out.
+        Row(
+            knobs: "etag=v1&pageat=2", statuses: [200, 200, 206], range: exact,
+            ifRange: "\"v1\""),
     ]
 
     /// 416: complete only by the right total under the same validator.
@@ -120,10 +135,10 @@ import Testing
             range: exact, ifRange: "\"v1\""),
         Row(
             knobs: "etag=v1&304&statusafter=1&statuses=2", statuses: [200, 304, 304, 200],
-            range: exact, ifRange: "\"v1\"", restarts: 1),
+            range: exact, ifRange: "\"v1\""),
         Row(
             knobs: "etag=v1&status=204&statusafter=1&statuses=2", statuses: [200, 204, 204, 200],
-            range: exact, ifRange: "\"v1\"", restarts: 1),
+            range: exact, ifRange: "\"v1\""),
         Row(
             knobs: "etag=v1&empty206", statuses: [200, 206, 200], range: exact,
             ifRange: "\"v1\"", restarts: 1),

@@ -17,7 +17,8 @@ extension FetchMachine {
             learnVersion(segment)
         }
         if held?.key == key { held = nil }
-        let failure = failure(of: segment, end).map { end.isElsewhere ? $0.ofAnother : $0 }
+        let isOfAnother = end.isElsewhere || (end.isProxied && segment.head == nil)
+        let failure = failure(of: segment, end).map { isOfAnother ? $0.ofAnother : $0 }
         step.writes.append(.attempt(transfer, outcome(of: segment, end, failure, context)))
         switch stage {
         case .settling: quiet(context, &step)
@@ -39,9 +40,18 @@ extension FetchMachine {
         }
     }
 
+    /// Whether it said who we are. What netrc says of the server is not known here.
+    private func sendsCredentials(_ segment: ActiveSegment) -> Bool {
+        if segment.ask.isForMirror { return false }
+        return request.options.user != nil || request.options.headers.contains("Authorization")
+            || (try? URLParts(segment.url))?.userInfo != nil
+    }
+
     /// The failure that the request ended with, classified; `nil` if it did what it was sent for.
     private func failure(of segment: ActiveSegment, _ end: SegmentEnd) -> Failure? {
-        if case .fail(let failure)? = segment.decision { return failure }
+        if case .fail(let failure)? = segment.decision {
+            return sendsCredentials(segment) ? FailureTable.refusedCredentials(failure) : failure
+        }
         if let wire = end.failure {
             if wire == .bodyTooLong, state.bytesTotal == nil, request.options.maxSize != nil {
                 let text = "the body is longer than --max-size allows; raise it with set --max-size"
@@ -137,6 +147,13 @@ extension FetchMachine {
             return
         }
         switch failure.kind {
+        case .restartFromZero where segment.ask.isForMirror:
+            // What is held is for the transfer's own URL to give up.
+            if segments.isEmpty {
+                tryElsewhere(FailureTable.mirror(failure.restart ?? .noBytes), context, &step)
+            } else {
+                rangesRefused = true
+            }
         case .restartFromZero:
             // Once; if a start from zero ends so too, it is a failure like any other.
             if case .restarting = segment.ask.proof {
@@ -183,6 +200,9 @@ extension FetchMachine {
     ) {
         sourcesFailed += 1
         if failure.kind == .transient { passingFailure = failure }
+        if isAtOwnOrigin { ownFailure = failure }
+        // Why its own URL is asked from zero is nothing to a mirror.
+        fromZero = nil
         if sourcesFailed < sources.count, segments.isEmpty {
             blame(failure, context, &step)
             nextSource()
@@ -190,6 +210,7 @@ extension FetchMachine {
         } else if let passingFailure {
             leave(.retry(passingFailure), context, &step)
         } else {
+            let failure = ownFailure ?? failure
             let isAnswerable = failure.kind == .needsInput
             leave(
                 isAnswerable ? .needInput(failure.error) : .fail(failure.error), context, &step)
@@ -215,6 +236,7 @@ extension FetchMachine {
         let wasFromZero = !segment.ask.sendsRange
         switch segment.decision {
         case .alreadyComplete(let length)?:
+            fromZero = nil
             state.bytesTotal = length
             if isWhole {
                 finish(&step)
@@ -278,8 +300,8 @@ extension FailureClass {
 }
 
 extension Failure {
-    /// The same where a redirect had led: who sent us there is well, but for a pause that was asked
-    /// for, which goes for all who would be sent there too.
+    /// The same where a redirect had led, or of a proxy: who sent us there, or is behind it, is
+    /// well, but for a pause that was asked for, which goes for all who would be sent there too.
     fileprivate var ofAnother: Failure {
         if asksForPause { return self }
         var other = self

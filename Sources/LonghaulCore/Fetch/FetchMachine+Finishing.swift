@@ -124,6 +124,19 @@ extension FetchMachine {
         _ wanted: Checksum, actual: String, keptAt: String, _ context: FetchContext,
         _ step: inout FetchStep
     ) {
+        let error = LonghaulError(
+            .checksumMismatch,
+            "The \(wanted.algorithm.rawValue) of the file is \(actual), not the expected "
+                + "\(wanted.hex); it is kept as \(keptAt). Check the expected value and "
+                + "the source, then retry.",
+            transferID: transfer)
+        // A mirror may have brought what is wrong: the file's own URL gets its chance, once.
+        let isOfMirror = !isAtOwnOrigin || state.validator?.elsewhere != nil
+        let mayBegin = isOfMirror && state.restarts == 0
+        if mayBegin {
+            state.source = sources.count - 1
+            voidBytes(.digestDiffers, &step)
+        }
         state.durable = ByteRanges()
         state.publication = nil
         have = ByteRanges()
@@ -132,11 +145,7 @@ extension FetchMachine {
         state.validator = nil
         state.bytesTotal = nil
         stage = .settling
-        let error = LonghaulError(
-            .checksumMismatch,
-            "The \(wanted.algorithm.rawValue) of the file is \(actual), not the expected "
-                + "\(wanted.hex); it is kept as \(keptAt). Check the expected value and the "
-                + "source, then retry.", transferID: transfer)
-        leave(outlasted(.fail(error)), context, &step)
+        let end = mayBegin ? Leaving.retry(Failure(.transient, error)) : .fail(error)
+        leave(outlasted(end), context, &step)
     }
 }

@@ -5,17 +5,30 @@ extension FetchMachine {
         precondition(segments.isEmpty, "the first request of a round goes out alone")
         if let fromZero {
             let ask = RangeAsk.wholeFile(
-                because: fromZero, held: have, validator: state.validator, trustHeld: false,
-                heldCoding: state.contentCoding)
+                because: fromZero, held: have, validator: state.validator,
+                // Answers without a byte say nothing against those that are held.
+                trustHeld: fromZero == .noBytes, heldCoding: state.contentCoding)
             send(ask, isParallel: false, context, &step)
             return
         }
         let gap = firstGap
         let ask = RangeAsk.plan(
             from: gap.start, to: gap.end, held: have, validator: state.validator,
-            origin: context.origin, scheme: ResponseHead.Scheme(of: url),
+            origin: ways(of: context.origin), scheme: ResponseHead.Scheme(of: url),
             heldCoding: state.contentCoding)
         send(ask, isParallel: false, context, &step)
+    }
+
+    /// The origin's, as the next request takes them. What a proxy did is not remembered: after an
+    /// answer that brought nothing the next rung of the ladder is tried all the same.
+    private func ways(of origin: OriginMemory) -> OriginMemory {
+        var ways = origin
+        if state.emptyAnswers > 0 {
+            ways.mishandlesIfRange = true
+        } else if have.count <= Limits.ifRangeTrialBytes {
+            ways.mishandlesIfRange = false
+        }
+        return ways
     }
 
     /// Where the next bytes are missing: `end` is nil while the length is unknown, or the gap runs
@@ -29,6 +42,8 @@ extension FetchMachine {
     mutating func send(
         _ ask: RangeAsk, isParallel: Bool, _ context: FetchContext, _ step: inout FetchStep
     ) {
+        var ask = ask
+        ask.isForMirror = !isAtOwnOrigin
         let key = SegmentKey(fetch: state.id, serial: nextSerial)
         nextSerial += 1
         state.attempts += 1
@@ -39,7 +54,6 @@ extension FetchMachine {
         var order = SegmentAsk(
             key: key, url: url, ask: ask, pinned: state.validator,
             maxSize: request.options.maxSize, isParallel: isParallel)
-        order.isForMirror = url != request.url
         if ask.proof == .nothingHeld, have.isEmpty, !order.isForMirror,
             ResponseHead.Scheme(of: url) == .http
         {
@@ -61,9 +75,7 @@ extension FetchMachine {
         heard(index, at: context.now.monotonic)
         segments[index].decision = judgement.decision
         lastHTTPVersion = head.httpVersion
-        if let lesson = judgement.learned, isAtOwnOrigin {
-            step.writes.append(.learn(origin: context.origin.origin, lesson))
-        }
+        learn(judgement, segment.ask, head, context, &step)
         noteHealth(head, context, &step)
         if segment.isParallel {
             parallelHead(judgement.decision, at: index, context, &step)
@@ -78,6 +90,7 @@ extension FetchMachine {
             state.effectiveURL = head.effectiveURL
             keep(head)
         case .skip(let plan):
+            fromZero = nil
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             rangesOffered = head.headers.offersByteRanges
             state.effectiveURL = head.effectiveURL
@@ -90,6 +103,23 @@ extension FetchMachine {
             // ended.
             break
         }
+    }
+
+    /// What a proxy does is not its origin's way.
+    private func learn(
+        _ judgement: ResumeJudgement, _ ask: RangeAsk, _ head: ResponseHead,
+        _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard isAtOwnOrigin, !head.isProxied, head.scheme == .http else { return }
+        var lesson = judgement.learned
+        if case .append = judgement.decision {
+            lesson = ask.isConditional ? .honoursIfRange : .honoursRanges
+        }
+        guard let lesson else { return }
+        var changed = context.origin
+        changed.learn(lesson)
+        if changed == context.origin { return }
+        step.writes.append(.learn(origin: context.origin.origin, lesson))
     }
 
     /// What the answer says of the version that it has proven to be of, and that was not known. Its
@@ -216,9 +246,10 @@ extension FetchMachine {
         step.effects.append(.proceed(held.key, held.plan))
     }
 
-    /// A parallel request is of use only if it appends under the pinned validator; one that shows
-    /// another version stops all. What becomes of the bytes is for the next request to say, which
-    /// goes out alone: of several servers behind one name, two may call the same file by two tags.
+    /// A parallel request is of use only if it appends under the pinned validator. One that shows
+    /// another version brings nothing and changes nothing: of several servers behind one name, two
+    /// may call the same file by two tags, and what the others bring is of the version that they
+    /// began. What is left when they are done is asked for alone, and that answer decides.
     private mutating func parallelHead(
         _ decision: ResumeDecision, at index: Int, _ context: FetchContext,
         _ step: inout FetchStep
@@ -227,12 +258,38 @@ extension FetchMachine {
         case .append(let plan):
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             rangesProven = true
-        case .restart, .restartFromZero:
-            rangesRefused = true
-            step.effects.append(.stop(segments.map(\.key)))
-        case .fresh, .skip, .alreadyComplete, .dropSegment, .redirect, .fail, .empty:
+            takeOver(from: index, plan, context, &step)
+        case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment,
+            .redirect, .fail, .empty:
             rangesRefused = true
         }
+    }
+
+    /// Not before its head is good: who fetches the same bytes until then goes on with them if it
+    /// is not. Its body has waited for that.
+    private mutating func takeOver(
+        from index: Int, _ plan: BodyPlan, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        let start = segments[index].start
+        let other = segments.indices.first { other in
+            let segment = segments[other]
+            return other != index && segment.isWriting && segment.start <= start
+                && start < segment.end ?? .max
+        }
+        if let other {
+            let seconds = context.now.wall - segments[other].startedAt
+            let bytes = segments[other].written - segments[other].start
+            let soon = seconds > 0 ? Double(bytes) / seconds * Limits.takeOverSeconds : 0
+            if Double(start - segments[other].written) < soon {
+                // The other one is there already, or nearly: it brings the rest as soon.
+                rangesRefused = true
+                step.effects.append(.stop([segments[index].key]))
+                return
+            }
+            segments[other].end = start
+            step.effects.append(.shrink(segments[other].key, end: start))
+        }
+        step.effects.append(.proceed(segments[index].key, plan))
     }
 }
 
@@ -242,7 +299,9 @@ extension SegmentAsk {
     package func verdict(_ head: ResponseHead) -> HeadVerdict {
         let decision = judge(ask, head, pinned: pinned, maxSize: maxSize).decision
         switch decision {
-        case .append, .redirect: return bounded(decision.verdict)
+        case .redirect: return .redirect
+        // Until whoever fetches the same bytes has been told to leave them.
+        case .append: return isParallel ? .hold : bounded(decision.verdict)
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .fail,
             .empty:
             return isParallel ? .refuse : bounded(decision.verdict)

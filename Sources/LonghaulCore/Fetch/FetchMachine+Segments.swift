@@ -36,10 +36,8 @@ extension FetchMachine {
             allowed: allowed, rangesProven: true)
         for action in SegmentPlanner().plan(situation) {
             switch action {
-            case .shrink(let key, let end):
-                guard let index = segments.firstIndex(where: { $0.key == key }) else { continue }
-                segments[index].end = end
-                step.effects.append(.shrink(key, end: end))
+            // Once the one that is to bring the rest has proven that it does: see `takeOver`.
+            case .shrink: break
             case .start(let range, let toEnd): start(range, toEnd: toEnd, context, &step)
             }
         }
@@ -53,7 +51,7 @@ extension FetchMachine {
             validator: state.validator, origin: context.origin, scheme: .http,
             heldCoding: state.contentCoding)
         // Without If-Range two versions could meet in one file.
-        guard ask.isConditional else {
+        guard ask.isConditional, rangesProven || !context.origin.ignoresRanges else {
             rangesRefused = true
             return
         }

@@ -91,6 +91,8 @@ package struct FetchMachine: Sendable {
     var sourcesFailed = 0
     /// One of them may fare better later: the transfer does, too.
     var passingFailure: Failure?
+    /// What has become of the transfer's own URL: said of it when no source is left.
+    var ownFailure: Failure?
     package internal(set) var startedMoving: Instant?
     var receivedAtStart: Int64 = 0
     var nextSerial: Int64

@@ -178,7 +178,7 @@ package struct SegmentAsk: Hashable, Sendable {
     /// Asked for unless the version of a file that is here is still the current one.
     package var condition = HeaderFields()
     /// Not the request's own URL: its credentials are not for another server.
-    package var isForMirror = false
+    package var isForMirror: Bool { ask.isForMirror }
     /// One of several at a time: only a 206 under the pinned validator is of use, on a connection
     /// of its own.
     package var isParallel: Bool

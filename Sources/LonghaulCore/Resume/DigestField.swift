@@ -33,10 +33,11 @@ package enum DigestField {
     /// `sha-256=:…:`.
     ///
     /// `Content-Digest` covers this message's content: the whole only where the answer is a 200
-    /// (RFC 9530 §2).
+    /// (RFC 9530 §2) that brings it.
     static func announced(by head: ResponseHead) -> String? {
-        announced("Repr-Digest", in: head.headers)
-            ?? (head.status == 200 ? announced("Content-Digest", in: head.headers) : nil)
+        if let digest = announced("Repr-Digest", in: head.headers) { return digest }
+        guard head.status == 200, !head.isPart else { return nil }
+        return announced("Content-Digest", in: head.headers)
     }
 
     private static func announced(_ name: String, in headers: HeaderFields) -> String? {

@@ -31,6 +31,10 @@ package struct RangeAsk: Hashable, Sendable {
     package var isExtra: Bool
     /// Content coding of the bytes held; `nil` = identity.
     package var heldCoding: String?
+    /// Not the transfer's own URL is asked: no answer costs what is held.
+    package var isForMirror = false
+    /// What a cache on the way has stored is of no use.
+    package var bypassesCaches = false
 
     package init(
         proof: Proof, position: Int64, end: Int64? = nil, overlap: Int64 = 0,
@@ -71,6 +75,7 @@ package struct RangeAsk: Hashable, Sendable {
             let last = end.map { String($0 - 1) } ?? ""
             fields.append(name: "Range", value: "bytes=\(start)-\(last)")
         }
+        if bypassesCaches { fields.append(name: "Cache-Control", value: "no-cache") }
         switch proof {
         case .entityTag(let value), .date(let value):
             fields.append(name: "If-Range", value: value)
@@ -126,8 +131,10 @@ extension RangeAsk {
         because reason: RestartReason, held: ByteRanges, validator: Validator?, trustHeld: Bool,
         heldCoding: String? = nil
     ) -> RangeAsk {
-        if held.isEmpty { return RangeAsk(proof: .nothingHeld, position: 0) }
-        var ask = RangeAsk(proof: .restarting(reason), position: 0)
+        var ask = RangeAsk(
+            proof: held.isEmpty ? .nothingHeld : .restarting(reason), position: 0)
+        ask.bypassesCaches = reason.mayBeOfCache
+        if held.isEmpty { return ask }
         ask.heldCoding = heldCoding
         if trustHeld, held.prefix > 0, validator?.isStrong == true {
             ask.proof = .skipping
@@ -148,7 +155,6 @@ extension RangeAsk {
             return overlapProves ? .overlap : nil
         case .http: break
         }
-        if origin?.ignoresRanges == true, !isExtra, validator.isStrong { return .skipping }
         if origin?.mishandlesIfRange != true {
             if let tag = validator.strongTag { return .entityTag(tag.text) }
             if let date = validator.strongDate { return .date(date) }

@@ -19,6 +19,8 @@ package enum RestartReason: Hashable, Sendable {
     case noBytes
     /// More or fewer bytes than were promised.
     case lengthDisagrees
+    /// The digest of the whole file, of which a mirror has brought some, is not the expected one.
+    case digestDiffers
     /// Syncing the part file failed: what it holds is unknown.
     case syncFailed
     case partFileMissing
@@ -37,6 +39,20 @@ package enum RestartReason: Hashable, Sendable {
         case total
         /// Content-Length is not the length of the range.
         case length
+    }
+}
+
+extension RestartReason {
+    /// A cache may have answered with what it has stored of another request, and would again.
+    var mayBeOfCache: Bool {
+        switch self {
+        case .partialUnusable, .rangeNotSatisfiable, .noBytes: true
+        case .changed, .validatorMissing, .nothingToProve, .overlapDiffers, .preconditionFailed,
+            .codingChanged, .lengthDisagrees, .digestDiffers, .syncFailed, .partFileMissing,
+            .partFileReplaced,
+            .partFileShorter:
+            false
+        }
     }
 }
 
@@ -63,6 +79,8 @@ extension RestartReason: CustomStringConvertible {
         case .codingChanged: "the server sent the file in another content coding than before"
         case .noBytes: "the server's answers to a resume brought no byte"
         case .lengthDisagrees: "the length of what came is not what the server had promised"
+        case .digestDiffers:
+            "the file that came, from several sources, has another digest than is expected"
         case .syncFailed: "the file system failed to store the bytes that had been fetched"
         case .partFileMissing: "the part file is gone"
         case .partFileReplaced: "the part file was replaced by another file"

@@ -50,6 +50,10 @@ package struct ResumeJudgement: Hashable, Sendable {
 package enum OriginLesson: Hashable, Sendable {
     case ignoresRanges
     case mishandlesIfRange
+    /// It has answered a range with that range.
+    case honoursRanges
+    /// And under If-Range.
+    case honoursIfRange
 }
 
 extension OriginMemory {
@@ -57,6 +61,10 @@ extension OriginMemory {
         switch lesson {
         case .ignoresRanges: ignoresRanges = true
         case .mishandlesIfRange: mishandlesIfRange = true
+        case .honoursRanges: ignoresRanges = false
+        case .honoursIfRange:
+            ignoresRanges = false
+            mishandlesIfRange = false
         }
     }
 }

@@ -16,9 +16,22 @@ struct ResumeJudge {
     let maxSize: Int64?
 
     var judgement: ResumeJudgement {
+        let judgement = byStatus
+        guard ask.isForMirror else { return judgement }
+        switch judgement.decision {
+        // Nobody could prove anything: there is no better than this mirror.
+        case .restart(.nothingToProve, _): return judgement
+        case .restart(let reason, _), .restartFromZero(let reason):
+            // What is held is for the transfer's own URL to give up.
+            return ResumeJudgement(.fail(FailureTable.mirror(reason)))
+        case .fresh, .append, .skip, .alreadyComplete, .dropSegment, .redirect, .empty, .fail:
+            return judgement
+        }
+    }
+
+    private var byStatus: ResumeJudgement {
         switch head.status {
-        case 200, 203: full
-        case 206: partial
+        case 200, 203, 206: head.isPart ? partial : full
         case 204, 205: ResumeJudgement(.empty(.noContent))
         case 304: ResumeJudgement(.empty(.notModified))
         case 300...399 where head.headers.contains("Location"): ResumeJudgement(.redirect)
@@ -58,6 +71,7 @@ struct ResumeJudge {
                         LonghaulError(.network, "the server's Content-Length is contradictory"),
                         blamesOrigin: true)))
         }
+        if isForeignPage(answer) { return ResumeJudgement(.fail(FailureTable.foreignPage)) }
         if let refusal = tooLarge(answer.length) { return refusal }
         switch ask.proof {
         case .nothingHeld: return ResumeJudgement(.fresh(answer, length: answer.length))
@@ -67,6 +81,18 @@ struct ResumeJudge {
         return ask.isExtra ? fullForSegment(answer) : fullForResume(answer)
     }
 
+    /// Many networks answer with a page of their own to whoever has not logged in. Such a page
+    /// tells no version, and is shorter than what is held of a file whose version was told.
+    private func isForeignPage(_ answer: Validator) -> Bool {
+        guard head.scheme == .http, holdsBytes, pinned.isStrong, !answer.isNamed,
+            answer.digest == nil
+        else { return false }
+        let type = head.headers["Content-Type"] ?? ""
+        guard head.isElsewhere || type.beginsIgnoringCase(with: "text/html") else { return false }
+        let held = ask.position > 0 ? ask.position : pinned.length ?? 0
+        return answer.length.map { $0 < held } ?? true
+    }
+
     private func fullForResume(_ answer: Validator) -> ResumeJudgement {
         if head.headers.contentCoding != ask.heldCoding {
             return ResumeJudgement(.restart(.codingChanged, answer))
@@ -74,12 +100,18 @@ struct ResumeJudge {
         switch match(answer) {
         case .different(let evidence):
             return ResumeJudgement(.restart(.changed(evidence), answer))
-        case .unknown: return ResumeJudgement(.restart(.validatorMissing, answer))
+        case .unknown where !isAsLongAtMirror(answer):
+            return ResumeJudgement(.restart(.validatorMissing, answer))
         case .same: return skip(answer, comparing: 0)
-        case .similar:
+        case .similar, .unknown:
             // As good as a plain Range: what agrees is weak, so that the overlap has to agree too.
             return skip(answer, comparing: min(ask.position, Limits.overlapBytes))
         }
+    }
+
+    /// Another server has its own names for versions: length and overlap prove, as with a 206.
+    private func isAsLongAtMirror(_ answer: Validator) -> Bool {
+        ask.isForMirror && answer.length != nil && answer.length == pinned.length
     }
 
     private func skip(_ answer: Validator, comparing overlap: Int64) -> ResumeJudgement {
@@ -106,8 +138,7 @@ struct ResumeJudge {
         switch match(answer) {
         case .different(let evidence):
             ResumeJudgement(.restartFromZero(.changed(evidence)))
-        case .same, .similar: ResumeJudgement(.dropSegment, learned: lessonOfFull)
-        case .unknown: ResumeJudgement(.dropSegment)
+        case .same, .similar, .unknown: ResumeJudgement(.dropSegment)
         }
     }
 
@@ -153,7 +184,8 @@ struct ResumeJudge {
         switch ask.proof {
         case .entityTag:
             // It must be there (RFC 9110 §15.3.7).
-            if answer.etag == nil { return versionMissing }
+            // Whoever marks it weak on the way may answer with bytes that are not the same.
+            if answer.etag == nil || match == .similar { return versionMissing }
         case .date:
             // It may be left out there, but then a server that ignores If-Range looks just the
             // same: the overlap has to prove it.

@@ -67,7 +67,7 @@ extension Validator {
 extension ResponseHead {
     /// Length of the whole file, where the head tells it.
     func representationLength(start: Int64) -> Int64? {
-        if status == 206 {
+        if isPart {
             if case .bytes(_, let total?) = contentRange { return total }
             // FTP and SFTP have no Content-Range: the length is that of the bytes to come.
             guard scheme != .http, let rest = bodyLength else { return nil }

@@ -2,7 +2,8 @@
 /// the store.
 package struct OriginMemory: Hashable, Sendable {
     package var origin: String
-    /// Answers 200 to ranges although it sends a validator: skip instead of asking.
+    /// Answers 200 to ranges although it sends a validator: one connection for a file. Ranges are
+    /// asked for all the same: what is held can be skipped then, and one good answer disproves it.
     package var ignoresRanges = false
     /// Answers 200 to If-Range although the validator is unchanged (or 206 although it changed):
     /// use a plain Range with overlap.

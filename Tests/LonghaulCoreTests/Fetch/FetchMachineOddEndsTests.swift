@@ -158,18 +158,39 @@ import Testing
         return script
     }
 
-    /// A second connection is refused with a time to wait: the first goes on, and what is missing
-    /// when it has ended is asked for when that time is over.
-    @Test func aSecondConnectionIsToldToWait() throws {
-        var script = twoConnections()
+    /// Three, of which the second has taken over the middle, and the third has not answered.
+    private func threeConnections() throws -> Script {
+        var script = Script { $0.options.connections = .exactly(3) }
+        let total = 64 * Self.mib
+        script.answer(head(200, "Content-Length: \(total)", "Accept-Ranges: bytes", strong))
+        script.event(.reserved)
+        script.wrote(through: Self.mib, received: Self.mib)
+        try #require(script.asks.count == 3)
+        let middle = script.asks[1].ask
+        let end = try #require(middle.end)
+        script.answer(
+            head(206, "Content-Range: bytes \(middle.start)-\(end - 1)/\(total)", strong), to: 1)
+        return script
+    }
+
+    private func endBoth(_ script: inout Script) throws {
+        let start = script.asks[1].ask.start
+        script.ended(through: start, received: start, of: 0)
+        let end = try #require(script.asks[1].ask.end)
+        script.ended(through: end, received: end - start, of: 1)
+    }
+
+    /// A further connection is refused with a time to wait: the others go on, and what is missing
+    /// when they have ended is asked for when that time is over.
+    @Test func aFurtherConnectionIsToldToWait() throws {
+        var script = try threeConnections()
         script.answer(head(429, "Retry-After: 100"))
         script.ended(.refused, through: 0, received: 0)
         #expect(script.machine.stage == .moving)
         script.now.wall = script.now.wall + 40
         script.now.monotonic = script.now.monotonic + 40
-        let half = try #require(script.machine.segments.first?.end)
-        script.ended(through: half, received: half, of: 0)
-        #expect(script.asks.count == 2, "asks before Retry-After is over")
+        try endBoth(&script)
+        #expect(script.asks.count == 3, "asks before Retry-After is over")
         script.event(.synced(token: script.machine.syncing?.token ?? 0))
         guard case .queued(_, let readyAt, let reasons)? = script.outcome else {
             Issue.record("\(script.writes)")
@@ -205,13 +226,12 @@ import Testing
         #expect(machine.part(needs: nil).publication == "/d/f")
     }
 
-    @Test func aSecondConnectionThatIsMerelyRefused() throws {
-        var script = twoConnections()
+    @Test func aFurtherConnectionThatIsMerelyRefused() throws {
+        var script = try threeConnections()
         script.answer(head(429))
         script.ended(.refused, through: 0, received: 0)
-        let half = try #require(script.machine.segments.first?.end)
-        script.ended(through: half, received: half, of: 0)
-        #expect(script.asks.count == 3)
+        try endBoth(&script)
+        #expect(script.asks.count == 4)
     }
 
     /// The bytes were on their way when the fetch was told to leave, and are of the version that is

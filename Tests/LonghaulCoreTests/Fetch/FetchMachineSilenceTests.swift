@@ -115,16 +115,22 @@ import Testing
 
     /// What one asked for has not been answered at all, and it was the last.
     @Test func oneThatHasNotAnsweredIsGivenUp() throws {
-        var script = Script { $0.options.connections = .exactly(2) }
-        script.answer(head(200, "Content-Length: 20971520", strong, "Accept-Ranges: bytes"))
+        var script = Script { $0.options.connections = .exactly(3) }
+        let total = 64 * Self.mib
+        script.answer(head(200, "Content-Length: \(total)", strong, "Accept-Ranges: bytes"))
         script.event(.reserved)
         script.wrote(through: Self.mib, received: Self.mib)
+        try #require(script.asks.count == 3)
         let middle = script.asks[1].ask.position
+        let last = script.asks[2].ask.position
+        script.answer(
+            head(206, "Content-Range: bytes \(middle)-\(last - 1)/\(total)", strong), to: 1)
         script.ended(through: middle, received: middle, of: 0)
+        script.ended(through: last, received: last - middle, of: 1)
         wait(&script, 4)
-        #expect(stops(script) == [script.asks[1].key])
-        script.ended(.stopped, through: middle, received: 0, of: 1)
-        #expect(script.ranges.last == "bytes=\(middle)-")
+        #expect(stops(script) == [script.asks[2].key])
+        script.ended(.stopped, through: last, received: 0, of: 2)
+        #expect(script.asks[3...].contains { $0.ask.position == last })
         #expect(script.machine.leaving == nil)
     }
 }

@@ -38,8 +38,9 @@ import Testing
         (dated, .mishandlesIfRange, .overlap, 36),
         (weak, .mishandlesIfRange, .overlap, 36),
         (Validator(), .mishandlesIfRange, .restarting(.nothingToProve), 0),
-        (tag, .ignoresRanges, .skipping, 0),
-        (dated, .ignoresRanges, .skipping, 0),
+        // Who has once ignored ranges is asked for them all the same.
+        (tag, .ignoresRanges, .entityTag("\"a\""), 100),
+        (dated, .ignoresRanges, .date(date), 100),
         (weak, .ignoresRanges, .overlap, 36),
         (nil, .ignoresRanges, .restarting(.nothingToProve), 0),
     ]
@@ -139,5 +140,9 @@ import Testing
             because: .noBytes, held: ByteRanges(), validator: Self.tag, trustHeld: true)
         #expect(empty.proof == .nothingHeld)
         for ask in [trusting, doubting, weak, empty] { #expect(ask.headers["Range"] == nil) }
+        // What a cache has stored brought nothing.
+        #expect(
+            [trusting, doubting, weak, empty].map { $0.headers["Cache-Control"] }
+                == ["no-cache", nil, "no-cache", "no-cache"])
     }
 }

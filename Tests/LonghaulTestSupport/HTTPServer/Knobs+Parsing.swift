@@ -38,7 +38,7 @@ extension Knobs {
         "digest": flag(\.digest), "baddigest": flag(\.baddigest),
         "contentdigest": flag(\.contentdigest), "gzip": flag(\.gzip),
         "changeafter": number(\.changeafter), "othertagat": number(\.othertagat),
-        "changesize": number(\.changesize),
+        "othertags": flag(\.othertags), "changesize": number(\.changesize),
     ]
 
     private static let rangeKnobs: [String: Setter] = [
@@ -49,14 +49,15 @@ extension Knobs {
         "unknowntotal": flag(\.unknowntotal), "norangeheader": flag(\.norangeheader),
         "multipart": flag(\.multipart), "changedetag": flag(\.changedetag),
         "maxrange": number(\.maxrange), "empty206": flag(\.empty206),
-        "bad416": number(\.bad416), "no416range": flag(\.no416range),
+        "contentrange200": flag(\.contentrange200), "bad416": number(\.bad416),
+        "no416range": flag(\.no416range),
     ]
 
     private static let answerKnobs: [String: Setter] = [
         "status": code(\.status), "statuses": number(\.statuses),
         "statusafter": number(\.statusafter), "304": flag(\.notModified),
         "retryafter": number(\.retryafter), "retryafterdate": signed(\.retryafterdate),
-        "redirect": text(\.redirect), "redirects": number(\.redirects),
+        "pageat": number(\.pageat), "redirect": text(\.redirect), "redirects": number(\.redirects),
         "redirectcode": { knobs, value in
             guard let value, let code = Int(value), (300...399).contains(code) else {
                 return "not a redirection status"

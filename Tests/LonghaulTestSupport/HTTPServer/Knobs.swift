@@ -31,6 +31,8 @@ package struct Knobs: Sendable, Equatable {
     /// The request with this number (from 1) meets a server that calls the same file by another
     /// entity tag.
     package var othertagat: Int?
+    /// So does each request with an even number.
+    package var othertags = false
     /// The size of the file after the change; default: the same.
     package var changesize: Int?
 
@@ -54,6 +56,8 @@ package struct Knobs: Sendable, Equatable {
     /// Answers at most this many bytes of the range, as RFC 9110 §14.2 allows.
     package var maxrange: Int?
     package var empty206 = false
+    /// Sends a range as it should, but as a 200: the status was forgotten.
+    package var contentrange200 = false
     package var bad416: Int?
     package var no416range = false
 
@@ -69,6 +73,8 @@ package struct Knobs: Sendable, Equatable {
     package var retryafter: Int?
     /// Seconds from now, sent as a date.
     package var retryafterdate: Int?
+    /// The request with this number meets the login page of a network.
+    package var pageat: Int?
     package var redirect: String?
     package var redirectcode = 302
     /// This many hops, each to the same path with one hop less asked for.

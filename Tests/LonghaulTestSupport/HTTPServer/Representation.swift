@@ -12,7 +12,8 @@ package struct Representation: Sendable, Equatable {
     /// What the `number`th request (from 1) for this URL sees.
     package init(_ knobs: Knobs, request number: Int) {
         let changed = knobs.changeafter.map { number > $0 } ?? false
-        let suffix = changed ? "-changed" : knobs.othertagat == number ? "-other" : ""
+        let isOther = knobs.othertagat == number || (knobs.othertags && number % 2 == 0)
+        let suffix = changed ? "-changed" : isOther ? "-other" : ""
         oracle = ByteOracle(seed: UInt64(knobs.seed) &+ (changed ? 1 : 0))
         size = changed ? knobs.changesize ?? knobs.size : knobs.size
         if let strong = knobs.etag {

@@ -44,7 +44,7 @@ extension ResponsePlanner {
         if knobs.changedetag { file.etag = "\"another\"" }
 
         var plan = ResponsePlan()
-        plan.status = 206
+        plan.status = knobs.contentrange200 ? 200 : 206
         plan.headers = about(file, knobs)
         digests(of: file, range, knobs, into: &plan)
         let field = contentRange(range, of: file, knobs)

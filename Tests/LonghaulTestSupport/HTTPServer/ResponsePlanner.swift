@@ -56,6 +56,12 @@ struct ResponsePlanner {
             plan.ending = .drop
             return plan
         }
+        if knobs.pageat == visit.request {
+            var page = plain(200, "<title>Log in</title>\n")
+            page.headers.removeAll { $0.name == "Content-Type" }
+            page.headers.append(HeaderField("Content-Type", "text/html"))
+            return page
+        }
         if let auth = knobs.auth {
             let expected = "Basic " + Data(auth.utf8).base64EncodedString()
             guard request["Authorization"] == expected else {
