@@ -51,6 +51,7 @@ struct RedirectTests {
             let outcome = try await wire.run(wire.request(server.url(path), PartFile()))
             #expect(outcome.head?.status == 500)
             #expect(outcome.end.isElsewhere == isElsewhere, "\(path)")
+            #expect(outcome.head?.isElsewhere == isElsewhere, "\(path)")
         }
         // Who asks is no part of an origin.
         let named = "http://me:pw@127.0.0.1:\(server.port)/plain"
