@@ -38,7 +38,7 @@ import Testing
 
     /// Another store's transfers have the same numbers: what was not recorded is empty.
     @Test func leavesWhatMayBeAnothersAlone() throws {
-        let names = PartName.all(for: "a", id: 1, store: "0123456789")
+        let names = PartNames(for: "a", id: 1, store: "0123456789")
         #expect(names[0].text == name)
         try scratch.write("", to: name)
         let first = try PartFile.create(names, in: directory)

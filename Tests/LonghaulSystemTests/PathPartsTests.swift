@@ -55,7 +55,7 @@ import Testing
         for length in 0...260 {
             for letter in ["x", "ü", "€", "😀"] {
                 let name = String(repeating: letter, count: length)
-                let parts = PartName.all(for: name, id: .max, number: 1_000, store: "0123456789")
+                let parts = PartNames(for: name, id: .max, number: 1_000, store: "0123456789")
                 for fitted in parts.map(\.text) + [
                     FileNaming.numbered(name + ".bin", 9_999),
                     PathParts.fitted(name, suffix: ".longhaul-bad"),
@@ -68,7 +68,7 @@ import Testing
 
     @Test func partNamesTellTransfersApart() {
         func names(_ name: String, _ id: Int64, _ number: Int = 0) -> [PartName] {
-            PartName.all(for: name, id: id, number: number, store: "0123456789abcdef")
+            Array(PartNames(for: name, id: id, number: number, store: "0123456789abcdef"))
         }
         #expect(
             names("disk.iso", 7) == [

@@ -67,8 +67,8 @@ extension DiskFiles {
         return (directory, names(finalName, order.transfer, order.partsLeft)[0].text)
     }
 
-    func names(_ name: String, _ transfer: TransferID, _ partsLeft: Int) -> [PartName] {
-        PartName.all(for: name, id: transfer.rawValue, number: partsLeft, store: store)
+    func names(_ name: String, _ transfer: TransferID, _ partsLeft: Int) -> PartNames {
+        PartNames(for: name, id: transfer.rawValue, number: partsLeft, store: store)
     }
 
     private func isThere(_ identity: FileIdentity, _ path: String) -> Bool {

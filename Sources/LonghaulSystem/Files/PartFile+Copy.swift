@@ -22,7 +22,8 @@ extension PartFile {
     ///
     /// - Parameter methods: Tried in this order.
     package static func create(
-        _ names: [PartName], in directory: DirectoryHandle, copying source: Int32, length: Int64,
+        _ names: some Collection<PartName>, in directory: DirectoryHandle, copying source: Int32,
+        length: Int64,
         methods: [CopyMethod] = [.reflink, .kernel, .readAndWrite],
         sparing isInUse: (FileIdentity) -> Bool = { _ in false }
     ) throws(SystemFailure) -> (file: PartFile, method: CopyMethod) {

@@ -22,7 +22,7 @@ extension PartFile {
     /// - Parameter isInUse: Says of a file by one of the names that it must stay.
     /// - Throws: `EEXIST` where every name is taken.
     package static func create(
-        _ names: [PartName], in directory: DirectoryHandle,
+        _ names: some Collection<PartName>, in directory: DirectoryHandle,
         sparing isInUse: (FileIdentity) -> Bool = { _ in false }
     ) throws(SystemFailure) -> PartFile {
         var taken = SystemFailure(operation: "open", path: directory.path, errno: EEXIST)
