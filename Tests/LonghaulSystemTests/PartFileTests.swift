@@ -56,6 +56,15 @@ import Testing
         #expect(try scratch.read(name) == "theirs")
     }
 
+    /// A crash came before it was recorded: it is known by its age.
+    @Test(arguments: [-10.0, 10]) func knowsWhatACrashHasLeft(_ seconds: Double) throws {
+        let names = PartNames(for: "a", id: 1, store: "0123456789")
+        try scratch.write("left", to: name)
+        let since = SystemClock.now().wall + seconds
+        let part = try PartFile.create(names, in: directory, leftSince: since)
+        #expect(part.name == (seconds < 0 ? name : names[1].text))
+    }
+
     @Test func discardsItsOwnFileOnly() throws {
         let part = try PartFile.create(name, in: directory)
         let left = LeftPart(path: part.path, identity: part.identity)

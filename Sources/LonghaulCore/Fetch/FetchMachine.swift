@@ -50,6 +50,8 @@ package struct FetchMachine: Sendable {
     package var kept: KeptFile?
     /// See ``Sharer/partsLeft``.
     package var partsLeft = 0
+    /// See ``PartOrder/leftSince``.
+    package var leftSince: Timestamp?
 
     package internal(set) var state: FetchState
     package internal(set) var stage: Stage = .preparing
@@ -174,6 +176,7 @@ package struct FetchMachine: Sendable {
         order.isBackground = request.isDiscretionary
         order.disk = state.partDisk
         order.partsLeft = partsLeft
+        order.leftSince = leftSince
         return order
     }
 

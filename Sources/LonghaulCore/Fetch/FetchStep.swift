@@ -141,6 +141,9 @@ package struct PartOrder: Hashable, Sendable {
     package var isBackground = false
     /// See ``Sharer/partsLeft``.
     package var partsLeft = 0
+    /// A crash came before its part file was recorded: what has its name, and has been made since
+    /// then, is that.
+    package var leftSince: Timestamp?
 
     package init(
         destination: String, transfer: TransferID, expected: FileIdentity?, path: String,

@@ -90,7 +90,8 @@ extension DiskFiles {
         }
         let finalName = PathParts.split(order.destination)?.name ?? name
         let names = names(finalName, order.transfer, order.partsLeft)
-        let file = try PartFile.create(names, in: directory, sparing: isInUse)
+        let file = try PartFile.create(
+            names, in: directory, leftSince: order.leftSince, sparing: isInUse)
         return (file, true, isReplacing)
     }
 

@@ -188,6 +188,7 @@ extension Engine {
         machine.proven = claim.proven
         machine.kept = claim.kept
         machine.partsLeft = work.partsLeft
+        machine.leftSince = leftUnrecorded.removeValue(forKey: work.id)
         // Serials of one fetch never repeat in this process, whatever becomes of this stay.
         nextSerial += Engine.serialsPerStay
         journal?.starts(

@@ -90,6 +90,7 @@ extension Engine {
             state.durable = have
             try tx.save(state)
         case .requeueFresh:
+            leftUnrecorded[id] = plan.work.startedAt
             if var state = plan.state {
                 forget(&state, plan)
                 try tx.save(state)

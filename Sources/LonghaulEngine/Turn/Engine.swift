@@ -47,6 +47,8 @@ package final class Engine {
     var nextSerial: Int64 = 1
     /// Whether the last plan left candidates behind that a free place would let start.
     var hasBacklog = false
+    /// Those of which a crash may have left a part file that nobody has recorded, and since when.
+    var leftUnrecorded: [TransferID: Timestamp] = [:]
     /// From the store: when the next transfer may start by the clock.
     var nextReady: Timestamp?
     /// The same, leaving out those that look for room on a disk.

@@ -19,16 +19,18 @@ extension PartFile {
     /// Creates the file anew, under the first of the names that is free or can be made so: what is
     /// under a name goes only where nobody can lose anything by it.
     ///
-    /// - Parameter isInUse: Says of a file by one of the names that it must stay.
+    /// - Parameters:
+    ///   - leftSince: What was made since then is a leftover of this store's.
+    ///   - isInUse: Says of a file by one of the names that it must stay.
     /// - Throws: `EEXIST` where every name is taken.
     package static func create(
         _ names: some Collection<PartName>, in directory: DirectoryHandle,
-        sparing isInUse: (FileIdentity) -> Bool = { _ in false }
+        leftSince: Timestamp? = nil, sparing isInUse: (FileIdentity) -> Bool = { _ in false }
     ) throws(SystemFailure) -> PartFile {
         var taken = SystemFailure(operation: "open", path: directory.path, errno: EEXIST)
         for name in names {
             do throws(SystemFailure) {
-                return try create(name, in: directory, sparing: isInUse)
+                return try create(name, in: directory, leftSince, sparing: isInUse)
             } catch {
                 guard error.isNameInUse else { throw error }
                 taken = error
@@ -38,7 +40,8 @@ extension PartFile {
     }
 
     private static func create(
-        _ name: PartName, in directory: DirectoryHandle, sparing isInUse: (FileIdentity) -> Bool
+        _ name: PartName, in directory: DirectoryHandle, _ leftSince: Timestamp?,
+        sparing isInUse: (FileIdentity) -> Bool
     ) throws(SystemFailure) -> PartFile {
         let path = directory.path(of: name.text)
         for _ in 1...createTriesMax {
@@ -58,15 +61,17 @@ extension PartFile {
             } catch {
                 guard error.isNameInUse else { throw error }
             }
-            try clear(name, in: directory, sparing: isInUse)
+            try clear(name, in: directory, leftSince, sparing: isInUse)
         }
         throw SystemFailure(operation: "open", path: path, errno: EEXIST)
     }
 
     /// Removes what a crash has left under the name, before it was recorded: what is empty, and
-    /// whatever it is where the name is that of one store. What a process has open is locked.
+    /// whatever it is where the name is that of one store, or the moment that of the crash. What a
+    /// process has open is locked.
     private static func clear(
-        _ name: PartName, in directory: DirectoryHandle, sparing isInUse: (FileIdentity) -> Bool
+        _ name: PartName, in directory: DirectoryHandle, _ leftSince: Timestamp?,
+        sparing isInUse: (FileIdentity) -> Bool
     ) throws(SystemFailure) {
         let path = directory.path(of: name.text)
         let taken = SystemFailure(operation: "open", path: path, errno: EEXIST)
@@ -83,7 +88,11 @@ extension PartFile {
         }
         let locking = lh_ofd_try_lock(found.number)
         let look = try FileLook(at: found.number, path: path)
-        guard look.isRegular, name.isOneStores || look.size == 0, locking != -EAGAIN,
+        // Files are dated by a clock that may be some milliseconds behind.
+        let isLeft =
+            leftSince.map { look.identity.birth / 1_000_000 >= $0.milliseconds - 100 } ?? false
+        let isOurs = name.isOneStores || look.size == 0 || isLeft
+        guard look.isRegular, isOurs, locking != -EAGAIN,
             // Where there are no locks, only the name tells whose it is.
             name.isOneStores || locking == 0, !isInUse(look.identity)
         else { throw taken }
