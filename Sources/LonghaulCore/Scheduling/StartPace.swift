@@ -27,17 +27,27 @@ package struct StartPace: Hashable, Sendable {
     /// What the rate of the last ends amounts to within the horizon. The first ones of many say
     /// little: each is good for four at the most, and one alone for none.
     package func ahead(at now: Instant) -> Int {
-        var count = 0
-        var longest = StartPace.leastSeconds
-        for end in ends {
-            let ago = now - end
-            if ago >= StartPace.horizonSeconds { continue }
-            count += 1
-            longest = max(longest, ago)
+        // Asked several times a turn, of as many as ended lately.
+        var passed = 0
+        var count = ends.count
+        while passed < count {
+            let middle = passed + (count - passed) / 2
+            if now - end(middle) >= StartPace.horizonSeconds {
+                passed = middle + 1
+            } else {
+                count = middle
+            }
         }
+        count = ends.count - passed
         if count < 2 { return 0 }
+        let longest = max(StartPace.leastSeconds, now - end(passed))
         let reached = Double(count - 1) * StartPace.horizonSeconds / longest
         return min(Int(reached), count * StartPace.aheadPerEnd, StartPace.aheadMax)
+    }
+
+    /// The oldest is the 0th.
+    private func end(_ index: Int) -> Instant {
+        ends[(next + index) % ends.count]
     }
 
     /// What ended together ended within a time that no clock of ours tells.

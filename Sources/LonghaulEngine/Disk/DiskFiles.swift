@@ -49,8 +49,9 @@ package final class DiskFiles: FilePort {
     }
 
     private func work(_ order: FileOrder) -> FileWorkers.Work {
-        let (key, job) = job(order)
-        return FileWorkers.Work(key: key, disk: disk(of: order), job)
+        let disk = disk(of: order)
+        let (key, job) = job(order, on: disk)
+        return FileWorkers.Work(key: key, disk: disk, job)
     }
 
     /// Found without asking any disk: it may be the one that hangs.
@@ -71,7 +72,9 @@ package final class DiskFiles: FilePort {
         }
     }
 
-    private func job(_ order: FileOrder) -> (key: Int64, job: FileWorkers.Job) {
+    private func job(
+        _ order: FileOrder, on disk: UInt64?
+    ) -> (key: Int64, job: FileWorkers.Job) {
         switch order {
         case .prepare(let fetch, let part, let fetched):
             (fetch.rawValue, { self.prepare(fetch, part, fetched: fetched) })
@@ -85,17 +88,15 @@ package final class DiskFiles: FilePort {
                 fetch.rawValue,
                 { self.verify(fetch, wanted, length: length, destination: destination) }
             )
-        case .secure(let fetches):
-            (Lane.finishing.key(disk(of: order)), { self.secure(fetches) })
-        case .publish(let orders):
-            (Lane.finishing.key(disk(of: order)), { self.publish(orders) })
+        case .secure(let fetches): (Lane.finishing.key(disk), { self.secure(fetches) })
+        case .publish(let orders): (Lane.finishing.key(disk), { self.publish(orders) })
         case .fill(let fetch, let kept): (fetch.rawValue, { self.fill(fetch, kept) })
         case .copy(let fetch, let orders, let length):
-            (Lane.copying.key(disk(of: order)), { self.copy(fetch, orders, length) })
+            (Lane.copying.key(disk), { self.copy(fetch, orders, length) })
         case .close(let fetch, let deletingPart):
             (fetch.rawValue, { self.close(fetch, deletingPart: deletingPart) })
         case .delete(let path, let identity):
-            (Lane.deleting.key(identity?.device), { self.delete(path, identity) })
+            (Lane.deleting.key(disk), { self.delete(path, identity) })
         }
     }
 

@@ -108,11 +108,13 @@ extension Engine {
         case .cancel: return .cancel(keepingBytes: false)
         case .cancelKeepingBytes: return .cancel(keepingBytes: true)
         // Its cancel was taken back in time.
-        case .run, .pause: if entry.machine.isBeingCancelled { return .renew }
-        }
-        if work.want == .pause { return .requeue }
+        case .run where entry.machine.isBeingCancelled,
+            .pause where entry.machine.isBeingCancelled:
+            return .renew
+        case .pause: return .requeue
         // Other settings than those it runs with: off the wire and on again.
-        return work.request == entry.roster.leader.request ? nil : .renew
+        case .run: return work.request == entry.roster.leader.request ? nil : .renew
+        }
     }
 
     private func cancel(

@@ -1,3 +1,5 @@
+internal import LonghaulCore
+
 /// A number by which a destination is looked up among the live transfers. Equal paths have equal
 /// keys; different paths may share one, so the text decides.
 ///
@@ -48,5 +50,17 @@ enum DestinationKey {
     @inline(__always)
     private static func mix(_ hash: UInt64, _ byte: UInt8) -> UInt64 {
         (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+}
+
+extension Connection {
+    /// The live transfer that has reserved a path.
+    func holder(of path: String) throws -> TransferID? {
+        try first(
+            """
+            SELECT id FROM transfer INDEXED BY transferByDestination \
+            WHERE destinationKey = ?1 AND ended = 0 AND destination = ?2
+            """, DestinationKey.of(path), path
+        ) { $0.transferID(0) }
     }
 }

@@ -34,14 +34,7 @@ extension Store {
     /// ones: for few questions.
     package func hasTransfer(to destination: String) throws(LonghaulError) -> Bool {
         try snapshot { connection in
-            let key = DestinationKey.of(destination)
-            let isLive = try connection.first(
-                """
-                SELECT 1 FROM transfer INDEXED BY transferByDestination \
-                WHERE destinationKey = ?1 AND ended = 0 AND destination = ?2
-                """, key, destination
-            ) { $0.bool(0) }
-            if isLive == true { return true }
+            if try connection.holder(of: destination) != nil { return true }
             return try connection.first(
                 "SELECT 1 FROM transfer WHERE ended = 1 AND destination = ?1", destination
             ) { $0.bool(0) } ?? false

@@ -97,13 +97,7 @@ extension Connection {
             work.request.options.ifExists != .rename
         else { return nil }
         let path = work.destination
-        let holder = try all(
-            """
-            SELECT id, destination FROM transfer INDEXED BY transferByDestination \
-            WHERE destinationKey = ?1 AND ended = 0
-            """, DestinationKey.of(path)
-        ) { (id: $0.transferID(0), path: $0.text(1)) }.first { $0.path == path }?.id
-        if let other = holder ?? rearmed[path], other != id {
+        if let other = try holder(of: path) ?? rearmed[path], other != id {
             return .destinationTaken(path, by: other)
         }
         rearmed[path] = id

@@ -17,7 +17,6 @@ final class ConditionsLoop {
     private var retry: BusRetry
 
     private var power: SysfsPower?
-    private var powerDue: Instant?
     private var network: KernelNetwork?
     private var idle: IdleSampler
     /// As the machine says, without overrides; of what nobody asks for, as it was last.
@@ -129,18 +128,12 @@ final class ConditionsLoop {
     private func followPower(_ now: Instant) {
         guard !needed.isDisjoint(with: [.power, .battery]) else {
             power = nil
-            powerDue = nil
             return
         }
         let power =
             power ?? SysfsPower(sysfs: surroundings.sysfs, hears: surroundings.hearsDevices)
         self.power = power
-        guard let pause = sampleSeconds(power) else {
-            powerDue = nil
-            return
-        }
-        if let due = powerDue, now >= due { power.look() }
-        if powerDue.map({ now >= $0 || $0 > now + pause }) ?? true { powerDue = now + pause }
+        power.sample(now, everySeconds: sampleSeconds(power))
     }
 
     /// How often the supplies are read; `nil` = never, since a change is told.
@@ -216,7 +209,7 @@ final class ConditionsLoop {
     /// Until something is due; rounded up, so that it is due then. -1 = nothing is.
     private func milliseconds(_ now: Instant) -> Int32 {
         let due = [
-            bus == nil && !needed.isEmpty ? retry.due : nil, powerDue, network?.due, idle.due,
+            bus == nil && !needed.isEmpty ? retry.due : nil, power?.due, network?.due, idle.due,
         ].compactMap { $0 }.min().map { $0 - now }
         guard let seconds = [due, bus?.patience].compactMap({ $0 }).min() else { return -1 }
         return Int32(min(max(seconds, 0) * 1_000, 3_600_000).rounded(.up))

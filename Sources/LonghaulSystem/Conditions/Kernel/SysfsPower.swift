@@ -13,6 +13,9 @@ final class SysfsPower {
     /// Whether changes show by themselves; else somebody must look now and then.
     let isTold: Bool
 
+    /// When it is to be looked at again by itself.
+    private(set) var due: Instant?
+
     private let directory: String
     private let events: Descriptor?
 
@@ -34,6 +37,21 @@ final class SysfsPower {
     func receive() {
         // Whoever sends there is the kernel or root, and it is but a hint to look.
         if let events, lh_uevent_watch_take(events.number, "power_supply") != 0 { look() }
+    }
+
+    /// Looks now and then where nothing tells of a change. The first such look is a pause away:
+    /// what is here was read when somebody began to ask, or when a change was told.
+    ///
+    /// - Parameter pause: `nil` = need not be looked at.
+    func sample(_ now: Instant, everySeconds pause: Double?) {
+        guard let pause else {
+            due = nil
+            return
+        }
+        let isDue = due.map { now >= $0 } ?? false
+        if isDue { look() }
+        // A shorter pause than before counts from now.
+        if isDue || due.map({ $0 > now + pause }) ?? true { due = now + pause }
     }
 
     func look() {
