@@ -6,10 +6,11 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct HeadTests {
     private func run(
-        _ text: String, judge: @escaping @Sendable (ResponseHead) -> HeadVerdict = Wire.takeSuccess,
+        _ text: String, isCutOff: Bool = false,
+        judge: @escaping @Sendable (ResponseHead) -> HeadVerdict = Wire.takeSuccess,
         change: (inout TransportConfiguration) -> Void = { _ in }
     ) async throws -> (Outcome, PartFile) {
-        let server = try ScriptedServer { _ in [.send(text)] }
+        let server = try ScriptedServer { _ in [.send(text)] + (isCutOff ? [.close] : []) }
         let wire = try Wire(change)
         let part = PartFile()
         return (try await wire.run(wire.request(server.url(), part, judge: judge)), part)
@@ -40,16 +41,16 @@ struct HeadTests {
 
     /// The first byte never came: nothing is given up for what such a head announces.
     @Test func aHeadThatWouldVoidBytesIsNotToldWithoutItsBody() async throws {
-        let (outcome, _) = try await run("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") { _ in
-            .hold
-        }
+        let (outcome, _) = try await run(
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", isCutOff: true
+        ) { _ in .hold }
         #expect(outcome.failure != nil)
         #expect(outcome.heads == 0)
     }
 
     @Test func anErrorIsTheAnswerEvenWhenItsTextIsCutOff() async throws {
         let (outcome, _) = try await run(
-            "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\n"
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\n", isCutOff: true
         ) { _ in .refuse }
         #expect(outcome.heads == 1)
         #expect(outcome.head?.status == 404)

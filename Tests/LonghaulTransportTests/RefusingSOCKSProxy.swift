@@ -4,26 +4,19 @@ import LonghaulTestSupport
 
 /// A SOCKS5 proxy that asks for a user and a password (RFC 1929) and accepts none.
 final class RefusingSOCKSProxy: Sendable {
-    let port: Int
-    private let listener: Int32
+    private let listener: ListeningSocket
+    var port: Int { listener.port }
 
     init() throws {
-        let socket = try ListeningSocket(backlog: 8)
-        let listener = socket.descriptor
-        self.listener = listener
-        port = socket.port
-        Thread {
-            while true {
-                let client = accept(listener, nil, nil)
-                if client < 0 { break }
-                Self.refuse(client)
-                close(client)
-            }
-            close(listener)
-        }.start()
+        listener = try ListeningSocket(backlog: 8)
+        listener.acceptEach { client in
+            Self.refuse(client)
+            close(client)
+            return true
+        }
     }
 
-    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+    deinit { listener.stop() }
 
     private static func refuse(_ client: Int32) {
         var buffer = [UInt8](repeating: 0, count: 600)

@@ -4,28 +4,21 @@ import LonghaulTestSupport
 
 /// An FTP server as far as the login, with the replies that a test wrote down.
 final class ScriptedFTPServer: Sendable {
-    let port: Int
-    private let listener: Int32
+    private let listener: ListeningSocket
+    var port: Int { listener.port }
 
     /// - Parameter replies: to the connection itself, and then to each command. After the last one
     ///   the connection is closed.
     init(_ replies: [String]) throws {
-        let socket = try ListeningSocket(backlog: 8)
-        let listener = socket.descriptor
-        self.listener = listener
-        port = socket.port
-        Thread {
-            while true {
-                let client = accept(listener, nil, nil)
-                if client < 0 { break }
-                Self.play(replies, to: client)
-                close(client)
-            }
-            close(listener)
-        }.start()
+        listener = try ListeningSocket(backlog: 8)
+        listener.acceptEach { client in
+            Self.play(replies, to: client)
+            close(client)
+            return true
+        }
     }
 
-    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+    deinit { listener.stop() }
 
     private static func play(_ replies: [String], to client: Int32) {
         for reply in replies {

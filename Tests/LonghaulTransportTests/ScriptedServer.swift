@@ -46,31 +46,23 @@ final class ScriptedServer: Sendable {
         var isReleased = false
     }
 
-    let port: Int
-    private let listener: Int32
+    private let listener: ListeningSocket
+    var port: Int { listener.port }
     private let state = Mutex(State())
     private let condition = NSCondition()
     private let script: @Sendable (Request) -> [Step]
 
     init(_ script: @escaping @Sendable (Request) -> [Step]) throws {
         self.script = script
-        let socket = try ListeningSocket(backlog: 128)
-        let listener = socket.descriptor
-        self.listener = listener
-        port = socket.port
-        let thread = Thread { [weak self] in
-            while true {
-                let client = accept(listener, nil, nil)
-                guard client >= 0, let self else { break }
-                self.serve(client)
-            }
-            close(listener)
+        listener = try ListeningSocket(backlog: 128)
+        listener.acceptEach { [weak self] client in
+            self?.serve(client)
+            return self != nil
         }
-        thread.start()
     }
 
     deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
+        listener.stop()
         for client in state.withLock({ $0.open }) { shutdown(client, Int32(SHUT_RDWR)) }
     }
 

@@ -7,8 +7,8 @@ import Synchronization
 /// silent: nothing more comes or goes on them, and nobody closes them. So does a path whose address
 /// translation has forgotten them. New ones are as before.
 final class SilencedRelay: Sendable {
-    let port: Int
-    private let listener: Int32
+    private let listener: ListeningSocket
+    var port: Int { listener.port }
     private let state = Mutex(State())
 
     private struct State {
@@ -19,21 +19,15 @@ final class SilencedRelay: Sendable {
     }
 
     init(to target: Int) throws {
-        let socket = try ListeningSocket(backlog: 64)
-        listener = socket.descriptor
-        port = socket.port
-        Thread { [weak self, listener] in
-            while true {
-                let client = accept(listener, nil, nil)
-                guard client >= 0, let self else { break }
-                self.relay(client, target)
-            }
-            close(listener)
-        }.start()
+        listener = try ListeningSocket(backlog: 64)
+        listener.acceptEach { [weak self] client in
+            self?.relay(client, target)
+            return self != nil
+        }
     }
 
     deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
+        listener.stop()
         for socket in state.withLock({ $0.sockets }) { shutdown(socket, Int32(SHUT_RDWR)) }
     }
 

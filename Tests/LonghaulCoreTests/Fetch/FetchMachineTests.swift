@@ -266,13 +266,20 @@ import Testing
         #expect(script.machine.isWhole && script.machine.state.restarts == 0)
     }
 
-    @Test func whoBringsTheRestTakesItOver() throws {
+    /// The first of two has brought a mebibyte, and the second has asked for what comes from
+    /// `start`.
+    private func twoConnections() throws -> (Script, start: Int64) {
         var script = Script { $0.options.connections = .exactly(2) }
         script.answer(
             head(200, "Content-Length: 104857600", strong, "Accept-Ranges: bytes"))
         script.event(.reserved)
         script.wrote(through: Self.mib, received: Self.mib)
         let start = try #require(script.asks.last).ask.start
+        return (script, start)
+    }
+
+    @Test func whoBringsTheRestTakesItOver() throws {
+        var (script, start) = try twoConnections()
         script.answer(
             head(206, "Content-Range: bytes \(start)-104857599/104857600", strong))
         #expect(script.shrinks == [start])
@@ -285,12 +292,7 @@ import Testing
 
     /// Its answer came late, and the first one is there already: it would fetch the same again.
     @Test func whoComesTooLateTakesNothingOver() throws {
-        var script = Script { $0.options.connections = .exactly(2) }
-        script.answer(
-            head(200, "Content-Length: 104857600", strong, "Accept-Ranges: bytes"))
-        script.event(.reserved)
-        script.wrote(through: Self.mib, received: Self.mib)
-        let start = try #require(script.asks.last).ask.start
+        var (script, start) = try twoConnections()
         script.now.wall = script.now.wall + 10
         script.wrote(through: start - Self.mib, received: start - Self.mib, of: 0)
         script.answer(

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Synchronization
 
@@ -110,6 +111,20 @@ package struct ListeningSocket: Sendable {
             throw error
         }
     }
+
+    /// Hands each connection to `serve`, on a thread that ends, and closes the socket, when `serve`
+    /// says that nobody is there any more or after ``stop()``.
+    package func acceptEach(_ serve: @escaping @Sendable (Int32) -> Bool) {
+        Thread {
+            while true {
+                let client = accept(descriptor, nil, nil)
+                if client < 0 || !serve(client) { break }
+            }
+            close(descriptor)
+        }.start()
+    }
+
+    package func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
 /// A socket that is bound to a port without listening, so that the kernel refuses connections to
