@@ -74,25 +74,25 @@ public final class TransferQueue: Sendable {
 
     /// Forgets ended transfers and deletes their part files; never a completed file.
     public func remove(_ ids: [TransferID]) throws(LonghaulError) -> [ChangeOutcome] {
-        let outcomes = try store.remove(ids)
-        return zip(ids, outcomes).map { id, outcome in
+        let outcomes = try store.remove(ids, now: now)
+        var gone: [LeftPart] = []
+        let changes = zip(ids, outcomes).map { id, outcome in
             switch outcome {
-            case .removed(let part):
-                if let part { PartFile.discard(part) }
+            case .removed(let parts):
+                gone += parts.filter { PartFile.discard($0) }
                 return ChangeOutcome(id: id, error: nil)
             case .refused(let error): return ChangeOutcome(id: id, error: error)
             }
         }
+        // Else the next engine finds that out.
+        try? store.forget(gone)
+        return changes
     }
 
     /// Forgets all that ended more than `seconds` ago. Returns how many.
     public func clean(endedBefore seconds: Double) throws(LonghaulError) -> Int {
-        do {
-            return try store.clean(endedBefore: now + -seconds) { parts in
-                for part in parts { PartFile.discard(part) }
-            }
-        } catch {
-            throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
+        try store.clean(endedBefore: now + -seconds, now: now) { parts in
+            parts.filter { PartFile.discard($0) }
         }
     }
 

@@ -110,6 +110,8 @@ package enum Limits {
     package static let launchesKept = 50
     /// Acknowledged events are kept this long.
     package static let eventRetentionSeconds: Double = 7 * 86_400
+    /// A part file that could not be deleted is remembered this long.
+    package static let leftPartsKeptSeconds: Double = 30 * 86_400
 
     /// Whether bytes are missing in the middle is asked of files from this size on.
     package static let holeLookBytes: Int64 = 64 << 10

@@ -217,6 +217,26 @@ import Testing
         }
     }
 
+    /// Cancelled, and killed before its bytes were deleted: who comes next sees to it.
+    @Test(.enabled(if: Strace.isInstalled, "skipped: no strace"))
+    func aCancelThatIsKilledLeavesNothing() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=16M&seed=5&etag=v1&stall=1M")
+            let get = try await getting(home, server, url, until: 1 << 19)
+            get.send(SIGKILL)
+            _ = try await get.wait()
+            let part = home.file("there/.a.bin.1.longhaul-part")
+            let killed = home.through(
+                Strace.inject("unlinkat", "signal=KILL:error=EIO", on: [home.file("there")]))
+            _ = try await killed.run("cancel", "1")
+            #expect(try await shown(home)["state"] == "cancelled")
+            #expect(access(part, F_OK) == 0)
+            #expect(try await home.run("run").status == 0)
+            #expect(access(part, F_OK) != 0)
+        }
+    }
+
     /// Cut off while nobody had it open: what is missing is fetched again, not filled with zeros.
     @Test func aPartFileThatWasCutOff() async throws {
         let home = try LonghaulHome()

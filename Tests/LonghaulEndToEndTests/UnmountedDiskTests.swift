@@ -167,6 +167,23 @@ struct UnmountedDiskTests {
         }
     }
 
+    /// Nobody can delete what is on it; who starts when it is back does.
+    @Test func whatWasCancelledWithoutItIsDeletedLater() async throws {
+        try await LoopbackServer.run { server in
+            _ = try await killed(server, at: "disk/a.bin")
+            disk.unmount()
+            #expect(try await home.run("cancel", "1").status == 0)
+            #expect(try await home.run("run").status == 0)
+            #expect(try await shown()["state"] == "cancelled")
+            try belowIsEmpty()
+            try disk.mount()
+            let part = home.file("disk/.a.bin.1.longhaul-part")
+            #expect(access(part, F_OK) == 0)
+            #expect(try await home.run("run").status == 0)
+            #expect(access(part, F_OK) != 0)
+        }
+    }
+
     // MARK: -
 
     /// An engine was killed with more than one checkpoint on the disk.

@@ -37,20 +37,20 @@ extension SimDisk {
         case .close(let fetch, let deleting):
             guard let entry = open.removeValue(forKey: fetch) else { return }
             cells = cells.filter { $0.value.fetch != fetch }
-            if deleting, let path = path(of: entry.inode) { delete(path) }
-        case .delete(let path, let identity):
-            if let identity, holds(identity, at: path) { delete(path) }
+            if deleting, let path = path(of: entry.inode) {
+                delete(LeftPart(path: path, identity: identity(of: entry.inode)))
+            }
+        case .delete(let part): delete(part)
         }
     }
 
-    private func delete(_ path: String) {
-        guard let inode = names[path] else { return }
-        if isReadOnly {
-            undeleted[path] = inode
-        } else {
-            rename(path, to: nil, inode)
-            deleted[path] = inode
+    private func delete(_ part: LeftPart) {
+        if holds(part.identity, at: part.path) {
+            if isReadOnly { return }
+            rename(part.path, to: nil, part.identity.inode)
+            deleted[part.path] = part.identity.inode
         }
+        gone.append(part)
     }
 
     /// A failure of this chance, or of a disk that only reads.

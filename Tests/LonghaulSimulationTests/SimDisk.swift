@@ -49,6 +49,8 @@ final class SimDisk: FilePort, @unchecked Sendable {
     var orders: [FileOrder] = []
     var old: [BoardLeftover] = []
     var outcomes: [(FetchID, FetchEvent)] = []
+    /// What was to be deleted and is, as the engine is yet to hear.
+    var gone: [LeftPart] = []
     /// Set by the world: counts effects down to the crash.
     var mayAct: () -> Bool = { true }
     /// Set by the world: told what is done.
@@ -67,8 +69,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
     /// Bytes that can still be written; `nil` = any number.
     var room: Int64?
     var isReadOnly = false
-    /// What was to be deleted and was not, as the disk only read or the engine died first; for
-    /// `doctor`, and for people, to find.
+    /// What was deleted, and a power cut brought back; for people to find.
     var undeleted: [String: UInt64] = [:]
     /// What was deleted; a power cut may bring it back.
     var deleted: [String: UInt64] = [:]
@@ -79,21 +80,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
 
     func submit(_ orders: [FileOrder]) {
         for order in orders {
-            if mayAct() { self.orders.append(order) } else { noteUndone(order) }
-        }
-    }
-
-    private func noteUndone(_ order: FileOrder) {
-        switch order {
-        case .delete(let path, let identity):
-            if let identity, holds(identity, at: path) { undeleted[path] = identity.inode }
-        case .close(let fetch, deletingPart: true):
-            if let inode = open[fetch]?.inode, let path = path(of: inode) {
-                undeleted[path] = inode
-            }
-        case .prepare, .reserve, .truncate, .sync, .verify, .secure, .publish, .fill, .copy,
-            .close:
-            break
+            if mayAct() { self.orders.append(order) }
         }
     }
 
@@ -157,10 +144,10 @@ final class SimDisk: FilePort, @unchecked Sendable {
                 fetch: $0.fetch, generation: $0.generation, written: $0.start..<$0.written,
                 received: $0.received)
         }
-        for order in orders { noteUndone(order) }
         open = [:]
         orders = []
         outcomes = []
+        gone = []
     }
 
     /// What was synced stays; of the rest any part may have got to the disk, names in their order.

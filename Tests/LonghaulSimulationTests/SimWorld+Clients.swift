@@ -143,12 +143,13 @@ extension SimWorld {
     }
 
     private func remove(_ id: TransferID) throws {
-        guard let outcome = try clients.remove([id]).first else { return }
+        guard let outcome = try clients.remove([id], now: now.wall).first else { return }
         switch outcome {
         case .refused: return
-        case .removed(let part):
+        case .removed(let parts):
             say("removed \(id)")
-            if let part { disk.unlink(part) }
+            for part in parts { disk.unlink(part) }
+            try clients.forget(parts)
             expected[id] = nil
             shown[id] = nil
         }

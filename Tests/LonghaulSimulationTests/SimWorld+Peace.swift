@@ -29,6 +29,8 @@ extension SimWorld {
         tellConditions()
         try mendEarliest()
         try settle { !$0.state.hasEnded && $0.state != .paused }
+        // What could not be deleted is for the next engine.
+        try leave()
         for path in disk.names.keys.sorted() where disk.isForeign(path) {
             disk.names[path] = nil
             disk.durableNames[path] = nil
@@ -102,7 +104,6 @@ extension SimWorld {
 
     func checkAtRest() throws {
         try turn()
-        // What a crash leaves of a transfer that was then removed is for `doctor` to find.
         let parts = disk.names.keys.filter { path in
             path.hasSuffix(".part") && disk.undeleted[path] == nil
                 && expected.values.contains { path.hasPrefix($0.destination + ".") }

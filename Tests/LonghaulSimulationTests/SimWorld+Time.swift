@@ -41,7 +41,7 @@ extension SimWorld {
 
     var hasNews: Bool {
         !inputs.isEmpty || !wire.facts.isEmpty || !disk.outcomes.isEmpty
-            || hosts?.reports.isEmpty == false
+            || !disk.gone.isEmpty || hosts?.reports.isEmpty == false
     }
 
     var isTurnDue: Bool { hasNews || now.monotonic >= nextTurn }
@@ -52,10 +52,11 @@ extension SimWorld {
     func turn() throws -> TurnOutcome? {
         noteOutcomes()
         inputs += wire.facts.map { .wire($0) }
-        inputs += disk.outcomes.map { .fetch($0.0, $0.1) }
+        inputs += disk.outcomes.map { .fetch($0.0, $0.1) } + disk.gone.map { .gone($0) }
         inputs += hosts?.takeReports() ?? []
         wire.facts = []
         disk.outcomes = []
+        disk.gone = []
         wire.now = now
         do {
             let seen = try store.dataVersion()

@@ -114,7 +114,7 @@ import Testing
             #expect(try tx.members(of: fetch) == [ids[1], ids[2]])
         }
         // Forgotten by a client: the others keep the bytes.
-        #expect(try scratch.store.remove([ids[2]]) == [.removed(nil)])
+        #expect(try scratch.store.remove([ids[2]], now: .start) == [.removed([])])
         try scratch.turn(epoch) { tx in
             #expect(try tx.isLast(ids[1], of: fetch))
             try tx.complete(

@@ -153,7 +153,7 @@ import Testing
             fetch.durable.insert(0..<70)
             try tx.save(fetch)
             try tx.cancel(id, numbers: TransferNumbers(fetch), now: .start)
-            try tx.dropFetch(of: id)
+            try tx.dropFetch(of: id, now: .start)
         }
         let cancelled = try #require(try scratch.store.transfer(id, now: .start))
         #expect(cancelled.bytesDone == 0 && cancelled.bytesFetched == 70)
@@ -249,7 +249,7 @@ import Testing
             try tx.cancel(ids[2], numbers: TransferNumbers(), now: .start)
         }
         #expect(try store.counts() == [.running: 2, .cancelled: 1, .waiting: 1, .paused: 1])
-        _ = try store.remove([ids[2]])
+        _ = try store.remove([ids[2]], now: .start)
         #expect(try store.counts() == [.running: 2, .waiting: 1, .paused: 1])
         #expect(try store.counts(session: "nobody").isEmpty)
         try expectTrueTally(store)

@@ -49,7 +49,7 @@ import Testing
         let second = try scratch.add("/d/2")
         #expect(first < second)
         try scratch.turn(epoch) { try $0.cancel(second, numbers: TransferNumbers(), now: .start) }
-        #expect(try scratch.store.remove([second]) == [.removed(nil)])
+        #expect(try scratch.store.remove([second], now: .start) == [.removed([])])
         #expect(try scratch.add("/d/3") > second)
     }
 

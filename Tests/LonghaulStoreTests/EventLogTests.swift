@@ -124,7 +124,7 @@ import Testing
         #expect(try scratch.store.events(limit: 9).map(\.seq) == [2, 3])
         // A transfer that is removed takes along what was acknowledged.
         _ = try scratch.store.acknowledge([2], now: .start)
-        _ = try scratch.store.remove([ids[1]])
+        _ = try scratch.store.remove([ids[1]], now: .start)
         #expect(try scratch.store.events(limit: 9).map(\.seq) == [3])
     }
 
@@ -147,7 +147,9 @@ import Testing
         #expect(
             try refusal { _ = try scratch.add("/d/3", session: "s") { $0.host = "i" } }.code
                 == .conflict)
-        let remove = { try self.scratch.store.remove(session: "s", discardingEvents: false) }
+        let remove = {
+            try self.scratch.store.remove(session: "s", discardingEvents: false, now: .start)
+        }
         #expect(try refusal { _ = try remove() }.code == .conflict)
         try complete(id, second)
         #expect(try refusal { _ = try remove() }.code == .conflict)

@@ -267,13 +267,14 @@ import Testing
                 failed, error: LonghaulError(.network, "down"), numbers: TransferNumbers(fetch),
                 now: .start)
         }
-        let outcomes = try scratch.store.remove([live, failed, TransferID(rawValue: 99)])
+        let outcomes = try scratch.store.remove(
+            [live, failed, TransferID(rawValue: 99)], now: .start)
         guard case .refused(let first) = outcomes[0], case .refused(let last) = outcomes[2] else {
             Issue.record("unexpected \(outcomes)")
             return
         }
         #expect(first.code == .conflict)
-        #expect(outcomes[1] == .removed(LeftPart(path: "/d/.2.part", identity: identity)))
+        #expect(outcomes[1] == .removed([LeftPart(path: "/d/.2.part", identity: identity)]))
         #expect(last.code == .noSuchTransfer)
         #expect(try scratch.store.counts() == [.waiting: 1])
         #expect(try scratch.store.transfer(failed, now: .start) == nil)
@@ -290,8 +291,9 @@ import Testing
                 try tx.cancel(id, numbers: TransferNumbers(), now: .start + Double(index))
             }
         }
-        #expect(try scratch.store.clean(endedBefore: .start + 5, session: "b") { _ in } == 2)
-        #expect(try scratch.store.clean(endedBefore: .start + 2) { _ in } == 2)
+        #expect(
+            try scratch.store.clean(endedBefore: .start + 5, session: "b", now: .start) { $0 } == 2)
+        #expect(try scratch.store.clean(endedBefore: .start + 2, now: .start) { $0 } == 2)
         #expect(try scratch.store.counts() == [.cancelled: 2])
     }
 }

@@ -46,9 +46,9 @@ extension TransferQueue {
     public func remove(
         session name: String, discardingEvents: Bool = false
     ) throws(LonghaulError) {
-        for part in try store.remove(session: name, discardingEvents: discardingEvents) {
-            PartFile.discard(part)
-        }
+        let parts = try store.remove(
+            session: name, discardingEvents: discardingEvents, now: now)
+        try? store.forget(parts.filter { PartFile.discard($0) })
     }
 }
 

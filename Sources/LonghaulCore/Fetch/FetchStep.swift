@@ -40,6 +40,8 @@ package enum StoreWrite: Hashable, Sendable {
     case leave(TransferID)
     /// The shared fetch serves nobody any more.
     case discard(FetchID)
+    /// Nothing is left of a part file that nobody wanted any more.
+    case forget(LeftPart)
     case learn(origin: String, OriginLesson)
     case originFailed(origin: String, Failure, gained: Int64)
     case originWorked(origin: String, bytesPerSecond: Double?, http2: Bool)

@@ -1,4 +1,6 @@
-/// A part file that a transfer had, and which file that is.
+/// A part file that a transfer had and nobody wants any more, and which file that is. What is to be
+/// deleted is recorded in the transaction that makes it nobody's, and forgotten when it is gone: an
+/// engine that follows a killed one deletes the rest.
 package struct LeftPart: Hashable, Sendable {
     package var path: String
     package var identity: FileIdentity
@@ -6,5 +8,16 @@ package struct LeftPart: Hashable, Sendable {
     package init(path: String, identity: FileIdentity) {
         self.path = path
         self.identity = identity
+    }
+}
+
+extension FetchState {
+    /// What is to be deleted when nobody wants its bytes. The file is under one of two names: the
+    /// directory could not be synced after it had been renamed.
+    package var leftParts: [LeftPart] {
+        guard let partIdentity else { return [] }
+        return [partPath, publication].compactMap { $0 }.map {
+            LeftPart(path: $0, identity: partIdentity)
+        }
     }
 }

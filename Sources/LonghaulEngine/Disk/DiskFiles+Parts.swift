@@ -230,14 +230,15 @@ extension DiskFiles {
         guard let entry = open.withLock({ $0.removeValue(forKey: fetch) }) else { return }
         board.free(entry.fetchCell)
         for cell in entry.segmentCells { board.free(cell) }
-        // Nobody can be told, and nothing is lost.
-        if deletingPart { try? entry.part.remove() }
+        if deletingPart {
+            delete(LeftPart(path: entry.part.path, identity: entry.part.identity))
+        }
     }
 
-    func delete(_ path: String, _ identity: FileIdentity?) {
-        guard let identity, let (directory, _) = PathParts.split(path),
+    func delete(_ part: LeftPart) {
+        guard let (directory, _) = PathParts.split(part.path),
             let handle = try? directories.handle(for: directory)
         else { return }
-        PartFile.discard(LeftPart(path: path, identity: identity), in: handle)
+        if PartFile.discard(part, in: handle) { reportGone(part) }
     }
 }

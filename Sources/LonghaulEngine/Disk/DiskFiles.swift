@@ -18,19 +18,19 @@ package final class DiskFiles: FilePort {
     let workers: FileWorkers
     let directories = DirectoryHandles()
     let open = Mutex<[FetchID: Open]>([:])
-    let report: @Sendable (FetchID, FetchEvent) -> Void
+    private let tell: @Sendable (EngineInput) -> Void
 
     /// Tells the names of this store's part files from those of others.
     let store: String
 
     package init(
         board: ProgressBoard, workers: FileWorkers, store: String,
-        report: @escaping @Sendable (FetchID, FetchEvent) -> Void
+        tell: @escaping @Sendable (EngineInput) -> Void
     ) {
         self.board = board
         self.workers = workers
         self.store = store
-        self.report = report
+        self.tell = tell
     }
 
     package func submit(_ orders: [FileOrder]) {
@@ -68,7 +68,7 @@ package final class DiskFiles: FilePort {
             return part(fetch)?.identity.device
         case .secure(let fetches): return fetches.first.flatMap { part($0.0) }?.identity.device
         case .publish(let orders): return orders.first.flatMap { part($0.0) }?.identity.device
-        case .delete(_, let identity): return identity?.device
+        case .delete(let part): return part.identity.device
         }
     }
 
@@ -95,8 +95,7 @@ package final class DiskFiles: FilePort {
             (Lane.copying.key(disk), { self.copy(fetch, orders, length) })
         case .close(let fetch, let deletingPart):
             (fetch.rawValue, { self.close(fetch, deletingPart: deletingPart) })
-        case .delete(let path, let identity):
-            (Lane.deleting.key(disk), { self.delete(path, identity) })
+        case .delete(let part): (Lane.deleting.key(disk), { self.delete(part) })
         }
     }
 
@@ -114,6 +113,14 @@ package final class DiskFiles: FilePort {
             let number = Int64((disk ?? 0) & (1 << 60 - 1))
             return -1 - rawValue - number * Int64(Self.allCases.count)
         }
+    }
+
+    func report(_ fetch: FetchID, _ event: FetchEvent) {
+        tell(.fetch(fetch, event))
+    }
+
+    func reportGone(_ part: LeftPart) {
+        tell(.gone(part))
     }
 
     /// The open part of a fetch, or nothing when it was closed meanwhile.

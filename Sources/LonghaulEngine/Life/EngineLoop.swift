@@ -63,7 +63,7 @@ package final class EngineLoop: Sendable {
         } catch {
             throw error.longhaulError()
         }
-        let files = try files(on: workers) { mailbox.put([.input(.fetch($0, $1))]) }
+        let files = try files(on: workers)
         var transport = transport
         transport.maxConnectionsPerHost = orders.tuning.limits.perOrigin
         let wire = LazyWire(configuration: transport) { facts in
@@ -100,7 +100,7 @@ package final class EngineLoop: Sendable {
             engine: engine, wire: wire, rates: orders.tuning.rates, attendant: attendant)
         life.begin()
         let reason = try turns(of: engine, since: started, conditions, &life)
-        workers.drain()
+        settleDisk(workers)
         try store.releaseLease(epoch)
         life.end()
         withExtendedLifetime(lock) {}
@@ -112,12 +112,22 @@ package final class EngineLoop: Sendable {
         return report
     }
 
-    private func files(
-        on workers: FileWorkers, report: @escaping @Sendable (FetchID, FetchEvent) -> Void
-    ) throws(LonghaulError) -> DiskFiles {
-        DiskFiles(
+    private func files(on workers: FileWorkers) throws(LonghaulError) -> DiskFiles {
+        let mailbox = mailbox
+        return DiskFiles(
             board: ProgressBoard.open(in: directory), workers: workers,
-            store: try store.engineInfo().storeID, report: report)
+            store: try store.engineInfo().storeID, tell: { mailbox.put([.input($0)]) })
+    }
+
+    /// What is still on its way to the disk, and what comes of it.
+    private func settleDisk(_ workers: FileWorkers) {
+        workers.drain()
+        let gone = mailbox.take(within: 0).compactMap { message -> LeftPart? in
+            guard case .input(.gone(let part)) = message else { return nil }
+            return part
+        }
+        // Else the next engine finds that out.
+        try? store.forget(gone)
     }
 
     /// One housekeeping turn: what a dead engine left and what clients want is folded into the
@@ -132,7 +142,7 @@ package final class EngineLoop: Sendable {
             throw error.longhaulError()
         }
         defer { workers.stop() }
-        let files = try files(on: workers) { _, _ in }
+        let files = try files(on: workers)
         var scope = orders.scope
         scope.startsNothing = true
         let engine = Engine(
@@ -147,7 +157,7 @@ package final class EngineLoop: Sendable {
             inputs = []
             WriterGap.leave(after: outcome, begun: now)
         }
-        workers.drain()
+        settleDisk(workers)
         try store.releaseLease(epoch)
         withExtendedLifetime(lock) {}
     }

@@ -4,6 +4,8 @@ package import LonghaulCore
 package enum EngineInput: Sendable {
     case wire(WireFact)
     case fetch(FetchID, FetchEvent)
+    /// Of a part file that was to be deleted nothing is left.
+    case gone(LeftPart)
     /// Somebody changed the store, perhaps: look.
     case wake
     /// What the machine is like now, whole.

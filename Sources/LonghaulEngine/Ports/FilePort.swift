@@ -61,8 +61,9 @@ package enum FileOrder: Sendable {
     /// answered once, that of a fetch that was closed meanwhile with a failure.
     case copy(FetchID, [CopyOrder], length: Int64)
     case close(FetchID, deletingPart: Bool)
-    /// The part file of a transfer that nobody wants any more; only if it still is that file.
-    case delete(path: String, FileIdentity?)
+    /// The part file of a transfer that nobody wants any more; only if it still is that file. When
+    /// it is gone, by this or by `close`, that is told.
+    case delete(LeftPart)
 }
 
 /// What the board says of a fetch whose engine was killed.

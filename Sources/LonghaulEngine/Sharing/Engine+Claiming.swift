@@ -136,7 +136,7 @@ extension Engine {
         for id in party.strangers { try tx.leave(id) }
         let runners = [party.first] + party.others
         for work in runners where work.fetchID != nil && work.fetchID != party.state?.id {
-            try dropOwnFetch(of: work, tx, &outcome.deletions)
+            outcome.deletions += try tx.dropFetch(of: work.id, now: now.wall)
         }
         let home = party.state?.partIdentity == nil ? nil : party.state?.partPath
         let sharers = try runners.compactMap { try tx.work($0.id) }.map(Sharer.init)
@@ -188,17 +188,6 @@ extension Engine {
         claim.kept = try tx.finished(like: work)
     }
 
-    func dropOwnFetch(
-        of work: TransferWork, _ tx: borrowing EngineTransaction,
-        _ deletions: inout [FileOrder]
-    ) throws {
-        guard let own = work.fetchID else { return }
-        if try tx.isLast(work.id, of: own), let state = try tx.fetch(own) {
-            deletions += self.deletions(of: state)
-        }
-        try tx.dropFetch(of: work.id)
-    }
-
     // MARK: - Joining what runs
 
     /// A fetch under way that this transfer could have asked for itself.
@@ -233,9 +222,9 @@ extension Engine {
 
     func join(
         _ work: TransferWork, _ fetch: FetchID, _ roster: inout Roster,
-        _ tx: borrowing EngineTransaction, now: Moment, _ deletions: inout [FileOrder]
+        _ tx: borrowing EngineTransaction, now: Moment, _ deletions: inout [LeftPart]
     ) throws {
-        if let own = work.fetchID, own != fetch { try dropOwnFetch(of: work, tx, &deletions) }
+        if work.fetchID != fetch { deletions += try tx.dropFetch(of: work.id, now: now.wall) }
         _ = try tx.take(work.id, into: fetch, now: now.wall)
         roster.admit(Sharer(try tx.work(work.id) ?? work))
         try tx.share(fetch, among: [roster.leader.id, work.id])

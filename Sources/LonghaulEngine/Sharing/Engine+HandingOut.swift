@@ -33,7 +33,7 @@ extension Engine {
         case .copied(let id, let identity, let path, let mountPoint):
             entry.copying.remove(id)
             guard let sharer = entry.roster[id], entry.machine.stage == .sharing else {
-                unwritten.orders.append(.delete(path: path, identity))
+                unwritten.orders.append(.delete(LeftPart(path: path, identity: identity)))
                 return
             }
             let copy = entry.machine.copy(
@@ -98,7 +98,7 @@ extension Engine {
     /// A copy that nobody waits for any more: the engine was leaving, or everybody was.
     func dropLate(_ event: FetchEvent) {
         guard case .copied(_, let identity, let path, _) = event else { return }
-        unwritten.orders.append(.delete(path: path, identity))
+        unwritten.orders.append(.delete(LeftPart(path: path, identity: identity)))
     }
 
     /// Handed over in this very commit: what is wanted of it is looked at once it goes alone.

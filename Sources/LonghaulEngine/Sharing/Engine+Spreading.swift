@@ -27,7 +27,7 @@ extension Engine {
             case .needsInput(_, let error, let totals):
                 writes.append(write)
                 writes += needInput(roster, error, totals)
-            case .save, .cancelled, .attempt, .dropFetch, .give, .leave, .discard,
+            case .save, .cancelled, .attempt, .dropFetch, .give, .leave, .discard, .forget,
                 .learn, .originFailed, .originWorked, .saveOrigin:
                 writes.append(write)
             }

@@ -65,8 +65,7 @@ extension Engine {
             if let interest = plan.interest { gates.interest = interest }
         }
         perform(pending)
-        files.submit(look.deletions)
-        files.submit(plan.deletions)
+        files.submit((look.deletions + plan.deletions).map { .delete($0) })
         for claim in plan.claims + sharing.given { install(claim, now: now) }
         // A plan goes on from what the look has made of them.
         adopt(plans ? plan.rosters : look.rosters, now: now)
@@ -97,8 +96,8 @@ extension Engine {
                     spaceIsShortUntil = now.monotonic + Engine.shortOfSpaceSeconds
                 }
             case .save, .needsInput, .cancelled, .restarted, .attempt,
-                .dropFetch, .give, .leave, .discard, .learn, .originFailed, .originWorked,
-                .saveOrigin:
+                .dropFetch, .give, .leave, .discard, .forget, .learn, .originFailed,
+                .originWorked, .saveOrigin:
                 break
             }
         }
@@ -170,10 +169,11 @@ extension Engine {
             try restarted(id, reason, bytesLost: bytes, tx, now: now)
         case .attempt(let id, let outcome):
             tx.record(AttemptRecord(serial: Int64(outcome.number), outcome: outcome), of: id)
-        case .dropFetch(let id): try tx.dropFetch(of: id)
+        case .dropFetch(let id): try tx.dropFetch(of: id, now: now.wall)
         case .give(let id, let copy, let proven): try give(copy, to: id, proven, tx)
         case .leave(let id): try tx.leave(id)
-        case .discard(let fetch): try tx.discard(fetch)
+        case .discard(let fetch): try tx.discard(fetch, now: now.wall)
+        case .forget(let part): try tx.forget(part)
         case .saveOrigin(let memory): try tx.save(memory)
         case .learn, .originFailed, .originWorked:
             preconditionFailure("folded into the origin's memory before the commit")
@@ -211,7 +211,8 @@ extension Engine {
                 step.writes[index] = .saveOrigin(memory)
                 noteRoom(at: site(name))
             case .save, .queued, .completed, .skipped, .failed, .needsInput, .cancelled,
-                .restarted, .attempt, .dropFetch, .give, .leave, .discard, .saveOrigin:
+                .restarted, .attempt, .dropFetch, .give, .leave, .discard, .forget,
+                .saveOrigin:
                 break
             }
         }

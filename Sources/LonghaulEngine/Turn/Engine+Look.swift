@@ -3,7 +3,7 @@ internal import LonghaulStore
 
 struct LookOutcome {
     var departures: [(FetchID, FetchDeparture)] = []
-    var deletions: [FileOrder] = []
+    var deletions: [LeftPart] = []
     /// More rows want attention than one look takes.
     var isIncomplete = false
     /// Transfers whose deadline passed while they waited.
@@ -97,7 +97,7 @@ extension Engine {
                 // Wanted otherwise since: queued, and to be looked at once more as such.
                 if work.want != .run { outcome.isIncomplete = true }
             } else if work.want == .cancel, work.fetchID != nil {
-                try free(work, tx, &outcome)
+                try free(work, tx, now: now, &outcome)
             }
         case .completed: break
         }
@@ -122,26 +122,16 @@ extension Engine {
         _ outcome: inout LookOutcome
     ) throws {
         try tx.cancel(work.id, numbers: totals(of: work, tx), now: now.wall)
-        if work.want == .cancel { try free(work, tx, &outcome) }
+        if work.want == .cancel { try free(work, tx, now: now, &outcome) }
     }
 
     private func free(
-        _ work: TransferWork, _ tx: borrowing EngineTransaction, _ outcome: inout LookOutcome
+        _ work: TransferWork, _ tx: borrowing EngineTransaction, now: Moment,
+        _ outcome: inout LookOutcome
     ) throws {
         guard let id = work.fetchID else { return }
         if try handDown(id, of: work, tx) { return }
-        if let state = try tx.fetch(id) {
-            outcome.deletions += deletions(of: state)
-        }
-        try tx.dropFetch(of: work.id)
-    }
-
-    /// Its file is under one of two names: the directory could not be synced after it had been
-    /// renamed.
-    func deletions(of state: FetchState) -> [FileOrder] {
-        [state.partPath, state.publication].compactMap { $0 }.map {
-            .delete(path: $0, state.partIdentity)
-        }
+        outcome.deletions += try tx.dropFetch(of: work.id, now: now.wall)
     }
 
     func totals(

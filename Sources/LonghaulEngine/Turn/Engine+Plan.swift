@@ -13,7 +13,7 @@ struct PlanOutcome {
     var lanesChangeAt: Timestamp?
     /// Fetches that serve more than they did.
     var rosters: [FetchID: Roster] = [:]
-    var deletions: [FileOrder] = []
+    var deletions: [LeftPart] = []
     /// Some came along with others: there may be places left.
     var broughtOthers = false
 }

@@ -17,11 +17,14 @@ extension Engine {
             }
         }
         for index in plans.indices { examine(&plans[index], leftovers) }
+        var left: [LeftPart] = []
         try transaction(.durable) { tx in
             for plan in plans { try settle(plan, tx, now: now) }
+            left = try tx.leftParts(now: now.wall)
         }
         // Only now: until the commit above, a crash leaves the board to the next engine.
         files.resetBoard()
+        files.submit(left.map { .delete($0) })
         try adoptLaunches(now: now)
         needsLook = true
         needsPlan = true

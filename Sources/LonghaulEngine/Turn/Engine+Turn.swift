@@ -57,6 +57,7 @@ extension Engine {
         case .host(let report): hosts.reports.append(report)
         case .conditions(let new): take(new, now: now)
         case .fetch(let fetch, let event): handle(event, of: fetch, now: now)
+        case .gone(let part): unwritten.writes.append(.forget(part))
         case .wire(.head(let key, let head, _)): handle(.head(key, head), of: key.fetch, now: now)
         case .wire(.progress(let key)): handle(.progress, of: key.fetch, now: now)
         case .wire(.ended(let key, let end)): handle(.ended(key, end), of: key.fetch, now: now)
@@ -97,10 +98,8 @@ extension Engine {
     private func deleteUnopened(_ step: FetchStep, _ entry: ActiveFetch) {
         let state = entry.machine.state
         for effect in step.effects {
-            guard case .close(deletingPart: true) = effect, !state.partPath.isEmpty else {
-                continue
-            }
-            unwritten.orders += deletions(of: state)
+            guard case .close(deletingPart: true) = effect else { continue }
+            unwritten.orders += state.leftParts.map { .delete($0) }
         }
     }
 

@@ -7,6 +7,7 @@ enum Salvage {
     /// with what an engine must look at.
     private static let tables = [
         "session", "origin", "transfer", "fetch", "event", "attempt", "setting", "host",
+        "leftPart",
     ]
     /// Ids that are skipped where the counter was lost: none that was handed out may be used again.
     private static let idMargin: Int64 = 100_000

@@ -14,12 +14,18 @@ extension EngineTransaction {
         try statement.runOnce()
     }
 
-    /// Forgets the fetch of a transfer that is not running, after its part file was deleted. What
-    /// it had counted stays with the transfer.
-    package func dropFetch(of id: TransferID) throws {
-        guard let work = try work(id), let fetchID = work.fetchID else { return }
+    /// Forgets the fetch of a transfer that is not running. What it had counted stays with the
+    /// transfer.
+    ///
+    /// Returns what is to be deleted; nothing while another transfer has the fetch.
+    @discardableResult
+    package func dropFetch(of id: TransferID, now: Timestamp) throws -> [LeftPart] {
+        guard let work = try work(id), let fetchID = work.fetchID else { return [] }
         precondition(work.phase != .running, "its fetch is in use")
-        guard try isLast(id, of: fetchID) else { return try leave(id) }
+        guard try isLast(id, of: fetchID) else {
+            try leave(id)
+            return []
+        }
         if let state = try fetch(fetchID) {
             try connection.run(
                 """
@@ -30,7 +36,7 @@ extension EngineTransaction {
         } else {
             try connection.run("UPDATE transfer SET fetchID = NULL WHERE id = ?1", id)
         }
-        try connection.deleteFetch(fetchID)
+        return try connection.abandonFetch(fetchID, now: now)
     }
 
     /// A fetch made for a transfer that had one before goes on counting where that stopped.

@@ -91,7 +91,11 @@ extension EngineTransaction {
         try end(id, as: .completed, statement, standing, numbers, now)
         if let fetch = standing.fetch {
             if standing.isFetchShared { try connection.disband(fetch) }
-            try connection.deleteFetch(fetch)
+            if skipped == nil {
+                try connection.deleteFetch(fetch)
+            } else {
+                _ = try connection.abandonFetch(fetch, now: now)
+            }
         }
         tell(.transferCompleted, of: id, standing, detail ?? error, now)
     }

@@ -154,9 +154,9 @@ extension EngineTransaction {
     }
 
     /// A fetch that serves nobody any more.
-    package func discard(_ fetch: FetchID) throws {
+    package func discard(_ fetch: FetchID, now: Timestamp) throws {
         try connection.disband(fetch)
-        try connection.deleteFetch(fetch)
+        _ = try connection.abandonFetch(fetch, now: now)
     }
 }
 

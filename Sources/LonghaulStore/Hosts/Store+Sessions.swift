@@ -51,7 +51,7 @@ extension Store {
     /// ended, and while events wait that are not to be discarded. Returns the part files that are
     /// now nobody's.
     package func remove(
-        session name: String, discardingEvents: Bool
+        session name: String, discardingEvents: Bool, now: Timestamp
     ) throws(LonghaulError) -> [LeftPart] {
         try write(.durable) { connection in
             guard let id = try connection.sessionID(name),
@@ -78,7 +78,7 @@ extension Store {
                 SELECT id FROM transfer INDEXED BY transferEnded WHERE sessionID = ?1 \
                 AND ended = 1
                 """, id, read: { $0.transferID(0) })
-            let parts = try ids.compactMap { try connection.forget($0) }
+            let parts = try ids.flatMap { try connection.forget($0, now: now) }
             try connection.run("DELETE FROM event WHERE sessionID = ?1", id)
             try connection.run("DELETE FROM tally WHERE sessionID = ?1", id)
             try connection.run("DELETE FROM session WHERE id = ?1", id)

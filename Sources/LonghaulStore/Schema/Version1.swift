@@ -146,6 +146,16 @@ extension Migration {
           UNIQUE (transferID, serial)
         ) STRICT
         """,
+        """
+        CREATE TABLE leftPart (
+          id INTEGER PRIMARY KEY,
+          path TEXT NOT NULL,
+          device INTEGER NOT NULL,
+          inode INTEGER NOT NULL,
+          birth INTEGER NOT NULL,
+          since INTEGER NOT NULL
+        ) STRICT
+        """,
         "CREATE TABLE attention (transferID INTEGER PRIMARY KEY) STRICT",
         """
         CREATE TABLE lease (
@@ -201,6 +211,7 @@ extension Migration {
         "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE ended = 1",
         "CREATE INDEX transferFinished ON transfer (finishedAt) WHERE ended = 1",
         "CREATE INDEX transferPending ON transfer (sessionID) WHERE rearm > rearmed",
+        "CREATE INDEX leftPartByFile ON leftPart (inode)",
         "CREATE INDEX eventBySession ON event (sessionID)",
         "CREATE INDEX eventByTransfer ON event (transferID) WHERE transferID IS NOT NULL",
     ]

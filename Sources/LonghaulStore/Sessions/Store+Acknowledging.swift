@@ -39,7 +39,7 @@ extension Store {
                     AND seq > ?2 AND type = ?4
                     """, found.session, event, now, EventType.sessionFinished.rawValue)
             }
-            if forgetting { _ = try connection.forget(id) }
+            if forgetting { _ = try connection.forget(id, now: now) }
         }
     }
 }

@@ -3,8 +3,8 @@ package import LonghaulCore
 
 /// What became of one transfer that was to be forgotten.
 package enum RemovalOutcome: Hashable, Sendable {
-    /// Forgotten. Its part file, if it had one, is the caller's to delete.
-    case removed(LeftPart?)
+    /// Forgotten. Its part files, if it had any, are the caller's to delete.
+    case removed([LeftPart])
     /// It has not ended: cancel it first.
     case refused(LonghaulError)
 }
@@ -15,27 +15,31 @@ extension Store {
 
     /// Forgets ended transfers, durably, in the order of the ids; with them go those of their
     /// events that were acknowledged. An ended transfer is the engine's no more, so that a client
-    /// may. A crash before the part files are deleted leaves them where they are.
-    package func remove(_ ids: [TransferID]) throws(LonghaulError) -> [RemovalOutcome] {
+    /// may. What is left of a crash before the part files are deleted, the next engine deletes:
+    /// tell ``forget(_:)`` what is gone.
+    package func remove(
+        _ ids: [TransferID], now: Timestamp
+    ) throws(LonghaulError) -> [RemovalOutcome] {
         try write(.durable) { connection in
-            try ids.map { try connection.remove($0) }
+            try ids.map { try connection.remove($0, now: now) }
         }
     }
 
     /// Forgets transfers that ended before a moment, the oldest first, in transactions of bounded
-    /// size. After each the body is given the part files that are now nobody's. Returns how many
-    /// were forgotten.
+    /// size. After each the body is given the part files that are now nobody's, and returns which
+    /// of them are gone. Returns how many were forgotten.
     package func clean(
-        endedBefore moment: Timestamp, session: String? = nil,
-        _ body: ([LeftPart]) throws -> Void
-    ) throws -> Int {
+        endedBefore moment: Timestamp, session: String? = nil, now: Timestamp,
+        _ body: ([LeftPart]) -> [LeftPart]
+    ) throws(LonghaulError) -> Int {
         var total = 0
         while true {
             let (count, parts) = try write(.durable) { connection in
                 try connection.clean(
-                    endedBefore: moment, session: session, limit: Self.cleanedPerTransaction)
+                    endedBefore: moment, session: session, limit: Self.cleanedPerTransaction,
+                    now: now)
             }
-            if !parts.isEmpty { try body(parts) }
+            if !parts.isEmpty { try forget(body(parts)) }
             total += count
             if count < Self.cleanedPerTransaction { return total }
         }
@@ -43,7 +47,7 @@ extension Store {
 }
 
 extension Connection {
-    fileprivate func remove(_ id: TransferID) throws -> RemovalOutcome {
+    fileprivate func remove(_ id: TransferID, now: Timestamp) throws -> RemovalOutcome {
         let found = try first(
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
         ) { (try $0.phase(0), try $0.want(1), $0.bool(2)) }
@@ -58,11 +62,11 @@ extension Connection {
                         : "it is \(state.rawValue) and has not ended; cancel it first",
                     transferID: id))
         }
-        return .removed(try forget(id))
+        return .removed(try forget(id, now: now))
     }
 
     fileprivate func clean(
-        endedBefore moment: Timestamp, session: String?, limit: Int
+        endedBefore moment: Timestamp, session: String?, limit: Int, now: Timestamp
     ) throws -> (count: Int, [LeftPart]) {
         let ids = try all(
             """
@@ -71,11 +75,11 @@ extension Connection {
             OR sessionID = (SELECT id FROM session WHERE name = ?2)) ORDER BY finishedAt LIMIT ?3
             """, moment, session, limit
         ) { $0.transferID(0) }
-        return (ids.count, try ids.compactMap { try forget($0) })
+        return (ids.count, try ids.flatMap { try forget($0, now: now) })
     }
 
-    /// Deletes the row and what hangs on it. Returns the part file that nobody needs any more.
-    func forget(_ id: TransferID) throws -> LeftPart? {
+    /// Deletes the row and what hangs on it. Returns the part files that nobody needs any more.
+    func forget(_ id: TransferID, now: Timestamp) throws -> [LeftPart] {
         let fetch = try first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
             $0.optionalInt64(0).map(FetchID.init(rawValue:))
         }
@@ -84,10 +88,7 @@ extension Connection {
         try run("DELETE FROM attempt WHERE transferID = ?1", id)
         try run("DELETE FROM attention WHERE transferID = ?1", id)
         try forgetAcknowledged(of: id)
-        guard let fetchID = fetch ?? nil, !goesOn else { return nil }
-        let state = try first(FetchRecord.select, fetchID) { FetchRecord.read($0) }
-        try deleteFetch(fetchID)
-        guard changes == 1, let state, let identity = state.partIdentity else { return nil }
-        return LeftPart(path: state.partPath, identity: identity)
+        guard let fetchID = fetch ?? nil, !goesOn else { return [] }
+        return try abandonFetch(fetchID, sparingPublished: true, now: now)
     }
 }

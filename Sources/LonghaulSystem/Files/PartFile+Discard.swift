@@ -1,21 +1,32 @@
 package import LonghaulCore
 
 extension PartFile {
-    /// Deletes a part file that belongs to nobody any more, if it still is that file. That it is
-    /// gone already is fine, and nobody can be told of another failure.
-    package static func discard(_ part: LeftPart) {
+    /// Deletes a part file that belongs to nobody any more, if it still is that file. Returns
+    /// whether it is gone for sure; that it was gone already is fine.
+    @discardableResult
+    package static func discard(_ part: LeftPart) -> Bool {
         guard let (directory, _) = PathParts.split(part.path),
             let handle = try? DirectoryHandle(opening: directory)
-        else { return }
-        discard(part, in: handle)
+        else { return false }
+        return discard(part, in: handle)
     }
 
     /// ``discard(_:)`` in the open directory of its path.
-    package static func discard(_ part: LeftPart, in directory: DirectoryHandle) {
-        guard let (_, name) = PathParts.split(part.path),
-            // By all that tells it from others, and not by its number alone.
-            case .present(part.identity, _) = FileInspection.entry(at: directory.path(of: name))
-        else { return }
-        try? directory.remove(name)
+    @discardableResult
+    package static func discard(_ part: LeftPart, in directory: DirectoryHandle) -> Bool {
+        guard let (_, name) = PathParts.split(part.path) else { return false }
+        switch FileInspection.entry(at: directory.path(of: name)) {
+        // By all that tells it from others, and not by its number alone.
+        case .present(part.identity, _):
+            do throws(SystemFailure) {
+                try directory.remove(name)
+                return true
+            } catch {
+                return false
+            }
+        // Where its disk is not mounted, this says nothing.
+        case .present, .missing: return directory.identity.device == part.identity.device
+        case .unusable: return false
+        }
     }
 }

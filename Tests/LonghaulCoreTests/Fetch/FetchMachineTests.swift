@@ -90,7 +90,7 @@ import Testing
             writes.last { write in
                 switch write {
                 case .completed, .skipped, .failed, .needsInput, .cancelled, .queued: true
-                case .save, .restarted, .attempt, .dropFetch, .give, .leave,
+                case .save, .restarted, .attempt, .dropFetch, .give, .leave, .forget,
                     .discard, .learn, .originFailed,
                     .originWorked, .saveOrigin:
                     false

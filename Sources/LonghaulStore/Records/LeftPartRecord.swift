@@ -1,0 +1,67 @@
+package import LonghaulCore
+
+/// Part files that are to be deleted, until somebody has seen that they are gone.
+extension Connection {
+    /// The fetch is of no more use, and its file nobody's. `sparingPublished`: not if it has the
+    /// name already that it was to get, although nobody could make sure of that.
+    func abandonFetch(
+        _ id: FetchID, sparingPublished: Bool = false, now: Timestamp
+    ) throws -> [LeftPart] {
+        let state = try first(FetchRecord.select, id, read: FetchRecord.read)
+        try deleteFetch(id)
+        var parts = state?.leftParts ?? []
+        if sparingPublished { parts.removeAll { $0.path == state?.publication } }
+        for part in parts where part.identity.isUnmistakable {
+            try run(
+                """
+                INSERT INTO leftPart (path, device, inode, birth, since) \
+                VALUES (?1, ?2, ?3, ?4, ?5)
+                """, part.path, Int64(bitPattern: part.identity.device),
+                Int64(bitPattern: part.identity.inode), part.identity.birth, now)
+        }
+        return parts
+    }
+
+    func forget(_ part: LeftPart) throws {
+        try run(
+            "DELETE FROM leftPart WHERE inode = ?1 AND birth = ?2 AND device = ?3 AND path = ?4",
+            Int64(bitPattern: part.identity.inode), part.identity.birth,
+            Int64(bitPattern: part.identity.device), part.path)
+    }
+}
+
+extension Store {
+    /// Somebody has seen that these are gone.
+    package func forget(_ parts: [LeftPart]) throws(LonghaulError) {
+        if parts.isEmpty { return }
+        try write(.relaxed) { connection in
+            for part in parts { try connection.forget(part) }
+        }
+    }
+}
+
+extension EngineTransaction {
+    /// Somebody has seen that it is gone.
+    package func forget(_ part: LeftPart) throws {
+        try connection.forget(part)
+    }
+
+    /// What was to be deleted when the last engine ended. What nobody could delete for long, on a
+    /// disk that is never mounted again, is given up.
+    package func leftParts(now: Timestamp) throws -> [LeftPart] {
+        try connection.run(
+            "DELETE FROM leftPart WHERE since < ?1", now + -Limits.leftPartsKeptSeconds)
+        return try connection.all("SELECT path, device, inode, birth FROM leftPart") {
+            LeftPart(
+                path: $0.text(0),
+                identity: FileIdentity(
+                    device: UInt64(bitPattern: $0.int64(1)),
+                    inode: UInt64(bitPattern: $0.int64(2)), birth: $0.int64(3)))
+        }
+    }
+}
+
+extension FileIdentity {
+    /// The number of a file that is deleted is soon another's; some file systems tell nothing else.
+    fileprivate var isUnmistakable: Bool { birth != 0 }
+}
