@@ -22,11 +22,11 @@ extension Connection {
         return parts
     }
 
+    /// Its disk may have had another number when it was recorded.
     func forget(_ part: LeftPart) throws {
         try run(
-            "DELETE FROM leftPart WHERE inode = ?1 AND birth = ?2 AND device = ?3 AND path = ?4",
-            Int64(bitPattern: part.identity.inode), part.identity.birth,
-            Int64(bitPattern: part.identity.device), part.path)
+            "DELETE FROM leftPart WHERE inode = ?1 AND birth = ?2 AND path = ?3",
+            Int64(bitPattern: part.identity.inode), part.identity.birth, part.path)
     }
 }
 
