@@ -150,6 +150,7 @@ void lh_flow_reset(lh_flow *flow) {
     flow->head = head;
     flow->head_capacity = capacity;
     flow->fd = -1;
+    flow->socket = -1;
     flow->end = -1;
     flow->stop_at = -1;
 }
@@ -177,9 +178,10 @@ static int resolver_start(void *resolver, void *reserved, void *opaque) {
 }
 
 static int socket_made(void *opaque, curl_socket_t fd, curlsocktype purpose) {
-    (void)fd;
     (void)purpose;
-    begin(opaque);
+    lh_flow *flow = opaque;
+    flow->socket = fd;
+    begin(flow);
     return CURL_SOCKOPT_OK;
 }
 
@@ -252,6 +254,15 @@ static void keep_reply(lh_flow *flow, const char *line, size_t length) {
     flow->reply_complete = length >= 4 && line[0] >= '1' && line[0] <= '5' && line[3] == ' ';
 }
 
+// Trailer fields, and FTP's replies: of no use. libcurl keeps the former, as many as come.
+static size_t count_after_head(lh_flow *flow, size_t length) {
+    flow->after_head += length;
+    if (flow->after_head <= flow->head_limit)
+        return length;
+    flow->outcome = LH_FLOW_HEAD_TOO_LARGE;
+    return 0;
+}
+
 // libcurl hands over one whole line per call: those of interim answers and of authentication rounds
 // too, each beginning with a status line, and trailer fields after a chunked body. FTP's reply
 // lines come here as well.
@@ -260,7 +271,7 @@ size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
     size_t length = size * count;
     flow->heard = flow->turn->now;
     if (flow->state != LH_FLOW_UNJUDGED)
-        return length;
+        return count_after_head(flow, length);
     if (length >= 5 && memcmp(data, "HTTP/", 5) == 0) {
         flow->head_length = 0;
         flow->head_complete = 0;
@@ -270,7 +281,7 @@ size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
         keep_reply(flow, data, length);
         return length;
     } else if (flow->head_complete) {
-        return length;
+        return count_after_head(flow, length);
     }
     if (!head_append(flow, data, length))
         return 0;

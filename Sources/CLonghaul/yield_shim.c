@@ -133,6 +133,28 @@ int lh_socket_sample(const lh_socket *socket, lh_tcp_sample *sample) {
     return 0;
 }
 
+int lh_tcp_heard(int fd, uint16_t port, uint64_t *received, uint32_t *silent) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } own;
+    socklen_t size = sizeof own;
+    if (getsockname(fd, &own.any, &size) != 0)
+        return -errno;
+    uint16_t local = own.any.sa_family == AF_INET6 ? own.v6.sin6_port : own.v4.sin_port;
+    if (ntohs(local) != port)
+        return -EBADF;
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    memset(&info, 0, sizeof info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
+        return -errno;
+    *received = info.tcpi_bytes_received;
+    *silent = info.tcpi_last_data_recv;
+    return 0;
+}
+
 // The kernel raises the clamp again whenever it enlarges the buffer (tcp_rcv_space_adjust), so that
 // it is set again even where it has not changed.
 int lh_socket_clamp(lh_socket *socket, int window) {

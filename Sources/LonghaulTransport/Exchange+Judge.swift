@@ -149,8 +149,8 @@ extension Exchange {
         var headers = HeaderFields()
         var length = lh_easy_getinfo_off_t(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         // Of a file without bytes libcurl does not tell the length over SFTP; that it ended well
-        // does.
-        if length < 0, flow.pointee.first_chunk == 0 { length = 0 }
+        // does. Some FTP servers tell that of every file, and then send it.
+        if length <= 0 { length = flow.pointee.first_chunk == 0 ? 0 : -1 }
         if length >= 0 {
             headers.append(name: "Content-Length", value: String(length))
         }

@@ -37,6 +37,9 @@ final class Exchange {
     var stopAt: Int64?
     var begunAt: Int64 = 0
     var isStalled = false
+    /// What had come on its connection when the request was last taken for silent; `nil` = it was
+    /// not.
+    var receivedBelow: UInt64?
     /// Older connections than so many nanoseconds are not used for it; `nil` = any is.
     var connectionsTrustedFor: Int64?
     var framing = Framing.any
@@ -131,6 +134,7 @@ final class Exchange {
         head = nil
         asksAgain = nil
         isStalled = false
+        receivedBelow = nil
         curl_easy_reset(easy)
         prepareFlow(for: request)
         return configure(request)
@@ -151,6 +155,7 @@ final class Exchange {
         stopAt = nil
         hops = 0
         isStalled = false
+        receivedBelow = nil
         framing = .any
         asksAgain = nil
     }

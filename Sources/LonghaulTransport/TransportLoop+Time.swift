@@ -70,7 +70,11 @@ extension TransportLoop {
             if exchange.isKeptSilent {
                 exchange.flow.pointee.touched = now
             }
-            let deadline = exchange.flow.pointee.touched.addingClamped(timeout)
+            var deadline = exchange.flow.pointee.touched.addingClamped(timeout)
+            if deadline <= now, mates(of: exchange).isEmpty {
+                exchange.noteHeardBelow(now: now)
+                deadline = exchange.flow.pointee.touched.addingClamped(timeout)
+            }
             if deadline <= now {
                 exchange.isStalled = true
                 stalled.append(exchange)
@@ -166,6 +170,23 @@ extension Exchange {
         }
         return ports.contains(0) ? nil : ports
     }
+
+    /// Of what came over TLS libcurl hands a record over when it is whole: with 16 KiB in it, that
+    /// may take longer on a slow line than the server may be silent. What lies below counts then,
+    /// if it grows by more than a server sends that merely keeps its connection alive.
+    func noteHeardBelow(now: Int64) {
+        guard url.hasPrefix("https:"), let port = connection?.first else { return }
+        var received: UInt64 = 0
+        var silent: UInt32 = 0
+        // Of a connection that another request has made nothing is known: the next one is ours.
+        guard lh_tcp_heard(flow.pointee.socket, UInt16(port), &received, &silent) == 0,
+            receivedBelow.map({ received > $0 + Self.keepAliveBytes }) ?? true
+        else { return }
+        receivedBelow = received
+        flow.pointee.touched = max(flow.pointee.touched, now - Int64(silent) * 1_000_000)
+    }
+
+    private static let keepAliveBytes: UInt64 = 512
 
     /// libcurl does something for it. Until then it waits for a connection.
     var hasBegun: Bool { flow.pointee.begun != 0 }

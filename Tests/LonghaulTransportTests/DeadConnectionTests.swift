@@ -86,6 +86,23 @@ struct DeadConnectionTests {
         #expect(other.end.seconds < 15)
     }
 
+    /// A record of TLS takes longer than the server may be silent, but its bytes come.
+    @Test func aSlowLineIsNotSilent() async throws {
+        let server = try await serve()
+        let short = Array(body.prefix(40_000))
+        try Data(short).write(to: URL(fileURLWithPath: "\(server.root)/short"))
+        let relay = try SilencedRelay(to: server.httpsPort, pace: 600)
+        let wire = try Wire()
+        let part = PartFile()
+        let request = wire.request(
+            "https://127.0.0.1:\(relay.port)/short", part,
+            connection: settings(server, stall: 1))
+        let outcome = try await wire.run(request)
+        #expect(outcome.failure == nil, "\(String(describing: outcome.failure)) \(outcome.end)")
+        let isWhole = part.content == short
+        #expect(isWhole)
+    }
+
     /// The connection is well where another request gets its bytes by it.
     @Test func oneSilentAnswerDoesNotEndOthers() async throws {
         let silent = try ScriptedServer { _ in [.hang] }

@@ -18,6 +18,20 @@ struct FileProtocolTests {
         try FileManager.default.setAttributes([.modificationDate: modified], ofItemAtPath: path)
     }
 
+    /// Some servers tell no length, or 0, of a file that they send all the same.
+    @Test(arguments: ["213 0", "213 abc"])
+    func aLengthThatIsNoneIsNotBelieved(reply: String) async throws {
+        let server = try ScriptedFTPServer(file: body, replies: ["SIZE": reply])
+        let wire = try Wire()
+        let part = PartFile()
+        let outcome = try await wire.run(
+            wire.request("ftp://127.0.0.1:\(server.port)/f", part))
+        #expect(outcome.failure == nil)
+        #expect(outcome.head?.headers["content-length"] == nil)
+        let isWhole = part.content == body
+        #expect(isWhole)
+    }
+
     /// What both protocols have to do alike.
     private func check(
         _ url: (String) -> String, root: String, scheme: ResponseHead.Scheme, wire: Wire,

@@ -48,6 +48,16 @@ struct HeadTests {
         #expect(outcome.heads == 0)
     }
 
+    /// libcurl bounds heads alone, and keeps what comes after a body.
+    @Test func trailersWithoutEndEndTheRequest() async throws {
+        let field = "X-Trailer: " + String(repeating: "x", count: 1000) + "\r\n"
+        let (outcome, part) = try await run(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
+                + String(repeating: field, count: Limits.headerBytes / 1000 + 10))
+        #expect(outcome.failure == .headTooLarge)
+        #expect(part.content == Array("ok".utf8))
+    }
+
     @Test func anErrorIsTheAnswerEvenWhenItsTextIsCutOff() async throws {
         let (outcome, _) = try await run(
             "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\n", isCutOff: true

@@ -2,30 +2,70 @@ import Foundation
 import Glibc
 import LonghaulTestSupport
 
-/// An FTP server as far as the login, with the replies that a test wrote down.
+/// An FTP server with the replies that a test wrote down.
 final class ScriptedFTPServer: Sendable {
     private let listener: ListeningSocket
+    private let data: ListeningSocket?
     var port: Int { listener.port }
 
+    /// As far as the login.
+    ///
     /// - Parameter replies: to the connection itself, and then to each command. After the last one
     ///   the connection is closed.
     init(_ replies: [String]) throws {
+        data = nil
         listener = try ListeningSocket(backlog: 8)
         listener.acceptEach { client in
-            Self.play(replies, to: client)
+            for reply in replies where Self.say(reply, to: client) { _ = Self.line(from: client) }
             close(client)
             return true
         }
     }
 
-    deinit { listener.stop() }
-
-    private static func play(_ replies: [String], to client: Int32) {
-        for reply in replies {
-            let bytes = Array(reply.utf8) + [0x0D, 0x0A]
-            if send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL)) < 0 { return }
-            var byte: UInt8 = 0
-            while recv(client, &byte, 1, 0) == 1, byte != 0x0A {}
+    /// With one file.
+    ///
+    /// - Parameter replies: to SIZE and the like, by command; 502 to those that are not there.
+    init(file: [UInt8], replies: [String: String]) throws {
+        let data = try ListeningSocket(backlog: 8)
+        self.data = data
+        data.acceptEach { client in
+            _ = send(client, file, file.count, Int32(MSG_NOSIGNAL))
+            close(client)
+            return true
         }
+        let known = [
+            "USER": "331 pw", "PASS": "230 in", "PWD": "257 \"/\"", "TYPE": "200 ok",
+            "EPSV": "229 here (|||\(data.port)|)", "RETR": "150 comes\r\n226 came",
+        ]
+        let replies = known.merging(replies) { $1 }
+        listener = try ListeningSocket(backlog: 8)
+        listener.acceptEach { client in
+            var reply = "220 hi"
+            while Self.say(reply, to: client), let line = Self.line(from: client) {
+                reply = replies[String(line.prefix { $0 != " " })] ?? "502 no"
+            }
+            close(client)
+            return true
+        }
+    }
+
+    deinit {
+        listener.stop()
+        data?.stop()
+    }
+
+    private static func say(_ reply: String, to client: Int32) -> Bool {
+        let bytes = Array(reply.utf8) + [0x0D, 0x0A]
+        return send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0
+    }
+
+    private static func line(from client: Int32) -> String? {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while recv(client, &byte, 1, 0) == 1 {
+            if byte == 0x0A { return String(decoding: line.filter { $0 != 0x0D }, as: UTF8.self) }
+            line.append(byte)
+        }
+        return nil
     }
 }

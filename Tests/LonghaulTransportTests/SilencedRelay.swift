@@ -10,6 +10,8 @@ final class SilencedRelay: Sendable {
     private let listener: ListeningSocket
     var port: Int { listener.port }
     private let state = Mutex(State())
+    /// Bytes per tenth of a second that the line to the client takes; `nil` = as many as come.
+    private let pace: Int?
 
     private struct State {
         var sockets: [Int32] = []
@@ -18,7 +20,8 @@ final class SilencedRelay: Sendable {
         var silent = 0
     }
 
-    init(to target: Int) throws {
+    init(to target: Int, pace: Int? = nil) throws {
+        self.pace = pace
         listener = try ListeningSocket(backlog: 64)
         listener.acceptEach { [weak self] client in
             self?.relay(client, target)
@@ -46,14 +49,16 @@ final class SilencedRelay: Sendable {
             return state.accepted - 1
         }
         for (from, to) in [(client, server), (server, client)] {
+            let pace = from == server ? pace : nil
             Thread { [weak self] in
-                var buffer = [UInt8](repeating: 0, count: 16384)
+                var buffer = [UInt8](repeating: 0, count: pace ?? 16384)
                 while true {
                     let count = recv(from, &buffer, buffer.count, 0)
                     if count <= 0 { break }
                     guard let self else { break }
                     if self.state.withLock({ number < $0.silent }) { continue }
                     if send(to, buffer, count, Int32(MSG_NOSIGNAL)) < 0 { break }
+                    if pace != nil { usleep(100_000) }
                 }
                 guard let self, self.state.withLock({ number >= $0.silent }) else { return }
                 shutdown(to, Int32(SHUT_WR))

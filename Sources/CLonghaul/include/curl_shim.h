@@ -95,6 +95,7 @@ typedef struct lh_flow {
     size_t head_limit;
     int head_status;    // from its status line
     int head_complete;  // the empty line came, and the answer is not an interim one
+    size_t after_head;  // bytes of fields that came after it
 
     // The beginning of FTP's latest reply, line ends included.
     char reply[192];
@@ -127,6 +128,7 @@ typedef struct lh_flow {
     int64_t touched;  // monotonic nanoseconds of the latest sign of life
     int64_t heard;    // the same of the latest bytes that came; 0 = none did
     int begun;        // libcurl looks up a name, opens a connection or uses one
+    int socket;       // the last one made for it, perhaps closed by now; -1 = none was
 } lh_flow;
 
 // Forgets everything of the last request, keeps the head buffer.

@@ -41,6 +41,9 @@ typedef struct lh_tcp_sample {
 // 0, or -errno: -EBADF for a socket that is no longer the one that was opened, -ENOTCONN before it
 // is connected.
 int lh_socket_sample(const lh_socket *socket, lh_tcp_sample *sample);
+// What has come on a connection so far, in bytes, and how long ago the last of it did, in
+// milliseconds. 0, or -errno: -EBADF if it is not the one from this port.
+int lh_tcp_heard(int fd, uint16_t port, uint64_t *received, uint32_t *silent);
 // Moves the window that is advertised to the sender towards this many bytes. What was advertised is
 // never taken back (RFC 9293 §3.8.6): a smaller one takes effect as data comes in.
 int lh_socket_clamp(lh_socket *socket, int window);

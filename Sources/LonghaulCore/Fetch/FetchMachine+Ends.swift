@@ -155,6 +155,11 @@ extension FetchMachine {
                 rangesRefused = true
             }
         case .restartFromZero:
+            // Refuted: nothing is to be whole by it.
+            if failure.restart == .lengthDisagrees, have.isEmpty {
+                state.bytesTotal = nil
+                state.validator = nil
+            }
             // Once; if a start from zero ends so too, it is a failure like any other.
             if case .restarting = segment.ask.proof {
                 leave(.retry(failure), context, &step)

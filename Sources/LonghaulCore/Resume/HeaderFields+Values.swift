@@ -56,6 +56,17 @@ extension HeaderFields {
     /// A transfer coding frames the message itself and voids Content-Length (RFC 9112 §6.3).
     package var hasTransferCoding: Bool { contains("Transfer-Encoding") }
 
+    /// A transfer coding that nobody takes off again. None is asked for (RFC 9112 §7.4).
+    package var foreignTransferCoding: String? {
+        values("Transfer-Encoding").lazy
+            .flatMap { $0.split(separator: ",") }
+            .map { String($0).trimmingBlanks }
+            .first {
+                !$0.equalsIgnoringCase("chunked") && !$0.equalsIgnoringCase("identity")
+            }
+            .map { String($0) }
+    }
+
     /// Seconds to wait (RFC 9110 §10.2.3), both forms, held to 0…24 h; `nil` when missing or
     /// malformed.
     package func retryAfter(now: Timestamp) -> Double? {

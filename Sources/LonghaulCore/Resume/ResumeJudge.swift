@@ -31,7 +31,7 @@ struct ResumeJudge {
 
     private var byStatus: ResumeJudgement {
         switch head.status {
-        case 200, 203, 206: head.isPart ? partial : full
+        case 200, 203, 206: foreignCoding ?? (head.isPart ? partial : full)
         case 204, 205: ResumeJudgement(.empty(.noContent))
         case 304: ResumeJudgement(.empty(.notModified))
         case 300...399 where head.headers.contains("Location"): ResumeJudgement(.redirect)
@@ -39,6 +39,14 @@ struct ResumeJudge {
         case 416 where ask.sendsRange: notSatisfiable
         default: ResumeJudgement(.fail(failure))
         }
+    }
+
+    private var foreignCoding: ResumeJudgement? {
+        guard let coding = head.headers.foreignTransferCoding else { return nil }
+        let text =
+            "the server sent it in a transfer coding that was not asked for"
+            + " (\(TerminalText.shown(coding)))"
+        return ResumeJudgement(.fail(Failure(.permanent, LonghaulError(.unsupported, text))))
     }
 
     private var failure: Failure {

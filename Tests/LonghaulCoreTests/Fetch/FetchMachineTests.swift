@@ -304,6 +304,15 @@ import Testing
         #expect(keys == [script.asks[1].key] && script.shrinks.isEmpty)
     }
 
+    /// A length that the body has refuted makes nothing whole, least of all an empty file.
+    @Test func aRefutedLengthIsForgotten() {
+        var script = Script()
+        script.answer(head(200, "Content-Length: 0"))
+        script.ended(.bodyTooLong, through: 0, received: 100)
+        #expect(script.machine.stage == .left)
+        #expect(script.machine.state.bytesTotal == nil && !script.machine.isWhole)
+    }
+
     @Test func twoEmptyAnswersAndThenFromZeroOnce() {
         let pinned = Validator(etag: "\"v1\"", length: 1000)
         var script = Script(held: 100, validator: pinned, total: 1000)

@@ -100,6 +100,26 @@ import Testing
         }
     }
 
+    /// Nobody takes it off: what is written would not be the file.
+    @Test(arguments: ["gzip", "gzip, chunked", "x-new", "Chunked,deflate"])
+    func aTransferCodingThatNobodyAskedFor(coding: String) {
+        for status in [200, 206] {
+            let head = head(status, Self.rest, Self.tagField, "Transfer-Encoding: \(coding)")
+            guard case .fail(let failure) = judge(Self.byTag, head, pinned: Self.strong).decision
+            else {
+                Issue.record("\(status)")
+                continue
+            }
+            #expect(failure.kind == .permanent && failure.error.code == .unsupported)
+        }
+    }
+
+    @Test func chunkedIsNone() {
+        for coding in ["Chunked", "chunked, chunked", "identity"] {
+            #expect(head(200, "Transfer-Encoding: \(coding)").headers.foreignTransferCoding == nil)
+        }
+    }
+
     // MARK: 206
 
     static let tagField = "ETag: \"v1\""
