@@ -46,6 +46,22 @@ import Testing
         #expect(try world.transfer().bytesFetched == 3_000_000)
     }
 
+    /// Of the same kind, over another link: what was asked for over the old one may never come.
+    @Test func anotherNetworkIsAskedAnew() throws {
+        let world = try world { _ in }
+        defer { world.cleanUp() }
+        try tell(world, "network=unmetered")
+        #expect(try world.run(for: 8) { hasBytes(world) })
+        world.conditions.network.since = world.now.wall
+        world.tellConditions()
+        #expect(try world.run(for: 3) { world.wire.order.isEmpty })
+        let away = world.now.monotonic
+        #expect(try world.run(for: 30) { !world.wire.order.isEmpty })
+        #expect(world.now.monotonic - away > Limits.networkSettleSeconds - 3)
+        #expect(try world.run(for: 30) { try world.transfer().state == .completed })
+        #expect(try world.transfer().bytesFetched == 3_000_000)
+    }
+
     /// What failed over one network is tried over the next one at once, but for what a server has
     /// asked for.
     @Test func anotherNetworkEndsBackOffs() throws {

@@ -32,8 +32,8 @@ extension SimWorld {
 
     /// A network that is another one has to settle; the first look at it is no change.
     private func noteNetwork(_ seen: Conditions) {
-        let new = seen.network.value
-        if let told, let new, new != told, new != .offline {
+        let new = seen.network
+        if let told, new.isAnother(than: told), new.value != .offline {
             settlesAt = now.monotonic + Limits.networkSettleSeconds
         }
         told = new

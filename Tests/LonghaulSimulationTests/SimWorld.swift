@@ -46,7 +46,7 @@ final class SimWorld: @unchecked Sendable {
     var hasCommitted = true
     var isLeaving = false
     /// The network as the engine was last told, and when it has settled.
-    var told: NetworkState?
+    var told: Reading<NetworkState>?
     var settlesAt: Instant?
 
     /// In lives with hosts.

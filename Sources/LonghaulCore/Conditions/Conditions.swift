@@ -19,7 +19,8 @@ public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
     /// Who says so: `upower`, `networkmanager`, `logind`, `sysfs`, `rtnetlink`, `proc`,
     /// `environment`, `store`, `none`.
     public var source: String
-    /// Since when it has this value, as far as this engine has seen; `nil` = never looked.
+    /// Since when it has this value, as far as this engine has seen; `nil` = never looked. Of the
+    /// network: since when it is this one.
     public var since: Timestamp?
 
     public init(_ value: Value?, source: String, since: Timestamp?) {
@@ -35,6 +36,12 @@ extension Reading<NetworkState> {
     /// NetworkManager says that it is connected when addresses, routes and name servers are set;
     /// the kernel, when the first address is.
     package var hasSettled: Bool { source == "networkmanager" }
+
+    /// Of another kind, or of the same and over another link. The first look at it is no change.
+    package func isAnother(than old: Self) -> Bool {
+        guard let value, let known = old.value else { return false }
+        return value != known || since != old.since
+    }
 }
 
 public enum PowerSource: String, Codable, Sendable, CaseIterable {

@@ -35,22 +35,35 @@ extension Engine {
     /// the other. Who says that it is there when all of that is done is taken at their word. The
     /// first look at it is no change.
     func take(_ new: Conditions, now: Moment) {
-        if let old = conditions.network.value, let network = new.network.value, network != old {
+        let isAnother = new.network.isAnother(than: conditions.network)
+        journal?.conditions(conditions, new)
+        conditions = new
+        if isAnother {
             wire.leaveConnections()
-            if network != .offline {
+            if new.network.value != .offline {
                 if !new.network.hasSettled {
                     networkSettlesAt = now.monotonic + Limits.networkSettleSeconds
                 }
                 // What failed over the old one may well succeed.
                 gates.isNetworkNew = true
                 needsLook = true
+                askAnew(now: now)
             }
         }
-        journal?.conditions(conditions, new)
-        conditions = new
         mustPublishView = true
         gates.isStale = true
         needsPlan = true
+    }
+
+    /// What was asked for over another network may never come, and nobody says so. Whatever loses
+    /// nothing by it is asked for again over this one.
+    private func askAnew(now: Moment) {
+        for fetch in active.keys.sorted() {
+            guard let entry = active[fetch], entry.machine.stage == .moving,
+                entry.roster.leader.lane.usesNetwork, entry.machine.goesOnWhenAskedAgain
+            else { continue }
+            handle(.leave(.requeue), of: fetch, now: now)
+        }
     }
 
     /// Whether the clock or the conditions may have changed what may run.

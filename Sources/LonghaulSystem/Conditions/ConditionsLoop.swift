@@ -175,6 +175,7 @@ final class ConditionsLoop {
         if needed.contains(.network) {
             seen.network.note(
                 manager.state, NetworkService.source, network?.state, KernelNetwork.source, now)
+            if network?.takeSwitch() == true { seen.network.since = now.wall }
         }
         if needed.contains(.idle) {
             seen.isIdle.note(

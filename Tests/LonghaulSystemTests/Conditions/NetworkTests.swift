@@ -54,6 +54,22 @@ struct KernelNetworkTests {
         watched.becomes(\.network, .metered, "rtnetlink")
     }
 
+    /// The same kind of network, by another cable.
+    @Test func anotherLinkIsAnotherNetwork() throws {
+        for (name, address, metric) in [
+            ("lan0", "192.0.2.5/24", "100"), ("lan1", "198.51.100.5/24", "200"),
+        ] {
+            try link(name, address)
+            try network.ip("route", "add", "default", "dev", name, "metric", metric)
+        }
+        let watched = try Watched(surroundings, .network)
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        let first = watched.watch.current.network
+        try network.ip("link", "set", "lan0", "down")
+        eventually("another network") { watched.watch.current.network.isAnother(than: first) }
+        #expect(watched.watch.current.network.value == .unmetered)
+    }
+
     @Test func readsIPv6Too() throws {
         let watched = try Watched(surroundings, .network)
         watched.becomes(\.network, .offline, "rtnetlink")

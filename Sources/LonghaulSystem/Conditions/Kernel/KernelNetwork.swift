@@ -10,6 +10,9 @@ final class KernelNetwork {
     private(set) var state: NetworkState?
     /// The interface of the best default route.
     private(set) var deciding: String?
+    /// The one before, where there may have been none in between.
+    private var decidingBefore: String?
+    private var hasSwitched = false
 
     private let sysfs: String
     private let changes: Descriptor?
@@ -48,7 +51,17 @@ final class KernelNetwork {
             return
         }
         deciding = NetworkFacts.deciding(links, routes)
+        if let deciding {
+            if let decidingBefore, decidingBefore != deciding { hasSwitched = true }
+            decidingBefore = deciding
+        }
         state = NetworkFacts.state(links, routes)
+    }
+
+    /// Whether what goes out goes by another interface since this was asked.
+    func takeSwitch() -> Bool {
+        defer { hasSwitched = false }
+        return hasSwitched
     }
 
     // MARK: -
