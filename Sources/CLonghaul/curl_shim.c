@@ -419,11 +419,14 @@ static int take(lh_flow *flow, const char *data, size_t length) {
     return 1;
 }
 
-// libcurl calls with at most CURL_MAX_WRITE_SIZE bytes, whatever its buffer size. After
-// CURL_WRITEFUNC_PAUSE it keeps the piece and hands the same bytes over again from the same start.
-size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
-    lh_flow *flow = opaque;
-    size_t length = size * count;
+void lh_flow_drain(lh_flow *flow, CURL *easy) {
+    if (flow->paused) {
+        flow->drained = 1;
+        curl_easy_pause(easy, CURLPAUSE_CONT);
+    }
+}
+
+static size_t pass(lh_flow *flow, const char *data, size_t length) {
     if (length == 0)
         return 0;
     // A pause that is lifted outside of curl_multi_perform loses the error: never go on after one.
@@ -462,4 +465,13 @@ size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
         return CURL_WRITEFUNC_PAUSE;
     }
     return length;
+}
+
+// libcurl calls with at most CURL_MAX_WRITE_SIZE bytes, whatever its buffer size. After
+// CURL_WRITEFUNC_PAUSE it keeps the piece and hands the same bytes over again from the same start.
+size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
+    lh_flow *flow = opaque;
+    size_t taken = flow->drained ? size * count : pass(flow, data, size * count);
+    flow->paused = taken == CURL_WRITEFUNC_PAUSE;
+    return taken;
 }

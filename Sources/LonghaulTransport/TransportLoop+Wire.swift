@@ -79,7 +79,11 @@ extension TransportLoop {
     }
 
     /// Takes the handle off the wire, wherever it is.
+    ///
+    /// What a paused sink has sent back libcurl 7.88 keeps in the handle, through a reset and past
+    /// its end, where others use the connection: it is taken from it first.
     func finish(_ exchange: Exchange, _ failure: WireFailure?) {
+        lh_flow_drain(exchange.flow, exchange.easy)
         curl_multi_remove_handle(multi, exchange.easy)
         retire(exchange, failure)
     }
@@ -90,9 +94,11 @@ extension TransportLoop {
         takeNotice(of: exchange)
         batch.facts.append(.ended(request.key, exchange.end(failure, now: turn.pointee.now)))
         forget(exchange, request)
+        // What is still held back would come before the next request's body.
+        let isUsable = exchange.flow.pointee.paused == 0
         exchange.clear()
         queue.release(request, line)
-        if spare.count < configuration.maxActiveRequests { spare.append(exchange) }
+        if isUsable, spare.count < configuration.maxActiveRequests { spare.append(exchange) }
     }
 
     private func forget(_ exchange: Exchange, _ request: SegmentRequest) {

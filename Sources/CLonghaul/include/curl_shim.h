@@ -117,6 +117,8 @@ typedef struct lh_flow {
     uint64_t *segment_cell;  // NULL = none
     uint64_t *fetch_cell;    // NULL = none
     size_t first_chunk;      // size of the piece that led to the judgement
+    int paused;        // the last piece was sent back: libcurl has it, and what came after it
+    int drained;       // what comes now is of no use
     size_t swallowed;  // bytes at the start of the paused piece that were taken before the pause
 
     int64_t notice_every;  // 0 = never
@@ -133,6 +135,8 @@ typedef struct lh_flow {
 
 // Forgets everything of the last request, keeps the head buffer.
 void lh_flow_reset(lh_flow *flow);
+// Takes from a handle that is to leave the wire what it holds back for a paused sink, and drops it.
+void lh_flow_drain(lh_flow *flow, CURL *easy);
 void lh_flow_free_head(lh_flow *flow);
 // Connects the flow to a handle: header and write function, and those that tell that it has begun,
 // with their data.
