@@ -38,6 +38,8 @@ package enum Limits {
     package static let ifRangeTrialBytes: Int64 = 256 << 10
     /// A new body up to this long is accepted at once; the pin of a longer one is committed first.
     package static let holdThresholdBytes: Int64 = 1 << 20
+    /// Unless they are whole by then, it is recorded what bytes are of that were not held back.
+    package static let pinSeconds: Double = 0.2
     /// Answers in a row that bring no byte, until one start from zero is tried.
     package static let emptyAnswersBeforeZero = 2
     /// A longer ETag or Last-Modified pins nothing: it would only bloat the store.

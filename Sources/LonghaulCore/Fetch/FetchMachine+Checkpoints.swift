@@ -13,6 +13,10 @@ extension FetchMachine {
     mutating func progressed(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .moving else { return }
         lastTick = context.now.monotonic
+        if let pinDue, pinDue <= context.now.monotonic {
+            self.pinDue = nil
+            step.writes.append(.save(state))
+        }
         if isCheckpointDue(context) { sync(&step) }
         split(context, &step)
     }
@@ -31,7 +35,7 @@ extension FetchMachine {
     package var nextTick: Instant? {
         guard stage == .moving, !segments.isEmpty else { return nil }
         let pause = isTryingConnections ? Limits.splitTickSeconds : Limits.tickSeconds
-        return (lastTick ?? lastCheckpoint).map { $0 + pause }
+        return [(lastTick ?? lastCheckpoint).map { $0 + pause }, pinDue].compactMap(\.self).min()
     }
 
     mutating func synced(_ token: Int64, _ context: FetchContext, _ step: inout FetchStep) {

@@ -258,7 +258,7 @@ extension FetchMachine {
         case .empty?, .redirect?, .fresh?, .append?, .skip?, .restart?, .fail?, .dropSegment?,
             nil:
             state.emptyAnswers += 1
-            if state.emptyAnswers == Limits.emptyAnswersBeforeZero, !wasFromZero {
+            if state.emptyAnswers >= Limits.emptyAnswersBeforeZero, !wasFromZero {
                 fromZero = .noBytes
                 askNext(context, &step)
             } else {
@@ -288,7 +288,7 @@ extension FetchMachine {
         return AttemptOutcome(
             number: segment.number, startedAt: segment.startedAt, endedAt: context.now.wall,
             url: segment.head?.effectiveURL ?? segment.url, bytes: end.bytesReceived,
-            httpStatus: segment.head?.status,
+            httpStatus: segment.head.flatMap { $0.scheme == .http ? $0.status : nil },
             httpVersion: end.httpVersion == 0 ? segment.head?.httpVersion : end.httpVersion,
             outcome: word, message: failure?.error.message ?? silenceNote(of: segment, end))
     }

@@ -219,7 +219,11 @@ extension FetchMachine {
             .flatMap(ContentDisposition.fileName).flatMap(FileNaming.sanitised)
         guard let index = segments.firstIndex(where: { $0.key == key }),
             let decision = segments[index].decision, decision.verdict == .hold
-        else { return }
+        else {
+            pinDue = context.now.monotonic + Limits.pinSeconds
+            return
+        }
+        pinDue = nil
         segments[index].isOpen = false
         held = HeldBody(
             key: key,

@@ -66,6 +66,8 @@ package struct FetchMachine: Sendable {
     package internal(set) var syncing: PendingSync?
     package internal(set) var lastCheckpoint: Instant?
     var lastTick: Instant?
+    /// When to record what the bytes are of that were let in at once.
+    var pinDue: Instant?
     var auto = AutoConnections()
     var lastSample: ThroughputSample?
     var silence = SilenceWatch()

@@ -73,8 +73,9 @@ extension ResumeDecision {
     /// What the transport does with the body before anything has been committed.
     ///
     /// A long new body is held back until its validator is in the store: bytes on disk without the
-    /// version that they are of could not be resumed. A short one is not worth the wait: after a
-    /// crash it is fetched again.
+    /// version that they are of could not be resumed. A short one is not worth the wait: its
+    /// validator is recorded if it takes long (``Limits/pinSeconds``), and until then a crash means
+    /// that it is fetched again.
     package var verdict: HeadVerdict {
         switch self {
         case .fresh(_, let length):

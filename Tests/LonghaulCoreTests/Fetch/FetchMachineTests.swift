@@ -304,6 +304,38 @@ import Testing
         #expect(keys == [script.asks[1].key] && script.shrinks.isEmpty)
     }
 
+    /// Let in at once; what it is of is recorded when it takes long, and then a killed engine's
+    /// successor can go on.
+    @Test func aShortBodyThatTakesLongIsRecorded() throws {
+        var script = Script()
+        script.answer(head(200, "Content-Length: 1000000", strong))
+        #expect(!script.writes.contains { if case .save = $0 { true } else { false } })
+        let due = try #require(script.machine.nextTick)
+        #expect(due == script.now.monotonic + Limits.pinSeconds)
+        script.now.monotonic = due
+        script.event(.tick)
+        guard case .save(let state)? = script.writes.first else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(state.validator?.etag == "\"v1\"" && state.partIdentity != nil)
+        #expect(script.machine.nextTick.map { $0 > due } ?? false, "once")
+    }
+
+    /// The start from zero came to nothing: the next attempt makes it again, and does not ask for
+    /// the same useless range until the deadline.
+    @Test func aStartFromZeroThatFailedIsMadeAgain() {
+        let pinned = Validator(etag: "\"v1\"", length: 1000)
+        var script = Script(held: 100, validator: pinned, total: 1000, emptyAnswers: 2)
+        script.answer(head(304))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.machine.state.emptyAnswers == 3)
+        #expect(script.ranges.last == .some(nil))
+        script.answer(head(503))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.machine.stage == .left)
+    }
+
     /// A length that the body has refuted makes nothing whole, least of all an empty file.
     @Test func aRefutedLengthIsForgotten() {
         var script = Script()
