@@ -2,45 +2,54 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
-/// What is not plain HTTP: FTP and SFTP resume by size and time, TLS identities and redirects out
-/// of TLS are refused.
+/// What is not plain HTTP: FTP and SFTP resume by size, time and overlap, TLS identities and
+/// redirects out of TLS are refused.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ProtocolTests {
     private static let content = Representation(size: 8 << 20, seed: 6)
     private static let changed = Representation(size: 8 << 20, seed: 7)
 
     // MARK: - FTP and SFTP
 
+    /// What becomes of the file while the first engine is dead.
+    enum Change: CaseIterable, Sendable {
+        case none
+        case another
+        /// Of the same size, and with the old one's time, as `cp -p` leaves it.
+        case anotherOfTheSameTime
+
+        static let before: Double = 1_700_000_000
+        var time: Double { self == .another ? Self.before + 900 : Self.before }
+    }
+
     @Test(
         .enabled(if: FTPServer.isInstalled, "skipped: no vsftpd, or not root"),
-        arguments: [
-            false, true,
-        ])
-    func ftp(changes: Bool) async throws {
+        arguments: Change.allCases)
+    func ftp(change: Change) async throws {
         let server = try await FTPServer.start()
         try server.add("a.bin", Self.content)
-        try date("\(server.root)/a.bin", 1_700_000_000)
-        try await resumes(server.url("a.bin"), [], LonghaulHome(), changes: changes) {
+        try date("\(server.root)/a.bin", Change.before)
+        try await resumes(server.url("a.bin"), [], LonghaulHome(), changes: change != .none) {
             try server.add("a.bin", Self.changed)
-            try date("\(server.root)/a.bin", 1_700_000_900)
+            try date("\(server.root)/a.bin", change.time)
         }
         #expect(server.log.contains("REST "))
         await server.stop()
     }
 
-    @Test(.enabled(if: SFTPServer.isInstalled, "skipped: no sshd"), arguments: [false, true])
-    func sftp(changes: Bool) async throws {
+    @Test(.enabled(if: SFTPServer.isInstalled, "skipped: no sshd"), arguments: Change.allCases)
+    func sftp(change: Change) async throws {
         let server = try await SFTPServer.start()
         let path = "\(server.root)/a.bin"
         try Self.content.write(to: path)
-        try date(path, 1_700_000_000)
+        try date(path, Change.before)
         let home = try LonghaulHome()
         _ = try home.scratch.directory(".ssh")
         try FileManager.default.copyItem(
             atPath: server.knownHosts, toPath: home.scratch(".ssh/known_hosts"))
         let options = ["--key", server.key]
-        try await resumes(server.url("a.bin"), options, home, changes: changes) {
+        try await resumes(server.url("a.bin"), options, home, changes: change != .none) {
             try Self.changed.write(to: path)
-            try date(path, 1_700_000_900)
+            try date(path, change.time)
         }
         // A host that nobody vouched for.
         try home.scratch.write("", to: ".ssh/known_hosts")

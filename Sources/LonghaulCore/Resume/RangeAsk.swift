@@ -11,7 +11,8 @@ package struct RangeAsk: Hashable, Sendable {
         /// Range alone, from `overlap` bytes before the missing ones: these, the total and the
         /// header fields must all match.
         case overlap
-        /// FTP and SFTP: an offset; size and modification time must be equal.
+        /// FTP and SFTP: an offset, `overlap` bytes before the missing ones: these, size and
+        /// modification time must all be equal. A time has whole seconds, and may be set.
         case sizeAndTime
         /// No Range: of the whole file that comes, what is held is skipped if the pinned version
         /// comes back.
@@ -118,7 +119,7 @@ extension RangeAsk {
         ask.position = position
         ask.end = end
         ask.isExtra = isExtra
-        if proof == .overlap { ask.overlap = overlap }
+        if proof == .overlap || proof == .sizeAndTime { ask.overlap = overlap }
         if proof == .skipping { ask.end = nil }
         return ask
     }
@@ -151,8 +152,9 @@ extension RangeAsk {
         let overlapProves = overlap > 0 && (comparesAll || !validator.isEmpty)
         switch scheme {
         case .ftp, .sftp:
-            if validator.length != nil && validator.lastModified != nil { return .sizeAndTime }
-            return overlapProves ? .overlap : nil
+            guard overlapProves else { return nil }
+            let isKnown = validator.length != nil && validator.lastModified != nil
+            return isKnown ? .sizeAndTime : .overlap
         case .http: break
         }
         if origin?.mishandlesIfRange != true {

@@ -105,7 +105,7 @@ struct ResumeJudge {
         if head.headers.contentCoding != ask.heldCoding {
             return ResumeJudgement(.restart(.codingChanged, answer))
         }
-        switch match(answer) {
+        switch pinned.match(answer) {
         case .different(let evidence):
             return ResumeJudgement(.restart(.changed(evidence), answer))
         case .unknown where !isAsLongAtMirror(answer):
@@ -143,7 +143,7 @@ struct ResumeJudge {
     private func fullForSegment(_ answer: Validator) -> ResumeJudgement {
         // Passing over all that lies before a segment would fetch the file twice. That the version
         // is not named proves nothing against the bytes that another request is bringing.
-        switch match(answer) {
+        switch pinned.match(answer) {
         case .different(let evidence):
             ResumeJudgement(.restartFromZero(.changed(evidence)))
         case .same, .similar, .unknown: ResumeJudgement(.dropSegment)
@@ -171,7 +171,7 @@ struct ResumeJudge {
         if let refusal = tooLarge(answer.length, atLeast: rangeEnd ?? ask.position) {
             return refusal
         }
-        let match = match(answer)
+        let match = pinned.match(answer)
         if case .different(let evidence) = match {
             // If-Range promised a 200 for another version.
             return ResumeJudgement(
@@ -269,7 +269,7 @@ struct ResumeJudge {
         var answer = Validator(head)
         answer.length = total  // Content-Length is that of the error page
         answer.digest = nil
-        if case .different(let evidence) = match(answer) {
+        if case .different(let evidence) = pinned.match(answer) {
             return ResumeJudgement(.restartFromZero(.changed(evidence)))
         }
         if ask.position == total, !ask.isExtra, provesSameVersion(answer) {
@@ -285,19 +285,10 @@ struct ResumeJudge {
     /// With If-Range, another version would have been answered with 200 (RFC 9110 §13.1.5 comes
     /// before §14.2); without, the tag or date must have come along.
     private func provesSameVersion(_ answer: Validator) -> Bool {
-        switch match(answer) {
+        switch pinned.match(answer) {
         case .same: true
         case .similar, .unknown: ask.isConditional
         case .different: false
         }
-    }
-
-    // MARK: Versions
-
-    private func match(_ answer: Validator) -> VersionMatch {
-        let match = pinned.match(answer)
-        // FTP and SFTP have nothing better: equal size and modification time count as proof.
-        guard head.scheme != .http, match == .similar else { return match }
-        return answer.length != nil && answer.length == pinned.length ? .same : .similar
     }
 }

@@ -119,10 +119,15 @@ import Testing
                 scheme: scheme)
         }
         #expect(ask(Self.young).proof == .sizeAndTime)
-        #expect(ask(Self.young).start == 100 * Self.kib)
+        #expect(ask(Self.young).start == 36 * Self.kib)
         #expect(ask(Self.lengthOnly).proof == .overlap)
         #expect(ask(Self.lengthOnly).start == 36 * Self.kib)
         #expect(ask(nil).proof == .restarting(.nothingToProve))
+        // Of the beginning, before which there is nothing to compare.
+        let first = RangeAsk.plan(
+            from: 0, to: 10, held: ByteRanges(10..<20), validator: Self.young, origin: nil,
+            scheme: scheme)
+        #expect(first.proof == .restarting(.nothingToProve))
     }
 
     @Test func wholeFile() {

@@ -40,7 +40,7 @@ import Testing
     static let byTag = ask(.entityTag("\"v1\""))
     static let byDate = ask(.date(date))
     static let byOverlap = ask(.overlap, overlap: 100)
-    static let bySizeAndTime = ask(.sizeAndTime)
+    static let bySizeAndTime = ask(.sizeAndTime, overlap: 100)
     static let skipping = ask(.skipping)
     static let doubting = ask(.restarting(.overlapDiffers), position: 0)
     static let segment = ask(.entityTag("\"v1\""), position: 700, end: 800, isExtra: true)
@@ -400,21 +400,23 @@ import Testing
     static let fileRows = [
         Row(
             "offset honoured", bySizeAndTime, young,
-            head(206, "Content-Length: 600", dateField, scheme: .ftp), append),
+            head(206, "Content-Length: 700", dateField, scheme: .ftp),
+            .append(BodyPlan(compare: 100, position: 300, end: 1000))),
         Row(
             "offset honoured, another size", bySizeAndTime, young,
-            head(206, "Content-Length: 601", dateField, scheme: .ftp),
+            head(206, "Content-Length: 701", dateField, scheme: .ftp),
             .restartFromZero(.changed(.length))),
         Row(
             "offset honoured, another time", bySizeAndTime, young,
-            head(206, "Content-Length: 600", "Last-Modified: x", scheme: .sftp),
+            head(206, "Content-Length: 700", "Last-Modified: x", scheme: .sftp),
             .restartFromZero(.changed(.lastModified))),
         Row(
             "offset honoured, time not told", bySizeAndTime, young,
-            head(206, "Content-Length: 600", scheme: .ftp), .restartFromZero(.nothingToProve)),
+            head(206, "Content-Length: 700", scheme: .ftp), .restartFromZero(.nothingToProve)),
         Row(
             "offset not honoured, the same file", bySizeAndTime, young,
-            head(200, "Content-Length: 1000", dateField, scheme: .ftp), skip),
+            head(200, "Content-Length: 1000", dateField, scheme: .ftp),
+            .skip(BodyPlan(compare: 400, position: 0, end: 1000))),
         Row(
             "offset not honoured, another file", bySizeAndTime, young,
             head(200, "Content-Length: 999", dateField, scheme: .ftp),
