@@ -81,6 +81,10 @@ package enum Limits {
     /// …if so much has come since the last one that was given up there, and so often at most.
     package static let silenceProgressBytes: Int64 = 64 << 10
     package static let silencesMax = 8
+    /// Where a connection was refused, one more than have worked is tried after so long, and after
+    /// twice as long each time that it is refused again.
+    package static let anotherConnectionSeconds: Double = 10
+    package static let anotherConnectionMaximumSeconds: Double = 600
     /// How often a fetch is looked at whose number of connections is not settled.
     package static let splitTickSeconds: Double = 0.25
 

@@ -4,12 +4,13 @@ extension FetchMachine {
         _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
     ) {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
-        let segment = segments.remove(at: index)
+        var segment = segments.remove(at: index)
         retired.append(key)
         if end.failure == .withdrawn { return withdrawn(segment, context, &step) }
         if segment.isWriting, segment.isOpen, end.writtenThrough > segment.start {
             have.insert(segment.start..<end.writtenThrough)
             gained += end.writtenThrough - segment.start
+            segment.written = end.writtenThrough
             state.emptyAnswers = 0
             if end.failure == nil { hasEndedWell = true }
         }
@@ -140,8 +141,8 @@ extension FetchMachine {
     ) {
         if segment.isParallel, failure.kind.isAboutTheRequest {
             // Many servers refuse a second connection, with any status: the first is as good as
-            // before. One that had brought bytes was merely cut off.
-            if !segment.isWriting { rangesRefused = true }
+            // before.
+            if !segment.hasBroughtAPiece { noteRefused(segment, context) }
             notePause(failure, context)
             if segments.isEmpty { askInTime(context, &step) }
             return
@@ -170,11 +171,11 @@ extension FetchMachine {
                 stopOthersOrAsk(context, &step)
             }
         case .transient:
+            // Otherwise the others go on.
             if segments.isEmpty {
                 tryElsewhere(failure, context, &step)
-            } else {
-                // The others go on; fewer connections from here.
-                rangesRefused = true
+            } else if !segment.hasBroughtAPiece {
+                noteRefused(segment, context)
             }
         case .waitForStorage, .localFault:
             let fault = LocalFault(code: failure.error.code, message: failure.error.message)
@@ -191,8 +192,13 @@ extension FetchMachine {
         pause = AskedPause(until: max(until, pause?.until ?? until), error: failure.error)
     }
 
+    /// Whether the server has not been given the time yet that it has asked for.
+    func isToPause(_ context: FetchContext) -> Bool {
+        pause.map { $0.until > context.now.wall } ?? false
+    }
+
     private mutating func askInTime(_ context: FetchContext, _ step: inout FetchStep) {
-        if let pause, pause.until > context.now.wall, sources.count == 1 {
+        if let pause, isToPause(context), sources.count == 1 {
             leave(.pause(pause), context, &step)
         } else {
             askNext(context, &step)

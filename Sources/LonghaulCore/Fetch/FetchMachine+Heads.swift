@@ -263,6 +263,8 @@ extension FetchMachine {
             segments[index].begins(at: plan.position + plan.compare, end: plan.end)
             rangesProven = true
             takeOver(from: index, plan, context, &step)
+        // One more is too many just now: settled when it has ended.
+        case .fail where segments[index].head?.status ?? 0 >= 400: break
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment,
             .redirect, .fail, .empty:
             rangesRefused = true
@@ -286,13 +288,14 @@ extension FetchMachine {
             let soon = seconds > 0 ? Double(bytes) / seconds * Limits.takeOverSeconds : 0
             if Double(start - segments[other].written) < soon {
                 // The other one is there already, or nearly: it brings the rest as soon.
-                rangesRefused = true
+                noteRefused(segments[index], context)
                 step.effects.append(.stop([segments[index].key]))
                 return
             }
             segments[other].end = start
             step.effects.append(.shrink(segments[other].key, end: start))
         }
+        ceiling.worked(segments.count(where: \.isWriting))
         step.effects.append(.proceed(segments[index].key, plan))
     }
 }

@@ -26,8 +26,9 @@ extension FetchMachine {
     /// Another connection, where it helps; what is slow is halved again.
     mutating func split(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .moving, leaving == nil, let total = state.bytesTotal, maySplit,
-            !giveUpSilent(context, &step), segments.allSatisfy(\.isWriting)
+            !giveUpSilent(context, &step), !isToPause(context), segments.allSatisfy(\.isWriting)
         else { return }
+        ceiling.look(held: have.count, now: context.now.monotonic)
         let allowed = connectionsNow(total: total, context)
         guard segments.count < allowed else { return }
         let situation = SegmentPlanner.Situation(
@@ -63,19 +64,28 @@ extension FetchMachine {
         return connectionsNow(context)
     }
 
-    /// As many as the last sample has left it at.
+    /// As many as the last sample has left it at, and as the server has not refused.
     func connectionsNow(_ context: FetchContext) -> Int {
-        let ceiling = min(connectionsMax, max(1, context.connectionsAllowed))
+        let most = min(
+            connectionsMax, max(1, context.connectionsAllowed), ceiling.allowed ?? .max)
         return switch request.options.connections {
-        case .exactly: ceiling
-        case .automatic: min(ceiling, auto.allowed)
+        case .exactly: most
+        case .automatic: min(most, auto.allowed)
         }
+    }
+
+    /// No more than work without it, for a while.
+    mutating func noteRefused(_ segment: ActiveSegment, _ context: FetchContext) {
+        let working = segments.count { $0.isWriting && $0.key != segment.key }
+        ceiling.refused(
+            beside: working, held: have.count, now: context.now.monotonic)
     }
 
     /// Whether another sample may lead to another connection.
     var isTryingConnections: Bool {
         guard case .automatic = request.options.connections, connectionsMax > 1, !auto.isSettled,
-            let total = state.bytesTotal, total >= 2 * Limits.minSplitBytes
+            ceiling.allowed ?? .max >= auto.allowed, let total = state.bytesTotal,
+            total >= 2 * Limits.minSplitBytes
         else { return false }
         return maySplit
     }
@@ -102,6 +112,9 @@ struct ThroughputSample: Hashable, Sendable {
 }
 
 extension ActiveSegment {
+    /// Enough to say that it was let in, and merely cut off when it ended early.
+    var hasBroughtAPiece: Bool { isWriting && written - start >= Limits.minPieceBytes }
+
     func asActive(total: Int64, now: Timestamp) -> SegmentPlanner.Active {
         let seconds = now - startedAt
         return SegmentPlanner.Active(

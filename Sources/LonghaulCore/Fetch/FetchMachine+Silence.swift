@@ -36,9 +36,8 @@ extension FetchMachine {
 
     /// Whether the server has not asked for time, and answers others.
     private func mayAsk(_ context: FetchContext) -> Bool {
-        let now = context.now.wall
-        if let pause, pause.until > now { return false }
-        switch context.origin.health(at: now) {
+        if isToPause(context) { return false }
+        switch context.origin.health(at: context.now.wall) {
         case .well, .probing: return true
         case .cooling: return false
         }

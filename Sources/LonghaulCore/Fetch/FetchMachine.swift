@@ -87,6 +87,8 @@ package struct FetchMachine: Sendable {
     var rangesOffered = false
     /// A parallel request came back with something else: one connection it is.
     package internal(set) var rangesRefused = false
+    /// One was refused, or cut off at once: no more than have worked, for a while.
+    var ceiling = ConnectionCeiling()
     /// The server has asked for time beside an answer that went on.
     var pause: AskedPause?
     package internal(set) var lastHTTPVersion = 0

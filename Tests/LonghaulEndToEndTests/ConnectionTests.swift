@@ -1,0 +1,67 @@
+import LonghaulTestSupport
+import Testing
+
+/// Several connections for one file, of which some are cut or refused.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ConnectionTests {
+    private func fetch(
+        _ url: String, connections: Int, _ home: LonghaulHome
+    ) throws -> CLIProcess {
+        // Whoever stalls is not given up meanwhile.
+        try home.start(
+            "get", "-q", url, "-o", home.file("a.bin"), "--connections", "\(connections)",
+            "--stall-timeout", "10m")
+    }
+
+    private func isWhole(
+        _ get: CLIProcess, _ server: LoopbackServer, _ url: String, _ home: LonghaulHome
+    ) async throws {
+        let result = try await get.wait()
+        #expect(result.status == 0, "\(result.errors)")
+        try server.expected(url).verify(file: home.file("a.bin"))
+        let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+        #expect(shown["restarts"] == 0, "\(shown)")
+    }
+
+    /// All break off in the middle: soon as many are there again.
+    @Test func asManyComeBackAfterACut() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=64M&seed=4&etag=v1&stall=4M")
+            let get = try fetch(url, connections: 4, home)
+            try await eventually("four that have brought something") {
+                let shown = try await home.run("show", "1", "--json").rows.first
+                return shown?["bytesDone"].int ?? 0 >= 14 << 20
+            }
+            await server.dropConnections()
+            try await eventually("four at a time; \(server.log.all.map(\.head))") {
+                server.log.all.filter { $0.outcome == nil }.count == 4
+            }
+            server.goOn()
+            try await isWhole(get, server, url, home)
+        }
+    }
+
+    /// The server gives each visitor two connections: two it is, up to the end.
+    @Test(arguments: ["", "&retryafter=1"])
+    func asManyAsTheServerGrants(knob: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url(
+                "a.bin?size=64M&seed=4&etag=v1&rate=8M&status=503&statusafter=2&statuses=2\(knob)"
+            )
+            try await isWhole(fetch(url, connections: 4, home), server, url, home)
+            let served = server.log.all.filter { $0.status < 300 }
+            // Of those that came later at least two for some time.
+            let later = served.dropFirst(2)
+            let isBeside = later.contains { one in
+                served.contains { other in
+                    guard other.number < one.number, let end = one.endedAt,
+                        let otherEnd = other.endedAt
+                    else { return false }
+                    return min(end, otherEnd) - one.startedAt > .milliseconds(300)
+                }
+            }
+            #expect(isBeside, "\(server.log.all)")
+        }
+    }
+}
