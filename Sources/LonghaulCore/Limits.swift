@@ -57,6 +57,8 @@ package enum Limits {
     package static let redirects = 20
     package static let headerBytes = 256 << 10
     package static let urlBytes = 64 << 10
+    /// Of all header fields that a request asks for; no server takes that many.
+    package static let requestHeaderBytes = 256 << 10
 
     // Segments.
     package static let segmentsPerFetch = 16

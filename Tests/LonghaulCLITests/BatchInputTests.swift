@@ -51,6 +51,14 @@ import Testing
         #expect(outcomes(try input("\n\n")).isEmpty)
     }
 
+    /// In time that grows with their number, and not with its square.
+    @Test(.timeLimit(.minutes(1))) func anEntryMayHaveManyHeaderFields() throws {
+        let line = "  header=X-A: 1\n"
+        let text = "http://h/a\n" + String(repeating: line, count: 100_000)
+        let request = try #require(try all(try input(text)).first)
+        #expect(request.options.headers.fields.count == 100_000)
+    }
+
     @Test func aByteOrderMarkIsNoPartOfTheFirstLine() throws {
         #expect(
             outcomes(try input("\u{FEFF}http://h/a\nhttp://h/b\n"))

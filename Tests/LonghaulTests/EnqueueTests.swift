@@ -58,6 +58,18 @@ import Testing
     }
 
     /// In time at no moment.
+    @Test func headerFieldsHaveABound() throws {
+        let line = String(repeating: "v", count: 1000)
+        let outcomes = enqueue(2, keepGoing: true) { number in
+            var request = self.request(number)
+            for index in 0..<(number == 0 ? 100 : 400) {
+                request.options.headers.append(name: "X-\(index)", value: line)
+            }
+            return request
+        }.outcomes
+        #expect(outcomes.map(refusal) == [nil, .invalidRequest])
+    }
+
     @Test(arguments: [0, -1, .nan]) func aDeadlineThatIsOverIsRefused(_ seconds: Double) throws {
         let (outcomes, _) = enqueue(1, keepGoing: true) { number in
             var request = request(number)

@@ -96,6 +96,15 @@ struct Admission {
         if !(options.stallTimeout > 0) || !options.stallTimeout.isFinite {
             throw LonghaulError(.invalidRequest, "a stall timeout is more than 0 seconds")
         }
+        let headerBytes = options.headers.fields.reduce(0) { sum, field in
+            sum + field.name.utf8.count + field.value.utf8.count
+        }
+        if headerBytes > Limits.requestHeaderBytes {
+            throw LonghaulError(
+                .invalidRequest,
+                "the header fields of one request are more than \(Limits.requestHeaderBytes)"
+                    + " bytes together")
+        }
         if let proxy = options.proxy { try check(proxy: proxy) }
         for path in [options.caCertificate, options.clientCertificate, options.clientKey] {
             if let path { try checkFile(path) }

@@ -6,6 +6,9 @@ struct ListedRequest {
     private var request: TransferRequest
     private var directory: String
     private var file: String?
+    /// By itself as long as lines are read: options are copied whenever they change. `nil` = those
+    /// of the template.
+    private var headers: HeaderFields?
     private var userName: String?
     private var password: String?
     private let context: InputContext
@@ -48,7 +51,8 @@ struct ListedRequest {
         case "dir": directory = context.absolute(value)
         case "header":
             let field = try OptionText.header(value, name)
-            request.options.headers.append(name: field.name, value: field.value)
+            if headers == nil { headers = request.options.headers }
+            headers?.append(name: field.name, value: field.value)
         case "checksum": request.options.checksum = try OptionText.checksum(value, name)
         case "referer": try set("Referer", to: value, name)
         case "user-agent": try set("User-Agent", to: value, name)
@@ -72,11 +76,14 @@ struct ListedRequest {
     private mutating func set(
         _ field: String, to value: String, _ name: String
     ) throws(LonghaulError) {
-        request.options.headers[field] = try OptionText.header("\(field): \(value)", name).value
+        let value = try OptionText.header("\(field): \(value)", name).value
+        if headers == nil { headers = request.options.headers }
+        headers?[field] = value
     }
 
     func finished() -> TransferRequest {
         var request = request
+        if let headers { request.options.headers = headers }
         if userName != nil || password != nil {
             request.options.user = (userName ?? "") + (password.map { ":" + $0 } ?? "")
         }
