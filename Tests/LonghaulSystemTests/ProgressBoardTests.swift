@@ -25,6 +25,11 @@ import Testing
         return board
     }
 
+    @Test func whatIsNoBoardHoldsNobodyUp() throws {
+        try #require(mkfifo(scratch.path + "/" + ProgressBoard.fileName, 0o600) == 0)
+        #expect(BoardReader.live(in: scratch.path).isEmpty)
+    }
+
     @Test func cellsSayWhatTheTransportWrites() throws {
         let board = ready()
         let whole = board.takeFetch(fetch, received: 500)

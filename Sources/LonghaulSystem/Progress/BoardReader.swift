@@ -26,7 +26,8 @@ package struct BoardReader: Sendable {
     /// All fetches on the board of this state directory; empty when there is none of this boot.
     package static func live(in directory: String) -> [FetchID: Live] {
         let path = PathParts.join(directory, ProgressBoard.fileName)
-        let number = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        // O_NONBLOCK: a FIFO put there must not hold us up; reading it gives no board.
+        let number = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
         guard number >= 0 else { return [:] }
         defer { close(number) }
         var words = [UInt64](repeating: 0, count: BoardLayout.bytes / 8)
