@@ -148,6 +148,20 @@ import Testing
         #expect(try part.size() == 5)
     }
 
+    /// What was written before somebody forbade to write to it can be made durable all the same.
+    @Test func needsNoRightToWriteForASync() throws {
+        let first = try PartFile.create(name, in: directory)
+        guard
+            case .opened(let part) = try PartFile.reopen(
+                name, in: directory, expecting: first.identity, isForSync: true)
+        else {
+            Issue.record("the file was there")
+            return
+        }
+        #expect(fcntl(part.descriptor, F_GETFL) & O_ACCMODE == O_RDONLY)
+        try part.sync()
+    }
+
     @Test func tellsThatItVanished() throws {
         let part = try PartFile.create(name, in: directory)
         try part.remove()

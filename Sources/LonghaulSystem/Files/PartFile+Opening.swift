@@ -101,14 +101,18 @@ extension PartFile {
 
     /// Opens the file that the store knows by its identity. Anything else under its name is not
     /// touched.
+    ///
+    /// - Parameter isForSync: It is only to be made durable, which takes no right to write it.
     package static func reopen(
-        _ name: String, in directory: DirectoryHandle, expecting identity: FileIdentity
+        _ name: String, in directory: DirectoryHandle, expecting identity: FileIdentity,
+        isForSync: Bool = false
     ) throws(SystemFailure) -> Reopening {
         let owner: Descriptor
         do {
             // O_NONBLOCK: a FIFO put there must not hold us up. It means nothing for regular files.
             owner = try openName(
-                name, in: directory.descriptor, flags: O_RDWR | O_NONBLOCK,
+                name, in: directory.descriptor,
+                flags: (isForSync ? O_RDONLY : O_RDWR) | O_NONBLOCK,
                 path: directory.path(of: name))
         } catch {
             switch error.errno {
