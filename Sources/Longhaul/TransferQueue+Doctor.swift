@@ -34,6 +34,8 @@ extension TransferQueue {
     }
 
     private static func mend(_ home: String) throws(LonghaulError) -> DoctorFinding {
+        // First, that the lock can be opened.
+        let corrected = try StoreDoctor.correctModes(directory: home)
         let lock: EngineLock?
         do throws(SystemFailure) {
             lock = try EngineLock.tryAcquire(in: home)
@@ -46,13 +48,16 @@ extension TransferQueue {
                 fix: "stop it, then run `longhaul doctor --repair` again")
         }
         defer { withExtendedLifetime(lock) {} }
-        guard let done = try StoreDoctor.repair(directory: home, now: SystemClock.now().wall)
-        else { return DoctorFinding(check: "repair", ok: true, detail: "no store", fix: nil) }
-        var detail = done.mended.isEmpty ? "nothing to mend" : done.mended.joined(separator: "; ")
-        if let moved = done.movedTo {
+        let done = try StoreDoctor.repair(directory: home, now: SystemClock.now().wall)
+        let mended = corrected + (done?.mended ?? [])
+        var detail = mended.joined(separator: "; ")
+        if mended.isEmpty { detail = done == nil ? "no store" : "nothing to mend" }
+        if let done, let moved = done.movedTo {
             let transfers = done.recovered["transfer"] ?? 0
-            let noun = transfers == 1 ? "transfer" : "transfers"
-            detail += "; moved to \(moved), \(transfers) \(noun) recovered"
+            let before = max(done.transfersBefore ?? transfers, transfers)
+            let noun = before == 1 ? "transfer" : "transfers"
+            let count = before > transfers ? "\(transfers) of \(before)" : "\(transfers)"
+            detail += "; moved to \(moved), \(count) \(noun) recovered"
             if done.lost > 0 { detail += ", \(done.lost) rows or tables could not be read" }
         }
         return DoctorFinding(check: "repair", ok: true, detail: detail, fix: nil)

@@ -33,7 +33,7 @@ extension Store {
         switch mode {
         case .create: try StoreDirectory.create(location.directory)
         case .existing, .probe:
-            guard exists(at: location) else {
+            guard exists(at: location) || location.hasLog else {
                 throw StoreFailure.unavailable(
                     "there is no queue at \(location.database). Enqueue something first, or set"
                         + " LONGHAUL_HOME to the directory that holds it.")
@@ -54,11 +54,26 @@ extension Store {
             try store.close()
         }
         guard mode != .probe else {
+            try probeUnmade(location)
             throw StoreFailure.unavailable(
                 "the queue \(location.database) was written by an older version of longhaul; any"
                     + " command that changes something upgrades it.")
         }
         return try connectMigrating(location, mode)
+    }
+
+    /// Throws what is wrong with a store that must be made or migrated first, as far as a look
+    /// tells.
+    private static func probeUnmade(_ location: StoreLocation) throws(LonghaulError) {
+        let store = try OpenStores.whileOpening { () throws(LonghaulError) -> Store in
+            try connect(location, .probe)
+        }
+        defer { try? store.close() }
+        guard try store.version() == 0 else { return }
+        try store.checkEmptiness()
+        throw StoreFailure.unavailable(
+            "the queue \(location.database) was never finished; any command that changes something"
+                + " makes it.")
     }
 
     /// Whether there is a file by the store's name, of whatever content.
@@ -68,12 +83,26 @@ extension Store {
 
     /// Looks at the file without SQLite. `false`: the lock must be taken, to create or to migrate.
     private static func isReady(_ location: StoreLocation) throws(LonghaulError) -> Bool {
-        guard let status = FileStatus.of(location.database) else { return false }
+        guard let status = FileStatus.of(location.database) else {
+            if location.hasLog {
+                throw StoreFailure.damaged(
+                    location.database, "the file is missing and its log is there")
+            }
+            return false
+        }
         try StoreDirectory.checkFile(location.database, status)
+        if StoreDoctor.brokenOff(location, status) != nil {
+            throw StoreFailure.damaged(location.database, "a repair was broken off")
+        }
         // Opened by us, it is of our version.
         if OpenStores.isOpen(status.identity) { return true }
         switch try FileHeader.read(location.database) {
         case .empty:
+            // Opening it would delete the log. A store that is just being made has none yet.
+            if location.hasLog {
+                throw StoreFailure.damaged(
+                    location.database, "the file is empty and its log is not")
+            }
             return false
         case .other:
             throw StoreFailure.damaged(location.database, "it is not an SQLite file")
@@ -82,9 +111,11 @@ extension Store {
                 if header.applicationID >> 16 == Migration.family {
                     throw StoreFailure.unreleased(location.database)
                 }
-                throw StoreFailure.unavailable(
-                    "\(location.database) is a database of another program and is left as it is."
-                        + " Set LONGHAUL_HOME to another directory.")
+                throw StoreFailure.anothers(location.database)
+            }
+            guard header.userVersion >= 0 else {
+                throw StoreFailure.damaged(
+                    location.database, "its version is \(header.userVersion)")
             }
             guard header.userVersion <= Migration.latest else {
                 throw StoreFailure.newer(
@@ -100,9 +131,9 @@ extension Store {
         let lock = try OpenLock(location.openLock)
         defer { withExtendedLifetime(lock) {} }
         let store = try OpenStores.whileOpening { () throws(LonghaulError) -> Store in
-            try StoreDirectory.createFile(location.database)
             // Another process may have been here before us.
             _ = try isReady(location)
+            try StoreDirectory.createFile(location.database)
             return try connect(location, mode)
         }
         try store.migrate()
@@ -118,16 +149,18 @@ extension Store {
         configuration.foreignKeysEnabled = false
         configuration.label = "longhaul.store"
         configuration.prepareDatabase { try configure($0, mode) }
+        let file = FileStatus.of(location.database)?.identity
         do {
             let queue = try DatabaseQueue(path: location.database, configuration: configuration)
-            guard let status = FileStatus.of(location.database) else {
-                throw StoreFailure.unavailable(
-                    "\(location.database) went away while it was opened. Try again.",
-                    retryable: true)
+            guard let file, FileStatus.of(location.database)?.identity == file else {
+                throw StoreFailure.wentAway(location.database)
             }
-            return Store(
-                location: location, mode: mode, queue: queue, openedFile: status.identity)
+            return Store(location: location, mode: mode, queue: queue, openedFile: file)
         } catch {
+            // A repair was putting another file in place: what was read is of neither.
+            if FileStatus.of(location.database)?.identity != file {
+                throw StoreFailure.wentAway(location.database)
+            }
             throw StoreFailure.translate(error, path: location.database)
         }
     }

@@ -61,12 +61,20 @@ package final class Store: Sendable {
         FileStatus.of(location.database)?.identity != openedFile
     }
 
+    private func checkPlace() throws(LonghaulError) {
+        if hasBeenSuperseded() { throw StoreFailure.superseded(location.database) }
+    }
+
     /// Runs single statements, each its own transaction.
     func access<Value>(
         _ body: (Connection) throws -> Value
     ) throws(LonghaulError) -> Value {
         do {
-            return try queue.inDatabase { try body(connection($0)) }
+            return try queue.inDatabase {
+                // Nothing ever changes any more in a file that was set aside.
+                try checkPlace()
+                return try body(connection($0))
+            }
         } catch {
             throw StoreFailure.translate(error, path: location.database)
         }
@@ -100,6 +108,9 @@ package final class Store: Sendable {
             let connection = connection(database)
             try setDurability(durability, connection)
             let value = try connection.transaction(.immediate) {
+                // Under the lock that a repair holds while it puts another file in place: what is
+                // written now is written to the store.
+                try checkPlace()
                 let value = try body(connection)
                 try probe?.willCommit()
                 return value

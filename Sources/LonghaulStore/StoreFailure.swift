@@ -20,6 +20,7 @@ enum StoreFailure {
         let start = "cannot \(what) \(path): \(reason)"
         switch code {
         case EACCES, EPERM:
+            if let closed = StoreDirectory.closedToOwner(path) { return closed }
             return unavailable(
                 "\(start). The directory must belong to you and be writable;"
                     + " set LONGHAUL_HOME to another one, or correct its owner and mode.")
@@ -30,6 +31,22 @@ enum StoreFailure {
         default:
             return unavailable("\(start).", retryable: code == EINTR || code == EAGAIN)
         }
+    }
+
+    static func superseded(_ path: String) -> LonghaulError {
+        unavailable(
+            "the queue \(path) was repaired or replaced meanwhile; nothing was recorded."
+                + " Try again.", retryable: true)
+    }
+
+    static func wentAway(_ path: String) -> LonghaulError {
+        unavailable("\(path) went away while it was opened. Try again.", retryable: true)
+    }
+
+    static func locked(_ path: String) -> LonghaulError {
+        unavailable(
+            "another process has kept \(path) locked for \(Int(Store.busySeconds)) s;"
+                + " nothing was recorded. Try again.", retryable: true)
     }
 
     static func damaged(_ path: String, _ detail: String) -> LonghaulError {
@@ -51,6 +68,12 @@ enum StoreFailure {
                 + " one knows \(known)) and is left as it is. Use the newer version.")
     }
 
+    static func anothers(_ path: String) -> LonghaulError {
+        unavailable(
+            "\(path) is a database of another program and is left as it is."
+                + " Set LONGHAUL_HOME to another directory.")
+    }
+
     static func unreleased(_ path: String) -> LonghaulError {
         unavailable(
             "the queue \(path) was written by a build of longhaul from before its first release,"
@@ -62,6 +85,18 @@ enum StoreFailure {
         unavailable(
             "\(path) cannot be written (\(detail)): the file or its file system is read-only."
                 + " Set LONGHAUL_HOME to a directory that can be written.")
+    }
+
+    private static func unopened(
+        _ path: String, _ detail: String, _ code: ResultCode
+    ) -> LonghaulError {
+        // On a read-only file system its log cannot be made.
+        if code == .SQLITE_READONLY || (access(path, W_OK) != 0 && errno == EROFS) {
+            return readOnly(path, detail)
+        }
+        return unavailable(
+            "\(path) cannot be opened (\(detail)). The directory must belong to you and be"
+                + " writable; set LONGHAUL_HOME to another one, or correct its owner and mode.")
     }
 
     private static func full(_ path: String) -> LonghaulError {
@@ -88,24 +123,19 @@ enum StoreFailure {
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
             return damaged(path, detail)
+        // The schema's format in the header is none that there is.
+        case .SQLITE_ERROR where detail.contains("unsupported file format"):
+            return damaged(path, detail)
         case .SQLITE_FULL: return full(path)
         // What SQLite says where it cannot even make the index of its log.
         case .SQLITE_IOERR
         where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE || isDiskFull(at: path):
             return full(path)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
-            return unavailable(
-                "another process has kept \(path) locked for \(Int(Store.busySeconds)) s;"
-                    + " nothing was recorded. Try again.", retryable: true)
-        case .SQLITE_READONLY:
-            return readOnly(path, detail)
-        // Its log cannot be made.
-        case .SQLITE_CANTOPEN where access(path, W_OK) != 0 && errno == EROFS:
-            return readOnly(path, detail)
-        case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
-            return unavailable(
-                "\(path) cannot be opened (\(detail)). The directory must belong to you and be"
-                    + " writable; set LONGHAUL_HOME to another one, or correct its owner and mode.")
+            return locked(path)
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
+            return StoreDirectory.hindrance(in: StoreLocation(database: path))
+                ?? unopened(path, detail, error.resultCode)
         case .SQLITE_IOERR:
             return unavailable(
                 "reading or writing \(path) failed (\(detail), code"

@@ -9,11 +9,33 @@ package struct StoreLocation: Hashable, Sendable {
         self.directory = path
     }
 
+    /// The store whose SQLite file this is.
+    init(database: String) {
+        self.init(
+            directory: String(database[..<(database.lastIndex(of: "/") ?? database.endIndex)]))
+    }
+
     /// The SQLite file. Its `-wal` and `-shm` companions lie beside it.
     package var database: String { directory + "/queue.sqlite" }
 
     /// Locked (flock) while the store is created, migrated or repaired. Its content means nothing.
     package var openLock: String { directory + "/open.lock" }
+
+    /// All files by fixed names that somebody has to be able to write: also those of the engine.
+    var files: [String] {
+        [database] + Self.companions.map { database + $0 }
+            + ["open.lock", "engine.lock", "progress"].map { "\(directory)/\($0)" }
+    }
+
+    /// Where a repair works, until the new file takes its place.
+    var salvage: String { directory + "/salvage" }
+
+    /// Whether the log holds what was committed: more than its header (sqlite.org/walformat.html).
+    var hasLog: Bool {
+        (FileStatus.of(database + "-wal")?.size ?? 0) > Self.logHeaderSize
+    }
+
+    private static let logHeaderSize: Int64 = 32
 
     /// Where a damaged file is moved to: the first free number from 1.
     func damaged(_ number: Int) -> String { "\(database).damaged-\(number)" }

@@ -5,50 +5,10 @@ import Testing
 @testable import LonghaulStore
 
 @Suite struct DoctorTests {
-    private func failing(_ directory: String) -> [String] {
-        StoreDoctor.check(directory: directory).filter { !$0.ok }.map(\.check)
-    }
-
-    /// A closed store with `count` waiting transfers, one of them begun, and an ended one.
-    private func filled(_ count: Int) throws -> String {
-        let directory = try Scratch.directory()
-        let store = try Store.open(directory: directory)
-        _ = try store.enqueue(
-            (1...count).map { number in
-                .sample("/d/\(number)", session: "s\(number % 3)") {
-                    $0.options.metadata = String(repeating: "m", count: 300)
-                }
-            }, now: .start)
-        let epoch = try store.raiseEpoch(
-            EngineHolder(pid: 1, pidStart: 1, bootID: "b", mode: "run"), now: .start)
-        try store.withEngineTransaction(epoch, .durable) { tx in
-            var (_, fetch) = try #require(try tx.claim(TransferID(rawValue: 1), now: .start))
-            fetch.durable.insert(0..<99)
-            try tx.save(fetch)
-            try tx.cancel(TransferID(rawValue: 2), numbers: TransferNumbers(), now: .start)
-        }
-        try store.close()
-        return directory
-    }
-
-    /// Overwrites whole pages, counted from 1.
-    private func destroy(_ path: String, pages: [Int], bytes: Int = 4096) throws {
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-        for page in pages {
-            try file.seek(toOffset: UInt64(page - 1) * 4096)
-            try file.write(contentsOf: Data(repeating: 0xA5, count: bytes))
-        }
-        try file.close()
-    }
-
-    private func pageCount(_ path: String) throws -> Int {
-        Int(try #require(FileStatus.of(path)).size / 4096)
-    }
-
     @Test func nothingIsWrongWithASoundStore() throws {
-        let directory = try filled(10)
+        let directory = try Damage.filled(10)
         defer { Scratch.remove(directory) }
-        #expect(failing(directory).isEmpty)
+        #expect(Damage.failing(directory).isEmpty)
         let report = try #require(try StoreDoctor.repair(directory: directory, now: .start))
         #expect(report == RepairReport())
     }
@@ -56,24 +16,24 @@ import Testing
     @Test func thereIsNothingToRepairWithoutAStore() throws {
         let directory = try Scratch.directory()
         defer { Scratch.remove(directory) }
-        #expect(failing(directory).isEmpty)
+        #expect(Damage.failing(directory).isEmpty)
         #expect(try StoreDoctor.repair(directory: directory, now: .start) == nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
     }
 
     @Test func modesAreCorrected() throws {
-        let directory = try filled(3)
+        let directory = try Damage.filled(3)
         defer { Scratch.remove(directory) }
         chmod(directory, 0o777)
         chmod(directory + "/queue.sqlite", 0o666)
-        #expect(failing(directory) == ["directory", "store"])
+        #expect(Damage.failing(directory) == ["directory", "store"])
         let report = try #require(try StoreDoctor.repair(directory: directory, now: .start))
         #expect(report.mended.count == 2)
-        #expect(failing(directory).isEmpty)
+        #expect(Damage.failing(directory).isEmpty)
     }
 
     @Test func strayRowsAreFoundAndRemoved() throws {
-        let directory = try filled(3)
+        let directory = try Damage.filled(3)
         defer { Scratch.remove(directory) }
         let store = try Store.open(directory: directory)
         try store.access { connection in
@@ -92,17 +52,17 @@ import Testing
         #expect(finding?.detail.contains("1 transfers whose fetch is missing") == true)
         #expect(finding?.detail.contains("the counts are wrong") == true)
         _ = try StoreDoctor.repair(directory: directory, now: .start)
-        #expect(failing(directory).isEmpty)
+        #expect(Damage.failing(directory).isEmpty)
         let again = try Store.open(directory: directory)
         #expect(try again.transfer(TransferID(rawValue: 1), now: .start)?.state == .waiting)
     }
 
     @Test(arguments: [100, 4096, 16])
     func aStoreWithoutItsBeginningIsSavedWhole(bytes: Int) throws {
-        let directory = try filled(500)
+        let directory = try Damage.filled(500)
         defer { Scratch.remove(directory) }
         let path = directory + "/queue.sqlite"
-        try destroy(path, pages: [1], bytes: bytes)
+        try Damage.destroy(path, pages: [1], bytes: bytes)
         let damaged = try Data(contentsOf: URL(fileURLWithPath: path))
         #expect(
             try refusal { _ = try Store.open(directory: directory) }.message.contains("--repair"))
@@ -122,19 +82,19 @@ import Testing
         #expect(try store.engineInfo().epoch.rawValue == 2)
         let outcome = try store.enqueue([.sample("/d/new")], now: .start)
         #expect(outcome == [.recorded(TransferID(rawValue: 501), destination: "/d/new")])
-        #expect(failing(directory).isEmpty)
+        #expect(Damage.failing(directory).isEmpty)
         #expect(!FileManager.default.fileExists(atPath: directory + "/salvage"))
         #expect(FileStatus.of(path)?.permissions == 0o600)
     }
 
     @Test func whatTheLogHoldsIsSavedToo() throws {
-        let directory = try filled(10)
+        let directory = try Damage.filled(10)
         defer { Scratch.remove(directory) }
         let path = directory + "/queue.sqlite"
         // Open, so that the log is not copied into the file.
         let open = try Store.open(directory: directory)
         _ = try open.enqueue([.sample("/d/late")], now: .start)
-        try destroy(path, pages: [1], bytes: 100)
+        try Damage.destroy(path, pages: [1], bytes: 100)
         let report = try #require(try StoreDoctor.repair(directory: directory, now: .start))
         #expect(report.recovered["transfer"] == 11)
         #expect(FileStatus.of(path + ".damaged-1-wal") != nil)
@@ -149,14 +109,14 @@ import Testing
         [5], [30], [31, 32], [60, 90, 120], Array(40...80), [2], [3, 4], [7], [7, 50],
     ])
     func destroyedPagesCostOnlyWhatIsOnThem(pages: [Int]) throws {
-        let directory = try filled(2000)
+        let directory = try Damage.filled(2000)
         defer { Scratch.remove(directory) }
         let path = directory + "/queue.sqlite"
-        #expect(try pageCount(path) > 200)
-        try destroy(path, pages: pages)
-        let before = failing(directory)
+        #expect(try Damage.pageCount(path) > 200)
+        try Damage.destroy(path, pages: pages)
+        let before = Damage.failing(directory)
         let report = try #require(try StoreDoctor.repair(directory: directory, now: .start))
-        #expect(failing(directory).isEmpty)
+        #expect(Damage.failing(directory).isEmpty)
         #expect(before.isEmpty == (report.movedTo == nil))
         let store = try Store.open(directory: directory)
         let count = try store.counts().values.reduce(0, +)
@@ -169,11 +129,11 @@ import Testing
     }
 
     @Test func anEarlierDamagedFileIsNotOverwritten() throws {
-        let directory = try filled(5)
+        let directory = try Damage.filled(5)
         defer { Scratch.remove(directory) }
         let path = directory + "/queue.sqlite"
         for number in 1...2 {
-            try destroy(path, pages: [1], bytes: 100)
+            try Damage.destroy(path, pages: [1], bytes: 100)
             let report = try #require(try StoreDoctor.repair(directory: directory, now: .start))
             #expect(report.movedTo == "\(path).damaged-\(number)")
             #expect(report.recovered["transfer"] == 5)
@@ -194,7 +154,7 @@ import Testing
     }
 
     @Test func anothersFileIsNotRepaired() throws {
-        let directory = try filled(3)
+        let directory = try Damage.filled(3)
         defer { Scratch.remove(directory) }
         let store = try Store.open(directory: directory)
         try store.access { try $0.run("PRAGMA user_version=99") }
@@ -205,13 +165,13 @@ import Testing
     }
 
     @Test func aFileThatEndsEarlyIsSavedUpToThere() throws {
-        let directory = try filled(2000)
+        let directory = try Damage.filled(2000)
         defer { Scratch.remove(directory) }
         let path = directory + "/queue.sqlite"
-        let pages = try pageCount(path)
+        let pages = try Damage.pageCount(path)
         truncate(path, off_t(pages / 2 * 4096))
         _ = try StoreDoctor.repair(directory: directory, now: .start)
-        #expect(failing(directory).isEmpty)
+        #expect(Damage.failing(directory).isEmpty)
         let count = try Store.open(directory: directory).counts().values.reduce(0, +)
         #expect(count >= 800, "\(count) of 2000")
     }

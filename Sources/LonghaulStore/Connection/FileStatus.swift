@@ -15,6 +15,8 @@ struct FileStatus {
     var isDirectory: Bool
     var isSymbolicLink: Bool
     var size: Int64
+    /// How many names the file has.
+    var links: UInt64
 
     /// `nil` when there is nothing there, or nothing that can be looked at; `errno` tells.
     static func of(_ path: String, followingLinks: Bool = false) -> FileStatus? {
@@ -26,6 +28,7 @@ struct FileStatus {
             identity: FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)),
             owner: status.st_uid, permissions: status.st_mode & 0o7777,
             isRegular: kind == S_IFREG, isDirectory: kind == S_IFDIR,
-            isSymbolicLink: kind == S_IFLNK, size: Int64(status.st_size))
+            isSymbolicLink: kind == S_IFLNK, size: Int64(status.st_size),
+            links: UInt64(status.st_nlink))
     }
 }

@@ -57,6 +57,27 @@ enum StoreDirectory {
         try checkOwnership(path, status, fix: "chmod 600")
     }
 
+    /// The first file of the store that cannot be used as it lies there, and why. SQLite does not
+    /// say which of its files it cannot open.
+    static func hindrance(in location: StoreLocation) -> LonghaulError? {
+        for path in location.files {
+            guard let status = FileStatus.of(path) else { continue }
+            do throws(LonghaulError) { try checkFile(path, status) } catch { return error }
+            if geteuid() != 0, let closed = closedToOwner(path) { return closed }
+        }
+        return nil
+    }
+
+    /// Its owner is the user, who must not read or not write it.
+    static func closedToOwner(_ path: String) -> LonghaulError? {
+        guard let status = FileStatus.of(path), status.isRegular, status.owner == geteuid(),
+            status.permissions & 0o600 != 0o600
+        else { return nil }
+        return StoreFailure.unavailable(
+            "\(path) cannot be read and written by its owner (mode"
+                + " \(String(status.permissions, radix: 8))). Run `longhaul doctor --repair`.")
+    }
+
     private static func checkOwnership(
         _ path: String, _ status: FileStatus, fix: String
     ) throws(LonghaulError) {

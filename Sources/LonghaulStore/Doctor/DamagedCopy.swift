@@ -15,7 +15,8 @@ enum DamagedCopy {
     /// Copies the file and its log. What the disk will not give becomes zeros.
     static func make(of original: String, at path: String) throws(LonghaulError) {
         try copy(original, path)
-        if FileStatus.of(original + "-wal") != nil { try copy(original + "-wal", path + "-wal") }
+        let log = original + "-wal"
+        if FileStatus.of(log)?.isRegular == true { try copy(log, path + "-wal") }
     }
 
     private static func copy(_ original: String, _ path: String) throws(LonghaulError) {
@@ -50,7 +51,9 @@ enum DamagedCopy {
         let target = try PageFile(path)
         defer { target.close() }
         try target.graftSchema(from: source)
-        // A log of the old page's time could put it back.
+    }
+
+    static func removeLog(of path: String) {
         _ = unlink(path + "-wal")
     }
 

@@ -77,11 +77,12 @@ struct PageFile {
     /// the same pages; those pages stay the file's.
     func graftSchema(from template: PageFile) throws(LonghaulError) {
         var first = try template.page(1)
-        for number in Self.children(ofFirst: first) {
+        let children = Self.children(ofFirst: first)
+        for number in children {
             try write(template.page(number), as: number)
         }
-        // The file's size in pages and no free pages (§1.3).
-        Self.put(count, into: &first, at: 28)
+        // The file's size in pages, which may have ended before those, and no free pages (§1.3).
+        Self.put(max(count, children.max() ?? 1), into: &first, at: 28)
         Self.put(0, into: &first, at: 32)
         Self.put(0, into: &first, at: 36)
         try write(first, as: 1)

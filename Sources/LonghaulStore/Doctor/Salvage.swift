@@ -37,6 +37,7 @@ enum Salvage {
                 }
             } else {
                 found.lost += 1
+                try store.write(.durable) { try settle(nil, $0, now: now) }
             }
             // All of it must be in the file itself: the log stays behind.
             try store.access { try $0.run("PRAGMA wal_checkpoint(TRUNCATE)") }
@@ -50,10 +51,14 @@ enum Salvage {
     /// As it is; else with the first pages of a new store in place of its own. `nil`: nothing can
     /// be read.
     private static func open(_ copy: String, directory: String) throws -> SalvageSource? {
-        if let source = try? SalvageSource(path: copy) { return source }
+        // Of an empty file the log has all that was written since; SQLite would delete it.
+        let isEmpty = FileStatus.of(copy)?.size == 0
+        if !isEmpty, let source = try? SalvageSource(path: copy) { return source }
         let template = try Store.open(directory: directory + "/template")
         try template.close()
         try DamagedCopy.graft(from: template.location.database, to: copy)
+        // Else a log of the old page's time could put it back.
+        if !isEmpty { DamagedCopy.removeLog(of: copy) }
         return try? SalvageSource(path: copy)
     }
 
@@ -144,7 +149,7 @@ enum Salvage {
     }
 
     private static func settle(
-        _ source: SalvageSource, _ connection: Connection, now: Timestamp
+        _ source: SalvageSource?, _ connection: Connection, now: Timestamp
     ) throws {
         try connection.removeStrays(now: now)
         try connection.run(
@@ -155,7 +160,7 @@ enum Salvage {
         try raiseCounters(source, connection)
         // Whoever held the lease holds it no more, whatever number it had.
         var epoch: Int64?
-        _ = try? source.read("SELECT epoch FROM lease", []) { row in
+        _ = try? source?.read("SELECT epoch FROM lease", []) { row in
             if case .integer(let value) = row[0] { epoch = value }
         }
         try connection.run(
@@ -164,10 +169,10 @@ enum Salvage {
 
     /// Ids and event numbers go on above every one that was ever handed out.
     private static func raiseCounters(
-        _ source: SalvageSource, _ connection: Connection
+        _ source: SalvageSource?, _ connection: Connection
     ) throws {
         var counters: [String: Int64] = [:]
-        _ = try? source.read("SELECT name, seq FROM sqlite_sequence", []) { row in
+        _ = try? source?.read("SELECT name, seq FROM sqlite_sequence", []) { row in
             if case .text(let name) = row[0], case .integer(let value) = row[1] {
                 counters[name] = value
             }

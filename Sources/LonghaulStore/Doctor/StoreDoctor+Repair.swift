@@ -27,20 +27,25 @@ extension StoreDoctor {
     /// moved aside to `queue.sqlite.damaged-N`, never overwritten, and what can be read of it goes
     /// into a new one. `nil` when there is no store.
     ///
-    /// The caller holds the engine's lock: an engine that goes on writing to the file set aside
-    /// would write for nobody. A crash at any point leaves either the damaged file or the new one
-    /// under the store's name.
+    /// The caller holds the engine's lock. Others who have the store open wait before they write,
+    /// and are told then that their file is not the store's any more: see ``RepairHold``.
     package static func repair(
         directory: String, now: Timestamp
     ) throws(LonghaulError) -> RepairReport? {
         let location = StoreLocation(directory: directory)
-        guard Store.exists(at: location) else { return nil }
+        guard Store.exists(at: location) || location.hasLog else { return nil }
         var report = RepairReport()
-        try correctModes(location, &report)
+        report.mended = try correctModes(directory: directory)
+        try putBack(location)
+        if FileStatus.of(location.salvage) != nil { removeDirectory(location.salvage) }
         if let reason = try damage(location) {
             report.mended.append(reason)
             let lock = try OpenLock(location.openLock)
             defer { withExtendedLifetime(lock) {} }
+            // A log alone is moved aside with its file as it now is: without a byte.
+            try StoreDirectory.createFile(location.database)
+            let hold = try RepairHold(location)
+            defer { withExtendedLifetime(hold) {} }
             try replace(location, now: now, &report)
         } else {
             let store = try Store.open(directory: location.directory, mode: .existing)
@@ -63,19 +68,29 @@ extension StoreDoctor {
         }
     }
 
-    private static func correctModes(
-        _ location: StoreLocation, _ report: inout RepairReport
-    ) throws(LonghaulError) {
-        let files = [location.database] + StoreLocation.companions.map { location.database + $0 }
-        for (path, mode) in [(location.directory, UInt32(0o700))] + files.map({ ($0, 0o600) }) {
-            guard let status = FileStatus.of(path, followingLinks: path == location.directory),
-                status.owner == geteuid(), status.permissions & 0o022 != 0
-            else { continue }
-            guard chmod(path, mode) == 0 else {
+    /// Lets the owner, and nobody else, write the directory and its files; returns what was done.
+    /// Changes nothing through a link.
+    package static func correctModes(directory: String) throws(LonghaulError) -> [String] {
+        let location = StoreLocation(directory: directory)
+        var done: [String] = []
+        func correct(
+            _ path: String, _ status: FileStatus?, to mode: UInt32, _ flags: Int32
+        ) throws(LonghaulError) {
+            guard let status, status.owner == geteuid(),
+                status.permissions & 0o022 != 0 || status.permissions & mode != mode
+            else { return }
+            guard fchmodat(AT_FDCWD, path, mode, flags) == 0 else {
                 throw StoreFailure.system("set the mode of", path, errno: errno)
             }
-            report.mended.append("mode of \(path) set to \(String(mode, radix: 8))")
+            done.append("mode of \(path) set to \(String(mode, radix: 8))")
         }
+        let home = FileStatus.of(location.directory, followingLinks: true)
+        try correct(location.directory, home, to: 0o700, 0)
+        for path in location.files {
+            guard let status = FileStatus.of(path), status.isRegular else { continue }
+            try correct(path, status, to: 0o600, AT_SYMLINK_NOFOLLOW)
+        }
+        return done
     }
 
     private static func tidy(_ store: Store, _ report: inout RepairReport) throws(LonghaulError) {
@@ -91,43 +106,12 @@ extension StoreDoctor {
         var number = 1
         while isTaken(location.damaged(number)) { number += 1 }
         let aside = location.damaged(number)
-        let work = location.directory + "/salvage"
+        let work = location.salvage
         try emptyDirectory(work)
+        defer { removeDirectory(work) }
         try Salvage.run(from: location, in: work, now: now, &report)
         try swap(location, fresh: StoreLocation(directory: work).database, aside: aside)
-        removeDirectory(work)
         report.movedTo = aside
-    }
-
-    private static func isTaken(_ path: String) -> Bool {
-        ([""] + StoreLocation.companions).contains { FileStatus.of(path + $0) != nil }
-    }
-
-    /// The new file takes the name in one step, after the old one has got its other name. The old
-    /// log goes first: beside the new file it would be taken for its own.
-    private static func swap(
-        _ location: StoreLocation, fresh: String, aside: String
-    ) throws(LonghaulError) {
-        guard link(location.database, aside) == 0 else {
-            throw StoreFailure.system("make a second name for", location.database, errno: errno)
-        }
-        for suffix in StoreLocation.companions {
-            let path = location.database + suffix
-            if rename(path, aside + suffix) != 0, errno != ENOENT {
-                throw StoreFailure.system("move aside", path, errno: errno)
-            }
-        }
-        guard rename(fresh, location.database) == 0 else {
-            throw StoreFailure.system("put in place", fresh, errno: errno)
-        }
-        let descriptor = open(location.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw StoreFailure.system("open", location.directory, errno: errno)
-        }
-        defer { _ = Glibc.close(descriptor) }
-        guard fsync(descriptor) == 0 else {
-            throw StoreFailure.system("sync", location.directory, errno: errno)
-        }
     }
 
     private static func emptyDirectory(_ path: String) throws(LonghaulError) {

@@ -37,7 +37,11 @@ package enum StoreDoctor {
             return findings
         }
         findings += checkLeftovers(location)
-        guard Store.exists(at: location) else {
+        if let hindrance = StoreDirectory.hindrance(in: location) {
+            findings.append(fault("store", hindrance))
+            return findings
+        }
+        guard Store.exists(at: location) || location.hasLog else {
             findings.append(
                 StoreFinding(check: "store", ok: true, detail: "nothing was enqueued yet"))
             return findings
@@ -87,7 +91,7 @@ package enum StoreDoctor {
     private static func checkLeftovers(_ location: StoreLocation) -> [StoreFinding] {
         var found: [StoreFinding] = []
         var number = 1
-        while FileStatus.of(location.damaged(number)) != nil {
+        while isTaken(location.damaged(number)) {
             found.append(
                 StoreFinding(
                     check: "leftovers", ok: true,

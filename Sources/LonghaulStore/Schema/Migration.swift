@@ -34,15 +34,11 @@ extension Store {
                 location.database, version: found, known: Migration.latest)
         }
         if found == Migration.latest { return }
+        guard found >= 0 else {
+            throw StoreFailure.damaged(location.database, "its version is \(found)")
+        }
         if found == 0 {
-            let tables = try access {
-                try $0.first("SELECT count(*) FROM sqlite_master") { $0.int(0) }
-            }
-            guard tables == 0 else {
-                throw StoreFailure.unavailable(
-                    "\(location.database) is a database of another program and is left as it is."
-                        + " Set LONGHAUL_HOME to another directory.")
-            }
+            try checkEmptiness()
             try startLogging()
         }
         try write(.durable) { connection in
@@ -53,6 +49,20 @@ extension Store {
         }
         // The version must stand in the file itself, where openers of any version look first.
         try access { try $0.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+    }
+
+    /// Version 0 has no tables: they come in one transaction with the version. What has some all
+    /// the same has lost its version, or is another program's.
+    func checkEmptiness() throws(LonghaulError) {
+        let tables = try access {
+            try $0.first("SELECT count(*) FROM sqlite_master") { $0.int(0) }
+        }
+        if tables == 0 { return }
+        let owner = try access { try $0.first("PRAGMA application_id") { $0.int(0) } }
+        guard owner == Migration.applicationID else {
+            throw StoreFailure.anothers(location.database)
+        }
+        throw StoreFailure.damaged(location.database, "its version is gone")
     }
 
     /// Persistent, and not possible inside a transaction.

@@ -2,6 +2,13 @@
 package enum Strace {
     package static var isInstalled: Bool { InstalledProgram.find("strace") != nil }
 
+    /// Kills a command right before the call of that number.
+    package static func kill(before call: String, _ number: Int) -> [String] {
+        // A call that seccomp lets through is not counted where only a signal is to come.
+        [InstalledProgram.find("strace") ?? "", "-f", "-qq", "-o", "/dev/null"]
+            + ["-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(number)"]
+    }
+
     /// - Parameters:
     ///   - injection: As strace(1) has it after `inject=CALL:`.
     ///   - paths: Only calls on these files, or with these names; none = all.

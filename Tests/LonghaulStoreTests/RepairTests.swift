@@ -1,0 +1,246 @@
+import Foundation
+import GRDB
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+/// What a repair must not lose: what others are told that it is recorded, and what was in the log.
+@Suite struct RepairTests {
+    private func repair(_ directory: String) throws -> RepairReport {
+        try #require(try StoreDoctor.repair(directory: directory, now: .start))
+    }
+
+    private func add(_ directory: String, _ destination: String = "/d/new") throws -> Int64 {
+        let store = try Store.open(directory: directory)
+        guard case .recorded(let id, _) = try store.enqueue([.sample(destination)], now: .start)[0]
+        else { throw LonghaulError(.internal, "not recorded") }
+        try store.close()
+        return id.rawValue
+    }
+
+    private func count(_ directory: String) throws -> Int {
+        try Store.open(directory: directory).counts().values.reduce(0, +)
+    }
+
+    // MARK: - Others
+
+    @Test func whoHasTheOldFileOpenIsTold() throws {
+        let directory = try Damage.filled(500)
+        defer { Scratch.remove(directory) }
+        let open = try Store.open(directory: directory)
+        // A page of an index: SQLite opens the file, and writes to it.
+        let index = try open.access {
+            try $0.first("SELECT rootpage FROM sqlite_master WHERE name = 'transferDeadline'") {
+                $0.int(0)
+            }
+        }
+        try Damage.patch(directory + "/queue.sqlite", at: (try #require(index) - 1) * 4096, [0xA5])
+        #expect(try repair(directory).recovered["transfer"] == 500)
+        let attempts: [() throws -> Void] = [
+            { _ = try open.enqueue([.sample("/d/lost")], now: .start) },
+            { _ = try open.dataVersion() },
+            { _ = try open.counts() },
+        ]
+        for attempt in attempts {
+            let error = try refusal(attempt)
+            #expect(error.code == .storeUnavailable && error.retryable, "\(error)")
+            #expect(error.message.contains("was repaired"))
+        }
+        #expect(try add(directory) == 501)
+    }
+
+    @Test func nobodyWritesWhileAnotherFileTakesItsPlace() throws {
+        let directory = try Damage.filled(5)
+        defer { Scratch.remove(directory) }
+        var configuration = Configuration()
+        configuration.busyMode = .immediateError
+        let path = directory + "/queue.sqlite"
+        let open = try DatabaseQueue(path: path, configuration: configuration)
+        try open.inDatabase { try $0.execute(sql: "SELECT 1 FROM transfer") }
+        func isLocked(_ body: () throws -> Void) -> Bool {
+            do {
+                try body()
+                return false
+            } catch {
+                return (error as? DatabaseError)?.resultCode == .SQLITE_BUSY
+            }
+        }
+        func write() throws {
+            try open.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE; ROLLBACK") }
+        }
+        func enter() throws {
+            try DatabaseQueue(path: path, configuration: configuration).close()
+        }
+        do {
+            let hold = try RepairHold(StoreLocation(directory: directory))
+            defer { withExtendedLifetime(hold) {} }
+            #expect(isLocked(write))
+            // What one connection of a process has of the file, all its connections have.
+            try open.close()
+            #expect(isLocked(enter))
+        }
+        try enter()
+    }
+
+    // MARK: - Broken off
+
+    /// Where a kill may come: after so many of the steps.
+    @Test(arguments: 0...4) func anotherRepairEndsWhatOneHasBegun(steps: Int) throws {
+        let directory = try Damage.logged(30)
+        defer { Scratch.remove(directory) }
+        let path = directory + "/queue.sqlite"
+        try Damage.patch(path, at: 0, [0, 0, 0, 0])
+        let aside = path + ".damaged-1"
+        let done: [() -> Void] = [
+            { link(path, aside) },
+            { rename(path + "-wal", aside + "-wal") },
+            { rename(path + "-shm", aside + "-shm") },
+            { mkdir(directory + "/salvage", 0o700) },
+        ]
+        for step in done.prefix(steps) { step() }
+        let error = try refusal { _ = try Store.open(directory: directory) }
+        #expect(StoreFailure.isDamage(error))
+        let report = try repair(directory)
+        #expect(report.movedTo == aside)
+        #expect(report.recovered["transfer"] == 30)
+        #expect(FileStatus.of(aside + "-wal") != nil)
+        #expect(FileStatus.of(directory + "/salvage") == nil)
+        #expect(FileStatus.of(path)?.links == 1)
+        #expect(try add(directory) == 31)
+    }
+
+    @Test func aBackupByLinksKeepsNobodyOut() throws {
+        let directory = try Damage.filled(3)
+        defer { Scratch.remove(directory) }
+        link(directory + "/queue.sqlite", directory + "/backup")
+        #expect(try add(directory) == 4)
+    }
+
+    @Test func aRepairThatFailsLeavesAllAsItWas() throws {
+        let directory = try Damage.logged(5)
+        defer { Scratch.remove(directory) }
+        let path = directory + "/queue.sqlite"
+        try Damage.patch(path, at: 0, [0, 0, 0, 0])
+        // Cannot be moved aside: something has the name that is not moved away.
+        let fresh = directory + "/nowhere/queue.sqlite"
+        #expect(throws: LonghaulError.self) {
+            try StoreDoctor.swap(
+                StoreLocation(directory: directory), fresh: fresh, aside: path + ".damaged-1")
+        }
+        #expect(FileStatus.of(path)?.links == 1)
+        #expect(FileStatus.of(path + ".damaged-1") == nil)
+        #expect(try repair(directory).recovered["transfer"] == 5)
+    }
+
+    // MARK: - Headers
+
+    /// Where the header says nonsense: version -1, a format of the schema that is none, no version.
+    @Test(
+        arguments: [
+            (60, [0xFF, 0xFF, 0xFF, 0xFF]), (47, [5]), (60, [0, 0, 0, 0]),
+        ] as [(Int, [UInt8])])
+    func aHeaderThatMakesNoSenseIsDamage(at offset: Int, bytes: [UInt8]) throws {
+        let directory = try Damage.filled(20)
+        defer { Scratch.remove(directory) }
+        try Damage.patch(directory + "/queue.sqlite", at: offset, bytes)
+        for mode in [OpenMode.create, .existing, .probe] {
+            let error = try refusal { _ = try Store.open(directory: directory, mode: mode) }
+            #expect(StoreFailure.isDamage(error), "\(mode): \(error)")
+        }
+        let report = try repair(directory)
+        #expect(report.recovered["transfer"] == 20)
+        #expect(try add(directory) == 21)
+    }
+
+    @Test func aVersionThatMakesNoSenseInTheLogIsDamage() throws {
+        let scratch = try ScratchStore()
+        try scratch.add("/d/1")
+        try scratch.store.access { try $0.run("PRAGMA user_version=-1") }
+        let error = try refusal { _ = try Store.open(directory: scratch.directory) }
+        #expect(StoreFailure.isDamage(error), "\(error)")
+        #expect(try repair(scratch.directory).recovered["transfer"] == 1)
+    }
+
+    // MARK: - A log alone
+
+    @Test(arguments: [true, false]) func aLogWithoutItsFileIsSaved(isThere: Bool) throws {
+        let directory = try Damage.logged(40)
+        defer { Scratch.remove(directory) }
+        let path = directory + "/queue.sqlite"
+        if isThere { truncate(path, 0) } else { unlink(path) }
+        let log = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+        for mode in [OpenMode.create, .existing, .probe] {
+            let error = try refusal { _ = try Store.open(directory: directory, mode: mode) }
+            #expect(StoreFailure.isDamage(error), "\(mode): \(error)")
+        }
+        #expect(Damage.failing(directory) == ["store"])
+        let report = try repair(directory)
+        #expect(report.recovered["transfer"] == 40)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged-1-wal")) == log)
+        #expect(Damage.failing(directory).isEmpty)
+        #expect(try add(directory) == 41)
+    }
+
+    @Test func aLogThatHoldsNothingIsNone() throws {
+        let directory = try Scratch.directory()
+        defer { Scratch.remove(directory) }
+        try StoreDirectory.createFile(directory + "/queue.sqlite")
+        try StoreDirectory.createFile(directory + "/queue.sqlite-wal")
+        #expect(try add(directory) == 1)
+    }
+
+    // MARK: - Little left
+
+    /// Even the pages that name the tables are behind its end.
+    @Test(arguments: [1, 2, 5, 20]) func idsAreNotUsedAgain(pages: Int) throws {
+        let directory = try Damage.filled(50)
+        defer { Scratch.remove(directory) }
+        truncate(directory + "/queue.sqlite", off_t(pages * 4096))
+        _ = try repair(directory)
+        #expect(Damage.failing(directory).isEmpty)
+        #expect(try add(directory) > 50)
+        #expect(try Store.open(directory: directory).engineInfo().epoch.rawValue > 1)
+    }
+
+    // MARK: - Modes and links
+
+    @Test func whatItsOwnerMayNotWriteIsNamedAndCorrected() throws {
+        let directory = try Damage.logged(3)
+        defer { Scratch.remove(directory) }
+        for name in ["queue.sqlite", "queue.sqlite-wal", "engine.lock", "open.lock"] {
+            let path = "\(directory)/\(name)"
+            if FileStatus.of(path) == nil { try StoreDirectory.createFile(path) }
+            chmod(path, 0o400)
+            let error = try #require(StoreDirectory.closedToOwner(path))
+            #expect(error.message.contains("\(name) ") && error.message.contains("--repair"))
+        }
+        #expect(try repair(directory).mended.count == 4)
+        #expect(
+            StoreLocation(directory: directory).files.allSatisfy {
+                FileStatus.of($0).map { $0.permissions == 0o600 } ?? true
+            })
+    }
+
+    @Test func aFileOfTheWrongKindIsNamed() throws {
+        let directory = try Damage.filled(3)
+        defer { Scratch.remove(directory) }
+        mkdir(directory + "/queue.sqlite-shm", 0o700)
+        let finding = StoreDoctor.check(directory: directory).first { $0.check == "store" }
+        #expect(finding?.ok == false)
+        #expect(finding?.detail.contains("queue.sqlite-shm is not a regular file") == true)
+        let error = try refusal { _ = try add(directory) }
+        #expect(error.message.contains("queue.sqlite-shm is not a regular file"))
+    }
+
+    @Test func whatALinkPointsAtIsLeftAlone() throws {
+        let directory = try Damage.filled(3)
+        defer { Scratch.remove(directory) }
+        let path = directory + "/queue.sqlite"
+        rename(path, directory + "/victim")
+        chmod(directory + "/victim", 0o666)
+        symlink(directory + "/victim", path)
+        #expect(throws: LonghaulError.self) { try repair(directory) }
+        #expect(FileStatus.of(directory + "/victim")?.permissions == 0o666)
+    }
+}
