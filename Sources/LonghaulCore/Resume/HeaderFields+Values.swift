@@ -25,11 +25,14 @@ extension HeaderFields {
         case bytes(Int64)
         /// Not a number, or copies that disagree: the message's framing is broken (RFC 9110 §8.6).
         case invalid
+        /// A number larger than that of any file's bytes.
+        case beyondFiles
     }
 
     /// Content-Length. Equal copies, in several fields or as a list, count as one (RFC 9110 §8.6).
     package var contentLength: Length {
         var found: Int64?
+        var isBeyondFiles = false
         for field in fields where field.name.equalsIgnoringCase("Content-Length") {
             // One number, nearly always.
             if found == nil, let number = field.value.decimalValue {
@@ -37,11 +40,19 @@ extension HeaderFields {
                 continue
             }
             for part in field.value.split(separator: ",", omittingEmptySubsequences: false) {
-                guard let number = part.trimmingBlanks.decimalValue, found == nil || found == number
-                else { return .invalid }
-                found = number
+                let digits = part.trimmingBlanks
+                if let number = digits.decimalValue {
+                    guard found == nil || found == number else { return .invalid }
+                    found = number
+                } else {
+                    guard !digits.isEmpty, digits.utf8.allSatisfy(\.isASCIIDigit) else {
+                        return .invalid
+                    }
+                    isBeyondFiles = true
+                }
             }
         }
+        if isBeyondFiles { return found == nil ? .beyondFiles : .invalid }
         return found.map { .bytes($0) } ?? .absent
     }
 

@@ -68,17 +68,7 @@ struct ResumeJudge {
 
     private var full: ResumeJudgement {
         let answer = Validator(head)
-        if answer.length == nil, case .invalid = head.headers.contentLength,
-            !head.headers.hasTransferCoding
-        {
-            // Copies that disagree: who knows where this body ends (RFC 9110 §8.6).
-            return ResumeJudgement(
-                .fail(
-                    Failure(
-                        .transient,
-                        LonghaulError(.network, "the server's Content-Length is contradictory"),
-                        blamesOrigin: true)))
-        }
+        if answer.length == nil, let fault = faultOfLength { return ResumeJudgement(.fail(fault)) }
         if isForeignPage(answer) { return ResumeJudgement(.fail(FailureTable.foreignPage)) }
         if let refusal = tooLarge(answer.length) { return refusal }
         switch ask.proof {
@@ -87,6 +77,24 @@ struct ResumeJudge {
         case .entityTag, .date, .overlap, .sizeAndTime, .skipping: break
         }
         return ask.isExtra ? fullForSegment(answer) : fullForResume(answer)
+    }
+
+    private var faultOfLength: Failure? {
+        if head.headers.hasTransferCoding { return nil }
+        switch head.headers.contentLength {
+        case .absent, .bytes: return nil
+        case .invalid:
+            // Copies that disagree: who knows where this body ends (RFC 9110 §8.6).
+            return Failure(
+                .transient,
+                LonghaulError(.network, "the server's Content-Length is contradictory"),
+                blamesOrigin: true)
+        case .beyondFiles:
+            return Failure(
+                .permanent,
+                LonghaulError(
+                    .tooLarge, "the server's Content-Length is more than a file can have"))
+        }
     }
 
     /// Many networks answer with a page of their own to whoever has not logged in. Such a page
@@ -245,7 +253,7 @@ struct ResumeJudge {
             if !head.headers.hasTransferCoding && length != range.upperBound - range.lowerBound {
                 return .length
             }
-        case .invalid: if !head.headers.hasTransferCoding { return .length }
+        case .invalid, .beyondFiles: if !head.headers.hasTransferCoding { return .length }
         }
         // `*` is allowed, and names nothing. Where only the length can prove, it has to be there.
         if total == nil && pinned.length != nil && ask.proof == .overlap { return .total }

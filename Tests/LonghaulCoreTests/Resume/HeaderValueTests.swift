@@ -38,7 +38,11 @@ import Testing
         (["+1"], .invalid),
         (["1.5"], .invalid),
         ([""], .invalid),
-        (["99999999999999999999"], .invalid),
+        (["9223372036854775807"], .bytes(.max)),
+        (["9223372036854775808"], .beyondFiles),
+        (["99999999999999999999, 99999999999999999999"], .beyondFiles),
+        (["42", "99999999999999999999"], .invalid),
+        (["99999999999999999999x"], .invalid),
     ])
     func contentLength(values: [String], length: HeaderFields.Length) {
         var headers = HeaderFields()

@@ -120,6 +120,19 @@ import Testing
         }
     }
 
+    /// Trying again would not help.
+    @Test(arguments: [("9223372036854775808", LonghaulError.Code.tooLarge), ("4x", .network)])
+    func aLengthThatIsNone(text: String, code: LonghaulError.Code) {
+        let answer = head(200, "Content-Length: \(text)")
+        let fresh = Self.ask(.nothingHeld, position: 0)
+        guard case .fail(let failure) = judge(fresh, answer, pinned: Validator()).decision else {
+            Issue.record("\(judge(fresh, answer, pinned: Validator()).decision)")
+            return
+        }
+        #expect(failure.error.code == code)
+        #expect((failure.kind == .permanent) == (code == .tooLarge))
+    }
+
     // MARK: 206
 
     static let tagField = "ETag: \"v1\""
