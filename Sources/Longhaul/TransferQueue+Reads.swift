@@ -12,6 +12,14 @@ extension TransferQueue {
         return try store.transfer(id, now: now).map { view.complete($0) }
     }
 
+    /// Several at the price of one look at the engine, in the order of the ids; unknown ones are
+    /// left out.
+    package func transfers(_ ids: [TransferID]) throws(LonghaulError) -> [Transfer] {
+        if ids.isEmpty { return [] }
+        let view = try LiveView(self)
+        return try store.transfers(ids, now: now).map { view.complete($0) }
+    }
+
     /// Newest first.
     public func transfers(_ filter: TransferFilter) throws(LonghaulError) -> [Transfer] {
         let view = try LiveView(self)

@@ -193,6 +193,21 @@ import Testing
         #expect(kept.output.split(separator: "\n").count == 1998)
     }
 
+    /// Each with what became of it, in order, beside what was refused.
+    @Test func aLongListIsToldOneByOne() async throws {
+        let home = try LonghaulHome()
+        let lines = (1...1100).map { "http://127.0.0.1:1/f\($0)" }
+        let input = lines.joined(separator: "\n")
+        #expect(try await home.run("enqueue", "-", input: input).status == 0)
+        let ids = (1...1101).map(String.init)
+        let result = try await home.start(["pause", "--json"] + ids).wait()
+        #expect(result.status == 4, "\(result.errors)")
+        let rows = try result.rows
+        #expect(rows.dropLast().map { $0["id"].int } == Array(1...1100))
+        #expect(rows.dropLast().allSatisfy { $0["state"] == "paused" })
+        #expect(rows.count == 1101 && rows.last?["error"]["message"].string != nil)
+    }
+
     @Test func destinationsAreReserved() async throws {
         let home = try LonghaulHome()
         let file = home.file("a.bin")

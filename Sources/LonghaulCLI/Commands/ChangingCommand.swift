@@ -35,20 +35,38 @@ extension Console {
     func report(
         _ outcomes: [ChangeOutcome], as done: String, named: Bool, from queue: TransferQueue
     ) throws {
-        for outcome in outcomes {
-            if var error = outcome.error {
-                error.transferID = error.transferID ?? outcome.id
-                try refuse(error)
-            } else if isJSON {
-                guard let transfer = try queue.transfer(outcome.id) else { continue }
-                try line { $0.transfer(transfer) }
-            } else if named {
-                try line("\(outcome.id) \(done)")
-            }
+        var rest = outcomes[...]
+        while !rest.isEmpty {
+            try report(rest.prefix(Self.page), as: done, named: named, from: queue)
+            rest = rest.dropFirst(Self.page)
         }
         if !isJSON, !named {
             let count = outcomes.lazy.filter { $0.error == nil }.count
             try line("\(Units.counted(count, "transfer")) \(done)")
         }
     }
+
+    private func report(
+        _ outcomes: ArraySlice<ChangeOutcome>, as done: String, named: Bool,
+        from queue: TransferQueue
+    ) throws {
+        var changed: [TransferID: Transfer] = [:]
+        if isJSON {
+            let ids = outcomes.filter { $0.error == nil }.map(\.id)
+            for transfer in try queue.transfers(ids) { changed[transfer.id] = transfer }
+        }
+        for outcome in outcomes {
+            if var error = outcome.error {
+                error.transferID = error.transferID ?? outcome.id
+                try refuse(error)
+            } else if let transfer = changed[outcome.id] {
+                try line { $0.transfer(transfer) }
+            } else if named, !isJSON {
+                try line("\(outcome.id) \(done)")
+            }
+        }
+    }
+
+    /// Transfers that are read together.
+    private static let page = 500
 }
