@@ -1,3 +1,4 @@
+internal import LonghaulStore
 internal import LonghaulSystem
 
 /// What a program whose whole purpose transfers are may do to its process, and a library may not.
@@ -5,6 +6,7 @@ package enum ProcessTuning {
     /// Before anything else of this module is used.
     package static func apply() {
         OwnProcess.tune()
+        Store.isLeftToExit = true
     }
 
     /// What the program was called with, as bytes and without its own name; also where there is no

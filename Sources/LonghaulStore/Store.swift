@@ -34,8 +34,17 @@ package final class Store: Sendable {
         place = OpenPlace(openedFile)
     }
 
+    /// For a program that ends when its work is done: what its stores are made of is not given back
+    /// before, see `deinit`. Set before the first is opened.
+    package nonisolated(unsafe) static var isLeftToExit = false
+
     deinit {
         statements.clear()
+        guard Store.isLeftToExit else { return }
+        // libdispatch waits for ever to dispose of a queue where no thread can be made (a bound on
+        // memory or processes), and a command whose work is done would never end.
+        try? queue.close()
+        _ = Unmanaged.passRetained(queue)
     }
 
     /// Closes the connection. Any later call throws.
