@@ -12,6 +12,9 @@ package enum Limits {
     /// Part files that are open at the same time; fewer where that is more than half of what the
     /// process may open.
     package static let openPartFiles = 1024
+    /// Of what the process may open, so much is for the store, the board, the lock, directories and
+    /// what wakes the engine; half of the rest is for part files, a quarter for connections.
+    package static let openFilesOfItsOwn = 24
     /// After waiting this long for nothing but its turn, a transfer counts one priority higher.
     package static let starvationSeconds: Double = 30 * 60
     /// Places that discretionary transfers leave free, so that who asks for something now need not

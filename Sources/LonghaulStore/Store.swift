@@ -74,6 +74,12 @@ package final class Store: Sendable {
         if hasBeenSuperseded() { throw StoreFailure.superseded(location.database) }
     }
 
+    /// For who writes for long: SQLite's temporary files would need a descriptor and a disk with
+    /// room, and a commit must be possible without either.
+    package func keepTemporariesInMemory() throws(LonghaulError) {
+        try access { try $0.run("PRAGMA temp_store=MEMORY") }
+    }
+
     /// Runs single statements, each its own transaction.
     func access<Value>(
         _ body: (Connection) throws -> Value

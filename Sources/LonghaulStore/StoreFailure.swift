@@ -113,6 +113,14 @@ enum StoreFailure {
             .partialValue < 32_768
     }
 
+    /// What SQLite does not say.
+    private static var noDescriptorIsLeft: Bool {
+        let descriptor = open("/", O_RDONLY | O_CLOEXEC)
+        if descriptor < 0 { return errno == EMFILE || errno == ENFILE }
+        close(descriptor)
+        return false
+    }
+
     /// Anything that came out of a database call. `LonghaulError` passes through.
     static func translate(_ error: any Error, path: String) -> LonghaulError {
         if let error = error as? LonghaulError { return error }
@@ -133,6 +141,10 @@ enum StoreFailure {
             return full(path)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             return locked(path)
+        case .SQLITE_CANTOPEN where noDescriptorIsLeft:
+            return unavailable(
+                "\(path) cannot be opened: this process has as many files open as it may"
+                    + " (`ulimit -n`). Allow it more.", retryable: true)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             return StoreDirectory.hindrance(in: StoreLocation(database: path))
                 ?? unopened(path, detail, error.resultCode)

@@ -25,4 +25,10 @@ package struct TransportConfiguration: Sendable {
     package var knownHostsFile: String?
 
     package init() {}
+
+    /// No more than these together, in use or kept.
+    package mutating func bound(connections: Int) {
+        maxTotalConnections = min(maxTotalConnections, connections)
+        maxIdleConnections = min(maxIdleConnections, connections)
+    }
 }

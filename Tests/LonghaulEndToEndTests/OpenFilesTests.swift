@@ -31,6 +31,27 @@ struct OpenFilesTests {
         }
     }
 
+    /// As many connections as there are servers would leave nothing for part files.
+    @Test func fewAreShared() async throws {
+        let home = try LonghaulHome()
+        let server = try await LoopbackServer.start(address: "0.0.0.0")
+        let urls = (1...300).map { number in
+            server.url("\(number).bin?size=2K&seed=\(number)")
+                .replacing("127.0.0.1", with: "127.0.1.\(number % 250 + 1)")
+        }
+        let added = try await home.run(
+            "enqueue", "--no-start", "-", input: urls.joined(separator: "\n"))
+        #expect(added.status == 0, "\(added.errors)")
+        let short = home.through([InstalledProgram.find("prlimit") ?? "", "--nofile=40:40"])
+        let run = try await short.run("run", within: .seconds(60))
+        #expect(run.status == 0, "\(run.errors)")
+        let status = try #require(try await home.run("status", "--json").rows.first)
+        #expect(status["counts"]["completed"].int == 300, "\(status)")
+        // None had to be tried again for want of a descriptor.
+        #expect(server.log.count == 300)
+        await server.stop()
+    }
+
     @Test func oneThatCannotBeOpenedIsTriedAgain() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in

@@ -52,6 +52,7 @@ package final class EngineLoop: Sendable {
         hosts: any HostPort = NoHosts()
     ) throws(LonghaulError) -> EngineReport {
         let started = SystemClock.now()
+        try store.keepTemporariesInMemory()
         let epoch = try store.raiseEpoch(holder, now: started.wall)
         let mailbox = mailbox
         let workers: FileWorkers
@@ -66,6 +67,7 @@ package final class EngineLoop: Sendable {
         let files = try files(on: workers)
         var transport = transport
         transport.maxConnectionsPerHost = orders.tuning.limits.perOrigin
+        transport.bound(connections: max(1, EngineLoop.openFilesLeft / 4))
         let wire = LazyWire(configuration: transport) { facts in
             mailbox.put(facts.map { .input(.wire($0)) })
         }
@@ -91,6 +93,7 @@ package final class EngineLoop: Sendable {
             watching: ConditionNeeds(), seed: random.next())
         engine.journal = journal
         engine.partFilesMax = min(Limits.openPartFiles, OwnProcess.openFilesMax / 2)
+        engine.partFilesCap = max(1, EngineLoop.openFilesLeft / 2)
         journal?.starts(holder.mode, epoch: epoch.rawValue)
         if let seconds = orders.maxSeconds {
             engine.limitTime(to: seconds, from: started.monotonic)
@@ -160,6 +163,11 @@ package final class EngineLoop: Sendable {
         settleDisk(workers)
         try store.releaseLease(epoch)
         withExtendedLifetime(lock) {}
+    }
+
+    /// What the process may open beside what the engine itself needs.
+    private static var openFilesLeft: Int {
+        max(0, OwnProcess.openFilesMax - Limits.openFilesOfItsOwn)
     }
 
     /// How often an idle engine looks at the store although nobody said a word: the hint may have

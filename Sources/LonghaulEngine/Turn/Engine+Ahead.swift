@@ -42,11 +42,13 @@ extension Engine {
     private static let surplusSeconds: Double = 1
 
     /// Part files that may still be opened for what is made ready ahead.
-    var aheadRoom: Int { max(0, partFilesMax - active.count) }
+    var aheadRoom: Int { max(0, min(partFilesMax, partFilesCap) - active.count) }
 
     /// The same for everything. Files that wait for a slow disk hold back what would come to wait
     /// behind them.
-    var partFilesLeft: Int { max(0, partFilesMax + policy.limits.running - active.count) }
+    var partFilesLeft: Int {
+        max(0, min(partFilesMax + policy.limits.running, partFilesCap) - active.count)
+    }
 
     func isAnyAhead(now: Moment) -> Bool {
         sites.values.contains { $0.pace.ahead(at: now.monotonic) > 0 }

@@ -29,6 +29,8 @@ package final class Engine {
     var unwritten = Unwritten()
     /// Part files that may be open, but for those of ``SchedulerLimits/running``.
     package var partFilesMax = Limits.openPartFiles
+    /// With those.
+    package var partFilesCap = Int.max
     /// Waiting for the batch before them to leave the disk.
     /// By the device numbers of the file systems.
     var finishing: [UInt64: FinishingLane] = [:]
