@@ -98,23 +98,54 @@ int lh_rename_noreplace(int from_dir, const char *from, int to_dir, const char *
     return answer(renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE));
 }
 
-int lh_preallocate(int descriptor, int64_t length) {
-    // A file system in memory reserves by writing zeros into every page, which costs a good part of
-    // what the download itself does: there it is only looked whether there is room.
-    struct statfs system;
-    struct stat file;
-    if (fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC
-        && fstat(descriptor, &file) == 0) {
-        int64_t missing = length - (int64_t)file.st_blocks * 512;
-        int64_t room = (int64_t)system.f_bavail * system.f_bsize;
-        // No blocks at all: mounted without a limit.
-        return system.f_blocks > 0 && missing > room ? -ENOSPC : 0;
-    }
+static int reserve(int descriptor, int64_t length) {
     int result;
     do {
         result = fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, length);
     } while (result < 0 && errno == EINTR);
     return answer(result);
+}
+
+static int64_t allocated(const struct stat *file) { return (int64_t)file->st_blocks * 512; }
+
+// No blocks at all: mounted without a limit, or the file system does not say.
+static int is_short_of(const struct statfs *system, int64_t bytes) {
+    return system->f_blocks > 0 && bytes > (int64_t)system->f_bavail * system->f_bsize;
+}
+
+int lh_preallocate(int descriptor, int64_t length) {
+    struct statfs system;
+    struct stat file;
+    if (fstat(descriptor, &file) < 0 || fstatfs(descriptor, &system) < 0) return -errno;
+    // A file system in memory reserves by writing zeros into every page, which costs a good part of
+    // what the download itself does: there it is only looked whether there is room. ext4 takes piece
+    // after piece, and has taken all that is free when it says that it is too little.
+    int is_memory = system.f_type == TMPFS_MAGIC;
+    // Longer than any file there: no room would help.
+    if (lseek(descriptor, length, SEEK_SET) < 0) return errno == EINVAL ? -EFBIG : -errno;
+    if ((is_memory || system.f_type == EXT4_SUPER_MAGIC)
+        && is_short_of(&system, length - allocated(&file)))
+        return -ENOSPC;
+    if (is_memory) return 0;
+    int result = reserve(descriptor, length);
+    // What it got before it failed would be kept for nobody.
+    if (result < 0 && ftruncate(descriptor, file.st_size) < 0) {}
+    return result;
+}
+
+int lh_keep_room(int descriptor, int64_t length) {
+    struct statfs system;
+    struct stat file;
+    if (fstat(descriptor, &file) < 0 || fstatfs(descriptor, &system) < 0) return -errno;
+    if (is_short_of(&system, length - allocated(&file))) return -ENOSPC;
+    return reserve(descriptor, length);
+}
+
+int lh_give_back(int descriptor) {
+    struct stat file;
+    if (fstat(descriptor, &file) < 0) return -errno;
+    if (allocated(&file) <= file.st_size + file.st_blksize) return 0;
+    return answer(ftruncate(descriptor, file.st_size));
 }
 
 int lh_syncfs(int descriptor) {

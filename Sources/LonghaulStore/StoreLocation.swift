@@ -18,6 +18,9 @@ package struct StoreLocation: Hashable, Sendable {
     /// The SQLite file. Its `-wal` and `-shm` companions lie beside it.
     package var database: String { directory + "/queue.sqlite" }
 
+    /// SQLite's log of what is not in the file yet.
+    package var log: String { database + "-wal" }
+
     /// Locked (flock) while the store is created, migrated or repaired. Its content means nothing.
     package var openLock: String { directory + "/open.lock" }
 

@@ -26,8 +26,13 @@ int lh_open_directory(const char *path, int path_only);
 
 // renameat2(2) with RENAME_NOREPLACE.
 int lh_rename_noreplace(int from_dir, const char *from, int to_dir, const char *to);
-// fallocate(2) with FALLOC_FL_KEEP_SIZE, retried when interrupted; on tmpfs only a look for room.
+// fallocate(2) with FALLOC_FL_KEEP_SIZE, retried when interrupted: all of it or nothing; on tmpfs
+// only a look for room. Nobody else may be writing to the file.
 int lh_preallocate(int descriptor, int64_t length);
+// The same of a file that others write to: what was got is kept, whatever comes after it.
+int lh_keep_room(int descriptor, int64_t length);
+// Frees what is allocated beyond the end of the file. Nobody may be writing to it.
+int lh_give_back(int descriptor);
 // -EOPNOTSUPP on FUSE, whose daemon is not told of it.
 int lh_syncfs(int descriptor);
 // Where the file has its first hole, its end included; -EOPNOTSUPP where zeros that were written may

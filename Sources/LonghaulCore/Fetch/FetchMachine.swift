@@ -177,6 +177,7 @@ package struct FetchMachine: Sendable {
         var order = PartOrder(
             destination: destination, transfer: transfer, expected: state.partIdentity,
             path: state.partPath, publication: state.publication ?? finalDestination, needs: needs)
+        order.held = have.count
         order.isBackground = request.isDiscretionary
         order.disk = state.partDisk
         order.partsLeft = partsLeft

@@ -137,6 +137,8 @@ package struct PartOrder: Hashable, Sendable {
     package var publication: String
     /// Bytes still to come, as far as known: refused if the disk has not got them.
     package var needs: Int64?
+    /// Bytes that are in the part file.
+    package var held: Int64 = 0
     /// Known only from what the user expects.
     package var isNeedExpected = false
     /// Nobody waits for it: the disk and its cache belong to others first.

@@ -22,7 +22,7 @@ extension DiskFiles {
                     return report(fetch, .prepareFailed(absence))
                 }
             }
-            if let shortage = try shortage(for: order, in: directory) {
+            if let shortage = try shortage(for: order, in: handle, name) {
                 return report(fetch, .prepareFailed(shortage))
             }
             let (file, created, isReplacing) = try openPart(name, in: handle, order)
@@ -96,11 +96,20 @@ extension DiskFiles {
     }
 
     private func shortage(
-        for order: PartOrder, in directory: String
+        for order: PartOrder, in directory: DirectoryHandle, _ name: String
     ) throws(SystemFailure) -> LocalFault? {
         guard let needs = order.needs, needs > 0 else { return nil }
-        let available = try DiskSpace.available(at: directory)
+        let available = try DiskSpace.available(at: directory.path)
         if available >= needs { return nil }
+        if let expected = order.expected,
+            case .opened(let part)? = try? PartFile.reopen(name, in: directory, expecting: expected)
+        {
+            // What is set aside for it already need not be free.
+            let reserved = try part.allocated() - order.held
+            if available + max(0, reserved) >= needs { return nil }
+            // Who waits for room keeps none from others.
+            try part.giveBack()
+        }
         return LocalFault(
             needed: needs, available: available, for: order.destination,
             isExpected: order.isNeedExpected)

@@ -2,7 +2,8 @@ internal import LonghaulCore
 internal import LonghaulSystem
 
 /// What an engine's thread does beside its turns: it holds the total rate to the time of day, tells
-/// its attendant how it does, and saves everything before the machine sleeps.
+/// its attendant how it does, keeps room for the store's log, and saves everything before the
+/// machine sleeps.
 struct EngineLife {
     private let engine: Engine
     private let wire: LazyWire
@@ -15,17 +16,21 @@ struct EngineLife {
     private var sleep = SleepGuard()
     private var guardsIdleness = false
     private var isLeaving = false
+    private var room: LogRoom
 
     init(
-        engine: Engine, wire: LazyWire, rates: RatePlan, attendant: (any EngineAttendant)?
+        engine: Engine, wire: LazyWire, rates: RatePlan, attendant: (any EngineAttendant)?,
+        room: LogRoom
     ) {
+        self.room = room
         self.engine = engine
         self.wire = wire
         self.rates = rates
         self.attendant = attendant
     }
 
-    func begin() {
+    mutating func begin() {
+        room.keep()
         attendant?.isReady(now: SystemClock.now().monotonic)
     }
 
@@ -48,6 +53,7 @@ struct EngineLife {
     mutating func look(
         _ outcome: TurnOutcome, _ conditions: any ConditionsPort, now: Moment
     ) -> Double? {
+        room.keep()
         if outcome.runsWhileIdle != guardsIdleness {
             guardsIdleness = outcome.runsWhileIdle
             conditions.guardIdleness(guardsIdleness)

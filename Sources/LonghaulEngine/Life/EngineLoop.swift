@@ -100,7 +100,8 @@ package final class EngineLoop: Sendable {
         }
         try engine.recover(now: SystemClock.now())
         var life = EngineLife(
-            engine: engine, wire: wire, rates: orders.tuning.rates, attendant: attendant)
+            engine: engine, wire: wire, rates: orders.tuning.rates, attendant: attendant,
+            room: LogRoom(ofLog: store.location.log))
         life.begin()
         let reason = try turns(of: engine, since: started, conditions, &life)
         settleDisk(workers)

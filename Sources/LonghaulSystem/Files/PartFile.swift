@@ -53,12 +53,24 @@ extension PartFile {
     }
 
     /// Reserves room for `total` bytes without changing the size, so that a full disk is known
-    /// before the first byte. Silent where the file system cannot reserve.
+    /// before the first byte; where there is not room for all, none is taken. Silent where the file
+    /// system cannot reserve.
     package func preallocate(_ total: Int64) throws(SystemFailure) {
         guard total > 0 else { return }
         let answer = lh_preallocate(descriptor, total)
         if answer == -EOPNOTSUPP || answer == -ENOSYS { return }
         try check(answer, "fallocate", path)
+    }
+
+    /// Bytes of the disk that the file has, those that are set aside for it included.
+    package func allocated() throws(SystemFailure) -> Int64 {
+        Int64(try stat.of(descriptor: descriptor, path: path).st_blocks) * 512
+    }
+
+    /// Lets others have the room that was set aside behind the end of the file. Not while anybody
+    /// writes to it.
+    package func giveBack() throws(SystemFailure) {
+        try check(lh_give_back(descriptor), "ftruncate", path)
     }
 
     /// Drops what is at and after `size`, reserved room included.

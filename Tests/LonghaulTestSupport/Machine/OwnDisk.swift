@@ -27,7 +27,7 @@ package final class OwnDisk {
         try mount()
     }
 
-    /// ext4 in a file.
+    /// ext4 in a file; nothing is reserved for root.
     package init(ext4 bytes: Int, at path: String) throws {
         self.path = path
         scratch = try Scratch("disk")
@@ -36,7 +36,7 @@ package final class OwnDisk {
             truncate(image, off_t(bytes)) == 0
         else { throw SystemFailure("create \(image)") }
         source = ["-o", "loop", image]
-        try run("mkfs.ext4", ["-q", "-F", image])
+        try run("mkfs.ext4", ["-q", "-F", "-m", "0", image])
         try mount()
     }
 
