@@ -239,6 +239,8 @@ struct SharingTests {
             #expect(second.status == 0, "\(second.errors)")
             #expect(server.log.all[1]["If-None-Match"] == "\"v1\"")
             #expect(server.log.bodyBytesSent() == 3 << 20)
+            let shown = try #require(try await home.run("show", "2", "--json").rows.first)
+            #expect(shown["attemptRecords"].items.map { $0["outcome"] } == ["unchanged"])
             let expected = try server.expected(url)
             try expected.verify(file: home.file("b"))
             #expect(try inode(home.file("a")) != inode(home.file("b")))

@@ -240,7 +240,7 @@ extension FetchMachine {
     private mutating func broughtNothing(
         _ segment: ActiveSegment, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        if segment.head?.status == 304, have.isEmpty, let kept {
+        if saysUnchanged(segment), let kept {
             step.effects.append(.fill(kept))
             return
         }
@@ -273,6 +273,11 @@ extension FetchMachine {
         }
     }
 
+    /// The kept file is still the one that the server has.
+    private func saysUnchanged(_ segment: ActiveSegment) -> Bool {
+        segment.head?.status == 304 && have.isEmpty && kept != nil
+    }
+
     private func unusable(_ what: String) -> Failure {
         Failure(
             .transient,
@@ -288,6 +293,8 @@ extension FetchMachine {
             word = failure.error.code.rawValue
         } else if end.failure == .stopped {
             word = "stopped"
+        } else if saysUnchanged(segment) {
+            word = "unchanged"
         } else {
             word = end.failure == .refused ? "unusable" : "completed"
         }
