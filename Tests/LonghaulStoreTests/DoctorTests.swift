@@ -32,6 +32,32 @@ import Testing
         #expect(Damage.failing(directory).isEmpty)
     }
 
+    @Test func whatIsNoLongerNeededIsGivenBack() throws {
+        let directory = try Damage.filled(20_000)
+        defer { Scratch.remove(directory) }
+        func size() throws -> Int {
+            try Data(contentsOf: URL(fileURLWithPath: directory + "/queue.sqlite")).count
+        }
+        #expect(try StoreDoctor.shrink(directory: directory) == 0)
+        do {
+            let store = try Store.open(directory: directory)
+            try store.access { connection in
+                try connection.run("DELETE FROM transfer WHERE id > 100")
+                try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            }
+            try store.close()
+        }
+        let before = try size()
+        let given = try StoreDoctor.shrink(directory: directory)
+        let after = try size()
+        #expect(given > 4 << 20 && after + Int(given) <= before + 1 << 16, "\(before), \(after)")
+        #expect(Damage.failing(directory).isEmpty)
+        let store = try Store.open(directory: directory)
+        #expect(try store.counts().values.reduce(0, +) == 100)
+        try store.close()
+        #expect(try StoreDoctor.shrink(directory: directory) == 0, "once")
+    }
+
     @Test func strayRowsAreFoundAndRemoved() throws {
         let directory = try Damage.filled(3)
         defer { Scratch.remove(directory) }
