@@ -120,7 +120,13 @@ import Testing
         let seen = Notices()
         let next = try HostsWatch(directory: scratch.path, keeping: 100) { seen.add($0) }
         let marks = ["MARK=\(scratch.path)"]
-        next.perform { loop in _ = loop.adopt(1, process, marks: marks) }
+        let isAdopted = Mutex(false)
+        next.perform { loop in
+            let isThere = loop.adopt(1, process, marks: marks)
+            isAdopted.withLock { $0 = isThere }
+        }
+        // It would be gone before it is looked for.
+        try await eventually { isAdopted.withLock { $0 } }
         try scratch.write("", to: "go")
         try await eventually { seen.ends.count == 1 }
         #expect(seen.ends.first?.2 == "late\n")
