@@ -83,14 +83,15 @@ import Testing
     /// It has come, been looked at and has nothing to do any more.
     @Test func anIdleEngineForgetsTheWish() async throws {
         let home = try SessionHome()
+        // Nobody listens there: tried again and again.
         let queue = try queue(home, transfers: 1)
-        _ = try queue.pause(.all)
         var options = EngineOptions(mode: .background)
-        options.exitWhenIdle = 5
+        options.exitWhenIdle = 0.5
         let run = EngineRun(queue: queue, options: options)
         async let summary = Task.detached { try run.run() }.value
         try await eventually { queue.isEngineRunning }
         try queue.store.wishForEngine("/nowhere")
+        _ = try queue.pause(.all)
         #expect(try await summary.stoppedBy == .drained)
         #expect(try queue.store.takeEngineWish() == nil)
     }
