@@ -115,14 +115,19 @@ void lh_pool_use(lh_pool *pool, CURL *easy) {
 
 // MARK: TCP
 
+static int info_of(int fd, struct tcp_info *info) {
+    socklen_t length = sizeof *info;
+    memset(info, 0, sizeof *info);
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &length) == 0 ? 0 : -errno;
+}
+
 int lh_socket_sample(const lh_socket *socket, lh_tcp_sample *sample) {
     if (cookie_of(socket->fd) != socket->cookie)
         return -EBADF;
     struct tcp_info info;
-    socklen_t length = sizeof info;
-    memset(&info, 0, sizeof info);
-    if (getsockopt(socket->fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
-        return -errno;
+    int failed = info_of(socket->fd, &info);
+    if (failed)
+        return failed;
     enum { established = 1, close_wait = 8 };
     if (info.tcpi_state != established && info.tcpi_state != close_wait)
         return -ENOTCONN;
@@ -146,10 +151,9 @@ int lh_tcp_heard(int fd, uint16_t port, uint64_t *received, uint32_t *silent) {
     if (ntohs(local) != port)
         return -EBADF;
     struct tcp_info info;
-    socklen_t length = sizeof info;
-    memset(&info, 0, sizeof info);
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
-        return -errno;
+    int failed = info_of(fd, &info);
+    if (failed)
+        return failed;
     *received = info.tcpi_bytes_received;
     *silent = info.tcpi_last_data_recv;
     return 0;

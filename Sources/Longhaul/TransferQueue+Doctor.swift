@@ -49,11 +49,7 @@ extension TransferQueue {
         }
         defer { withExtendedLifetime(lock) {} }
         let done = try StoreDoctor.repair(directory: home, now: SystemClock.now().wall)
-        var mended = corrected + (done?.mended ?? [])
-        if done != nil, done?.movedTo == nil {
-            let bytes = try StoreDoctor.shrink(directory: home)
-            if bytes > 0 { mended.append("gave \(bytes >> 20) MiB back to the disk") }
-        }
+        let mended = corrected + (done?.mended ?? [])
         var detail = mended.joined(separator: "; ")
         if mended.isEmpty { detail = done == nil ? "no store" : "nothing to mend" }
         if let done, let moved = done.movedTo {

@@ -57,6 +57,13 @@ struct StoredRow {
         optionalInt64(column).map(Timestamp.init(milliseconds:))
     }
 
+    /// Which file it was.
+    func fileIdentity(device: Int32, inode: Int32, birth: Int32) -> FileIdentity {
+        FileIdentity(
+            device: UInt64(bitPattern: int64(device)), inode: UInt64(bitPattern: int64(inode)),
+            birth: int64(birth))
+    }
+
     func transferID(_ column: Int32) -> TransferID {
         TransferID(rawValue: int64(column))
     }

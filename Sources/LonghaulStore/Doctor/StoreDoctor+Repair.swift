@@ -51,6 +51,8 @@ extension StoreDoctor {
             let store = try Store.open(directory: location.directory, mode: .existing)
             defer { try? store.close() }
             try tidy(store, &report)
+            let bytes = try shrink(store)
+            if bytes > 0 { report.mended.append("gave \(bytes >> 20) MiB back to the disk") }
         }
         return report
     }

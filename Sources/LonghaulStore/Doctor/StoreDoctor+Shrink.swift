@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 extension StoreDoctor {
     /// A smaller store is not worth it.
@@ -8,10 +8,7 @@ extension StoreDoctor {
     /// SQLite uses it again, and never gives it back by itself. Returns how many bytes that were;
     /// 0 where it is not worth it, where the disk has no room for the copy that it takes, and where
     /// others write for longer than a moment.
-    ///
-    /// The caller holds the engine's lock.
-    package static func shrink(directory: String) throws(LonghaulError) -> Int64 {
-        let store = try Store.open(directory: directory)
+    static func shrink(_ store: Store) throws(LonghaulError) -> Int64 {
         let size: (pages: Int64, free: Int64, page: Int64) = try store.access { connection in
             func number(_ name: String) throws -> Int64 {
                 try connection.first("PRAGMA \(name)") { $0.int64(0) } ?? 0
@@ -20,7 +17,6 @@ extension StoreDoctor {
                 try number("page_count"), try number("freelist_count"), try number("page_size")
             )
         }
-        defer { try? store.close() }
         guard size.free >= leastFreePages, size.free > size.pages / 2 else { return 0 }
         do {
             try store.access { connection in

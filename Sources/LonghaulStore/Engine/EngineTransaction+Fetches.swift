@@ -26,17 +26,17 @@ extension EngineTransaction {
             try leave(id)
             return []
         }
-        if let state = try fetch(fetchID) {
-            try connection.run(
-                """
-                UPDATE transfer SET fetchID = NULL, bytesDone = 0, \
-                bytesFetched = max(bytesFetched, ?2), attempts = max(attempts, ?3), \
-                restarts = max(restarts, ?4) WHERE id = ?1
-                """, id, state.bytesFetched, state.attempts, state.restarts)
-        } else {
+        guard let state = try fetch(fetchID) else {
             try connection.run("UPDATE transfer SET fetchID = NULL WHERE id = ?1", id)
+            return []
         }
-        return try connection.abandonFetch(fetchID, now: now)
+        try connection.run(
+            """
+            UPDATE transfer SET fetchID = NULL, bytesDone = 0, \
+            bytesFetched = max(bytesFetched, ?2), attempts = max(attempts, ?3), \
+            restarts = max(restarts, ?4) WHERE id = ?1
+            """, id, state.bytesFetched, state.attempts, state.restarts)
+        return try connection.abandon(state, now: now)
     }
 
     /// A fetch made for a transfer that had one before goes on counting where that stopped.

@@ -225,9 +225,7 @@ extension KeptFile {
         else { return nil }
         return KeptFile(
             path: row.text(0),
-            identity: FileIdentity(
-                device: UInt64(bitPattern: row.int64(1)), inode: UInt64(bitPattern: row.int64(2)),
-                birth: row.int64(6)),
+            identity: row.fileIdentity(device: 1, inode: 2, birth: 6),
             length: length, finishedAt: row.timestamp(4), validator: validator)
     }
 }

@@ -58,9 +58,7 @@ enum FetchRecord {
         state.generation = row.int64(1)
         state.partPath = row.text(2)
         if !row.isNull(3) {
-            state.partIdentity = FileIdentity(
-                device: UInt64(bitPattern: row.int64(3)), inode: UInt64(bitPattern: row.int64(4)),
-                birth: row.int64(19))
+            state.partIdentity = row.fileIdentity(device: 3, inode: 4, birth: 19)
         }
         state.durable = ByteRanges(stored: row.text(5)) ?? ByteRanges()
         state.validator = row.optionalText(6).flatMap { StoredJSON.decode(Validator.self, $0) }

@@ -7,10 +7,17 @@ extension Connection {
     func abandonFetch(
         _ id: FetchID, sparingPublished: Bool = false, now: Timestamp
     ) throws -> [LeftPart] {
-        let state = try first(FetchRecord.select, id, read: FetchRecord.read)
-        try deleteFetch(id)
-        var parts = state?.leftParts ?? []
-        if sparingPublished { parts.removeAll { $0.path == state?.publication } }
+        guard let state = try first(FetchRecord.select, id, read: FetchRecord.read)
+        else { return [] }
+        return try abandon(state, sparingPublished: sparingPublished, now: now)
+    }
+
+    func abandon(
+        _ state: FetchState, sparingPublished: Bool = false, now: Timestamp
+    ) throws -> [LeftPart] {
+        try deleteFetch(state.id)
+        var parts = state.leftParts
+        if sparingPublished { parts.removeAll { $0.path == state.publication } }
         for part in parts where part.identity.isUnmistakable {
             try run(
                 """
@@ -54,9 +61,7 @@ extension EngineTransaction {
         return try connection.all("SELECT path, device, inode, birth FROM leftPart") {
             LeftPart(
                 path: $0.text(0),
-                identity: FileIdentity(
-                    device: UInt64(bitPattern: $0.int64(1)),
-                    inode: UInt64(bitPattern: $0.int64(2)), birth: $0.int64(3)))
+                identity: $0.fileIdentity(device: 1, inode: 2, birth: 3))
         }
     }
 }
