@@ -74,11 +74,6 @@ package struct CoolingOrigins: Hashable, Sendable {
     }
 
     private func place(of id: Int64) -> Int {
-        var (low, high) = (0, entries.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].id < id { low = middle + 1 } else { high = middle }
-        }
-        return low
+        (0..<entries.count).firstPast { entries[$0].id < id }
     }
 }

@@ -28,17 +28,8 @@ package struct StartPace: Hashable, Sendable {
     /// little: each is good for four at the most, and one alone for none.
     package func ahead(at now: Instant) -> Int {
         // Asked several times a turn, of as many as ended lately.
-        var passed = 0
-        var count = ends.count
-        while passed < count {
-            let middle = passed + (count - passed) / 2
-            if now - end(middle) >= StartPace.horizonSeconds {
-                passed = middle + 1
-            } else {
-                count = middle
-            }
-        }
-        count = ends.count - passed
+        let passed = (0..<ends.count).firstPast { now - end($0) >= StartPace.horizonSeconds }
+        let count = ends.count - passed
         if count < 2 { return 0 }
         let longest = max(StartPace.leastSeconds, now - end(passed))
         let reached = Double(count - 1) * StartPace.horizonSeconds / longest

@@ -41,16 +41,9 @@ package struct LocalTime: Sendable {
     private func firstAfterGap(
         _ low: Timestamp, _ high: Timestamp, _ shown: Timestamp
     ) -> Timestamp {
-        var low = low.milliseconds
-        var high = high.milliseconds
-        while low < high {
-            let middle = low + (high - low) / 2
-            if wall(Timestamp(milliseconds: middle)) < shown {
-                low = middle + 1
-            } else {
-                high = middle
-            }
+        let change = (low.milliseconds..<high.milliseconds).firstPast {
+            wall(Timestamp(milliseconds: $0)) < shown
         }
-        return Timestamp(milliseconds: low)
+        return Timestamp(milliseconds: change)
     }
 }
