@@ -2,6 +2,12 @@
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# All temporary files of a script go with it. The compiler leaves a directory behind at each start.
+outer_tmpdir=${TMPDIR-}
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+
 # install PACKAGE…: what is missing of these Debian packages, without a question.
 install() {
     local missing=()

@@ -12,7 +12,7 @@ struct FullDiskTests {
 
     init() throws {
         home = try LonghaulHome()
-        disk = try OwnDisk(ext4: 64 << 20, at: home.state)
+        disk = try OwnDisk(ext4: 64 << 20, at: home.state, in: home.scratch)
         #expect(chmod(home.state, 0o700) == 0)
     }
 

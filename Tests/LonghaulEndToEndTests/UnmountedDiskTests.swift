@@ -16,7 +16,7 @@ struct UnmountedDiskTests {
         home = try LonghaulHome()
         // What is seen where the disk is not.
         _ = try home.scratch.directory("files/disk/there")
-        disk = try OwnDisk(ext4: 64 << 20, at: home.file("disk"))
+        disk = try OwnDisk(ext4: 64 << 20, at: home.file("disk"), in: home.scratch)
         _ = try home.scratch.directory("files/disk/there")
         _ = try home.scratch.directory("files/disk/onlyHere")
     }

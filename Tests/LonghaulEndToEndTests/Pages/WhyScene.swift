@@ -104,7 +104,8 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
             try await stage.enqueue(try stage.url("b.iso?size=1M"))
         },
         WhyScene(title: "A full disk", reasons: ["storage"], needsRoot: true) { stage in
-            stage.disk = try OwnDisk(memory: "4m", at: stage.home.file("disk"))
+            stage.disk = try OwnDisk(
+                memory: "4m", at: stage.home.file("disk"), in: stage.home.scratch)
             try stage.engine()
             _ = try await stage.run(
                 "enqueue", try stage.url("a.iso?size=6M&etag=v1&nolength"), "-d",
@@ -112,7 +113,7 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
         },
         WhyScene(title: "A disk that is not mounted", reasons: ["storage"], needsRoot: true) {
             stage in
-            let disk = try OwnDisk(memory: "4m", at: stage.home.file("usb"))
+            let disk = try OwnDisk(memory: "4m", at: stage.home.file("usb"), in: stage.home.scratch)
             stage.disk = disk
             try stage.engine()
             _ = try await stage.run(

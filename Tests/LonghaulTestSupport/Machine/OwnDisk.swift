@@ -5,6 +5,8 @@ import Glibc
 package final class OwnDisk {
     package let path: String
     private let scratch: Scratch
+    /// What a file system is mounted in cannot be removed: it lives as long as this.
+    private let place: Scratch?
     private let source: [String]
 
     /// Whether this machine lets ext4 in a file be mounted.
@@ -19,17 +21,23 @@ package final class OwnDisk {
 
     /// A tmpfs.
     ///
-    /// - Parameter size: and further options: `4m`, `1m,ro`.
-    package init(memory size: String, at path: String) throws {
+    /// - Parameters:
+    ///   - size: and further options: `4m`, `1m,ro`.
+    ///   - place: whose `path` is.
+    package init(memory size: String, at path: String, in place: Scratch? = nil) throws {
         self.path = path
+        self.place = place
         scratch = try Scratch("disk")
         source = ["-t", "tmpfs", "-o", "size=\(size)", "tmpfs"]
         try mount()
     }
 
     /// ext4 in a file; nothing is reserved for root.
-    package init(ext4 bytes: Int, at path: String) throws {
+    ///
+    /// - Parameter place: whose `path` is.
+    package init(ext4 bytes: Int, at path: String, in place: Scratch? = nil) throws {
         self.path = path
+        self.place = place
         scratch = try Scratch("disk")
         let image = scratch("image")
         guard FileManager.default.createFile(atPath: image, contents: nil),

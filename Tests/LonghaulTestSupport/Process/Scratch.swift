@@ -18,7 +18,14 @@ package final class Scratch: Sendable {
         path = String(cString: resolved)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    deinit {
+        do {
+            try FileManager.default.removeItem(atPath: path)
+        } catch {
+            // Not the fault of what was tested, and not to be passed over either.
+            FileHandle.standardError.write(Data("\(path) is left behind: \(error)\n".utf8))
+        }
+    }
 
     /// The path of something in the directory, whether it exists or not.
     package func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
