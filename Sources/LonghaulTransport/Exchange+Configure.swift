@@ -5,7 +5,6 @@ extension Exchange {
     /// All options of the handle, which has none: what an earlier request or hop left must not leak
     /// into this one.
     func configure(_ request: SegmentRequest) -> WireFailure? {
-        lh_pool_use(pools.pool(for: request), easy)
         errorText[0] = 0
         lh_flow_attach(flow, easy)
         set(CURLOPT_ERRORBUFFER, pointer: errorText)
@@ -13,19 +12,22 @@ extension Exchange {
         set(CURLOPT_URL, url)
         set(CURLOPT_PROTOCOLS_STR, "http,https,ftp,ftps,sftp")
         set(CURLOPT_NOSIGNAL, 1)
+        // A look-up in libcurl's own thread cannot be stopped. Whoever leaves waits for its end
+        // without this, and all others with it: name servers that do not answer take half a minute.
+        set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_BUFFERSIZE, bufferSize(request))
         let connect = request.connection.connectTimeout * 1000
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(min(connect, Double(Int32.max)))))
-        setTrust(alone: request.connection.ownConnection)
+        let scheme = RequestURL.scheme(of: url)
+        setConnection(request, scheme)
 
         let isFirstOrigin = isOnFirstOrigin(request)
         setIdentity(request.connection, isFirstOrigin: isFirstOrigin)
         if isFirstOrigin, hops > 0, request.connection.user == nil { setUserInfo(of: request.url) }
-        let scheme = RequestURL.scheme(of: url)
         switch scheme {
         case "http", "https":
-            return setHTTP(request, isSecure: scheme == "https", isFirstOrigin: isFirstOrigin)
+            return setHTTP(request, isFirstOrigin: isFirstOrigin)
         default:
             setFileProtocol(request)
             // An HTTP proxy gets them.
@@ -33,11 +35,36 @@ extension Exchange {
         }
     }
 
-    /// libcurl takes the age of a connection in whole seconds.
-    private func setTrust(alone: Bool) {
+    /// Which connections are good for it: sets every option anew, as it may go on with them as they
+    /// were.
+    ///
+    /// - Parameter isPatient: It may wait for a connection that is being made, and may turn out to
+    ///   be one to share.
+    func setConnection(_ request: SegmentRequest, _ scheme: String, isPatient: Bool = true) {
+        // Over plain TCP nothing but HTTP/1.1 is to be negotiated, and so nothing to wait for.
+        let mayShare = scheme == "https" && framing != .http1
+        let isAlone = request.connection.ownConnection || (isSlowed && mayShare)
+        let isApart = isSlowed || (scheme == "https" && framing == .http1)
+        lh_pool_use(pools.pool(for: request, isApart: isApart), easy)
+        set(
+            CURLOPT_HTTP_VERSION, Int(mayShare ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+        set(CURLOPT_PIPEWAIT, mayShare && !isAlone && isPatient ? 1 : 0)
+        // libcurl takes the age of a connection in whole seconds.
         let seconds = connectionsTrustedFor.map { Int($0 / 1_000_000_000) - 1 }
-        if alone || seconds.map({ $0 < 1 }) == true { return set(CURLOPT_FRESH_CONNECT, 1) }
-        if let seconds { set(CURLOPT_MAXLIFETIME_CONN, seconds) }
+        var isFresh = isAlone
+        if let seconds, seconds < 1, !isFresh, !mayShare || !isRenewed {
+            isFresh = true
+            if mayShare { line?.renewedAt = turn.pointee.now }
+        }
+        set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0)
+        set(CURLOPT_MAXLIFETIME_CONN, isFresh ? 0 : seconds.map { max(1, $0) } ?? 0)
+    }
+
+    /// Another request of its line is making a connection to share since the old ones are not
+    /// trusted, or has made it.
+    private var isRenewed: Bool {
+        guard let renewedAt = line?.renewedAt, let connectionsTrustedFor else { return false }
+        return renewedAt >= turn.pointee.now - connectionsTrustedFor
     }
 
     func isOnFirstOrigin(_ request: SegmentRequest) -> Bool {
@@ -85,15 +112,7 @@ extension Exchange {
         set(CURLOPT_PASSWORD, first.password ?? "")
     }
 
-    private func setHTTP(
-        _ request: SegmentRequest, isSecure: Bool, isFirstOrigin: Bool
-    ) -> WireFailure? {
-        let mayBeHTTP2 = isSecure && framing != .http1
-        // Over plain TCP nothing but HTTP/1.1 is to be negotiated, and so nothing to wait for.
-        set(
-            CURLOPT_HTTP_VERSION,
-            Int(mayBeHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
-        if mayBeHTTP2, !request.connection.ownConnection { set(CURLOPT_PIPEWAIT, 1) }
+    private func setHTTP(_ request: SegmentRequest, isFirstOrigin: Bool) -> WireFailure? {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)

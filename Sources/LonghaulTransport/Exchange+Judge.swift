@@ -92,14 +92,12 @@ extension Exchange {
     /// reset (RFC 9113 §8.1) from that end. The chunks of HTTP/1.1 prove theirs.
     private func betterFraming(_ head: ResponseHead, _ verdict: HeadVerdict) -> Framing? {
         switch framing {
+        case .any where sharesThoughLimited(head): return verdict.takesBody ? .http1 : nil
         case .any:
             guard !CurlGlobal.tellsResets, head.httpVersion == 20, line?.lacksHTTP1 != true,
                 head.headers["content-length"] == nil, head.status != 206
             else { return nil }
-            switch verdict {
-            case .accept, .hold: return .http1
-            case .redirect, .refuse: return nil
-            }
+            return verdict.takesBody ? .http1 : nil
         case .http1:
             // "Upgrade Required" and "HTTP Version Not Supported".
             guard head.status == 426 || head.status == 505 else { return nil }
@@ -174,6 +172,16 @@ extension Exchange {
         case Int(CURL_HTTP_VERSION_2_0): 20
         case Int(CURL_HTTP_VERSION_3): 30
         default: 0
+        }
+    }
+}
+
+extension HeadVerdict {
+    /// Whether a body is written.
+    fileprivate var takesBody: Bool {
+        switch self {
+        case .accept, .hold: true
+        case .redirect, .refuse: false
         }
     }
 }

@@ -15,11 +15,12 @@ final class Exchange {
     let facts: FactBatch
     let pools: ConnectionPools
 
-    /// Whose framing is to say where the answer ends.
+    /// In which version of HTTP it is asked for.
     enum Framing {
         case any
+        /// Its chunks prove the end of an answer, and its connection is nobody else's.
         case http1
-        /// The server has no HTTP/1.1: its word must do.
+        /// The server has no HTTP/1.1: what it has must do.
         case unproven
     }
 
@@ -43,6 +44,10 @@ final class Exchange {
     /// Older connections than so many nanoseconds are not used for it; `nil` = any is.
     var connectionsTrustedFor: Int64?
     var framing = Framing.any
+    /// What it counts as with its line.
+    var isAlone = false
+    /// Its body may be slowed down, from the start.
+    var isSlowed = false
     /// Its answer is left, and it is asked once more in this way.
     var asksAgain: Framing?
     /// Bytes per second that the request itself may take; `nil` = unlimited.
@@ -89,6 +94,8 @@ final class Exchange {
         stopAt = waiting.stopAt
         self.line = line
         url = request.url
+        isAlone = waiting.isAlone
+        slow(waiting.isSlowed)
         begunAt = turn.pointee.now
         ownRate = request.limitRate
         yieldRate = nil
@@ -100,18 +107,39 @@ final class Exchange {
     /// was still being made after so long, and may turn out to be one to share, is not waited for:
     /// to a server that is dead all would wait for each other's connect timeout in turn.
     func goOn(_ waiting: WaitingRequest) {
-        lh_easy_setopt_long(easy, CURLOPT_PIPEWAIT, 0)
+        isAlone = waiting.isAlone
+        slow(waiting.isSlowed)
+        setConnection(waiting.request, RequestURL.scheme(of: url), isPatient: false)
         if let stop = waiting.stopAt { shrink(to: stop) }
         begunAt = turn.pointee.now
         flow.pointee.touched = turn.pointee.now
         ownRate = waiting.request.limitRate
     }
 
+    /// A body that is slowed down must not share its connection: libcurl 7.88 goes on to read for
+    /// the others there, and keeps what comes for this one in memory, up to a window of 32 MiB,
+    /// which it copies with each portion that is taken.
+    private func slow(_ isSlowed: Bool) {
+        self.isSlowed = isSlowed
+        guard isSlowed, url.hasPrefix("https:") else { return }
+        framing = line?.lacksHTTP1 == true ? .unproven : .http1
+    }
+
+    /// Its body is to be slowed down, though that was not to be seen when it was sent.
+    func sharesThoughLimited(_ head: ResponseHead) -> Bool {
+        !isSlowed && framing == .any && head.httpVersion == 20
+            && (isLimited || turn.pointee.total.rate > 0) && line?.lacksHTTP1 != true
+    }
+
+    /// The same, while its body moves: the rest is better asked for anew.
+    var isToBeAskedAgain: Bool { plan != nil && head.map(sharesThoughLimited) == true }
+
     /// For the queue: to be gone on with.
     func parked() -> WaitingRequest? {
         guard var request else { return nil }
         request.limitRate = ownRate
-        return WaitingRequest(request: request, stopAt: stopAt, exchange: self)
+        return WaitingRequest(
+            request: request, stopAt: stopAt, exchange: self, isAlone: isAlone)
     }
 
     /// Makes the handle ready for the next hop of the same request.
@@ -119,12 +147,14 @@ final class Exchange {
         hops += 1
         url = target.text
         framing = .any
+        slow(isSlowed)
         return prepareAgain()
     }
 
     /// Makes the handle ready for the same hop once more.
     func ask(again framing: Framing) -> WireFailure? {
         self.framing = framing
+        if isLimited || turn.pointee.total.rate > 0 { isSlowed = true }
         return prepareAgain()
     }
 
@@ -157,6 +187,8 @@ final class Exchange {
         isStalled = false
         receivedBelow = nil
         framing = .any
+        isAlone = false
+        isSlowed = false
         asksAgain = nil
     }
 

@@ -5,6 +5,10 @@ struct WaitingRequest {
     var stopAt: Int64?
     /// It has been handed to libcurl, which had no connection for it, and goes on as it was.
     var exchange: Exchange?
+    /// It gets a connection to itself, and is counted so: set when it goes out.
+    var isAlone = false
+    /// Because its body may be slowed down; the same.
+    var isSlowed = false
 }
 
 /// What waits for and runs against one origin.
@@ -17,6 +21,9 @@ final class OriginLine {
     var speaksHTTP2 = false
     /// Learned from none.
     var lacksHTTP1 = false
+    /// When a connection to share was begun because older ones were not trusted, in monotonic
+    /// nanoseconds.
+    var renewedAt: Int64?
     /// libcurl had no connection for the request whose turn it is, and hardly has one yet.
     var isResting = false
     private var waiting: [WaitingRequest] = []
@@ -28,8 +35,8 @@ final class OriginLine {
 
     var isWaiting: Bool { first < waiting.count }
 
-    /// Whether the request whose turn it is wants a connection to itself.
-    var nextIsAlone: Bool { isWaiting && waiting[first].request.connection.ownConnection }
+    /// The request whose turn it is.
+    var upcoming: SegmentRequest? { isWaiting ? waiting[first].request : nil }
 
     func append(_ request: SegmentRequest) {
         waiting.append(WaitingRequest(request: request))
@@ -77,6 +84,8 @@ final class OriginLine {
 /// has no connection for comes back here.
 struct OriginQueue {
     var configuration: TransportConfiguration
+    /// A rate is set for all together.
+    var slowsAll = false
     private var lines: [Substring: OriginLine] = [:]
     /// Lines with waiting requests, served in turn.
     private var order: [OriginLine] = []
@@ -108,30 +117,41 @@ struct OriginQueue {
         guard active < configuration.maxActiveRequests else { return nil }
         guard let index = order.firstIndex(where: hasRoom) else { return nil }
         let line = order.remove(at: index)
-        let waiting = line.next()
+        var waiting = line.next()
+        waiting.isSlowed = isSlowed(waiting.request)
+        waiting.isAlone = isAlone(waiting.request)
         if line.isWaiting { order.append(line) }
         line.active += 1
-        if waiting.request.connection.ownConnection { line.activeAlone += 1 }
+        if waiting.isAlone { line.activeAlone += 1 }
         active += 1
         return (waiting, line)
     }
 
-    mutating func release(_ request: SegmentRequest, _ line: OriginLine) {
-        leave(request, line)
+    private func isAlone(_ request: SegmentRequest) -> Bool {
+        request.connection.ownConnection || isSlowed(request)
+    }
+
+    private func isSlowed(_ request: SegmentRequest) -> Bool {
+        slowsAll || request.yields || request.limitRate != nil
+    }
+
+    /// - Parameter isAlone: as it was when it went out.
+    mutating func release(_ line: OriginLine, isAlone: Bool) {
+        leave(line, isAlone: isAlone)
         if line.active == 0, !line.isWaiting { lines[line.name] = nil }
         endRests()
     }
 
-    private mutating func leave(_ request: SegmentRequest, _ line: OriginLine) {
+    private mutating func leave(_ line: OriginLine, isAlone: Bool) {
         line.active -= 1
-        if request.connection.ownConnection { line.activeAlone -= 1 }
+        if isAlone { line.activeAlone -= 1 }
         active -= 1
     }
 
     /// Takes back one that libcurl had no connection for. Its line rests until any request ends,
     /// at the longest until this moment.
     mutating func putBack(_ waiting: WaitingRequest, _ line: OriginLine, until moment: Int64) {
-        leave(waiting.request, line)
+        leave(line, isAlone: waiting.isAlone)
         if !line.isWaiting { order.append(line) }
         line.putBack(waiting)
         line.isResting = true
@@ -181,7 +201,9 @@ struct OriginQueue {
     private func hasRoom(_ line: OriginLine) -> Bool {
         if line.isResting { return false }
         guard line.speaksHTTP2 else { return line.active < configuration.maxConnectionsPerHost }
-        guard line.nextIsAlone else { return line.active < configuration.maxConcurrentStreams }
+        guard line.upcoming.map(isAlone) == true else {
+            return line.active < configuration.maxConcurrentStreams
+        }
         let shared = line.active > line.activeAlone ? 1 : 0
         return line.activeAlone + shared < configuration.maxConnectionsPerHost
     }

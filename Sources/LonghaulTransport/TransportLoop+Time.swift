@@ -8,6 +8,13 @@ extension TransportLoop {
     func setRate(_ key: SegmentKey, _ rate: Int64?) {
         guard let exchange = byKey[key] else { return queue.limit(key, to: rate) }
         exchange.ownRate = rate
+        if exchange.isToBeAskedAgain { finish(exchange, .stopped) }
+    }
+
+    func setTotalRate(_ rate: Int64?) {
+        lh_bucket_set(&turn.pointee.total, rate ?? 0, turn.pointee.now)
+        queue.slowsAll = (rate ?? 0) > 0
+        for exchange in active.filter(\.isToBeAskedAgain) { finish(exchange, .stopped) }
     }
 
     /// Fills the buckets and lets those go on whose tokens suffice for a portion worth waking up

@@ -11,7 +11,7 @@ extension TransportLoop {
                         configuration: configuration, facts: batch, pools: lineKeeper.pools,
                         turn: turn)
             else {
-                queue.release(waiting.request, line)
+                queue.release(line, isAlone: waiting.isAlone)
                 report(waiting.request, .noMemory)
                 continue
             }
@@ -96,8 +96,9 @@ extension TransportLoop {
         forget(exchange, request)
         // What is still held back would come before the next request's body.
         let isUsable = exchange.flow.pointee.paused == 0
+        let isAlone = exchange.isAlone
         exchange.clear()
-        queue.release(request, line)
+        queue.release(line, isAlone: isAlone)
         if isUsable, spare.count < configuration.maxActiveRequests { spare.append(exchange) }
     }
 

@@ -119,7 +119,7 @@ final class TransportLoop {
             case .leaveConnections:
                 deadWays.noteAll(now: turn.pointee.now)
             case .totalRate(let rate):
-                lh_bucket_set(&turn.pointee.total, rate ?? 0, turn.pointee.now)
+                setTotalRate(rate)
             case .rate(let key, let rate):
                 setRate(key, rate)
             case .connectionsPerHost(let count):

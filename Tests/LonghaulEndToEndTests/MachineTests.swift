@@ -67,6 +67,39 @@ struct MachineTests {
         withExtendedLifetime(service) {}
     }
 
+    /// A look-up cannot be stopped: nobody waits for its end, which takes half a minute here.
+    @Test func nameServersThatDoNotAnswer() async throws {
+        let machine = try OwnMachine()
+        let settings = "/etc/netns/\(machine.name)"
+        try FileManager.default.createDirectory(
+            atPath: settings, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: settings) }
+        try Data("nameserver 127.0.0.1\noptions timeout:30 attempts:1\n".utf8)
+            .write(to: URL(fileURLWithPath: settings + "/resolv.conf"))
+        let words = machine.launcher() + ["/usr/bin/python3", "-u", "-c", Self.silentNameServer]
+        let names = try CLIProcess(words[0], Array(words.dropFirst()))
+        defer { names.send(SIGKILL) }
+        try await names.waitForOutput("ready")
+        let other = try OwnMachine()
+        try machine.cable("10.91.0.1/24", to: other, "10.91.0.2/24")
+        try machine.ip("route", "add", "default", "via", "10.91.0.2")
+        let home = try LonghaulHome().through(machine.launcher())
+        let get = try home.start("get", "http://somewhere.test/f")
+        try await names.waitForOutput("asked")
+        get.send(SIGINT)
+        #expect(try await get.wait(within: .seconds(10)).status == 130)
+    }
+
+    private static let silentNameServer = """
+        import socket
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.bind(("127.0.0.1", 53))
+        print("ready")
+        while True:
+            s.recvfrom(2000)
+            print("asked")
+        """
+
     /// Power as the kernel has it, and nobody else: told of, or, in a container, looked at.
     @Test(
         .enabled(

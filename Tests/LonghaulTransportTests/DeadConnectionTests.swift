@@ -86,6 +86,33 @@ struct DeadConnectionTests {
         #expect(other.end.seconds < 15)
     }
 
+    /// One makes the new connection, and the others wait for it: six would be all that a server
+    /// gets, and the rest would wait for those.
+    @Test func allGoOnOverOneOther() async throws {
+        let server = try await serve()
+        let relay = try SilencedRelay(to: server.httpsPort)
+        let wire = try Wire()
+        func twelve() -> [SegmentRequest] {
+            (0..<12).map { _ in
+                wire.request(
+                    "https://127.0.0.1:\(relay.port)/slow/file", PartFile(),
+                    connection: settings(server, stall: 2))
+            }
+        }
+        let before = twelve()
+        wire.transport.start(before)
+        for request in before { #expect(try await wire.head(of: request).httpVersion == 20) }
+        #expect(relay.accepted == 1)
+        relay.silence()
+        for request in before { #expect(try await wire.outcome(of: request).failure != nil) }
+        let after = twelve()
+        wire.transport.start(after)
+        for request in after { #expect(try await wire.head(of: request).httpVersion == 20) }
+        #expect(relay.accepted == 2)
+        wire.transport.stop(after.map(\.key))
+        for request in after { _ = try await wire.outcome(of: request) }
+    }
+
     /// A record of TLS takes longer than the server may be silent, but its bytes come.
     @Test func aSlowLineIsNotSilent() async throws {
         let server = try await serve()

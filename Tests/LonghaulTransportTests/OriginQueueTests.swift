@@ -29,7 +29,7 @@ struct OriginQueueTests {
         for serial in 1...10 { queue.append(request(Int64(serial))) }
         let taken = takeAll()
         #expect(taken.map(\.request.key.serial) == [1, 2, 3, 4, 5, 6])
-        queue.release(taken[0].request, taken[0].line)
+        queue.release(taken[0].line, isAlone: false)
         #expect(takeAll().map(\.request.key.serial) == [7])
     }
 
@@ -61,9 +61,9 @@ struct OriginQueueTests {
         let alone = takeAll()
         // One of the six is shared.
         #expect(alone.count == 5)
-        queue.release(first.request, first.line)
+        queue.release(first.line, isAlone: false)
         #expect(takeAll().count == 1)
-        queue.release(alone[0].request, alone[0].line)
+        queue.release(alone[0].line, isAlone: true)
         #expect(takeAll().count == 1)
     }
 
@@ -80,7 +80,7 @@ struct OriginQueueTests {
         queue.shrink(request(9).key, 77)
         let removed = queue.remove([request(8).key, request(1).key])
         #expect(removed == [request(8).key])
-        for (request, line) in taken { queue.release(request, line) }
+        for (_, line) in taken { queue.release(line, isAlone: false) }
         var ends: [Int64: Int64?] = [:]
         while let (waiting, _) = queue.next() {
             ends[waiting.request.key.serial] = waiting.stopAt

@@ -42,7 +42,7 @@ package struct SegmentEnd: Hashable, Sendable {
 
 /// Why a request ended early, as a fact.
 package enum WireFailure: Hashable, Sendable {
-    /// The engine said stop.
+    /// The engine said stop, or its rate was limited and the rest goes another way.
     case stopped
     /// It was taken back before it went out: nobody was asked for anything.
     case withdrawn

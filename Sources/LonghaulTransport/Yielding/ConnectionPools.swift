@@ -10,17 +10,30 @@ internal import LonghaulCore
 final class ConnectionPools {
     private var yielding: UnsafeMutablePointer<lh_pool>?
     private var background: UnsafeMutablePointer<lh_pool>?
+    private var apart: UnsafeMutablePointer<lh_pool>?
+    private var backgroundApart: UnsafeMutablePointer<lh_pool>?
 
     /// `nil` = the multi handle's own. Where no pool is to be had for want of memory, the request
     /// is one among the others.
-    func pool(for request: SegmentRequest) -> UnsafeMutablePointer<lh_pool>? {
-        if request.yields {
-            if yielding == nil { yielding = lh_pool_new() }
-            return yielding
+    ///
+    /// - Parameter isApart: It goes over HTTP/1.1 where others may go over HTTP/2. libcurl 7.88
+    ///   knows for each host and pool, not for each connection, whether requests may share one: it
+    ///   would put another request on this one's connection.
+    func pool(for request: SegmentRequest, isApart: Bool) -> UnsafeMutablePointer<lh_pool>? {
+        if request.yields { return made(&yielding) }
+        switch (request.isBackground, isApart) {
+        case (false, false): return nil
+        case (false, true): return made(&apart)
+        case (true, false): return made(&background)
+        case (true, true): return made(&backgroundApart)
         }
-        guard request.isBackground else { return nil }
-        if background == nil { background = lh_pool_new() }
-        return background
+    }
+
+    private func made(
+        _ pool: inout UnsafeMutablePointer<lh_pool>?
+    ) -> UnsafeMutablePointer<lh_pool>? {
+        if pool == nil { pool = lh_pool_new() }
+        return pool
     }
 
     /// Sockets of the connections that yield, idle ones too.
@@ -31,9 +44,10 @@ final class ConnectionPools {
 
     /// When no handle uses them any more.
     func close() {
-        lh_pool_free(yielding)
-        lh_pool_free(background)
+        for pool in [yielding, background, apart, backgroundApart] { lh_pool_free(pool) }
         yielding = nil
         background = nil
+        apart = nil
+        backgroundApart = nil
     }
 }
