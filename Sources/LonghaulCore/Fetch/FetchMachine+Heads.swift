@@ -44,6 +44,7 @@ extension FetchMachine {
     ) {
         var ask = ask
         ask.isForMirror = !isAtOwnOrigin
+        ask.isForNoPage = ask.proof != .nothingHeld && FileNaming.isOfNoPage(destination)
         let key = SegmentKey(fetch: state.id, serial: nextSerial)
         nextSerial += 1
         state.attempts += 1

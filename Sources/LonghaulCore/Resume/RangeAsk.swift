@@ -34,6 +34,8 @@ package struct RangeAsk: Hashable, Sendable {
     package var heldCoding: String?
     /// Not the transfer's own URL is asked: no answer costs what is held.
     package var isForMirror = false
+    /// By the file's name it is no page.
+    package var isForNoPage = false
     /// What a cache on the way has stored is of no use.
     package var bypassesCaches = false
 

@@ -97,14 +97,15 @@ struct ResumeJudge {
         }
     }
 
-    /// Many networks answer with a page of their own to whoever has not logged in. Such a page
-    /// tells no version, and is shorter than what is held of a file whose version was told.
+    /// Many networks answer with a page of their own to whoever has not logged in. Such a page is
+    /// shorter than what is held, and tells no version of a file whose version was told; where the
+    /// file is no page by its name, it may tell one.
     private func isForeignPage(_ answer: Validator) -> Bool {
-        guard head.scheme == .http, holdsBytes, pinned.isStrong, !answer.isNamed,
-            answer.digest == nil
-        else { return false }
+        guard head.scheme == .http, holdsBytes, answer.digest == nil else { return false }
         let type = head.headers["Content-Type"] ?? ""
-        guard head.isElsewhere || type.beginsIgnoringCase(with: "text/html") else { return false }
+        let isPage = type.beginsIgnoringCase(with: "text/html")
+        let isUnnamed = pinned.isStrong && !answer.isNamed && (isPage || head.isElsewhere)
+        guard isUnnamed || (isPage && ask.isForNoPage) else { return false }
         let held = ask.position > 0 ? ask.position : pinned.length ?? 0
         return answer.length.map { $0 < held } ?? true
     }

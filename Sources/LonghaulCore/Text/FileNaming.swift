@@ -48,6 +48,16 @@ package enum FileNaming {
             String(text), toBytes: Limits.fileNameBytes - Limits.fileNameDecorationBytes)
     }
 
+    /// Whether the name has an extension, and none of those that pages have.
+    package static func isOfNoPage(_ path: String) -> Bool {
+        let name = path[(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)...]
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
+        let suffix = name[dot...].dropFirst()
+        return !suffix.isEmpty && !pages.contains { suffix.equalsIgnoringCase($0) }
+    }
+
+    private static let pages = ["html", "htm", "xhtml", "php", "asp", "aspx", "jsp", "cgi"]
+
     /// `report.pdf` → `report (n).pdf`; `a.tar.gz` → `a (n).tar.gz`; `.profile` → `.profile (n)`.
     /// Fits into one name.
     package static func numbered(_ name: String, _ number: Int) -> String {

@@ -83,6 +83,12 @@ extension ResumeTableTests {
         return head
     }
 
+    static func noPage(_ ask: RangeAsk) -> RangeAsk {
+        var ask = ask
+        ask.isForNoPage = true
+        return ask
+    }
+
     static let pageRows = [
         Row("a page", byTag, strong, head(200, html, "Content-Length: 39"), page),
         Row("a page of unknown length", byTag, strong, head(200, html), page),
@@ -106,6 +112,16 @@ extension ResumeTableTests {
             "a page with a version", byTag, strong,
             head(200, html, "ETag: \"v2\"", "Content-Length: 39"),
             .restart(.changed(.length), Validator(etag: "\"v2\"", length: 39))),
+        Row(
+            "a page with a version where the file is none", noPage(byTag), strong,
+            head(200, html, "ETag: \"v2\"", "Content-Length: 39"), page),
+        Row(
+            "a page where the file is none and has no version", noPage(byOverlap), weak,
+            head(200, html, "Content-Length: 39"), page),
+        Row(
+            "something larger than what is held, called a page", noPage(byTag), strong,
+            head(200, html, "ETag: \"v2\"", "Content-Length: 2000"),
+            .restart(.changed(.length), Validator(etag: "\"v2\"", length: 2000))),
         Row(
             "a page for a file without a version", byOverlap, weak,
             head(200, html, "Content-Length: 39"),

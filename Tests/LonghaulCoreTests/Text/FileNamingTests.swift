@@ -66,6 +66,17 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: zip(
+            [
+                "/d/a.iso", "/d/a.HTML", "/d/a", "/d.x/a", "/d/a.", "/d/.a", "/d/get.php",
+                "/d/a.tar.gz",
+            ],
+            [true, false, false, false, false, true, false, true]))
+    func pagesAreKnownByTheirNames(path: String, isNone: Bool) {
+        #expect(FileNaming.isOfNoPage(path) == isNone)
+    }
+
     @Test func longNamesKeepTheirExtension() throws {
         let long = String(repeating: "ü", count: 200) + ".tar.gz"
         let name = try #require(FileNaming.sanitised(long))
