@@ -2,9 +2,11 @@
 /// requirement holds only when it is known to hold, a preference is content with unknown, and an
 /// unknown network counts as present.
 public struct Conditions: Hashable, Sendable {
+    /// What the machine is fed by.
     public var power: Reading<PowerSource> = .unknown
     /// Charge of the battery in percent, 0…100.
     public var battery: Reading<Int> = .unknown
+    /// Whether there is a way out, and what it costs.
     public var network: Reading<NetworkState> = .unknown
     /// Nobody uses the machine, and it has nothing else to do.
     public var isIdle: Reading<Bool> = .unknown
@@ -29,6 +31,7 @@ public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
         self.since = since
     }
 
+    /// Nobody has looked, or nobody can tell.
     public static var unknown: Reading { Reading(nil, source: "none", since: nil) }
 }
 
@@ -44,10 +47,12 @@ extension Reading<NetworkState> {
     }
 }
 
+/// What the machine is fed by.
 public enum PowerSource: String, Codable, Sendable, CaseIterable {
     case external, battery
 }
 
+/// What the way out costs, if there is one.
 public enum NetworkState: String, Codable, Sendable, CaseIterable {
     case unmetered, metered, offline
 }

@@ -1,9 +1,13 @@
 /// Why something could not be done: a stable code for programs, a sentence for people that says
 /// what happened and what to do, and whether the bytes fetched so far are kept.
 public struct LonghaulError: Error, Hashable, Codable, Sendable {
+    /// For programs; stable.
     public var code: Code
+    /// For people: what happened and, where something can be done, what to do. Not stable.
     public var message: String
+    /// Whom it is about, where it is about one.
     public var transferID: TransferID?
+    /// The status of the last answer over HTTP, where that is the reason.
     public var httpStatus: Int?
     /// libcurl's CURLcode, where the error came from there.
     public var curlCode: Int?

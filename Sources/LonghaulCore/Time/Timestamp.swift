@@ -1,6 +1,7 @@
 /// A wall-clock instant in milliseconds since 1970-01-01T00:00:00Z. It may jump: stored facts and
 /// schedules use it, running timers never do (see `Instant`).
 public struct Timestamp: Hashable, Comparable, Codable, Sendable {
+    /// Since 1970-01-01T00:00:00Z; before that, negative.
     public var milliseconds: Int64
 
     public init(milliseconds: Int64) {

@@ -1,48 +1,73 @@
 /// A transfer as people see it: what was asked and what has become of it, one consistent snapshot.
 /// Its fields are those of the JSON that every command prints.
 public struct Transfer: Hashable, Sendable {
+    /// What is moved where. Only downloads can be enqueued.
     public enum Kind: String, Codable, Sendable { case download, upload }
 
+    /// Never used again, not even after a removal or a repair of the store.
     public var id: TransferID
     public var kind: Kind = .download
+    /// Derived from what is wanted and what the engine has recorded; without an engine nothing
+    /// runs.
     public var state: TransferState
+    /// As it was asked for; secrets in it are hidden where it is shown.
     public var url: String
     /// Absolute path.
     public var destination: String
+    /// Whose it is, and who gets its events.
     public var session: String
+    /// The host that the session belongs to; `nil` = none.
     public var host: String?
+    /// Which of several that may start goes first.
     public var priority: Priority
+    /// The engine picks the moment: external power, an unmetered network, an idle machine are
+    /// preferred.
     public var isDiscretionary: Bool
+    /// Window, requirements and preferences.
     public var schedule = TransferSchedule()
     /// When it is next looked at whether its preferences still count; `nil` = it has none, or they
     /// do not count any more (``arePreferencesWaived``).
     public var waiverCheck: Timestamp?
     /// When its preferences end at the latest.
     public var waivesBy: Timestamp?
+    /// They have kept it waiting for too long, and do not count any more.
     public var arePreferencesWaived = false
     /// Seconds without a byte that end an attempt.
     public var stallTimeout: Double = 60
+    /// It does not begin before; `nil` = at once.
     public var earliestBegin: Timestamp?
+    /// When it gives up; `nil` while that is counted from a beginning yet to come.
     public var deadline: Timestamp?
+    /// What the user believes the size to be.
     public var expectedBytes: Int64?
+    /// What the server says it is; `nil` = not told, or not asked yet.
     public var bytesTotal: Int64?
     /// Bytes that are kept and count towards the file.
     public var bytesDone: Int64
     /// Body bytes ever received on the wire, retries included. Never goes down.
     public var bytesFetched: Int64
+    /// Over the last seconds; `nil` unless it runs.
     public var bytesPerSecond: Double?
+    /// When it was enqueued.
     public var createdAt: Timestamp
+    /// When its first attempt began; `nil` = it has not.
     public var startedAt: Timestamp?
+    /// When it completed, failed or was cancelled.
     public var finishedAt: Timestamp?
+    /// Requests sent for it, parallel ones included.
     public var attempts: Int
+    /// How often bytes were given up, as the file had changed or they could not be proven.
     public var restarts: Int
     /// Served, or last served, by the same fetch; at most 1,000.
     public var sharedWith: [TransferID] = []
+    /// What it waits for, all of it; empty unless it waits.
     public var waitingFor: [WaitReason]
     /// Of one that has completed: the file that stands there is not its own, and was kept
     /// (`--if-exists skip`).
     public var error: LonghaulError?
+    /// The expected digest; `nil` = none was given.
     public var checksum: Checksum?
+    /// The caller's own JSON.
     public var metadata: String?
     /// What the server said of the file, where the request keeps it
     /// (``TransferOptions/keepsResponse``).
@@ -105,6 +130,7 @@ package struct HeldBytes: Hashable, Sendable {
 public enum TransferState: String, Codable, Sendable, CaseIterable {
     case waiting, running, paused, completed, failed, cancelled
 
+    /// Nothing changes any more without a command.
     public var hasEnded: Bool {
         switch self {
         case .completed, .failed, .cancelled: true
@@ -115,16 +141,21 @@ public enum TransferState: String, Codable, Sendable, CaseIterable {
 
 /// One thing that a waiting transfer waits for.
 public struct WaitReason: Hashable, Codable, Sendable {
+    /// The words of `waitingFor` in JSON; `why` explains each.
     public enum Reason: String, Codable, Sendable, CaseIterable {
         case earliestBegin, window, power, battery, network, unmetered, idle, storage, backoff
         case originCooldown, concurrency, originLimit, engine, input
     }
 
+    /// What kind of thing.
     public var reason: Reason
     /// What would end it; of a back-off ``retryAfter``, or nothing.
     public var required: String?
+    /// How that stands now; `nil` = it has no reading.
     public var current: String?
+    /// Since when it waits for that.
     public var since: Timestamp?
+    /// When it is looked at again at the latest; `nil` = when it changes.
     public var nextCheck: Timestamp?
 
     public init(

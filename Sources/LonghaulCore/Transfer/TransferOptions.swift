@@ -7,16 +7,25 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var user: String?
     /// Look credentials up in ~/.netrc (CURLOPT_NETRC).
     public var netrc: Bool = false
+    /// URL of a proxy (CURLOPT_PROXY): http, https, socks4, socks4a, socks5 or socks5h; `nil` = by
+    /// the `*_proxy` variables.
     public var proxy: String?
+    /// File of the authorities to believe, in place of the system's (CURLOPT_CAINFO).
     public var caCertificate: String?
+    /// File of the certificate to show to the origin of `url` (CURLOPT_SSLCERT).
     public var clientCertificate: String?
+    /// File of its private key (CURLOPT_SSLKEY), without a passphrase; over SFTP the key to log in
+    /// with.
     public var clientKey: String?
     /// Do not verify the server's certificate.
     public var insecure: Bool = false
     /// Further URLs of the same bytes, tried when one fails.
     public var mirrors: [String] = []
+    /// The digest that the whole file must have; compared before it gets its name.
     public var checksum: Checksum?
+    /// What to do where the destination exists.
     public var ifExists: ExistingFilePolicy = .fail
+    /// How many requests may fetch parts of the file at a time.
     public var connections: ConnectionCount = .automatic
     /// Bytes per second; `nil` = unlimited.
     public var limitRate: Int64?
@@ -55,8 +64,11 @@ public enum ExistingFilePolicy: String, Codable, Sendable, CaseIterable {
     case fail, skip, overwrite, rename
 }
 
+/// A bound for the requests that fetch parts of one file at a time.
 public enum ConnectionCount: Hashable, Sendable {
+    /// As many as make it faster, within the limits for its origin.
     case automatic
+    /// At most so many; 1 = never more than one.
     case exactly(Int)
 }
 
@@ -77,10 +89,13 @@ extension ConnectionCount: Codable {
 
 /// An expected digest of the whole file.
 public struct Checksum: Hashable, Codable, Sendable {
+    /// By name, as in `--checksum sha256:…` and RFC 9530. SHA-1 and MD5 guard against accidents
+    /// only.
     public enum Algorithm: String, Codable, Sendable, CaseIterable {
         case sha256, sha512, sha1, md5
     }
 
+    /// How `hex` was made.
     public var algorithm: Algorithm
     /// Lower-case hexadecimal.
     public var hex: String

@@ -5,11 +5,14 @@
 public struct TransferRequest: Hashable, Sendable {
     /// Absolute URL: http, https, ftp, ftps or sftp.
     public var url: String
+    /// Where the file goes. Reserved when the request is enqueued.
     public var destination: Destination
+    /// Whose it is; made when it is new. Default ``defaultSession``.
     public var session: String
     /// The host that the session is to belong to; `nil` leaves that as it is. Refused where it
     /// belongs to another one.
     public var host: String?
+    /// Default `normal`.
     public var priority: Priority
     /// The engine picks the moment.
     public var isDiscretionary: Bool { didSet { saysDiscretionary = Mark(isSet: true) } }
@@ -22,6 +25,7 @@ public struct TransferRequest: Hashable, Sendable {
     public var deadline: Deadline
     /// What the user believes the size to be. A hint: a wrong guess costs nothing but quality.
     public var expectedBytes: Int64?
+    /// How it is asked for and what is done with the file.
     public var options: TransferOptions {
         _read { yield sharedOptions.value }
         _modify { yield &sharedOptions.value }
@@ -39,6 +43,7 @@ public struct TransferRequest: Hashable, Sendable {
         deadline = .after(seconds: Deadline.defaultSeconds)
     }
 
+    /// The session of those who name none.
     public static let defaultSession = "default"
 
     /// Whether ``isDiscretionary`` was said, or only has its default: a session's own default gives
@@ -62,17 +67,20 @@ public enum Destination: Hashable, Sendable {
     case directory(String, remoteName: Bool)
 }
 
+/// Which of several transfers that may start goes first.
 public enum Priority: Int, Codable, Sendable, CaseIterable {
     case high = 0
     case normal = 1
     case low = 2
 }
 
+/// When a transfer gives up (URLSession's `timeoutIntervalForResource`). Its bytes are kept.
 public enum Deadline: Hashable, Sendable {
     case at(Timestamp)
     /// Counted from the moment the transfer may begin; starts again at `retry`.
     case after(seconds: Double)
 
+    /// Seven days.
     public static let defaultSeconds: Double = 7 * 86_400
 
     /// Refuses one that is over before the transfer may begin.
