@@ -36,7 +36,7 @@ public struct Transfer: Hashable, Sendable {
     public var stallTimeout: Double = 60
     /// It does not begin before; `nil` = at once.
     public var earliestBegin: Timestamp?
-    /// When it gives up; `nil` while that is counted from a beginning yet to come.
+    /// When it gives up. Its bytes are kept.
     public var deadline: Timestamp?
     /// What the user believes the size to be.
     public var expectedBytes: Int64?
