@@ -2,9 +2,16 @@
 #include "CLibcurl.h"
 #include "delay_load.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 
 static struct lh_library libcurl = {.name = "libcurl.so.4"};
+
+void *lh_curl_symbol(const char *name)
+{
+    void *handle = lh_library_load(&libcurl);
+    return handle ? dlsym(handle, name) : 0;
+}
 
 int lh_curl_load(void)
 {

@@ -54,6 +54,26 @@ void *lh_easy_getinfo_private(CURL *easy) {
     return value;
 }
 
+int lh_easy_has_agreed_on_http2(CURL *easy) {
+    typedef void (*selected_t)(const void *, const unsigned char **, unsigned *);
+    static selected_t selected;
+    struct curl_tlssessioninfo *session = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session
+        || session->backend != CURLSSLBACKEND_OPENSSL || !session->internals)
+        return -1;
+    selected_t ask = __atomic_load_n(&selected, __ATOMIC_RELAXED);
+    if (!ask) {
+        ask = (selected_t)lh_curl_symbol("SSL_get0_alpn_selected");
+        if (!ask)
+            return -1;
+        __atomic_store_n(&selected, ask, __ATOMIC_RELAXED);
+    }
+    const unsigned char *name = NULL;
+    unsigned length = 0;
+    ask(session->internals, &name, &length);
+    return length == 2 && memcmp(name, "h2", 2) == 0;
+}
+
 curl_socket_t lh_easy_getinfo_socket(CURL *easy) {
     curl_socket_t value = CURL_SOCKET_BAD;
     curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &value);
@@ -191,8 +211,9 @@ static int before_request(
     (void)local;
     (void)remote_port;
     (void)local_port;
-    begin(opaque);
-    return CURL_PREREQFUNC_OK;
+    lh_flow *flow = opaque;
+    begin(flow);
+    return flow->admits(flow->owner) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 void lh_flow_attach(lh_flow *flow, CURL *easy) {

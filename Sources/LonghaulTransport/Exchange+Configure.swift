@@ -42,13 +42,13 @@ extension Exchange {
     ///   be one to share.
     func setConnection(_ request: SegmentRequest, _ scheme: String, isPatient: Bool = true) {
         // Over plain TCP nothing but HTTP/1.1 is to be negotiated, and so nothing to wait for.
-        let mayShare = scheme == "https" && framing != .http1
-        let isAlone = request.connection.ownConnection || (isSlowed && mayShare)
-        let isApart = isSlowed || (scheme == "https" && framing == .http1)
-        lh_pool_use(pools.pool(for: request, isApart: isApart), easy)
+        let mayBeHTTP2 = scheme == "https" && framing != .http1
+        let isAlone = request.connection.ownConnection || framing == .unproven
+        mayShare = mayBeHTTP2 && !isAlone
+        lh_pool_use(pools.pool(for: request, isApart: scheme == "https" && !mayShare), easy)
         set(
-            CURLOPT_HTTP_VERSION, Int(mayShare ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
-        set(CURLOPT_PIPEWAIT, mayShare && !isAlone && isPatient ? 1 : 0)
+            CURLOPT_HTTP_VERSION, Int(mayBeHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+        set(CURLOPT_PIPEWAIT, mayShare && isPatient ? 1 : 0)
         // libcurl takes the age of a connection in whole seconds.
         let seconds = connectionsTrustedFor.map { Int($0 / 1_000_000_000) - 1 }
         var isFresh = isAlone
@@ -58,6 +58,33 @@ extension Exchange {
         }
         set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0)
         set(CURLOPT_MAXLIFETIME_CONN, isFresh ? 0 : seconds.map { max(1, $0) } ?? 0)
+    }
+
+    /// Asked when libcurl has found a connection for it, before anything is sent there: whether it
+    /// goes on. libcurl 7.88 knows for each authority and pool, not for each connection, whether
+    /// requests may share one. Where some of the servers behind a name speak HTTP/2 and others do
+    /// not, it puts a request onto a connection of HTTP/1.1 in use, and each reads what is the
+    /// other's. So nobody but the first stays on such a connection of a pool for sharing.
+    func admits() -> Bool {
+        guard mayShare else { return true }
+        let authority = RequestURL.prefix(of: url)
+        switch lh_easy_has_agreed_on_http2(easy) {
+        case 1:
+            pools.uses.noteShared(authority)
+        case 0:
+            guard pools.uses.takeUnshared(authority) else {
+                asksAgain = .http1
+                return false
+            }
+            unsharedAt = authority
+        default: break
+        }
+        return true
+    }
+
+    func leaveUnshared() {
+        if let authority = unsharedAt { pools.uses.leaveUnshared(authority) }
+        unsharedAt = nil
     }
 
     /// Another request of its line is making a connection to share since the old ones are not

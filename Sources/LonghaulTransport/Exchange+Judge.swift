@@ -16,6 +16,7 @@ extension Exchange {
         if isCutOff, verdict == .hold { return }
         if !isCutOff, let framing = betterFraming(head, verdict) {
             asksAgain = framing
+            hadHTTP2 = head.httpVersion == 20
             giveUpBody()
             return
         }
@@ -116,8 +117,8 @@ extension Exchange {
             line?.lacksHTTP1 = true
             return true
         // Perhaps it was the network: believed for this request alone.
-        case CURLE_GOT_NOTHING, CURLE_RECV_ERROR: return true
-        default: return isStalled
+        case CURLE_GOT_NOTHING, CURLE_RECV_ERROR: return hadHTTP2
+        default: return isStalled && hadHTTP2
         }
     }
 

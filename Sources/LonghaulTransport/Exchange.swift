@@ -44,10 +44,16 @@ final class Exchange {
     /// Older connections than so many nanoseconds are not used for it; `nil` = any is.
     var connectionsTrustedFor: Int64?
     var framing = Framing.any
+    /// It was answered over HTTP/2 before it was asked for over HTTP/1.1.
+    var hadHTTP2 = false
+    /// It is alone on a connection that libcurl might take for one to share, to this authority.
+    var unsharedAt: Substring?
     /// What it counts as with its line.
     var isAlone = false
     /// Its body may be slowed down, from the start.
     var isSlowed = false
+    /// It may share a connection with others.
+    var mayShare = false
     /// Its answer is left, and it is asked once more in this way.
     var asksAgain: Framing?
     /// Bytes per second that the request itself may take; `nil` = unlimited.
@@ -121,8 +127,12 @@ final class Exchange {
     /// which it copies with each portion that is taken.
     private func slow(_ isSlowed: Bool) {
         self.isSlowed = isSlowed
-        guard isSlowed, url.hasPrefix("https:") else { return }
-        framing = line?.lacksHTTP1 == true ? .unproven : .http1
+        guard url.hasPrefix("https:") else { return }
+        if isSlowed {
+            framing = line?.lacksHTTP1 == true ? .unproven : .http1
+        } else if pools.uses.isUnshared(RequestURL.prefix(of: url)) {
+            framing = .http1
+        }
     }
 
     /// Its body is to be slowed down, though that was not to be seen when it was sent.
@@ -147,6 +157,7 @@ final class Exchange {
         hops += 1
         url = target.text
         framing = .any
+        hadHTTP2 = false
         slow(isSlowed)
         return prepareAgain()
     }
@@ -165,6 +176,7 @@ final class Exchange {
         asksAgain = nil
         isStalled = false
         receivedBelow = nil
+        leaveUnshared()
         curl_easy_reset(easy)
         prepareFlow(for: request)
         return configure(request)
@@ -172,6 +184,7 @@ final class Exchange {
 
     /// Lets go of everything of the request; secrets do not stay in the handle.
     func clear() {
+        leaveUnshared()
         curl_easy_reset(easy)
         forgetCookies()
         lh_pool_use(nil, easy)
@@ -187,6 +200,7 @@ final class Exchange {
         isStalled = false
         receivedBelow = nil
         framing = .any
+        hadHTTP2 = false
         isAlone = false
         isSlowed = false
         asksAgain = nil
@@ -210,6 +224,10 @@ final class Exchange {
         flow.pointee.judge = { owner in
             guard let owner else { return }
             Unmanaged<Exchange>.fromOpaque(owner).takeUnretainedValue().judge()
+        }
+        flow.pointee.admits = { owner in
+            guard let owner else { return 1 }
+            return Unmanaged<Exchange>.fromOpaque(owner).takeUnretainedValue().admits() ? 1 : 0
         }
         flow.pointee.head_limit = configuration.maxHeadBytes
         flow.pointee.fd = request.target.descriptor

@@ -20,25 +20,37 @@ final class SilencedRelay: Sendable {
         var silent = 0
     }
 
-    init(to target: Int, pace: Int? = nil) throws {
+    convenience init(to target: Int, pace: Int? = nil) throws {
+        try self.init(to: [target], pace: pace)
+    }
+
+    /// - Parameter targets: of the first connection, the second and so on; the last one's is that
+    ///   of all further ones, too.
+    init(to targets: [Int], pace: Int? = nil) throws {
         self.pace = pace
         listener = try ListeningSocket(backlog: 64)
         listener.acceptEach { [weak self] client in
-            self?.relay(client, target)
+            self?.relay(client, targets)
             return self != nil
         }
     }
 
     deinit {
         listener.stop()
-        for socket in state.withLock({ $0.sockets }) { shutdown(socket, Int32(SHUT_RDWR)) }
+        cut()
     }
 
     var accepted: Int { state.withLock { $0.accepted } }
 
     func silence() { state.withLock { $0.silent = $0.accepted } }
 
-    private func relay(_ client: Int32, _ target: Int) {
+    /// Ends the connections that there are, on both sides.
+    func cut() {
+        for socket in state.withLock({ $0.sockets }) { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
+
+    private func relay(_ client: Int32, _ targets: [Int]) {
+        let target = targets[min(accepted, targets.count - 1)]
         guard let server = ListeningSocket.connect(to: target) else {
             close(client)
             return

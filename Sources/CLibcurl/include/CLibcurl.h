@@ -36,4 +36,7 @@
 // Whether libcurl is there.
 int lh_curl_load(void);
 
+/// A function of libcurl's, or of a library that it has brought along; NULL = there is none.
+void *lh_curl_symbol(const char *name);
+
 #endif

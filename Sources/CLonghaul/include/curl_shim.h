@@ -25,6 +25,8 @@ const char *lh_easy_getinfo_string(CURL *easy, CURLINFO info);
 void *lh_easy_getinfo_private(CURL *easy);
 // -1 where there is none.
 curl_socket_t lh_easy_getinfo_socket(CURL *easy);
+// Whether the two ends of its connection have agreed on HTTP/2; -1 = only OpenSSL is asked.
+int lh_easy_has_agreed_on_http2(CURL *easy);
 
 const curl_version_info_data *lh_version_info(void);
 extern const long lh_auth_basic;
@@ -87,6 +89,7 @@ typedef struct lh_flow {
     lh_turn *turn;
     void *owner;
     void (*judge)(void *owner);  // called at the first body byte; sets state and plan
+    int (*admits)(void *owner);  // whether the request may go over the connection found for it
 
     // Head: the lines of the latest answer, line ends included, from "HTTP/" on.
     char *head;

@@ -12,13 +12,14 @@ final class ConnectionPools {
     private var background: UnsafeMutablePointer<lh_pool>?
     private var apart: UnsafeMutablePointer<lh_pool>?
     private var backgroundApart: UnsafeMutablePointer<lh_pool>?
+    /// In those for sharing.
+    var uses = ConnectionUses()
 
     /// `nil` = the multi handle's own. Where no pool is to be had for want of memory, the request
     /// is one among the others.
     ///
-    /// - Parameter isApart: It goes over HTTP/1.1 where others may go over HTTP/2. libcurl 7.88
-    ///   knows for each host and pool, not for each connection, whether requests may share one: it
-    ///   would put another request on this one's connection.
+    /// - Parameter isApart: It shares no connection, where others may: see ``Exchange/admits()``.
+    ///   In the pools apart every request has HTTP/1.1 or a new connection.
     func pool(for request: SegmentRequest, isApart: Bool) -> UnsafeMutablePointer<lh_pool>? {
         if request.yields { return made(&yielding) }
         switch (request.isBackground, isApart) {

@@ -12,6 +12,8 @@ package final class NginxServer: Sendable {
         package var fault: TestAuthority.Fault = .none
         /// Refuse clients that show no certificate of the authority, over TLS.
         package var requiresClientCertificate = false
+        /// Offer HTTP/2 over TLS.
+        package var hasHTTP2 = true
         /// Appended to the `server` block as it stands.
         package var extra = ""
 
@@ -130,7 +132,7 @@ package final class NginxServer: Sendable {
                 \(zone)
                 server {
                     listen 127.0.0.1:\(ports[0]) backlog=1024;
-                    listen 127.0.0.1:\(ports[1]) ssl http2 backlog=1024;
+                    listen 127.0.0.1:\(ports[1]) ssl\(options.hasHTTP2 ? " http2" : "") backlog=1024;
                     root \(root);
                     ssl_certificate \(authority.server.certificate);
                     ssl_certificate_key \(authority.server.key);
