@@ -145,7 +145,11 @@ package enum LaunchPolicy {
     package static func delay(afterFailures failures: Int) -> Double {
         guard failures > 0 else { return 0 }
         var delay = Limits.launchDelayMinimumSeconds
-        for _ in 1..<failures where delay < Limits.launchDelayMaximumSeconds { delay *= 2 }
+        var left = failures - 1
+        while left > 0, delay < Limits.launchDelayMaximumSeconds {
+            delay *= 2
+            left -= 1
+        }
         return min(delay, Limits.launchDelayMaximumSeconds)
     }
 }

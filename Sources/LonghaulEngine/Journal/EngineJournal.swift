@@ -85,6 +85,11 @@ package struct EngineJournal: Sendable {
         }
     }
 
+    /// Failed before it was begun.
+    func refused(_ id: TransferID, _ error: LonghaulError) {
+        logger.warning("failed", metadata: facts(of: error, id))
+    }
+
     private func facts(of error: LonghaulError, _ id: TransferID) -> Logger.Metadata {
         var facts: Logger.Metadata = [
             "transfer": "\(id)", "code": "\(error.code.rawValue)",

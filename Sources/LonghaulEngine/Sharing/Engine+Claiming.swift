@@ -14,7 +14,8 @@ extension Sharer {
 extension TransferWork {
     /// What may be shared of it; `nil` = it goes alone.
     var sharedIdentity: FetchIdentity? {
-        request.options.onDuplicate == .separate ? nil : FetchIdentity(request)
+        if isUnreadable || request.options.onDuplicate == .separate { return nil }
+        return FetchIdentity(request)
     }
 
     /// Its disk is full: no other's bytes are of use to it now.
@@ -43,16 +44,33 @@ extension Engine {
         guard let work = try tx.work(id), work.phase == .queued, work.want == .run,
             work.readyAt.map({ $0 <= now.wall }) ?? true
         else { return nil }
+        if work.isUnreadable {
+            try refuse(work, tx, now: now, &outcome)
+            return nil
+        }
         if let fetch = try runningFetch(for: work, outcome.rosters, tx) {
             var roster = try outcome.rosters[fetch] ?? self.roster(of: fetch)
             try join(work, fetch, &roster, tx, now: now, &outcome.deletions)
             outcome.rosters[fetch] = roster
-            outcome.broughtOthers = true
+            outcome.arePlacesLeft = true
             return nil
         }
         let claimed = Set(outcome.claims.map(\.state.id))
         let party = try gather(work, peers, tx, now: now, besides: claimed)
         return try start(party, session: session, tx, now: now, &outcome)
+    }
+
+    /// It fails alone: the next one has its place.
+    private func refuse(
+        _ work: TransferWork, _ tx: borrowing EngineTransaction, now: Moment,
+        _ outcome: inout PlanOutcome
+    ) throws {
+        let numbers = try totals(of: work, tx)
+        var error = work.unreadable
+        error.bytesKept = numbers.bytesDone
+        try tx.fail(work.id, error: error, numbers: numbers, now: now.wall)
+        outcome.refused.append((work.id, error))
+        outcome.arePlacesLeft = true
     }
 
     /// Those that a start concerns.
@@ -164,7 +182,7 @@ extension Engine {
             roster.admit(Sharer(now))
         }
         if roster.isShared {
-            outcome.broughtOthers = true
+            outcome.arePlacesLeft = true
             try tx.share(fetch, among: roster.all.map(\.id))
         } else if party.state?.leader != nil {
             try tx.setLeader(of: fetch, to: lead.id)

@@ -117,7 +117,7 @@ extension Engine {
         _ tx: borrowing EngineTransaction
     ) throws {
         guard let (work, state) = try tx.adopt(copy, for: id) else { return }
-        guard work.want == .run else {
+        guard work.phase == .running else {
             // Its cancel came while the copy was made.
             if try tx.addAttention(unlessWanted: id) { sharing.areSomeUnwanted = true }
             return

@@ -53,12 +53,13 @@ extension Engine {
         }
         let written = asItWent(pending.writes)
         count(written, now: now)
-        counters.failed += look.failed
+        counters.failed += look.failed + plan.refused.count
         if pending.durable || needsLook { hosts.isStale = true }
         journal?.note(written)
+        for (id, error) in plan.refused { journal?.refused(id, error) }
         needsLook = look.isIncomplete || sharing.areSomeUnwanted
         if plans {
-            needsPlan = plan.broughtOthers
+            needsPlan = plan.arePlacesLeft
             forgetRoom()
             hasBacklog = plan.hasBacklog
             gates.holdsBack = plan.holdsBack

@@ -14,8 +14,10 @@ struct PlanOutcome {
     /// Fetches that serve more than they did.
     var rosters: [FetchID: Roster] = [:]
     var deletions: [LeftPart] = []
-    /// Some came along with others: there may be places left.
-    var broughtOthers = false
+    /// Some came along with others, or have failed: there may be places left.
+    var arePlacesLeft = false
+    /// Those that could not be read.
+    var refused: [(TransferID, LonghaulError)] = []
 }
 
 struct Claim {

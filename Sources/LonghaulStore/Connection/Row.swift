@@ -18,6 +18,22 @@ struct StoredRow {
         Int(sqlite3_column_int64(handle, column))
     }
 
+    /// A number of things, to which more are added. What damage has made of it must not trap.
+    func count(_ column: Int32) -> Int {
+        Int(count64(column))
+    }
+
+    func count64(_ column: Int32) -> Int64 {
+        min(max(0, int64(column)), Self.countMax)
+    }
+
+    private static let countMax = Int64.max / 16
+
+    /// A length in bytes; one below zero is not known.
+    func optionalLength(_ column: Int32) -> Int64? {
+        optionalInt64(column).flatMap { $0 < 0 ? nil : $0 }
+    }
+
     func bool(_ column: Int32) -> Bool {
         sqlite3_column_int64(handle, column) != 0
     }

@@ -16,12 +16,12 @@ extension EngineTransaction {
 
     /// Takes a ready transfer up: running, with a fetch row, made at the first claim and kept from
     /// then on. `nil` when there is nothing to take up any more: not wanted, not queued, or put off
-    /// meanwhile.
+    /// meanwhile, or not to be read.
     package func claim(
         _ id: TransferID, now: Timestamp
     ) throws -> (work: TransferWork, fetch: FetchState)? {
         guard var work = try work(id), work.phase == .queued, work.want == .run,
-            work.readyAt ?? now <= now
+            !work.isUnreadable, work.readyAt ?? now <= now
         else { return nil }
         let state: FetchState
         if let existing = work.fetchID, let found = try fetch(existing) {

@@ -109,7 +109,7 @@ extension EngineTransaction {
     }
 
     /// A copy of the shared file is this transfer's from now on: it goes on alone, with a fetch of
-    /// its own that says so. Runs on if that is wanted, and is queued otherwise.
+    /// its own that says so. Runs on if that is wanted and possible, and is queued otherwise.
     package func adopt(
         _ copy: FetchState, for id: TransferID
     ) throws -> (work: TransferWork, fetch: FetchState)? {
@@ -121,7 +121,7 @@ extension EngineTransaction {
         var state = copy
         state.id = FetchID(rawValue: connection.lastInsertedRowID)
         state.leader = nil
-        let runs = work.want == .run
+        let runs = work.want == .run && !work.isUnreadable
         try connection.run(
             """
             UPDATE transfer SET phase = ?2, readyAt = 0, fetchID = ?3, partsLeft = partsLeft + 1 \
@@ -145,7 +145,8 @@ extension EngineTransaction {
         if ids.isEmpty { return nil }
         let identity = FetchIdentity(work.request)
         for id in ids {
-            guard let other = try self.work(id), FetchIdentity(other.request) == identity,
+            guard let other = try self.work(id), !other.isUnreadable,
+                FetchIdentity(other.request) == identity,
                 let file = try connection.first(KeptFile.select, id, read: KeptFile.read)
             else { continue }
             if let file { return file }
@@ -220,7 +221,7 @@ extension KeptFile {
         """
 
     fileprivate static func read(_ row: StoredRow) -> KeptFile? {
-        guard let length = row.optionalInt64(3),
+        guard let length = row.optionalLength(3),
             let validator = StoredJSON.decode(Validator.self, row.text(5))
         else { return nil }
         return KeptFile(

@@ -4,6 +4,9 @@ package import LonghaulCore
 package struct TransferWork: Hashable, Sendable {
     package var id: TransferID
     package var request: TransferRequest
+    /// Damage, or a later version's: `request` has no options, and may be neither carried out nor
+    /// stored.
+    package var isUnreadable: Bool
     /// Name of the origin of the request's URL.
     package var origin: String
     /// Absolute path that is reserved.
@@ -16,9 +19,9 @@ package struct TransferWork: Hashable, Sendable {
     package var fetchID: FetchID?
     /// Which fetch has served it together with others.
     package var sharedFetch: FetchID?
-    /// By which those are found whose request may be equal.
     /// See ``Sharer/partsLeft``.
     package var partsLeft: Int
+    /// By which those are found whose request may be equal.
     package var identityKey: Int64
     package var createdAt: Timestamp
     /// First claim.
@@ -37,6 +40,17 @@ package struct TransferWork: Hashable, Sendable {
     package var waitingFor: [WaitReason]
     package var error: LonghaulError?
     package var numbers: TransferNumbers
+}
+
+extension TransferWork {
+    /// Why one that cannot be read is not carried out: without its headers or its checksum it would
+    /// be another one.
+    package var unreadable: LonghaulError {
+        LonghaulError(
+            .internal,
+            "its options cannot be read: they are damaged, or a later version has written them."
+                + " Remove it and add it again, or retry it with that version.", transferID: id)
+    }
 }
 
 /// What is reported of a transfer's bytes, copied to its row when it ends.
@@ -80,14 +94,17 @@ enum WorkRecord {
 
     static func read(_ row: StoredRow) throws -> TransferWork {
         let destination = row.text(5)
+        let options = TransferOptions(stored: row.optionalText(15))
         let readyAt = row.timestamp(19)
         return TransferWork(
-            id: row.transferID(0), request: try request(row, destination), origin: row.text(7),
-            destination: destination, want: try row.want(2), phase: try row.phase(1),
+            id: row.transferID(0),
+            request: request(row, destination, options ?? TransferOptions()),
+            isUnreadable: options == nil, origin: row.text(7), destination: destination,
+            want: try row.want(2), phase: try row.phase(1),
             isRearmPending: row.bool(3),
             fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
             sharedFetch: row.optionalInt64(33).map(FetchID.init(rawValue:)),
-            partsLeft: row.int(34), identityKey: row.int64(32),
+            partsLeft: row.count(34), identityKey: row.int64(32),
             createdAt: row.timestamp(16),
             startedAt: row.optionalTimestamp(17), finishedAt: row.optionalTimestamp(18),
             deadline: row.timestamp(11), lane: ScheduleClass(rawValue: row.int64(28)),
@@ -99,22 +116,18 @@ enum WorkRecord {
             } ?? [],
             error: row.optionalText(22).flatMap { StoredJSON.decode(LonghaulError.self, $0) },
             numbers: TransferNumbers(
-                bytesTotal: row.optionalInt64(23), bytesDone: row.int64(24),
-                bytesFetched: row.int64(25), attempts: row.int(26), restarts: row.int(27)))
+                bytesTotal: row.optionalLength(23), bytesDone: row.count64(24),
+                bytesFetched: row.count64(25), attempts: row.count(26),
+                restarts: row.count(27)))
     }
 
-    /// Options that cannot be read stop the transfer: without its headers or its checksum it would
-    /// be another one.
     private static func request(
-        _ row: StoredRow, _ destination: String
-    ) throws -> TransferRequest {
-        guard let options = TransferOptions(stored: row.optionalText(15)) else {
-            throw row.damage("the options of transfer \(row.int64(0))")
-        }
+        _ row: StoredRow, _ destination: String, _ options: TransferOptions
+    ) -> TransferRequest {
         var request = TransferRequest(
             url: row.text(4),
             destination: options.remoteName
-                ? .directory(parentDirectory(of: destination), remoteName: true)
+                ? .directory(FileNaming.directory(of: destination), remoteName: true)
                 : .file(destination))
         request.session = row.text(6)
         request.priority = Priority(rawValue: row.int(8)) ?? .normal
@@ -125,13 +138,8 @@ enum WorkRecord {
         request.deadline =
             row.optionalTimestamp(12).map(Deadline.at)
             ?? .after(seconds: row.optionalDouble(13) ?? Deadline.defaultSeconds)
-        request.expectedBytes = row.optionalInt64(14)
+        request.expectedBytes = row.optionalLength(14)
         request.options = options
         return request
     }
-}
-
-func parentDirectory(of path: String) -> String {
-    guard let slash = path.utf8.lastIndex(of: 0x2F), slash != path.startIndex else { return "/" }
-    return String(path[..<slash])
 }

@@ -52,17 +52,17 @@ enum HostRecord {
         CASE WHEN failuresReset = reset THEN retryAt END FROM host
         """
 
-    static func read(_ row: StoredRow) throws -> StoredHost {
-        guard let argv = StoredJSON.decode([String].self, row.text(1)), !argv.isEmpty else {
-            // Run as something else it must never be.
-            throw row.damage("the program of host \(row.text(0))")
-        }
+    /// One whose program cannot be read has one without a name, which is nowhere to be found: its
+    /// events wait until it is made known anew. Run as something else it must never be.
+    static func read(_ row: StoredRow) -> StoredHost {
+        let known = StoredJSON.decode([String].self, row.text(1)) ?? []
+        let argv = known.isEmpty ? [""] : known
         let settings = HostSettings(
             argv: argv, permitted: StoredJSON.decode([String].self, row.text(2)) ?? [],
             eventBudget: row.optionalDouble(3), taskBudget: row.optionalDouble(4))
         return StoredHost(
             name: row.text(0), settings: settings, created: row.timestamp(5),
-            failures: row.int(6), retryAt: row.optionalTimestamp(7))
+            failures: row.count(6), retryAt: row.optionalTimestamp(7))
     }
 }
 

@@ -133,6 +133,6 @@ extension TallyGroup {
     fileprivate init(_ row: StoredRow) throws {
         self.init(
             session: row.int64(0), phase: try row.phase(1), want: try row.want(2),
-            pending: row.bool(3), count: row.int(4))
+            pending: row.bool(3), count: row.count(4))
     }
 }

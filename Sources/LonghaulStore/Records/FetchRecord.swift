@@ -55,20 +55,20 @@ enum FetchRecord {
     /// fetched again.
     static func read(_ row: StoredRow) -> FetchState {
         var state = FetchState(id: FetchID(rawValue: row.int64(0)))
-        state.generation = row.int64(1)
+        state.generation = row.count64(1)
         state.partPath = row.text(2)
         if !row.isNull(3) {
             state.partIdentity = row.fileIdentity(device: 3, inode: 4, birth: 19)
         }
         state.durable = ByteRanges(stored: row.text(5)) ?? ByteRanges()
         state.validator = row.optionalText(6).flatMap { StoredJSON.decode(Validator.self, $0) }
-        state.bytesTotal = row.optionalInt64(7)
-        state.bytesFetched = row.int64(8)
-        state.attempts = row.int(9)
-        state.restarts = row.int(10)
-        state.fruitlessAttempts = row.int(11)
-        state.emptyAnswers = row.int(12)
-        state.source = row.int(13)
+        state.bytesTotal = row.optionalLength(7)
+        state.bytesFetched = row.count64(8)
+        state.attempts = row.count(9)
+        state.restarts = row.count(10)
+        state.fruitlessAttempts = row.count(11)
+        state.emptyAnswers = row.count(12)
+        state.source = row.count(13)
         state.effectiveURL = row.optionalText(14)
         state.proposedName = row.optionalText(15)
         state.contentCoding = row.optionalText(16)

@@ -23,7 +23,7 @@ enum OriginRecord {
         memory.mishandlesIfRange = row.bool(2)
         memory.speaksHTTP2 = row.bool(3)
         memory.coolDownUntil = row.optionalTimestamp(4)
-        memory.failures = row.int(5)
+        memory.failures = row.count(5)
         memory.bytesPerSecond = row.optionalDouble(6)
         memory.coolDownSince = row.optionalTimestamp(7)
         memory.pauseUntil = row.optionalTimestamp(8)

@@ -40,7 +40,7 @@ enum TransferRecord {
         transfer.readySince = row.timestamp(35)
         transfer.earliestBegin = row.optionalTimestamp(10)
         transfer.deadline = row.timestamp(11)
-        transfer.expectedBytes = row.optionalInt64(12)
+        transfer.expectedBytes = row.optionalLength(12)
         transfer.startedAt = row.optionalTimestamp(13)
         // What was recorded at the end is void as soon as the transfer is taken up again.
         if state.hasEnded, !row.bool(3) {
@@ -66,23 +66,23 @@ enum TransferRecord {
 
     /// The fetch's numbers run ahead of the transfer's, which are written when it ends.
     private static func readNumbers(_ row: StoredRow, into transfer: inout Transfer) {
-        transfer.bytesTotal = row.optionalInt64(20)
-        transfer.bytesDone = row.int64(21)
-        transfer.bytesFetched = row.int64(22)
-        transfer.attempts = row.int(23)
-        transfer.restarts = row.int(24)
+        transfer.bytesTotal = row.optionalLength(20)
+        transfer.bytesDone = row.count64(21)
+        transfer.bytesFetched = row.count64(22)
+        transfer.attempts = row.count(23)
+        transfer.restarts = row.count(24)
         if row.isNull(25) { return }
-        transfer.bytesTotal = row.optionalInt64(27) ?? transfer.bytesTotal
+        transfer.bytesTotal = row.optionalLength(27) ?? transfer.bytesTotal
         let durable = ByteRanges(stored: row.text(26)) ?? ByteRanges()
         let follows = !row.isNull(39) && row.transferID(39) != transfer.id
         transfer.held = HeldBytes(
-            fetch: FetchID(rawValue: row.int64(25)), generation: row.int64(31), durable: durable,
+            fetch: FetchID(rawValue: row.int64(25)), generation: row.count64(31), durable: durable,
             isAnothers: follows, partPath: row.text(40))
         transfer.bytesDone = durable.count
         // What was received is counted once, with the one that leads.
-        if !follows { transfer.bytesFetched = max(row.int64(28), transfer.bytesFetched) }
-        transfer.attempts = max(row.int(29), transfer.attempts)
-        transfer.restarts = max(row.int(30), transfer.restarts)
+        if !follows { transfer.bytesFetched = max(row.count64(28), transfer.bytesFetched) }
+        transfer.attempts = max(row.count(29), transfer.attempts)
+        transfer.restarts = max(row.count(30), transfer.restarts)
     }
 
     private static func reasons(_ row: StoredRow, now: Timestamp) throws -> [WaitReason] {

@@ -27,7 +27,8 @@ extension Store {
     /// Changes a transfer that is not completed, durably. An ended one then waits for `resume` or
     /// `retry`; a running one is looked at by the engine.
     ///
-    /// Throws `noSuchTransfer`, and `conflict` for a completed one.
+    /// Throws `noSuchTransfer`, `conflict` for a completed one, and `internal` for one whose
+    /// options cannot be read: they would be lost.
     package func change(
         _ id: TransferID, _ change: TransferChange, now: Timestamp
     ) throws(LonghaulError) {
@@ -40,6 +41,7 @@ extension Store {
                     "it is completed and can no longer be changed; enqueue another",
                     transferID: id)
             }
+            if work.isUnreadable { throw work.unreadable }
             var changed = work
             change.apply(to: &changed.request)
             if change.earliestBegin != nil || change.deadline != nil {

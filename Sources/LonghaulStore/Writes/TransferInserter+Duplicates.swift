@@ -39,7 +39,8 @@ extension TransferInserter {
         let identity = FetchIdentity(request)
         return try ids.filter { id in
             let work = try connection.first(WorkRecord.select, id, read: WorkRecord.read)
-            return work.flatMap { FetchIdentity($0.request) } == identity
+            guard let work, !work.isUnreadable else { return false }
+            return FetchIdentity(work.request) == identity
         }
     }
 }

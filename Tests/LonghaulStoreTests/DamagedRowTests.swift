@@ -1,0 +1,70 @@
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+/// Rows of a sound file that make no sense.
+@Suite struct DamagedRowTests {
+    private func spoil(_ scratch: ScratchStore, _ statement: String) throws {
+        try scratch.store.access { try $0.run(statement) }
+    }
+
+    @Test(arguments: [Int64.min, -1, .max]) func numbersDoNotTrap(number: Int64) throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/a") {
+            $0.options.mirrors = ["https://b.example/file"]
+            $0.options.connections = .exactly(2)
+        }
+        let claimed = try scratch.turn(epoch) { try $0.claim(id, now: .start) }
+        let fetch = try #require(claimed).fetch.id
+        for column in [
+            "generation", "bytesTotal", "bytesFetched", "attempts", "restarts",
+            "fruitlessAttempts", "emptyAnswers", "source",
+        ] {
+            try spoil(scratch, "UPDATE fetch SET \(column) = \(number)")
+        }
+        for column in ["bytesTotal", "bytesDone", "bytesFetched", "attempts", "expectedBytes"] {
+            try spoil(scratch, "UPDATE transfer SET \(column) = \(number)")
+        }
+        try spoil(scratch, "UPDATE tally SET n = \(number)")
+        let found = try scratch.turn(epoch) { (try $0.work(id), try $0.fetch(fetch)) }
+        let (work, state) = (try #require(found.0), try #require(found.1))
+        var machine = FetchMachine(
+            transfer: id, request: work.request, destination: "/d/a", deadline: nil, state: state,
+            firstSerial: 1)
+        _ = machine.begin()
+        #expect(machine.sources.contains(machine.url))
+        #expect(!machine.isWhole)
+        var next = state
+        next.generation += 1
+        next.attempts += 1
+        next.bytesFetched += 1
+        try scratch.turn(epoch) { try $0.save(next) }
+        #expect(try scratch.store.list(now: .start).map(\.id) == [id])
+        _ = try scratch.store.counts()
+        #expect(try scratch.store.transfer(id, now: .start)?.attempts ?? -1 >= 0)
+    }
+
+    /// What damage has left of its options is not what was asked for: it is neither begun, nor
+    /// changed, nor taken for an equal one.
+    @Test func optionsThatCannotBeReadAreKept() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/a")
+        try spoil(scratch, "UPDATE transfer SET options = '{\"ifExists\":\"x\"}'")
+        try scratch.turn(epoch) { tx in
+            verify(try tx.work(id)?.isUnreadable == true)
+            verify(try tx.claim(id, now: .start) == nil)
+        }
+        var change = TransferChange()
+        change.editOptions = { $0.retries = 3 }
+        let error = try refusal { try scratch.store.change(id, change, now: .start) }
+        #expect(error.code == .internal && error.transferID == id)
+        let kept = try scratch.store.access {
+            try $0.first("SELECT options FROM transfer") { $0.text(0) }
+        }
+        #expect(kept == #"{"ifExists":"x"}"#)
+        try scratch.add("/d/b") { $0.options.onDuplicate = .fail }
+    }
+}
