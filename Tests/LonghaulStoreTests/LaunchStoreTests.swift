@@ -149,6 +149,46 @@ import Testing
         #expect(next.handover?.events == 1...2)
     }
 
+    /// Whoever has to be asked about is never made ready before, and keeps nobody waiting.
+    @Test func thoseWhoAskAreFoundAmongTheFirst() throws {
+        var change = SessionChange()
+        change.host = .some("h")
+        change.askBeforeStart = true
+        try scratch.store.change(session: "s", change, now: .start)
+        for number in 1...9 {
+            try scratch.add("/d/\(number)", session: number % 2 == 0 ? "s" : "default") {
+                $0.earliestBegin = .start + (number < 5 ? 10 : 20)
+            }
+        }
+        var asked: [Int] = []
+        var promoted: [Int] = []
+        for _ in 1...4 {
+            try scratch.turn(epoch) { tx in
+                asked.append(try tx.askHosts(.start + 30, limit: 3))
+                promoted.append(try tx.promoteDue(.start + 30, limit: 3 - asked.last!))
+            }
+        }
+        #expect(asked == [1, 2, 1, 0])
+        #expect(promoted == [2, 1, 2, 0])
+        let ready = try scratch.turn(epoch) { try $0.readyHead(now: .start + 30).rows.map(\.id) }
+        #expect(ready.map(\.rawValue).sorted() == [1, 3, 5, 7, 9])
+        // Until its host has had its time.
+        try scratch.turn(epoch) { tx in
+            verify(try tx.askHosts(.start + 90, limit: 9) == 0)
+            verify(try tx.promoteDue(.start + 90, limit: 9) == 4)
+        }
+    }
+
+    /// However many are due: only the first are looked at.
+    @Test func whoAsksIsLookedForInAWindow() throws {
+        let plan = try scratch.store.access {
+            try $0.all("EXPLAIN QUERY PLAN \(EngineTransaction.asking)") { $0.text(3) }
+        }
+        #expect(plan[0] == "CO-ROUTINE d" && plan.contains("SCAN d"), "\(plan)")
+        #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+        #expect(plan.count { $0.hasPrefix("SCAN") } == 1, "\(plan)")
+    }
+
     @Test func openLaunchesAreWhatASuccessorLooksAfter() throws {
         try finish(1)
         let first = try launch(1...2)

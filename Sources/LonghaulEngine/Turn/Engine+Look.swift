@@ -34,8 +34,8 @@ extension Engine {
             try react(to: work, tx, now: now, &outcome)
         }
         let asked = try tx.askHosts(now.wall, limit: Engine.attentionMax)
-        if asked == Engine.attentionMax { outcome.isIncomplete = true }
-        let promoted = try tx.promoteDue(now.wall, limit: Engine.attentionMax)
+        // No further than was looked: what comes after those may have to be asked about.
+        let promoted = try tx.promoteDue(now.wall, limit: Engine.attentionMax - asked)
         // Those that are still on their way out are met again and hide nobody.
         let expiredMax = Engine.attentionMax + active.count
         let expired = try tx.expired(now.wall, limit: expiredMax)
@@ -56,7 +56,7 @@ extension Engine {
             }
         }
         let areMoreWaived = try waive(tx, now: now)
-        if areMoreWaived || promoted == Engine.attentionMax || expired.count == expiredMax {
+        if areMoreWaived || asked + promoted == Engine.attentionMax || expired.count == expiredMax {
             outcome.isIncomplete = true
         }
         isBehind = outcome.isIncomplete

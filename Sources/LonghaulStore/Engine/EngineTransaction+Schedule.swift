@@ -2,14 +2,19 @@ internal import GRDB
 package import LonghaulCore
 
 extension EngineTransaction {
+    /// Those whose moment has come at ?1: the first ?2 of them, in an order that tells all apart.
+    static let due = """
+        SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
+        AND readyAt > 0 AND readyAt <= ?1 ORDER BY readyAt, id LIMIT ?2
+        """
+
     /// Makes transfers whose moment (earliest begin, end of a back-off) has come ready. Returns how
     /// many; at the limit there may be more.
     package func promoteDue(_ now: Timestamp, limit: Int) throws -> Int {
         try connection.run(
             """
             UPDATE transfer SET readyAt = 0, readySince = readyAt, waitReason = NULL, input = 0 \
-            WHERE id IN (SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
-            AND readyAt > 0 AND readyAt <= ?1 ORDER BY readyAt LIMIT ?2)
+            WHERE id IN (\(EngineTransaction.due))
             """, now, limit)
         return connection.changes
     }

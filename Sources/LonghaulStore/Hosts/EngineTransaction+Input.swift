@@ -52,18 +52,23 @@ extension EngineTransaction {
         return true
     }
 
+    static let asking = """
+        SELECT t.id, coalesce(h.eventBudget, ?3) FROM (\(due)) d \
+        CROSS JOIN transfer t ON t.id = d.id \
+        JOIN session s ON s.id = t.sessionID JOIN host h ON h.name = s.host \
+        WHERE t.asked = 0 AND t.want = 0 AND t.earliest IS NOT NULL AND t.startedAt IS NULL \
+        AND s.askBeforeStart = 1
+        """
+
     /// Transfers that were put off and would become ready now wait a little longer where their host
     /// wants to be asked: until it has answered, or for as long as a launch and the one before it
     /// may take. Each is asked about once. Returns how many.
+    ///
+    /// Looks at the first `limit` that are due and at no others: of those ``promoteDue(_:limit:)``
+    /// may then take as many as are left.
     package func askHosts(_ now: Timestamp, limit: Int) throws -> Int {
         let found = try connection.all(
-            """
-            SELECT t.id, coalesce(h.eventBudget, ?3) FROM transfer t INDEXED BY transferDue \
-            JOIN session s ON s.id = t.sessionID JOIN host h ON h.name = s.host \
-            WHERE t.phase = 0 AND t.readyAt > 0 AND t.readyAt <= ?1 AND t.asked = 0 \
-            AND t.want = 0 AND t.earliest IS NOT NULL AND t.startedAt IS NULL \
-            AND s.askBeforeStart = 1 ORDER BY t.readyAt LIMIT ?2
-            """, now, limit, HostSettings.defaultEventBudget
+            EngineTransaction.asking, now, limit, HostSettings.defaultEventBudget
         ) { ($0.transferID(0), $0.double(1)) }
         for (id, budget) in found {
             let until = now + 2 * budget
