@@ -43,14 +43,6 @@ import Testing
         #expect(file != FileIdentity(device: 2, inode: 7))
     }
 
-    @Test(arguments: [
-        ("abc", 3, "abc"), ("abc", 2, "ab"), ("abc", 0, ""), ("äb", 1, ""), ("aä", 2, "a"),
-        ("a€", 3, "a"), ("a€", 4, "a€"), ("a😀b", 4, "a"), ("a😀b", 5, "a😀"), ("", 5, ""),
-    ])
-    func cutsBetweenScalars(text: String, bytesMax: Int, prefix: String) {
-        #expect(PathParts.prefix(text, bytesMax: bytesMax) == prefix)
-    }
-
     @Test func namesFitTheFileSystem() {
         for length in 0...260 {
             for letter in ["x", "ü", "€", "😀"] {

@@ -85,13 +85,3 @@ package struct Roster: Hashable, Sendable {
         (sharer.isWanted ? 0 : 2) + (FileNaming.directory(of: sharer.destination) == home ? 0 : 1)
     }
 }
-
-extension FileNaming {
-    /// What is before the last slash, or slashes; empty for a file of the root.
-    package static func directory(of path: String) -> String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
-        var directory = path[..<slash]
-        while directory.utf8.last == UInt8(ascii: "/") { directory.removeLast() }
-        return String(directory)
-    }
-}

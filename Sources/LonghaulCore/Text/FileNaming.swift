@@ -40,9 +40,12 @@ package enum FileNaming {
                 scalars.append(scalar)
             }
         }
-        var text = Substring(String(scalars))
-        while let first = text.first, first == "." || first.isWhitespace { text.removeFirst() }
-        while let last = text.last, last.isWhitespace { text.removeLast() }
+        // Not characters: a dot with a mark on it is another one, and hides the file all the same.
+        var text = scalars[...]
+        while let first = text.first, first == "." || first.properties.isWhitespace {
+            text.removeFirst()
+        }
+        while let last = text.last, last.properties.isWhitespace { text.removeLast() }
         if text.isEmpty { return nil }
         return shortened(
             String(text), toBytes: Limits.fileNameBytes - Limits.fileNameDecorationBytes)
@@ -66,6 +69,14 @@ package enum FileNaming {
             stem: stem, suffix: " (\(number))\(suffix)", toBytes: Limits.fileNameBytes)
     }
 
+    /// What is before the last slash, or slashes; empty for a file of the root.
+    package static func directory(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        var directory = path[..<slash]
+        while directory.utf8.last == UInt8(ascii: "/") { directory.removeLast() }
+        return String(directory)
+    }
+
     // MARK: Shortening
 
     /// The whole name when it fits, else its stem cut and its extension kept.
@@ -76,10 +87,23 @@ package enum FileNaming {
     }
 
     private static func shortened(stem: String, suffix: String, toBytes limit: Int) -> String {
-        var kept = Substring(stem)
-        // Whole characters go, not bytes: half a letter would be a broken name.
-        while kept.utf8.count + suffix.utf8.count > limit, !kept.isEmpty { kept.removeLast() }
-        return kept + suffix
+        prefix(stem, bytesMax: limit - suffix.utf8.count) + suffix
+    }
+
+    /// The longest beginning of `text` that fits in `bytesMax`.
+    ///
+    /// Whole characters go: half a letter would be a broken name. Where not even the first one
+    /// fits, as a long run of combining marks does not, it is cut between scalars.
+    package static func prefix(_ text: String, bytesMax: Int) -> Substring {
+        if text.utf8.count <= bytesMax { return text[...] }
+        var kept = text[...]
+        while kept.utf8.count > bytesMax, !kept.isEmpty { kept.removeLast() }
+        if !kept.isEmpty { return kept }
+        var end = text.utf8.index(text.startIndex, offsetBy: max(0, bytesMax))
+        while end > text.startIndex, end.samePosition(in: text.unicodeScalars) == nil {
+            end = text.utf8.index(before: end)
+        }
+        return text[..<end]
     }
 
     /// Stem and extension with its dot. A long one is no extension but part of the name.

@@ -1,7 +1,9 @@
+internal import LonghaulCore
+
 /// Text work on paths: no call is made, and nothing but `/` and byte counts has a meaning.
 package enum PathParts {
     /// The longest name that Linux file systems take, in bytes.
-    package static let nameBytesMax = 255
+    package static let nameBytesMax = Limits.fileNameBytes
     /// The longest path that Linux takes, in bytes: PATH_MAX without the zero at its end.
     package static let pathBytesMax = 4095
 
@@ -38,19 +40,6 @@ package enum PathParts {
         return String(Substring(bytes))
     }
 
-    /// The longest beginning of `text` that fits in `bytesMax` and does not end within a
-    /// character's bytes.
-    package static func prefix(_ text: String, bytesMax: Int) -> String {
-        if text.utf8.count <= bytesMax { return text }
-        var end = text.utf8.index(text.utf8.startIndex, offsetBy: max(0, bytesMax))
-        // Scalars, not characters: a file name is bytes to the kernel, and a long run of combining
-        // marks is one character.
-        while end > text.startIndex, end.samePosition(in: text.unicodeScalars) == nil {
-            end = text.utf8.index(before: end)
-        }
-        return String(text[..<end])
-    }
-
     /// The names in a path, as they are written.
     package static func names(in path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
@@ -58,6 +47,6 @@ package enum PathParts {
 
     /// `NAME` + `suffix`, with NAME shortened where the whole would not fit into one name.
     package static func fitted(_ name: String, suffix: String) -> String {
-        prefix(name, bytesMax: nameBytesMax - suffix.utf8.count) + suffix
+        FileNaming.prefix(name, bytesMax: nameBytesMax - suffix.utf8.count) + suffix
     }
 }

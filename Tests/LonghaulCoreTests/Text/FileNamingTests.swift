@@ -36,9 +36,30 @@ import Testing
         ("a\u{202E}b\u{2066}c\u{200B}d\u{FEFF}", "abcd"),
         ("tab\there", "tabhere"),
         ("…", "…"),
+        // One character each, which begins with a dot or a blank.
+        (".\u{301}bashrc", "\u{301}bashrc"), (" \u{301}x", "\u{301}x"),
     ])
     func sanitised(name: String, safe: String) {
         #expect(FileNaming.sanitised(name) == safe)
+    }
+
+    /// A letter with so many marks is one character, which does not fit.
+    @Test(arguments: ["", ".pdf", ".tar.gz"]) func aLongCharacterIsCut(suffix: String) throws {
+        let letter = "a" + String(repeating: "\u{301}", count: 300)
+        for name in [letter, letter + "b", "b" + letter] {
+            let safe = try #require(FileNaming.sanitised(name + suffix))
+            #expect(safe.utf8.first == name.utf8.first && safe.hasSuffix(suffix))
+            #expect(safe.utf8.count <= Limits.fileNameBytes - Limits.fileNameDecorationBytes)
+        }
+    }
+
+    @Test(arguments: [
+        ("abc", 3, "abc"), ("abc", 2, "ab"), ("abc", 0, ""), ("äb", 1, ""), ("aä", 2, "a"),
+        ("a€", 3, "a"), ("a€", 4, "a€"), ("a😀b", 4, "a"), ("a😀b", 5, "a😀"), ("", 5, ""),
+        ("abc", -1, ""), ("xe\u{301}", 2, "x"), ("e\u{301}x", 2, "e"),
+    ])
+    func cutsBetweenCharacters(text: String, bytesMax: Int, prefix: String) {
+        #expect(FileNaming.prefix(text, bytesMax: bytesMax) == prefix)
     }
 
     @Test(arguments: ["", ".", "..", "...", "/", "a/", "\u{0}", "\u{202E}", "   ", "./."])
