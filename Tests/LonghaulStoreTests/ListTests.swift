@@ -62,6 +62,31 @@ import Testing
             try ids(TransferFilter(session: "even"), now: .start + 2 * 86_400) == [3, 1])
     }
 
+    /// Those that came later have ended long ago, and others' lately.
+    @Test func aRecentEndOfASessionIsFound() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let old = try scratch.add("/d/0", session: "s")
+        let ids = try (1...60).map { try scratch.add("/d/\($0)", session: $0 < 56 ? "s" : "t") }
+        try scratch.turn(epoch) { tx in
+            for id in ids.prefix(55) {
+                try tx.cancel(id, numbers: TransferNumbers(), now: .start)
+            }
+            for id in [old] + ids.suffix(5) {
+                try tx.cancel(id, numbers: TransferNumbers(), now: .start + 2 * 86_400)
+            }
+        }
+        let now = .start + 2 * 86_400 + 3600
+        let expected: [(String, [Int64])] = [("s", [1]), ("t", [61, 60, 59, 58, 57]), ("x", [])]
+        for (session, found) in expected {
+            let listed = try scratch.store.list(TransferFilter(session: session), now: now)
+            #expect(listed.map(\.id.rawValue) == found, "\(session)")
+        }
+        // Of those that ended lately the last ones.
+        let listed = try scratch.store.list(TransferFilter(session: "t", limit: 2), now: now)
+        #expect(listed.map(\.id.rawValue) == [61, 60])
+    }
+
     @Test func walkingComesByEachOnce() throws {
         let scratch = try ScratchStore()
         _ = try scratch.store.enqueue(

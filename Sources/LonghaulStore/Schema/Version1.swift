@@ -209,7 +209,7 @@ extension Migration {
         "CREATE INDEX transferDeadline ON transfer (deadline) WHERE ended = 0",
         "CREATE INDEX transferRunning ON transfer (phase) WHERE phase = 1",
         "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE ended = 1",
-        "CREATE INDEX transferFinished ON transfer (finishedAt) WHERE ended = 1",
+        "CREATE INDEX transferFinished ON transfer (finishedAt, sessionID) WHERE ended = 1",
         "CREATE INDEX transferPending ON transfer (sessionID) WHERE rearm > rearmed",
         "CREATE INDEX leftPartByFile ON leftPart (inode)",
         "CREATE INDEX eventBySession ON event (sessionID)",
