@@ -284,7 +284,7 @@ extension FetchMachine {
                 && start < segment.end ?? .max
         }
         if let other {
-            let seconds = context.now.wall - segments[other].startedAt
+            let seconds = context.now.monotonic - segments[other].begunAt
             let bytes = segments[other].written - segments[other].start
             let soon = seconds > 0 ? Double(bytes) / seconds * Limits.takeOverSeconds : 0
             if Double(start - segments[other].written) < soon {

@@ -33,22 +33,19 @@ extension FetchMachine {
         guard segments.count < allowed else { return }
         let situation = SegmentPlanner.Situation(
             total: total, have: have,
-            active: segments.map { $0.asActive(total: total, now: context.now.wall) },
-            allowed: allowed, rangesProven: true)
-        for action in SegmentPlanner().plan(situation) {
-            switch action {
-            // Once the one that is to bring the rest has proven that it does: see `takeOver`.
-            case .shrink: break
-            case .start(let range, let toEnd): start(range, toEnd: toEnd, context, &step)
-            }
-        }
+            active: segments.map { $0.asActive(total: total, now: context.now.monotonic) },
+            allowed: allowed)
+        // Who fetches those bytes leaves them once another has proven that it brings them: see
+        // `takeOver`.
+        for piece in SegmentPlanner().plan(situation) { start(piece, context, &step) }
     }
 
     private mutating func start(
-        _ range: Range<Int64>, toEnd: Bool, _ context: FetchContext, _ step: inout FetchStep
+        _ piece: SegmentPlanner.Start, _ context: FetchContext, _ step: inout FetchStep
     ) {
+        let range = piece.range
         let ask = RangeAsk.plan(
-            from: range.lowerBound, to: toEnd ? nil : range.upperBound, held: have,
+            from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound, held: have,
             validator: state.validator, origin: context.origin, scheme: .http,
             heldCoding: state.contentCoding)
         // Without If-Range two versions could meet in one file.
@@ -115,10 +112,10 @@ extension ActiveSegment {
     /// Enough to say that it was let in, and merely cut off when it ended early.
     var hasBroughtAPiece: Bool { isWriting && written - start >= Limits.minPieceBytes }
 
-    func asActive(total: Int64, now: Timestamp) -> SegmentPlanner.Active {
-        let seconds = now - startedAt
+    func asActive(total: Int64, now: Instant) -> SegmentPlanner.Active {
+        let seconds = now - begunAt
         return SegmentPlanner.Active(
-            key: key, range: start..<max(start, end ?? total), written: written,
+            range: start..<max(start, end ?? total), written: written,
             bytesPerSecond: seconds > 0.5 ? Double(written - start) / seconds : nil)
     }
 }

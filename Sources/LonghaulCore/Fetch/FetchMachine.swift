@@ -214,6 +214,8 @@ package struct ActiveSegment: Hashable, Sendable {
     package let ask: RangeAsk
     package let url: String
     package let startedAt: Timestamp
+    /// The same moment, for how long it has taken.
+    package let begunAt: Instant
     /// Where its writing starts: the plan's position after the overlap.
     package var start: Int64
     /// Where its range ends; `nil` = open.
@@ -241,6 +243,7 @@ package struct ActiveSegment: Hashable, Sendable {
         self.ask = ask
         self.url = url
         self.startedAt = startedAt.wall
+        begunAt = startedAt.monotonic
         heardAt = startedAt.monotonic
         self.isParallel = isParallel
         start = ask.position

@@ -10,17 +10,13 @@ package struct SegmentPlanner: Hashable, Sendable {
 
     /// A range that a request is fetching.
     package struct Active: Hashable, Sendable {
-        package var key: SegmentKey
         /// To the end of the file where that is known.
         package var range: Range<Int64>
         /// File offset after the last byte written.
         package var written: Int64
         package var bytesPerSecond: Double?
 
-        package init(
-            key: SegmentKey, range: Range<Int64>, written: Int64, bytesPerSecond: Double? = nil
-        ) {
-            self.key = key
+        package init(range: Range<Int64>, written: Int64, bytesPerSecond: Double? = nil) {
             self.range = range
             self.written = written
             self.bytesPerSecond = bytesPerSecond
@@ -36,50 +32,45 @@ package struct SegmentPlanner: Hashable, Sendable {
         }
     }
 
-    package enum Action: Hashable, Sendable {
-        /// Ask for these bytes with a new request. `toEnd`: with the file, whose length may be
-        /// unknown.
-        case start(Range<Int64>, toEnd: Bool)
-        /// Let this request end earlier; comes before the start of what was taken from it.
-        case shrink(SegmentKey, end: Int64)
+    /// Bytes to ask for with a new request. An active one that is fetching them leaves them to it.
+    package struct Start: Hashable, Sendable {
+        package var range: Range<Int64>
+        /// It ends with the file.
+        package var toEnd: Bool
+
+        package init(_ range: Range<Int64>, toEnd: Bool) {
+            self.range = range
+            self.toEnd = toEnd
+        }
     }
 
-    /// What is known of a fetch, read once.
+    /// What is known of a fetch, read once. The server honours ranges, and a strong validator is
+    /// pinned: several requests may feed one file.
     package struct Situation: Hashable, Sendable {
-        package var total: Int64?
+        package var total: Int64
         /// Bytes held, those written by active requests included.
         package var have: ByteRanges
         package var active: [Active]
         /// Requests that may run at the same time.
         package var allowed: Int
-        /// The server honours ranges, and a strong validator is pinned: several requests may feed
-        /// one file.
-        package var rangesProven: Bool
 
-        package init(
-            total: Int64?, have: ByteRanges, active: [Active], allowed: Int, rangesProven: Bool
-        ) {
+        package init(total: Int64, have: ByteRanges, active: [Active], allowed: Int) {
             self.total = total
             self.have = have
             self.active = active
             self.allowed = allowed
-            self.rangesProven = rangesProven
         }
     }
 
-    /// The requests to start and to shorten now; empty when all is well or all is done.
-    package func plan(_ situation: Situation) -> [Action] {
-        guard let total = situation.total else { return planUnknownLength(situation) }
+    /// The requests to start now, in order; empty when all is well or all is done.
+    package func plan(_ situation: Situation) -> [Start] {
         let gaps = gaps(
-            total: total, have: situation.have, active: situation.active.map(\.range))
+            total: situation.total, have: situation.have, active: situation.active.map(\.range))
         var work = Work(active: situation.active, gaps: gaps)
-        let allowed = situation.rangesProven ? max(situation.allowed, 1) : 1
-        while work.running < allowed, work.startGap(total: total) {}
-        guard situation.rangesProven else { return work.actions }
-        while work.running < allowed {
-            guard split(&work, total: total) else { break }
-        }
-        return work.actions
+        let allowed = max(situation.allowed, 1)
+        while work.running < allowed, work.startGap() {}
+        while work.running < allowed, split(&work) {}
+        return work.starts.map { Start($0, toEnd: $0.upperBound == situation.total) }
     }
 
     /// What is neither held nor being fetched, in order.
@@ -89,38 +80,33 @@ package struct SegmentPlanner: Hashable, Sendable {
         active.reduce(into: have) { $0.insert($1) }.gaps(upTo: total)
     }
 
-    private func planUnknownLength(_ situation: Situation) -> [Action] {
-        guard situation.active.isEmpty else { return [] }
-        let start = situation.have.prefix
-        return [.start(start..<start, toEnd: true)]
-    }
-
     // MARK: Splitting
 
-    private func split(_ work: inout Work, total: Int64) -> Bool {
+    private func split(_ work: inout Work) -> Bool {
         guard let index = work.largest() else { return false }
         let victim = work.pieces[index]
         let remaining = victim.remaining
-        guard remaining.count64 >= 2 * threshold(for: victim, among: work.pieces) else {
+        guard remaining.count64 >= 2 * threshold(for: victim) else {
             return false
         }
         // Even offsets suit the page cache and the disk.
         let middle = (remaining.lowerBound + remaining.count64 / 2) & ~(64 << 10 - 1)
         guard middle > remaining.lowerBound, middle < remaining.upperBound else { return false }
-        work.cut(index, at: middle, total: total)
+        work.cut(index, at: middle)
         return true
     }
 
     /// A tail that is slow compared with the rest is worth smaller pieces: everything waits for it.
-    private func threshold(for victim: Piece, among pieces: [Piece]) -> Int64 {
+    private func threshold(for victim: Piece) -> Int64 {
         guard let seconds = victim.secondsLeft else { return minSplit }
         return seconds > Limits.minSplitSeconds ? minPiece : minSplit
     }
 }
 
-/// A range in the plan under construction: an active request's, or one that is to be started.
+/// A range in the plan under construction.
 private struct Piece {
-    var key: SegmentKey?
+    /// Of an active request; the others are to be started.
+    var isActive: Bool
     var remaining: Range<Int64>
     var secondsLeft: Double?
 }
@@ -128,23 +114,19 @@ private struct Piece {
 private struct Work {
     var pieces: [Piece]
     var gaps: [Range<Int64>]
-    private var shrinks: [(key: SegmentKey, end: Int64)] = []
 
     init(active: [SegmentPlanner.Active], gaps: [Range<Int64>]) {
         pieces = active.map {
-            Piece(key: $0.key, remaining: $0.remaining, secondsLeft: $0.secondsLeft)
+            Piece(isActive: true, remaining: $0.remaining, secondsLeft: $0.secondsLeft)
         }
         self.gaps = gaps
     }
 
     var running: Int { pieces.count }
 
-    private var total: Int64 = 0
-
-    mutating func startGap(total: Int64) -> Bool {
-        self.total = total
+    mutating func startGap() -> Bool {
         guard !gaps.isEmpty else { return false }
-        pieces.append(Piece(remaining: gaps.removeFirst()))
+        pieces.append(Piece(isActive: false, remaining: gaps.removeFirst()))
         return true
     }
 
@@ -156,24 +138,16 @@ private struct Work {
         }
     }
 
-    mutating func cut(_ index: Int, at middle: Int64, total: Int64) {
-        self.total = total
-        let tail = middle..<pieces[index].remaining.upperBound
-        if let key = pieces[index].key {
-            shrinks.removeAll { $0.key == key }
-            shrinks.append((key, middle))
-        }
-        let share = pieces[index].secondsLeft.map { $0 / 2 }
-        pieces[index].remaining = pieces[index].remaining.lowerBound..<middle
-        pieces[index].secondsLeft = share
-        pieces.append(Piece(remaining: tail, secondsLeft: nil))
+    mutating func cut(_ index: Int, at middle: Int64) {
+        let whole = pieces[index]
+        pieces[index].remaining = whole.remaining.lowerBound..<middle
+        pieces[index].secondsLeft = whole.secondsLeft.map { $0 / 2 }
+        pieces.append(Piece(isActive: false, remaining: middle..<whole.remaining.upperBound))
     }
 
-    var actions: [SegmentPlanner.Action] {
-        let starts = pieces.filter { $0.key == nil }.map(\.remaining)
+    var starts: [Range<Int64>] {
+        pieces.filter { !$0.isActive }.map(\.remaining)
             .sorted { $0.lowerBound < $1.lowerBound }
-        return shrinks.map { .shrink($0.key, end: $0.end) }
-            + starts.map { .start($0, toEnd: $0.upperBound == total) }
     }
 }
 

@@ -141,6 +141,24 @@ import Testing
         #expect(script.machine.segments.count == 2)
     }
 
+    /// How fast one is says the clock that nobody sets.
+    @Test(arguments: [-3600.0, 0, 3600]) func aClockThatIsSetSplitsNothing(step: Double) {
+        var script = Script { $0.options.connections = .exactly(2) }
+        script.answer(
+            head(200, "Content-Length: \(12 * Self.mib)", "Accept-Ranges: bytes", strong))
+        script.event(.reserved)
+        script.now.monotonic = script.now.monotonic + 1
+        script.now.wall = script.now.wall + 1 + step
+        // The rest takes half a second.
+        script.wrote(through: 8 * Self.mib, received: 8 * Self.mib)
+        script.event(.tick)
+        #expect(script.asks.count == 1)
+        // Now it is to take long.
+        script.now.monotonic = script.now.monotonic + 9
+        script.event(.tick)
+        #expect(script.asks.count == 2)
+    }
+
     /// Another file, or all of it where a part had been asked for: never again.
     @Test(arguments: [
         head(200, "Content-Length: \(total)", "ETag: \"v1\""),

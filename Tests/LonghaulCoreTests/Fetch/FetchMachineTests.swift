@@ -290,10 +290,13 @@ import Testing
         #expect(script.machine.segments[0].end == start)
     }
 
-    /// Its answer came late, and the first one is there already: it would fetch the same again.
-    @Test func whoComesTooLateTakesNothingOver() throws {
+    /// Its answer came late, and the first one is there already: it would fetch the same again. How
+    /// fast that one is says the clock that nobody sets.
+    @Test(arguments: [-3600.0, 10, 3600])
+    func whoComesTooLateTakesNothingOver(wall: Double) throws {
         var (script, start) = try twoConnections()
-        script.now.wall = script.now.wall + 10
+        script.now.monotonic = script.now.monotonic + 10
+        script.now.wall = script.now.wall + wall
         script.wrote(through: start - Self.mib, received: start - Self.mib, of: 0)
         script.answer(
             head(206, "Content-Range: bytes \(start)-104857599/104857600", strong))

@@ -3,17 +3,12 @@ import Testing
 
 @Suite struct SegmentPlannerTests {
     private static let mib: Int64 = 1 << 20
-    private let fetch = FetchID(rawValue: 1)
-
-    private func key(_ serial: Int64) -> SegmentKey { SegmentKey(fetch: fetch, serial: serial) }
-
     /// All in MiB.
     private func active(
-        _ serial: Int64, _ range: Range<Int64>, written: Int64? = nil, rate: Double? = nil
+        _ range: Range<Int64>, written: Int64? = nil, rate: Double? = nil
     ) -> SegmentPlanner.Active {
         SegmentPlanner.Active(
-            key: key(serial), range: scaled(range),
-            written: (written ?? range.lowerBound) * Self.mib,
+            range: scaled(range), written: (written ?? range.lowerBound) * Self.mib,
             bytesPerSecond: rate.map { $0 * Double(Self.mib) })
     }
 
@@ -22,9 +17,9 @@ import Testing
     }
 
     private func plan(
-        total: Int64?, have: [Range<Int64>] = [], active: [SegmentPlanner.Active] = [],
-        allowed: Int = 1, proven: Bool = true
-    ) -> [SegmentPlanner.Action] {
+        total: Int64, have: [Range<Int64>] = [], active: [SegmentPlanner.Active] = [],
+        allowed: Int = 1
+    ) -> [SegmentPlanner.Start] {
         var held = ByteRanges()
         for range in have { held.insert(scaled(range)) }
         for segment in active where segment.written > segment.range.lowerBound {
@@ -32,25 +27,18 @@ import Testing
         }
         return SegmentPlanner().plan(
             SegmentPlanner.Situation(
-                total: total.map { $0 * Self.mib }, have: held, active: active, allowed: allowed,
-                rangesProven: proven))
+                total: total * Self.mib, have: held, active: active, allowed: allowed))
     }
 
-    private func start(_ range: Range<Int64>, toEnd: Bool) -> SegmentPlanner.Action {
-        .start(scaled(range), toEnd: toEnd)
+    private func start(_ range: Range<Int64>, toEnd: Bool) -> SegmentPlanner.Start {
+        SegmentPlanner.Start(scaled(range), toEnd: toEnd)
     }
 
     @Test func oneConnectionFirst() {
         #expect(plan(total: 100) == [start(0..<100, toEnd: true)])
         #expect(plan(total: 100, have: [0..<40]) == [start(40..<100, toEnd: true)])
         #expect(plan(total: 100, have: [0..<100]).isEmpty)
-        #expect(plan(total: 100, active: [active(1, 0..<100)]).isEmpty)
-    }
-
-    @Test func unknownLengthIsOneRequest() {
-        #expect(plan(total: nil) == [start(0..<0, toEnd: true)])
-        #expect(plan(total: nil, have: [0..<4, 8..<9]) == [start(4..<4, toEnd: true)])
-        #expect(plan(total: nil, active: [active(1, 0..<1)], allowed: 4).isEmpty)
+        #expect(plan(total: 100, active: [active(0..<100)]).isEmpty)
     }
 
     @Test func gapsAreFilledInOrder() {
@@ -58,49 +46,44 @@ import Testing
         #expect(plan(total: 40, have: have) == [start(10..<20, toEnd: false)])
         let both = [start(10..<20, toEnd: false), start(30..<40, toEnd: true)]
         #expect(plan(total: 40, have: have, allowed: 2) == both)
-        #expect(plan(total: 40, have: have, allowed: 2, proven: false) == [both[0]])
     }
 
     @Test func theLargestRemainderIsHalved() {
-        let running = [active(1, 0..<100, written: 20)]
+        let running = [active(0..<100, written: 20)]
         #expect(
             plan(total: 100, active: running, allowed: 2)
-                == [.shrink(key(1), end: 60 * Self.mib), start(60..<100, toEnd: true)])
+                == [start(60..<100, toEnd: true)])
         #expect(
             plan(total: 100, active: running, allowed: 3)
-                == [
-                    .shrink(key(1), end: 40 * Self.mib), start(40..<60, toEnd: false),
-                    start(60..<100, toEnd: true),
-                ])
-        #expect(plan(total: 100, active: running, allowed: 2, proven: false).isEmpty)
+                == [start(40..<60, toEnd: false), start(60..<100, toEnd: true)])
     }
 
     @Test func whatIsSmallStaysWhole() {
-        #expect(plan(total: 15, active: [active(1, 0..<15)], allowed: 4).isEmpty)
-        #expect(plan(total: 16, active: [active(1, 0..<16)], allowed: 4).count == 2)
+        #expect(plan(total: 15, active: [active(0..<15)], allowed: 4).isEmpty)
+        #expect(plan(total: 16, active: [active(0..<16)], allowed: 4).count == 1)
     }
 
     @Test func aSlowTailIsSplitFiner() {
         // 4 MiB left: ten seconds at this rate.
-        let slow = [active(1, 0..<50, written: 46, rate: 0.4)]
+        let slow = [active(0..<50, written: 46, rate: 0.4)]
         #expect(
             plan(total: 50, active: slow, allowed: 2)
-                == [.shrink(key(1), end: 48 * Self.mib), start(48..<50, toEnd: true)])
-        let fast = [active(1, 0..<50, written: 46, rate: 4)]
+                == [start(48..<50, toEnd: true)])
+        let fast = [active(0..<50, written: 46, rate: 4)]
         #expect(plan(total: 50, active: fast, allowed: 2).isEmpty)
-        let nearlyDone = [active(1, 0..<50, written: 49, rate: 0.1)]
+        let nearlyDone = [active(0..<50, written: 49, rate: 0.1)]
         #expect(plan(total: 50, active: nearlyDone, allowed: 2).isEmpty)
     }
 
     /// A file fetched by plan, with requests of any speed and any failures: all of it, nothing
     /// twice, never more requests than allowed.
-    @Test(arguments: 0..<40) func anyRun(seed: UInt64) throws {
+    @Test(arguments: 0..<40) func anyRun(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let total = Int64.random(in: 1...200_000_000, using: &random)
         var run = Run(total: total, allowed: Int.random(in: 1...16, using: &random))
         for _ in 0..<100_000 {
             if run.have.contains(0..<total) { break }
-            try run.step(using: &random, seed: seed)
+            run.step(using: &random, seed: seed)
         }
         #expect(run.have.contains(0..<total), "seed \(seed): never ended")
         #expect(run.received == total, "seed \(seed): \(run.received - total) bytes twice")
@@ -112,45 +95,38 @@ import Testing
         var have = ByteRanges()
         var active: [SegmentPlanner.Active] = []
         var received: Int64 = 0
-        private var serial: Int64 = 0
 
         init(total: Int64, allowed: Int) {
             self.total = total
             self.allowed = allowed
         }
 
-        mutating func step(using random: inout SeededRandom, seed: UInt64) throws {
+        mutating func step(using random: inout SeededRandom, seed: UInt64) {
             let proven = !have.isEmpty
-            let actions = SegmentPlanner().plan(
+            let starts = SegmentPlanner().plan(
                 SegmentPlanner.Situation(
-                    total: total, have: have, active: active, allowed: allowed,
-                    rangesProven: proven))
-            for action in actions { try perform(action, seed: seed) }
+                    total: total, have: have, active: active,
+                    allowed: proven ? allowed : 1))
+            for piece in starts { start(piece, seed: seed) }
             #expect(active.count <= (proven ? allowed : 1), "seed \(seed)")
             #expect(!active.isEmpty, "seed \(seed): nothing runs")
             for index in active.indices.reversed() { move(index, using: &random) }
         }
 
-        private mutating func perform(_ action: SegmentPlanner.Action, seed: UInt64) throws {
-            switch action {
-            case .start(let range, let toEnd):
-                #expect(!range.isEmpty && toEnd == (range.upperBound == total), "seed \(seed)")
-                for other in active {
-                    let remaining =
-                        max(other.written, other.range.lowerBound)..<other.range.upperBound
-                    #expect(!remaining.overlaps(range), "seed \(seed)")
-                }
-                serial += 1
-                active.append(
-                    SegmentPlanner.Active(
-                        key: SegmentKey(fetch: FetchID(rawValue: 1), serial: serial), range: range,
-                        written: range.lowerBound))
-            case .shrink(let key, let end):
-                let index = try #require(active.firstIndex { $0.key == key }, "seed \(seed)")
-                let old = active[index]
-                #expect(end > old.written && end < old.range.upperBound, "seed \(seed)")
-                active[index].range = old.range.lowerBound..<end
+        /// Who was fetching those bytes leaves them, with all that comes after them.
+        private mutating func start(_ piece: SegmentPlanner.Start, seed: UInt64) {
+            let range = piece.range
+            #expect(
+                !range.isEmpty && piece.toEnd == (range.upperBound == total), "seed \(seed)")
+            for index in active.indices {
+                let other = active[index]
+                let remaining =
+                    max(other.written, other.range.lowerBound)..<other.range.upperBound
+                if !remaining.overlaps(range) { continue }
+                #expect(range.lowerBound > other.written, "seed \(seed)")
+                active[index].range = other.range.lowerBound..<range.lowerBound
             }
+            active.append(SegmentPlanner.Active(range: range, written: range.lowerBound))
         }
 
         private mutating func move(_ index: Int, using random: inout SeededRandom) {
