@@ -5,11 +5,11 @@ package struct TransportConfiguration: Sendable {
     /// Sent as User-Agent where the request's fields have none.
     package var userAgent = "longhaul/\(LonghaulVersion.current)"
     /// Connections to one origin (scheme, host, port) over HTTP/1.1, FTP and SFTP.
-    package var maxConnectionsPerHost = 6
+    package var maxConnectionsPerHost = Limits.connectionsPerOrigin
     /// Connections in use at one time, to all origins together.
     package var maxTotalConnections = 64
     /// Streams over one HTTP/2 connection, and so requests at one time to an origin that speaks it.
-    package var maxConcurrentStreams = 64
+    package var maxConcurrentStreams = Limits.streamsPerOrigin
     /// Requests on the wire at one time; what is started beyond them waits in order.
     package var maxActiveRequests = 64
     /// Idle connections kept for reuse.
@@ -18,9 +18,9 @@ package struct TransportConfiguration: Sendable {
     package var bufferSize = 524_288
     /// Bytes of one head: all fields of the latest answer together. libcurl itself bounds a line to
     /// 100 KiB.
-    package var maxHeadBytes = 262_144
+    package var maxHeadBytes = Limits.headerBytes
     /// Redirects followed for one request.
-    package var maxRedirects = 20
+    package var maxRedirects = Limits.redirects
     /// The file with the host keys that SFTP accepts; `nil` = `~/.ssh/known_hosts`.
     package var knownHostsFile: String?
 

@@ -30,7 +30,6 @@ int lh_easy_has_agreed_on_http2(CURL *easy);
 
 const curl_version_info_data *lh_version_info(void);
 extern const long lh_auth_basic;
-// Names the calling thread, for `top -H` and debuggers; at most 15 bytes.
 
 // The next handle that has left the wire, or NULL; `code` says how.
 CURL *lh_multi_next_done(CURLM *multi, CURLcode *code);

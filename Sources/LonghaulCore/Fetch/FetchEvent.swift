@@ -50,6 +50,26 @@ package enum FetchEvent: Sendable {
 }
 
 extension FetchEvent {
+    /// What the engine keeps an account of, besides the machine.
+    package enum Account: Hashable, Sendable {
+        case copy
+        case securing
+        case publishing
+    }
+
+    /// Where something was ordered that has its answer with this event.
+    package var settles: Account? {
+        switch self {
+        case .copied, .copyFailed: .copy
+        case .secured, .secureFailed: .securing
+        case .published, .occupied, .publishFailed, .displaced: .publishing
+        case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
+            .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
+            .foundPublished, .filled, .fillFailed, .handedOut, .leave, .tick:
+            nil
+        }
+    }
+
     /// Whether nothing of what was written is left.
     package var losesBytes: Bool {
         guard case .displaced(_, isGone: true) = self else { return false }

@@ -149,8 +149,6 @@ package struct FetchMachine: Sendable {
     /// What is learned of a mirror is not the origin's own.
     var isAtOwnOrigin: Bool { url == request.url }
 
-    package var isOnWire: Bool { !segments.isEmpty }
-
     /// Every byte is there.
     package var isWhole: Bool {
         guard let total = state.bytesTotal else { return false }

@@ -3,8 +3,8 @@
 package struct FetchStep: Sendable {
     package var writes: [StoreWrite] = []
     package var effects: [FetchEffect] = []
-    /// The writes include a terminal state, an event or a restart: they must survive a power cut
-    /// before any effect.
+    /// The writes include a terminal state, an event, a restart or a checkpoint: they must survive
+    /// a power cut before any effect.
     package var durable = false
     /// The machine's ``FetchMachine/nextTick`` after it.
     package internal(set) var nextTick: Instant?
@@ -76,7 +76,7 @@ package struct AttemptOutcome: Hashable, Codable, Sendable {
     package var bytes: Int64
     package var httpStatus: Int?
     package var httpVersion: Int?
-    /// `completed`, `stopped` or an error code.
+    /// `completed`, `stopped`, `unchanged` (the kept file is copied), `unusable`, or an error code.
     package var outcome: String
     package var message: String?
 
@@ -94,6 +94,9 @@ package struct AttemptOutcome: Hashable, Codable, Sendable {
         self.outcome = outcome
         self.message = message
     }
+
+    /// Nothing has gone wrong with it.
+    package var isWell: Bool { ["completed", "stopped", "unchanged"].contains(outcome) }
 }
 
 /// What is done after the commit. The outcome of each comes back as an event.

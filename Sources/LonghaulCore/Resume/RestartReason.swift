@@ -21,8 +21,6 @@ package enum RestartReason: Hashable, Sendable {
     case lengthDisagrees
     /// The digest of the whole file, of which a mirror has brought some, is not the expected one.
     case digestDiffers
-    /// Syncing the part file failed: what it holds is unknown.
-    case syncFailed
     case partFileMissing
     case partFileReplaced
     case partFileShorter
@@ -48,8 +46,7 @@ extension RestartReason {
         switch self {
         case .partialUnusable, .rangeNotSatisfiable, .noBytes: true
         case .changed, .validatorMissing, .nothingToProve, .overlapDiffers, .preconditionFailed,
-            .codingChanged, .lengthDisagrees, .digestDiffers, .syncFailed, .partFileMissing,
-            .partFileReplaced,
+            .codingChanged, .lengthDisagrees, .digestDiffers, .partFileMissing, .partFileReplaced,
             .partFileShorter:
             false
         }
@@ -81,7 +78,6 @@ extension RestartReason: CustomStringConvertible {
         case .lengthDisagrees: "the length of what came is not what the server had promised"
         case .digestDiffers:
             "the file that came, from several sources, has another digest than is expected"
-        case .syncFailed: "the file system failed to store the bytes that had been fetched"
         case .partFileMissing: "the part file is gone"
         case .partFileReplaced: "the part file was replaced by another file"
         case .partFileShorter: "the part file was cut off"

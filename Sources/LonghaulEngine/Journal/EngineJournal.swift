@@ -111,7 +111,7 @@ package struct EngineJournal: Sendable {
 
     /// What went wrong is worth a line at once; the rest only to who looks closely.
     private func attempt(_ id: TransferID, _ outcome: AttemptOutcome) {
-        let isWell = outcome.outcome == "completed" || outcome.outcome == "stopped"
+        let isWell = outcome.isWell
         var facts: Logger.Metadata = [
             "transfer": "\(id)", "request": "\(outcome.number)",
             "url": "\(Redaction.url(outcome.url))", "outcome": "\(outcome.outcome)",

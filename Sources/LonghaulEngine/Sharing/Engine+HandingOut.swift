@@ -29,8 +29,7 @@ extension Engine {
 
     /// What came of one copy.
     func take(_ event: FetchEvent, into entry: ActiveFetch, now: Moment) {
-        switch event {
-        case .copied(let id, let identity, let path, let mountPoint):
+        if case .copied(let id, let identity, let path, let mountPoint) = event {
             entry.copying.remove(id)
             guard let sharer = entry.roster[id], entry.machine.stage == .sharing else {
                 unwritten.orders.append(.delete(LeftPart(path: path, identity: identity)))
@@ -40,16 +39,10 @@ extension Engine {
                 for: sharer, identity, path: path, mountPoint: mountPoint)
             unwritten.writes.append(.give(id, copy, proven: entry.machine.verified))
             parted(id, entry)
-        case .copyFailed(let id, let fault):
+        } else if case .copyFailed(let id, let fault) = event {
             entry.copying.remove(id)
             guard let sharer = entry.roster[id], entry.machine.stage == .sharing else { return }
             withhold(sharer, fault, entry, now: now)
-        case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
-            .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
-            .secured, .secureFailed, .published, .occupied, .publishFailed, .displaced,
-            .foundPublished,
-            .handedOut, .filled, .fillFailed, .leave, .tick:
-            break
         }
     }
 

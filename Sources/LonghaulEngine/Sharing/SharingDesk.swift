@@ -23,14 +23,7 @@ struct SharingDesk {
     mutating func ordered(_ copies: Int) { copiesUnderWay += copies }
 
     mutating func note(_ event: FetchEvent) {
-        switch event {
-        case .copied, .copyFailed: copiesUnderWay -= 1
-        case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
-            .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
-            .secured, .secureFailed, .published, .occupied, .publishFailed, .displaced,
-            .foundPublished, .handedOut, .filled, .fillFailed, .leave, .tick:
-            break
-        }
+        if event.settles == .copy { copiesUnderWay -= 1 }
         precondition(copiesUnderWay >= 0, "a copy is answered once")
     }
 

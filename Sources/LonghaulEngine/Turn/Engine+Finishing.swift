@@ -11,15 +11,12 @@ extension Engine {
 
     /// An outcome frees its place in the lane.
     func settleLane(_ event: FetchEvent, _ fetch: FetchID) {
-        switch event {
-        case .secured, .secureFailed:
+        switch event.settles {
+        case .securing:
             for device in finishing.keys { finishing[device]?.securing.remove(fetch) }
-        case .published, .occupied, .publishFailed, .displaced:
+        case .publishing:
             for device in finishing.keys { finishing[device]?.publishing.remove(fetch) }
-        case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
-            .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
-            .foundPublished, .copied, .copyFailed, .handedOut, .filled, .fillFailed, .leave, .tick:
-            break
+        case .copy, nil: break
         }
     }
 

@@ -17,7 +17,7 @@ extension Engine {
     package func lieDown(now: Moment) {
         journal?.liesDown()
         beginLeaving(now: now)
-        // Not relaxed as checkpoints are: a battery may run out during the sleep.
+        // Not relaxed as going back to the queue is: a battery may run out during the sleep.
         unwritten.durable = true
         mustPublishView = true
         // There may be work, only not now.

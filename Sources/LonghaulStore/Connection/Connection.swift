@@ -4,10 +4,10 @@ internal import LonghaulCore
 /// How sure a commit must be before it counts.
 package enum Durability: Sendable {
     /// On the disk when the call returns (`synchronous=FULL`): wants, terminal states, events,
-    /// restarts.
+    /// restarts, checkpoints.
     case durable
     /// Survives the death of the process; a power cut may take the last ones back, in order
-    /// (`synchronous=NORMAL`, WAL): claims and checkpoints.
+    /// (`synchronous=NORMAL`, WAL): claims and back-offs.
     case relaxed
 }
 

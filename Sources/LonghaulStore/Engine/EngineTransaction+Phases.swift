@@ -61,13 +61,6 @@ extension EngineTransaction {
         try expectOneChange()
     }
 
-    /// Records why a queued transfer waits, and nothing else.
-    package func setWaitReasons(_ id: TransferID, _ reasons: [WaitReason]) throws {
-        try connection.run(
-            "UPDATE transfer SET waitReason = ?2 WHERE id = ?1 AND phase = 0", id,
-            reasons.isEmpty ? nil : StoredJSON.encode(reasons))
-    }
-
     /// The file is durable under its name. Ends the transfer with its event, and drops the fetch
     /// row. `skipped`: it is another's file, of which nothing is to be known here.
     package func complete(

@@ -64,10 +64,10 @@ package final class FileDigest: Sendable {
     package func hex() -> String {
         state.withLock { state in
             switch state.hasher {
-            case .sha256(let hasher): Self.hex(hasher.finalize())
-            case .sha512(let hasher): Self.hex(hasher.finalize())
-            case .sha1(let hasher): Self.hex(hasher.finalize())
-            case .md5(let hasher): Self.hex(hasher.finalize())
+            case .sha256(let hasher): Hex.text(hasher.finalize())
+            case .sha512(let hasher): Hex.text(hasher.finalize())
+            case .sha1(let hasher): Hex.text(hasher.finalize())
+            case .md5(let hasher): Hex.text(hasher.finalize())
             }
         }
     }
@@ -91,16 +91,6 @@ package final class FileDigest: Sendable {
             state.hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<got]))
             state.position += Int64(got)
         }
-    }
-
-    private static func hex(_ digest: some Digest) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for byte in digest {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 }
 

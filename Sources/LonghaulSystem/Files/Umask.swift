@@ -22,23 +22,3 @@ enum Umask {
         return mask
     }
 }
-
-/// The text of a small file, such as those in /proc; what is beyond 64 KiB is left out.
-func smallFile(_ path: String) throws(SystemFailure) -> String {
-    let descriptor = Descriptor(
-        owning: try check(lh_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), "open", path))
-    var failure: SystemFailure?
-    let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, filled in
-        filled = 0
-        while filled < buffer.count {
-            let got = uninterrupted {
-                read(descriptor.number, buffer.baseAddress! + filled, buffer.count - filled)
-            }
-            if got < 0 { failure = .last("read", path) }
-            if got <= 0 { return }
-            filled += got
-        }
-    }
-    if let failure { throw failure }
-    return String(decoding: bytes, as: UTF8.self)
-}

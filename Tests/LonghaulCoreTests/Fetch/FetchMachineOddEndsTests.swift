@@ -144,7 +144,7 @@ import Testing
         #expect(machine.have == ByteRanges(0..<500).upTo(size))
         #expect(machine.state.durable == machine.have)
         #expect(step.durable == (size < 500))
-        #expect(machine.isOnWire == (size < 500))
+        #expect(machine.segments.isEmpty == (size >= 500))
         #expect(machine.state.restarts == (size == 0 ? 1 : 0))
     }
 
