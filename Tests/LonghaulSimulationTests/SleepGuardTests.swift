@@ -52,7 +52,7 @@ import Testing
                 world.isLeaving = world.engine.isLeaving
                 if world.isTurnDue, let outcome = try world.turn() {
                     let next = sleep.look(
-                        world.engine, isQuiet: outcome.isQuiet, FixedConditions(),
+                        world.engine, isQuiet: outcome.isQuiet, SilentMachine(),
                         now: world.now)
                     if let next { world.nextTurn = min(world.nextTurn, next) }
                 }
@@ -137,4 +137,22 @@ import Testing
         #expect(try machine.world.transfer(late).error?.code == .timedOut)
         #expect(try machine.world.transfer(far).state == .waiting)
     }
+}
+
+/// A machine that says nothing.
+private struct SilentMachine: ConditionsPort {
+    func listen(
+        _ report: @escaping @Sendable (Conditions) -> Void,
+        onEvent: @escaping @Sendable (MachineEvent) -> Void
+    ) {}
+
+    func attend(_ isWanted: Bool) {}
+
+    func guardIdleness(_ isWanted: Bool) {}
+
+    func watch(_ interest: ConditionNeeds) -> Conditions { Conditions() }
+
+    func lookAgain() {}
+
+    func stop() {}
 }

@@ -24,7 +24,10 @@ import Testing
         ] {
             try spoil(scratch, "UPDATE fetch SET \(column) = \(number)")
         }
-        for column in ["bytesTotal", "bytesDone", "bytesFetched", "attempts", "expectedBytes"] {
+        for column in [
+            "bytesTotal", "bytesDone", "bytesFetched", "attempts", "expectedBytes", "partsLeft",
+            "created", "deadline", "earliest", "readySince", "startedAt",
+        ] {
             try spoil(scratch, "UPDATE transfer SET \(column) = \(number)")
         }
         try spoil(scratch, "UPDATE tally SET n = \(number)")
@@ -43,7 +46,8 @@ import Testing
         try scratch.turn(epoch) { try $0.save(next) }
         #expect(try scratch.store.list(now: .start).map(\.id) == [id])
         _ = try scratch.store.counts()
-        #expect(try scratch.store.transfer(id, now: .start)?.attempts ?? -1 >= 0)
+        let shown = try #require(try scratch.store.transfer(id, now: .start))
+        #expect(shown.attempts >= 0 && !RFC3339.format(shown.createdAt).isEmpty)
     }
 
     /// What damage has left of its options is not what was asked for: it is neither begun, nor

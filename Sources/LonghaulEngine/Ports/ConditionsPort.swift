@@ -26,27 +26,3 @@ package protocol ConditionsPort: Sendable {
 
     func stop()
 }
-
-/// Conditions that are given and do not change: an override, or a machine that says nothing.
-package struct FixedConditions: ConditionsPort {
-    private let conditions: Conditions
-
-    package init(_ conditions: Conditions = Conditions()) {
-        self.conditions = conditions
-    }
-
-    package func listen(
-        _ report: @escaping @Sendable (Conditions) -> Void,
-        onEvent: @escaping @Sendable (MachineEvent) -> Void
-    ) {}
-
-    package func attend(_ isWanted: Bool) {}
-
-    package func guardIdleness(_ isWanted: Bool) {}
-
-    package func watch(_ interest: ConditionNeeds) -> Conditions { conditions }
-
-    package func lookAgain() {}
-
-    package func stop() {}
-}
