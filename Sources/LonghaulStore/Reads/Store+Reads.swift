@@ -80,7 +80,10 @@ extension Connection {
             let streams = try streams(session: filter.session, states: states)
             return try newest(of: streams, below: .max, limit: filter.limit)
         }
-        let live = try streams(session: filter.session, states: [.waiting, .running, .paused])
+        // One that is to be cancelled is cancelled to look at, and lives until an engine has seen
+        // it.
+        let live = try streams(session: filter.session, states: Set(TransferState.allCases))
+            .filter(\.isLive)
         var ids = try newest(of: live, below: .max, limit: filter.limit)
         let room = filter.limit - ids.count
         if room > 0 {

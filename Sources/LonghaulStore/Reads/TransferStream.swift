@@ -9,6 +9,13 @@ enum TransferStream: Hashable {
     case ended(session: Int64, phase: Phase)
     /// Ended, and asked for again.
     case pending(session: Int64, phase: Phase, want: Want)
+
+    var isLive: Bool {
+        switch self {
+        case .queued, .running, .pending: true
+        case .ended: false
+        }
+    }
 }
 
 extension Connection {
