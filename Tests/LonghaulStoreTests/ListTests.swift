@@ -90,7 +90,7 @@ import Testing
     /// Cancelled, and the engine has not heard of it: it is in the list, not in between.
     @Test func whatIsToBeCancelledIsListed() throws {
         let (scratch, _) = try mixed()
-        _ = try scratch.store.change(.ids([TransferID(rawValue: 3)]), to: .cancel)
+        _ = try scratch.store.change(.ids([TransferID(rawValue: 3)]), to: .cancel(keepBytes: false))
         let listed = try scratch.store.list(TransferFilter(), now: .start + 2 * 86_400)
         #expect(listed.map(\.id.rawValue) == [10, 8, 4, 3, 2, 1])
         #expect(listed.first { $0.id.rawValue == 3 }?.state == .cancelled)
