@@ -1,7 +1,9 @@
 import Foundation
-import Longhaul
 import LonghaulTestSupport
+import Synchronization
 import Testing
+
+@testable import Longhaul
 
 @Suite(.timeLimit(.minutes(10))) struct ForegroundTests {
     @Test func dataArrivesAndLeavesNothingBehind() async throws {
@@ -82,6 +84,51 @@ import Testing
                 #expect(event.file == file.url)
                 try await session.acknowledge(event)
                 #expect(try await session.tasks.isEmpty)
+            }
+        }
+    }
+
+    /// Its end was there when it was cancelled, and had not been told yet.
+    @Test(arguments: [true, false])
+    func aFailureThatACancellationMeetsIsToldToo(asData: Bool) async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession("com.example.test", .external) { session in
+                let foreground = Task {
+                    if asData {
+                        _ = try await session.data(for: server.request("a?status=403"))
+                    } else {
+                        _ = try await session.download(for: server.request("a?status=403"))
+                    }
+                }
+                let queue = try TransferQueue(directory: home.store)
+                let id = TransferID(rawValue: 1)
+                try await eventually { try queue.transfer(id) != nil }
+                let gate = DispatchSemaphore(value: 0)
+                let isHeld = Atomic(false)
+                let held = Task {
+                    try await session.desk.perform { _ in
+                        isHeld.store(true, ordering: .relaxed)
+                        gate.wait()
+                    }
+                }
+                defer { gate.signal() }
+                try await eventually { isHeld.load(ordering: .relaxed) }
+                let engine = try CLIProcess(
+                    BuiltBinary.named("LonghaulTestSession"), [home.store, "stay"])
+                try await eventually { try queue.transfer(id)?.state == .failed }
+                foreground.cancel()
+                gate.signal()
+                let error = await #expect(throws: LonghaulError.self) {
+                    try await foreground.value
+                }
+                #expect(error?.code == .forbidden)
+                try await held.value
+                #expect(!session.presence.isAwaited(id))
+                #expect(try await session.tasks.isEmpty)
+                #expect(try queue.events(session: session.identifier, waitingOnly: true).isEmpty)
+                engine.send(SIGKILL)
+                try await engine.wait()
             }
         }
     }

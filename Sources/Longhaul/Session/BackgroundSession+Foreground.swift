@@ -19,12 +19,14 @@ extension BackgroundSession {
     public func data(
         for request: TransferRequest
     ) async throws -> (Data, TransferResponse) {
-        let file = try await fetch(request, named: TransferQueue.contentPrefix)
-        let (id, path) = (file.id, file.path)
+        let id = try await begin(request, TransferQueue.contentPrefix)
+        // However it ends: what stays awaited is withheld from the events for ever.
+        defer { presence.release(id) }
+        let file = try await fetch(id)
+        let path = file.url.path(percentEncoded: false)
         let data = try await desk.perform { books throws(LonghaulError) in
             try books.queue.takeContent(of: id, at: path)
         }
-        presence.release(id)
         return (data, file.response)
     }
 
@@ -33,46 +35,39 @@ extension BackgroundSession {
     public func download(
         for request: TransferRequest
     ) async throws -> (URL, TransferResponse) {
-        let file = try await fetch(request)
-        let id = file.id
-        try await desk.change { queue throws(LonghaulError) in
-            try queue.store.consume(id, forgetting: false, now: queue.now)
-        }
-        presence.release(id)
-        return (URL(fileURLWithPath: file.path, isDirectory: false), file.response)
-    }
-
-    private struct FetchedFile: Sendable {
-        var id: TransferID
-        var path: String
-        var response: TransferResponse
+        let id = try await begin(request, "")
+        defer { presence.release(id) }
+        let file = try await fetch(id)
+        try await consume(id)
+        return (file.url, file.response)
     }
 
     /// When this returns the events do not tell of it; whoever called says that it was consumed.
-    private func fetch(
-        _ request: TransferRequest, named prefix: String = ""
-    ) async throws -> FetchedFile {
-        try Task.checkCancellation()
-        let id = try await begin(request, prefix)
+    private func fetch(_ id: TransferID) async throws -> DownloadedFile {
         do {
             // Without somebody to give a word, waiting for one would be waiting for ever.
-            let ended = try await desk.end(of: id, orInput: !inputs.isWatching)
-            if !ended.state.hasEnded { try await giveUp(id) }
-            let file = try DownloadedFile(ended)
-            return FetchedFile(
-                id: id, path: file.url.path(percentEncoded: false), response: file.response)
+            let seen = try await desk.end(of: id, orInput: !inputs.isWatching)
+            if !seen.state.hasEnded { try await giveUp(id) }
+            return try await deliver(seen)
         } catch is CancellationError {
             guard let ended = try await promote(id) else { throw CancellationError() }
-            let file = try DownloadedFile(ended)
-            return FetchedFile(
-                id: id, path: file.url.path(percentEncoded: false), response: file.response)
-        } catch let error as LonghaulError {
-            // It was told to who waited; the log need not tell it again.
-            try? await desk.change { queue throws(LonghaulError) in
-                try queue.store.consume(id, forgetting: false, now: queue.now)
-            }
-            presence.release(id)
+            return try await deliver(ended)
+        }
+    }
+
+    /// An error is told to who waited; the log need not tell it again.
+    private func deliver(_ ended: Transfer) async throws(LonghaulError) -> DownloadedFile {
+        do throws(LonghaulError) {
+            return try DownloadedFile(ended)
+        } catch {
+            try? await consume(ended.id)
             throw error
+        }
+    }
+
+    private func consume(_ id: TransferID) async throws(LonghaulError) {
+        try await desk.change { queue throws(LonghaulError) in
+            try queue.store.consume(id, forgetting: false, now: queue.now)
         }
     }
 
@@ -85,6 +80,7 @@ extension BackgroundSession {
             return error
         }
         let ended = try await desk.end(of: id)
+        try? await consume(id)
         throw error
             ?? LonghaulError(
                 .cancelled, "transfer \(id) waited for a word that nobody gives",
@@ -93,7 +89,8 @@ extension BackgroundSession {
 
     private func begin(
         _ request: TransferRequest, _ prefix: String
-    ) async throws(LonghaulError) -> TransferID {
+    ) async throws -> TransferID {
+        try Task.checkCancellation()
         try checkOpen()
         let name = prefix + TransferQueue.freshName()
         var request = try completed(
