@@ -33,8 +33,7 @@ struct EnqueueBelt {
     ) throws {
         let inserting = insert
         guard DetachedThread.begin(name: "longhaul-enqueue", inserting) else {
-            throw LonghaulError(
-                .io, "no thread can be started (see ulimit -u). Nothing was recorded; try again.")
+            throw LonghaulError.noThread(". Nothing was recorded; try again.")
         }
         requests.put([first])
         var underWay = 1

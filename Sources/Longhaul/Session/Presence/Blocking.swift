@@ -15,3 +15,9 @@ enum Blocking {
         return try result.get()
     }
 }
+
+extension LonghaulError {
+    static func noThread(_ consequence: String = "") -> LonghaulError {
+        LonghaulError(.io, "no thread can be started (see ulimit -u)" + consequence)
+    }
+}

@@ -28,21 +28,31 @@ final class EngineStay: Sendable {
         self.directory = directory
     }
 
-    func start() {
-        DetachedThread.start(name: "longhaul-engine") { [self] in
+    /// Where no thread can be had it is over at once, with that as its ``failure``.
+    func start(begin: DetachedThread.Start = DetachedThread.begin) {
+        let hasBegun = begin("longhaul-engine") { [self] in
             work()
-            let waiters = state.withLock { state in
-                state.hasEnded = true
-                defer { state.waiters.removeAll() }
-                return state.waiters
-            }
-            gone.put([()])
-            for waiter in waiters { waiter.resume() }
+            end()
         }
+        if hasBegun { return }
+        state.withLock { $0.failure = .noThread() }
+        end()
+    }
+
+    private func end() {
+        let waiters = state.withLock { state in
+            state.hasEnded = true
+            defer { state.waiters.removeAll() }
+            return state.waiters
+        }
+        gone.put([()])
+        for waiter in waiters { waiter.resume() }
     }
 
     /// Why the last try ended, if it failed.
     var failure: LonghaulError? { state.withLock { $0.failure } }
+
+    var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// Lets the engine save everything and leave; returns at once.
     func stop() {
@@ -69,7 +79,7 @@ final class EngineStay: Sendable {
     /// The same, on a thread that may block, and for so long at most.
     func leave(within seconds: Double) {
         stop()
-        if !state.withLock({ $0.hasEnded }) { _ = gone.take(within: seconds) }
+        if !hasEnded { _ = gone.take(within: seconds) }
     }
 
     // MARK: - The thread

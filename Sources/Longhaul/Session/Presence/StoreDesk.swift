@@ -44,7 +44,9 @@ final class StoreDesk: Sendable {
     private static let lookSeconds: Double = 30
 
     /// Opens the store and starts the thread.
-    static func open(_ directory: String) throws(LonghaulError) -> StoreDesk {
+    static func open(
+        _ directory: String, begin: DetachedThread.Start = DetachedThread.begin
+    ) throws(LonghaulError) -> StoreDesk {
         let queue = try TransferQueue(directory: directory)
         let watch: CommitWatch
         do {
@@ -53,7 +55,10 @@ final class StoreDesk: Sendable {
             throw error.longhaulError()
         }
         let desk = StoreDesk(queue.directory, watch)
-        DetachedThread.start(name: "longhaul-store") { desk.work(queue) }
+        guard begin("longhaul-store", { desk.work(queue) }) else {
+            try? queue.store.close()
+            throw .noThread()
+        }
         return desk
     }
 

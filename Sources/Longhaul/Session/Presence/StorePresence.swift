@@ -75,13 +75,14 @@ final class StorePresence: Sendable {
     /// From now on this process is the engine whenever no other is.
     func takeEngine() {
         ExitWork.set(0) { StorePresence.leaveAtExit() }
-        state.withLock { state in
+        let stay = state.withLock { state -> EngineStay? in
             state.engineUsers += 1
-            guard state.engine == nil else { return }
-            let stay = EngineStay(desk.directory)
-            stay.start()
-            state.engine = stay
+            // One that has ended while it has users had no thread.
+            if let engine = state.engine, !engine.hasEnded { return nil }
+            state.engine = EngineStay(desk.directory)
+            return state.engine
         }
+        stay?.start()
     }
 
     /// One user of the engine less; after the last, another process can be the engine when this
