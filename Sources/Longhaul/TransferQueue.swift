@@ -26,6 +26,17 @@ public final class TransferQueue: Sendable {
         SignalTrap.ignoreBrokenPipes()
     }
 
+    private init(reopening old: TransferQueue) throws(LonghaulError) {
+        directory = old.directory
+        store = try Store.open(directory: old.directory, mode: .existing)
+    }
+
+    /// The queue as it is by now: a repair has put another file in the place of the one that is
+    /// open. Never makes one.
+    func reopened() throws(LonghaulError) -> TransferQueue {
+        try TransferQueue(reopening: self)
+    }
+
     static func resolve(_ directory: String?) throws(LonghaulError) -> String {
         if let directory { return try WorkingDirectory.absolute(directory) }
         try Environment.checkPath(

@@ -27,4 +27,45 @@ import Testing
         let queue = try TransferQueue(directory: home.store)
         #expect(!queue.isEngineRunning)
     }
+
+    // MARK: - Another file
+
+    /// Waits that began before go on after it, as does everything else.
+    @Test func aRepairIsFollowed() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession("com.example.test", .external) { session in
+                let task = try await session.download(
+                    server.request("a?size=1K"), to: home.file("a"))
+                let value = Task { try await task.value }
+                let states = Task {
+                    var states: [TransferState] = []
+                    for try await progress in task.progress { states.append(progress.state) }
+                    return states
+                }
+                defer {
+                    value.cancel()
+                    states.cancel()
+                }
+                let store = try #require(
+                    FileHandle(forWritingAtPath: home.store + "/queue.sqlite"))
+                try store.write(contentsOf: Data(repeating: 0, count: 16))
+                try store.close()
+                var findings: [DoctorFinding] = []
+                TransferQueue.doctor(directory: home.store, repair: true) { findings.append($0) }
+                let repair = try #require(findings.first { $0.check == "repair" })
+                #expect(repair.detail.contains("moved to"), "\(findings)")
+
+                let second = try await session.download(
+                    server.request("b?size=1K"), to: home.file("b"))
+                let engine = try CLIProcess(
+                    BuiltBinary.named("LonghaulTestSession"), [home.store, "stay"])
+                #expect(try await within { try await value.value }.metrics.bytes == 1024)
+                #expect(try await within { try await states.value }.last == .completed)
+                _ = try await within { try await second.value }
+                engine.send(SIGKILL)
+                try await engine.wait()
+            }
+        }
+    }
 }

@@ -6,7 +6,8 @@ internal import LonghaulSystem
 /// the event log and not the transfers: one new event among a thousand that are waited for costs
 /// one look.
 struct EndWatch {
-    /// The last event that was read; `nil` = nobody waits, and the log is not followed.
+    /// The last event that was read; `nil` = the log is not followed: nobody waits, or it is
+    /// another one.
     private var log: Int64?
     private var edition: UInt64 = 0
     /// Looked at one by one whatever the log says.
@@ -17,6 +18,11 @@ struct EndWatch {
     mutating func rest() {
         log = nil
         unseen.removeAll()
+    }
+
+    /// The store was replaced: whatever is waited for is looked at anew.
+    mutating func forgetLog() {
+        log = nil
     }
 
     /// A store that cannot be read now is looked at again with the next change.
@@ -32,7 +38,7 @@ struct EndWatch {
             // Before the transfers are looked at: what ends after that is in the log.
             var read: Int64
             if let log { read = log } else { read = try queue.store.lastEvent() }
-            var candidates = unseen.intersection(waited)
+            var candidates = log == nil ? waited : unseen.intersection(waited)
             while log != nil {
                 let ends = try queue.store.ends(after: read, limit: EndWatch.page)
                 guard let last = ends.last else { break }

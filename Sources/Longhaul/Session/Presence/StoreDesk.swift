@@ -14,12 +14,23 @@ final class StoreDesk: Sendable {
 
     /// What a job works with, on the desk's thread alone.
     final class Books {
-        let queue: TransferQueue
+        private(set) var queue: TransferQueue
         let board: BoardGlance
 
         init(_ queue: TransferQueue) {
             self.queue = queue
             board = BoardGlance(queue.directory)
+        }
+
+        /// Whether a repair had put another file in the place of the one that was open; that is
+        /// the open one now. One that cannot be opened yet is tried again with the next look.
+        fileprivate func followRepair() -> Bool {
+            guard queue.store.hasBeenSuperseded(), let fresh = try? queue.reopened() else {
+                return false
+            }
+            try? queue.store.close()
+            queue = fresh
+            return true
         }
     }
 
@@ -55,7 +66,7 @@ final class StoreDesk: Sendable {
             throw error.longhaulError()
         }
         let desk = StoreDesk(queue.directory, watch)
-        guard begin("longhaul-store", { desk.work(queue) }) else {
+        guard begin("longhaul-store", { desk.work(Books(queue)) }) else {
             try? queue.store.close()
             throw .noThread()
         }
@@ -174,10 +185,10 @@ final class StoreDesk: Sendable {
 
     // MARK: - The thread
 
-    private func work(_ queue: TransferQueue) {
-        queue.sweepContents()
-        serve(Books(queue))
-        try? queue.store.close()
+    private func work(_ books: Books) {
+        books.queue.sweepContents()
+        serve(books)
+        try? books.queue.store.close()
         let closers = state.withLock { state in
             state.hasClosed = true
             defer { state.closers.removeAll() }
@@ -194,6 +205,10 @@ final class StoreDesk: Sendable {
             let (jobs, isClosing) = state.withLock { state in
                 defer { state.jobs.removeAll(keepingCapacity: true) }
                 return (state.jobs, state.isClosing)
+            }
+            if books.followRepair() {
+                ends.forgetLog()
+                version = nil
             }
             for job in jobs { job(books) }
             if isClosing { break }
