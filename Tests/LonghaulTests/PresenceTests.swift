@@ -1,5 +1,6 @@
 import Foundation
 import LonghaulTestSupport
+import Synchronization
 import Testing
 
 @testable import Longhaul
@@ -66,6 +67,45 @@ import Testing
                 engine.send(SIGKILL)
                 try await engine.wait()
             }
+        }
+    }
+
+    /// Nobody is asked again because of a moment in which the store could not be read.
+    @Test func aNeedIsAskedOnce() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            var configuration = home.configuration()
+            configuration.host = Host(
+                identifier: "com.example.host", command: ["/bin/false"])
+            let first = try await BackgroundSession(
+                identifier: "com.example.test", configuration: configuration)
+            let stale = "stale?size=4M&etag=v1&cut=2M&cuts=1&status=403&statusafter=1"
+            let task = try await first.download(server.request(stale), to: home.file("a"))
+            try await eventually("it waits for a word") {
+                try await task.transfer.waitingFor.contains { $0.reason == .input }
+            }
+            try await first.invalidate()
+        }
+        let asked = Atomic(0)
+        try await home.withSession("com.example.test", .external) { session in
+            session.onInputNeeded { _ in
+                asked.add(1, ordering: .relaxed)
+                throw CancellationError()
+            }
+            try await eventually("it is asked") { asked.load(ordering: .relaxed) > 0 }
+            let (store, aside) = (home.store + "/queue.sqlite", home.store + "/queue.sqlite-aside")
+            for _ in 1...10 {
+                for (from, to) in [(store, aside), (aside, store)] {
+                    #expect(rename(from, to) == 0)
+                    // As after any change; then what is asked of the desk meanwhile has its turn.
+                    try await session.desk.change { _ in }
+                    for _ in 1...5 {
+                        let tasks = try? await session.tasks
+                        #expect(tasks?.count == (from == store ? nil : 1))
+                    }
+                }
+            }
+            #expect(asked.load(ordering: .relaxed) == 1)
         }
     }
 }

@@ -46,16 +46,19 @@ final class InputWatch: Sendable {
         }
     }
 
+    /// How soon a store that could not be read is read again.
+    private static let againSeconds: Double = 1
+
     private static func watch(_ desk: StoreDesk, _ session: String, _ handler: Handler) async {
         var asked: Set<Int64> = []
         while !Task.isCancelled {
             let edition = desk.edition
-            let needs = try? await desk.perform { books throws(LonghaulError) in
+            let open = try? await desk.perform { books throws(LonghaulError) in
                 try books.queue.store.openNeeds(of: session, now: books.queue.now)
             }
-            let open = needs ?? []
-            asked.formIntersection(open.map(\.event))
-            for need in open where asked.insert(need.event).inserted {
+            // While the store cannot be read, what was asked stays asked.
+            if let open { asked.formIntersection(open.map(\.event)) }
+            for need in open ?? [] where asked.insert(need.event).inserted {
                 let question = InputNeed(
                     reason: need.isDelayed ? .delayedRequest : .expired, transfer: need.transfer)
                 guard let reply = try? await handler(question) else { continue }
@@ -63,7 +66,8 @@ final class InputWatch: Sendable {
                     try queue.answer(need, with: reply)
                 }
             }
-            if (try? await desk.changed(since: edition)) == nil { return }
+            let pause = open == nil ? againSeconds : nil
+            if (try? await desk.changed(since: edition, within: pause)) == nil { return }
         }
     }
 }
