@@ -80,4 +80,31 @@ final class HostHome: Sendable {
         guard let text = try? home.scratch.text(of: name) else { return [] }
         return text.split(separator: "\n").map(String.init)
     }
+
+    /// The named pipes of launches.
+    func streams() throws -> [String] {
+        try home.scratch.names(in: "state").filter { $0.hasPrefix("launch-") }
+    }
+
+    /// Not reaped by anybody in a container without an init, but dead.
+    static func isGone(_ pid: pid_t) -> Bool {
+        guard let fields = fields(of: pid) else { return true }
+        return fields.first == "Z"
+    }
+
+    /// Children that have ended and that it has not taken note of.
+    static func zombies(of parent: pid_t) -> [pid_t] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { pid_t($0) }.filter { pid in
+            fields(of: pid).map { Array($0.prefix(2)) } == ["Z", "\(parent)"]
+        }
+    }
+
+    /// Its state, its parent, and what follows.
+    private static func fields(of pid: pid_t) -> [String]? {
+        guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+            let name = stat.range(of: ") ", options: .backwards)
+        else { return nil }
+        return stat[name.upperBound...].split(separator: " ").map(String.init)
+    }
 }

@@ -38,6 +38,49 @@ import Testing
         #expect(try await second.wait().status == 0)
     }
 
+    /// The engine dies, and then the host: the next engine finds what they have left behind.
+    @Test func aLaunchThatEndsUnseenLeavesNothing() async throws {
+        let hosts = try HostHome()
+        try await hosts.add(
+            body: """
+                cat > /dev/null
+                while [ ! -e $D/go ]; do sleep 0.05; done
+                """)
+        try await hosts.makeEvents(1)
+        let first = try hosts.home.start("daemon")
+        try await eventually("the host runs") { hosts.lines("started").count == 1 }
+        first.send(SIGKILL)
+        _ = try await first.wait()
+        let pid = try #require(try await hosts.launch()["pid"].int)
+        try hosts.home.scratch.write("", to: "go")
+        try await eventually("it ends") { HostHome.isGone(pid_t(pid)) }
+        #expect(try hosts.streams() == ["launch-1.err", "launch-1.out"])
+        let second = try hosts.home.start("daemon")
+        try await eventually("all is acknowledged") { try await hosts.waitingEvents() == 0 }
+        #expect(try hosts.streams().isEmpty)
+        second.send(SIGTERM)
+        #expect(try await second.wait().status == 0)
+    }
+
+    /// A process was made, and there is no descriptor to watch it by.
+    @Test(.enabled(if: Strace.isInstalled, "skipped: no strace"))
+    func aProcessThatCannotBeWatchedIsReaped() async throws {
+        let hosts = try HostHome()
+        try await hosts.add(body: "cat > /dev/null")
+        try await hosts.makeEvents(1)
+        let failing = hosts.home.through(Strace.inject("pidfd_open", "error=EMFILE:when=1"))
+        let engine = try failing.start("daemon")
+        try await eventually("it was tried") {
+            try await hosts.launch()["ending"] == "notStarted"
+        }
+        let pid = try #require(try await hosts.status()["engine"]["pid"].int)
+        #expect(HostHome.zombies(of: pid_t(pid)).isEmpty)
+        #expect(try hosts.streams().isEmpty)
+        #expect(hosts.lines("started").isEmpty)
+        kill(pid_t(pid), SIGTERM)
+        try await engine.wait()
+    }
+
     /// Whoever started the engine ignores the ends of its processes, and the engine would inherit
     /// that: it would never learn how a host has ended.
     @Test func endsAreSeenWhereOthersIgnoreThem() async throws {

@@ -68,6 +68,22 @@ import Testing
         return try #require(made.withLock { $0 }).get()
     }
 
+    @Test func whatCannotBeMadeLeavesNothingBehind() async throws {
+        _ = try scratch.directory("launch-1.err")
+        let made = try? await make(1, "true")
+        #expect(made == nil)
+        #expect(try scratch.names() == ["launch-1.err"])
+    }
+
+    /// Of a launch that ended while no engine was there.
+    @Test func whatALaunchHasLeftIsRemoved() throws {
+        for name in ["launch-7.out", "launch-7.err", "launch-70.out"] {
+            try scratch.write("", to: name)
+        }
+        HostsWatch.removeStreams(of: 7, in: scratch.path)
+        #expect(try scratch.names() == ["launch-70.out"])
+    }
+
     @Test func itReadsAndWrites() async throws {
         _ = try await make(1, "cat; echo error >&2; exit 3", input: "{\"a\":1}\nplain\n{\"b\"")
         try await eventually { notices.ends.count == 1 }

@@ -53,12 +53,10 @@ final class HostLauncher: HostPort {
     }
 
     func adopt(_ launch: StoredLaunch) -> Bool {
-        guard let process = launch.process, let watch = watch(),
-            process.bootID == BootID.current.map({ "\($0)" })
-        else { return false }
-        let identity = ProcessIdentity(
-            pid: process.pid, startTicks: UInt64(clamping: process.startTicks))
-        guard identity.isAlive else { return false }
+        guard let identity = identity(of: launch), identity.isAlive, let watch = watch() else {
+            HostsWatch.removeStreams(of: launch.id.rawValue, in: queue.directory)
+            return false
+        }
         if let session = launch.session {
             state.withLock { $0.sessions[launch.id] = session }
         }
@@ -70,6 +68,15 @@ final class HostLauncher: HostPort {
             }
         }
         return true
+    }
+
+    /// `nil`: there was no process, or it was another boot's.
+    private func identity(of launch: StoredLaunch) -> ProcessIdentity? {
+        guard let process = launch.process,
+            process.bootID == BootID.current.map({ "\($0)" })
+        else { return nil }
+        return ProcessIdentity(
+            pid: process.pid, startTicks: UInt64(clamping: process.startTicks))
     }
 
     func end(_ id: LaunchID, killing: Bool) {

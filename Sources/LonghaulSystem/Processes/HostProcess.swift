@@ -50,10 +50,26 @@ final class HostProcess {
 
     private static func names(_ id: Int64) -> [String] { ["launch-\(id).out", "launch-\(id).err"] }
 
+    /// Of a launch that nothing is read of any more. Who still has them open is not disturbed.
+    static func removeStreams(id: Int64, in home: DirectoryHandle) {
+        for name in names(id) { try? home.remove(name) }
+    }
+
     /// Makes the process; it becomes the program at ``begin()``, or ends with this object.
     ///
     /// - Parameter input: what it reads; the whole file from its beginning.
     static func make(
+        _ program: HostProgram, id: Int64, input: HostInput, in home: DirectoryHandle
+    ) throws(SystemFailure) -> HostProcess {
+        do throws(SystemFailure) {
+            return try create(program, id: id, input: input, in: home)
+        } catch {
+            removeStreams(id: id, in: home)
+            throw error
+        }
+    }
+
+    private static func create(
         _ program: HostProgram, id: Int64, input: HostInput, in home: DirectoryHandle
     ) throws(SystemFailure) -> HostProcess {
         let names = names(id)
@@ -68,7 +84,8 @@ final class HostProcess {
         let stdin = try input.reopened()
         var ends: [Int32] = [-1, -1]
         try check(lh_pipe(&ends), "pipe", "")
-        let (waiting, go) = (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))
+        let waiting = Descriptor(owning: ends[0])
+        var go: Descriptor? = Descriptor(owning: ends[1])
         // The shim's pipe does not block; this one is waited on.
         let flags = fcntl(waiting.number, F_GETFL)
         _ = fcntl(waiting.number, F_SETFL, flags & ~O_NONBLOCK)
@@ -81,14 +98,21 @@ final class HostProcess {
         let pid = try check(
             lh_host_fork(program.argv[0], argv.pointer, envp.pointer, waiting.number, streams),
             "fork", program.argv[0])
-        let end = lh_pidfd_open(pid)
-        guard end >= 0, let identity = ProcessIdentity.of(pid: pid) else {
-            // It ends by itself when `go` is closed.
-            throw .answered(end < 0 ? end : -ESRCH, "pidfd_open", program.argv[0])
+        do throws(SystemFailure) {
+            let end = Descriptor(
+                owning: try check(lh_pidfd_open(pid), "pidfd_open", program.argv[0]))
+            guard let identity = ProcessIdentity.of(pid: pid) else {
+                throw .answered(-ESRCH, "read", "/proc/\(pid)/stat")
+            }
+            return HostProcess(
+                identity, end: end, streams: reading, go: go, names: names, home: home)
+        } catch {
+            // That ends it, and nobody else takes note.
+            go = nil
+            var status: Int32 = 0
+            _ = uninterrupted { waitpid(pid, &status, 0) }
+            throw error
         }
-        return HostProcess(
-            identity, end: Descriptor(owning: end), streams: reading, go: go, names: names,
-            home: home)
     }
 
     /// The process of an earlier engine's launch, if it is still the same; `nil` when it has ended.
@@ -97,14 +121,10 @@ final class HostProcess {
     ) -> HostProcess? {
         let names = names(id)
         let end = lh_pidfd_open(identity.pid)
+        let owner = end < 0 ? nil : Descriptor(owning: end)
         // Looked at while the descriptor is open: the number cannot be another's by now.
-        guard end >= 0 else {
-            for name in names { try? home.remove(name) }
-            return nil
-        }
-        let owner = Descriptor(owning: end)
-        guard identity.isAlive else {
-            for name in names { try? home.remove(name) }
+        guard let owner, identity.isAlive else {
+            removeStreams(id: id, in: home)
             return nil
         }
         let streams = names.map { try? open($0, in: home, O_RDONLY) }

@@ -34,6 +34,12 @@ package final class HostsWatch: Sendable {
 
     deinit { stop() }
 
+    /// What is left in the state directory of a launch that is not watched any more.
+    package static func removeStreams(of launch: Int64, in directory: String) {
+        guard let home = try? DirectoryHandle(opening: directory) else { return }
+        HostProcess.removeStreams(id: launch, in: home)
+    }
+
     /// Runs `body` on the thread, in order with everything else that is asked for.
     package func perform(_ body: @escaping @Sendable (HostsLoop) -> Void) {
         orders.put(body)
