@@ -97,6 +97,6 @@ extension TransferQueue {
         let process = ProcessIdentity.current
         return EngineHolder(
             pid: process.pid, pidStart: Int64(clamping: process.startTicks),
-            bootID: BootID.current.map { "\($0)" } ?? "", mode: mode.rawValue)
+            bootID: BootID.current?.text ?? "", mode: mode.rawValue)
     }
 }

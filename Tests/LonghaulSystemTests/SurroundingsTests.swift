@@ -57,7 +57,9 @@ import Testing
     @Test func knowsTheBoot() throws {
         let text = try smallFile("/proc/sys/kernel/random/boot_id")
         let boot = try #require(BootID.current)
-        #expect(BootID(text) == boot)
+        #expect(BootID(text) == boot && BootID(boot.text) == boot)
+        // It is stored.
+        #expect(BootID(high: 1, low: 0xABC).text == "00000000000000010000000000000abc")
         #expect(
             BootID("00112233-4455-6677-8899-aabbccddeeff\n")
                 == BootID(high: 0x0011_2233_4455_6677, low: 0x8899_AABB_CCDD_EEFF))

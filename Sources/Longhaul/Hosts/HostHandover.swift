@@ -42,7 +42,7 @@ struct HostHandover {
                     id: order.id, handover: handover,
                     process: LaunchedProcess(
                         pid: process.pid, startTicks: Int64(clamping: process.startTicks),
-                        bootID: BootID.current.map { "\($0)" } ?? "")))
+                        bootID: BootID.current?.text ?? "")))
         } catch let error as SystemFailure {
             return .notPrepared(order.id, message: error.longhaulError().message)
         } catch {

@@ -40,8 +40,13 @@ final class HostLauncher: HostPort {
         guard let watch = watch() else {
             return report(.notPrepared(order.id, message: "no thread or descriptor is left"))
         }
-        state.withLock { $0.sessions[order.id] = order.session }
-        watch.perform { [self] loop in report(HostHandover(queue: queue, order: order).make(loop)) }
+        watch.perform { [self] loop in
+            let made = HostHandover(queue: queue, order: order).make(loop)
+            if case .prepared = made {
+                state.withLock { $0.sessions[order.id] = order.session }
+            }
+            report(made)
+        }
     }
 
     func begin(_ id: LaunchID) {
@@ -49,6 +54,7 @@ final class HostLauncher: HostPort {
     }
 
     func discard(_ id: LaunchID) {
+        state.withLock { $0.sessions[id] = nil }
         watch()?.perform { $0.discard(id.rawValue) }
     }
 
@@ -72,9 +78,9 @@ final class HostLauncher: HostPort {
 
     /// `nil`: there was no process, or it was another boot's.
     private func identity(of launch: StoredLaunch) -> ProcessIdentity? {
-        guard let process = launch.process,
-            process.bootID == BootID.current.map({ "\($0)" })
-        else { return nil }
+        guard let process = launch.process, process.bootID == BootID.current?.text else {
+            return nil
+        }
         return ProcessIdentity(
             pid: process.pid, startTicks: UInt64(clamping: process.startTicks))
     }

@@ -20,6 +20,14 @@ package struct BootID: Hashable, Sendable {
         self.init(high: high, low: low)
     }
 
+    /// 32 hexadecimal digits: what is stored, and read by ``init(_:)``.
+    package var text: String {
+        [high, low].map { half in
+            let digits = String(half, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
     /// Of the running kernel; `nil` where /proc is not mounted.
     package static var current: BootID? {
         (try? smallFile("/proc/sys/kernel/random/boot_id")).flatMap { BootID($0) }
