@@ -84,6 +84,15 @@ import Testing
         #expect(try scratch.names() == ["launch-70.out"])
     }
 
+    @Test func aMarkBehindALongEnvironmentIsFound() async throws {
+        let mark = "MARK=\(scratch.path)/last"
+        let long = "A=$(head -c 100000 /dev/zero | tr '\\0' x)"
+        let process = try await make(1, "exec env -i \(long) '\(mark)' sleep 60")
+        try await eventually { ProcessMarks.processes(with: [mark]) == [process.pid] }
+        watch.perform { $0.end(1, killing: true) }
+        try await eventually { notices.ends.count == 1 }
+    }
+
     @Test func itReadsAndWrites() async throws {
         _ = try await make(1, "cat; echo error >&2; exit 3", input: "{\"a\":1}\nplain\n{\"b\"")
         try await eventually { notices.ends.count == 1 }

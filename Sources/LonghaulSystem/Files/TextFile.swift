@@ -73,12 +73,12 @@ package enum TextFile {
     }
 }
 
-/// The text of a small file, such as those in /proc; what is beyond 64 KiB is left out.
-func smallFile(_ path: String) throws(SystemFailure) -> String {
+/// The text of a small file, such as those in /proc; what is beyond the bound is left out.
+func smallFile(_ path: String, atMost bytesMax: Int = 65_536) throws(SystemFailure) -> String {
     let descriptor = Descriptor(
         owning: try check(lh_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), "open", path))
     var failure: SystemFailure?
-    let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, filled in
+    let bytes = [UInt8](unsafeUninitializedCapacity: bytesMax) { buffer, filled in
         filled = 0
         while filled < buffer.count {
             let got = uninterrupted {

@@ -176,6 +176,10 @@ final class HostProcess {
 
 /// Processes by what stands in their environment.
 enum ProcessMarks {
+    /// The kernel gives a program no more than that of arguments and variables together, and a mark
+    /// may be the last of them.
+    private static let environmentBytesMax = 6 << 20
+
     /// Of this user, those that were started with all of these variables (`NAME=value`).
     static func processes(with marks: [String]) -> [Int32] {
         // No mark is a mark of every process there is.
@@ -183,7 +187,8 @@ enum ProcessMarks {
         let wanted = Set(marks)
         return (directoryNames("/proc") ?? []).compactMap { name in
             guard let pid = Int32(name), pid > 1, pid != getpid(),
-                let text = try? smallFile("/proc/\(pid)/environ"),
+                let text = try? smallFile(
+                    "/proc/\(pid)/environ", atMost: environmentBytesMax),
                 wanted.isSubset(of: text.split(separator: "\0").map(String.init))
             else { return nil }
             return pid
