@@ -203,6 +203,54 @@ import Testing
         #expect(try Store.open(directory: directory).engineInfo().epoch.rawValue > 1)
     }
 
+    // MARK: - Launches
+
+    /// Else its host would be started beside it, under a number that was used already.
+    @Test(arguments: [true, false]) func launchesAreKept(isForgotten: Bool) throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try scratch.store.add(host: "h", HostSettings(argv: ["/bin/true"]), now: .start)
+        try scratch.add("/d/1", session: "s") { $0.host = "h" }
+        let process = LaunchedProcess(pid: 7, startTicks: 8, bootID: "b")
+        try scratch.turn(epoch) { tx in
+            try tx.begin(
+                LaunchID(rawValue: 41), of: "h",
+                Handover(session: "s", reason: .sessionEvents, events: nil, count: 0),
+                process: process, deadline: .start + 30, now: .start)
+        }
+        try scratch.store.access { connection in
+            if isForgotten { try connection.run("DELETE FROM launch") }
+            try connection.run("PRAGMA user_version=-1")
+        }
+        _ = try repair(scratch.directory)
+        let store = try Store.open(directory: scratch.directory)
+        let launch = try store.openLaunches().first
+        #expect(launch?.process == (isForgotten ? nil : process))
+        #expect(launch?.session == (isForgotten ? nil : "s"))
+        #expect(try store.lastLaunch() == LaunchID(rawValue: 41))
+    }
+
+    // MARK: - Ids
+
+    /// Nothing could be counted on from them.
+    @Test(arguments: [true, false]) func idsThatNobodyGaveAreDamage(isCounted: Bool) throws {
+        let scratch = try ScratchStore()
+        for number in 1...3 { try scratch.add("/d/\(number)") }
+        try scratch.store.access { connection in
+            try connection.run("UPDATE transfer SET id = ?1 WHERE id = 2", Int64.max - 5)
+            if isCounted {
+                try connection.run("UPDATE sqlite_sequence SET seq = ?1", Int64.max)
+            } else {
+                try connection.run("DELETE FROM sqlite_sequence")
+            }
+            try connection.run("PRAGMA user_version=-1")
+        }
+        let report = try repair(scratch.directory)
+        #expect(report.recovered["transfer"] == 2 && report.lost == 1)
+        let next = try add(scratch.directory)
+        #expect(next > 3 && next < 1_000_000)
+    }
+
     // MARK: - Modes and links
 
     @Test func whatItsOwnerMayNotWriteIsNamedAndCorrected() throws {

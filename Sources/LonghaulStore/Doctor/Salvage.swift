@@ -7,10 +7,13 @@ enum Salvage {
     /// with what an engine must look at.
     private static let tables = [
         "session", "origin", "transfer", "fetch", "event", "attempt", "setting", "host",
-        "leftPart",
+        "launch", "leftPart",
     ]
     /// Ids that are skipped where the counter was lost: none that was handed out may be used again.
     private static let idMargin: Int64 = 100_000
+    /// No counter gets so far: a larger id comes from damage, and nothing could be counted on from
+    /// it.
+    private static let idMax: Int64 = 1 << 53
 
     /// Works in `directory`, on a copy: reading a damaged file with its log may write to it. The
     /// new store is durable when this returns.
@@ -130,6 +133,7 @@ enum Salvage {
     private static func insert(
         _ id: Int64, _ values: [SalvageSource.Value], _ statement: Prepared
     ) throws -> Bool {
+        guard (1...idMax).contains(id) else { return false }
         statement.bind(1, id)
         for (index, value) in values.enumerated() { statement.bind(Int32(index + 2), value) }
         do {
@@ -173,22 +177,22 @@ enum Salvage {
     ) throws {
         var counters: [String: Int64] = [:]
         _ = try? source?.read("SELECT name, seq FROM sqlite_sequence", []) { row in
-            if case .text(let name) = row[0], case .integer(let value) = row[1] {
+            if case .text(let name) = row[0], case .integer(let value) = row[1], value <= idMax {
                 counters[name] = value
             }
         }
         for (table, column) in [
             ("transfer", "id"), ("fetch", "id"), ("event", "seq"), ("session", "id"),
-            ("origin", "id"),
+            ("origin", "id"), ("host", "id"), ("launch", "id"),
         ] {
             var last =
                 try connection.first("SELECT max(\(column)) FROM \(table)") {
                     $0.optionalInt64(0) ?? 0
                 } ?? 0
             if table == "transfer" {
-                let told = try connection.first("SELECT max(transferID) FROM event") {
-                    $0.optionalInt64(0) ?? 0
-                }
+                let told = try connection.first(
+                    "SELECT max(transferID) FROM event WHERE transferID <= ?1", idMax
+                ) { $0.optionalInt64(0) ?? 0 }
                 last = max(last, told ?? 0)
             }
             let next = counters[table].map { max($0, last) } ?? last + idMargin
