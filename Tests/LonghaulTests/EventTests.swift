@@ -46,6 +46,29 @@ import Testing
         }
     }
 
+    /// Others' changes are no reason to return with nothing.
+    @Test func aFollowerWaitsForItsOwn() throws {
+        let home = try SessionHome()
+        let queue = try TransferQueue(directory: home.store)
+        func add(_ session: String) throws {
+            var request = TransferRequest(
+                url: "http://127.0.0.1:1/a", destination: .file(home.file(session).path))
+            request.session = session
+            _ = try queue.enqueue([request])
+        }
+        try add("mine")
+        let follower = try queue.followEvents(session: "mine")
+        try add("others")
+        let start = ContinuousClock.now
+        #expect(try follower.next(timeout: 0.3).isEmpty)
+        #expect(ContinuousClock.now - start >= .seconds(0.3))
+        _ = try queue.cancel(.all)
+        try queue.settle()
+        #expect(try follower.next(timeout: 60).first?.type == "transferCancelled")
+        follower.cancel()
+        while try !follower.next(timeout: 60).isEmpty {}
+    }
+
     @Test func aSessionFindsItsTasksAndEventsAfterARestart() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in

@@ -35,11 +35,13 @@ public final class ChangeWatch: Sendable {
         let end = SystemClock.now().monotonic + seconds
         var settling = WriteSettling()
         while true {
+            if isCancelled.load(ordering: .relaxed) { return false }
             if try hasChanged() { return true }
             let left = end - SystemClock.now().monotonic
-            if isCancelled.load(ordering: .relaxed) || left <= 0 { return false }
+            if left <= 0 { return false }
             let woken = watch.wait(atMost: min(left, settling.pause ?? left))
-            if woken.isInterrupted { return try hasChanged() }
+            // What was committed meanwhile is for the next call.
+            if woken.isInterrupted { return false }
             if woken.isWritten { settling.written() } else { settling.looked() }
         }
     }

@@ -1,4 +1,5 @@
 public import LonghaulCore
+internal import LonghaulSystem
 internal import Synchronization
 
 /// The event log from a cursor on, in order and without gaps, for as long as somebody reads it.
@@ -26,10 +27,14 @@ public final class EventFollower: Sendable {
     /// The next events, at least one and at most a page; empty when none came in time, a signal was
     /// caught, or it was cancelled. For one thread at a time.
     public func next(timeout seconds: Double) throws(LonghaulError) -> [EventRecord] {
-        let found = try page()
-        if !found.isEmpty { return found }
-        guard try changes.wait(timeout: seconds) else { return [] }
-        return try page()
+        let end = SystemClock.now().monotonic + seconds
+        while true {
+            let found = try page()
+            if !found.isEmpty { return found }
+            // What has changed may be all but an event of its.
+            let left = end - SystemClock.now().monotonic
+            guard left > 0, try changes.wait(timeout: left) else { return [] }
+        }
     }
 
     /// Makes ``next(timeout:)`` return. From any thread.

@@ -103,7 +103,7 @@ struct EventsCommand: ConsoleCommand {
     }
 
     /// How often signals are looked for that came in between.
-    private static let breathSeconds: Double = 60
+    private static let breathSeconds: Double = 1
 
     private func followOn(_ queue: TransferQueue, _ console: Console) throws -> ExitStatus {
         let attachment = try attach ? attached(queue) : nil
