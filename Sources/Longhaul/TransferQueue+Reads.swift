@@ -88,27 +88,6 @@ extension TransferQueue {
         }
         return ([transfers] + launches).compactMap { $0 }.min()
     }
-
-    /// Blocks until something in the store may have changed, or the time is over. A hint: look
-    /// again either way. The thread sleeps until somebody writes to the store.
-    public func waitForChange(timeout seconds: Double) {
-        let end = SystemClock.now().monotonic + seconds
-        guard let watch = try? CommitWatch(of: "queue.sqlite", in: directory) else {
-            // Short of descriptors: the caller looks as often as it has time.
-            return Pause.seconds(min(seconds, Self.blindSeconds))
-        }
-        let version = try? store.dataVersion()
-        var settling = WriteSettling()
-        while true {
-            let left = end - SystemClock.now().monotonic
-            if left <= 0 { return }
-            let woken = watch.wait(atMost: min(left, settling.pause ?? left))
-            if woken.isInterrupted || (try? store.dataVersion()) != version { return }
-            if woken.isWritten { settling.written() } else { settling.looked() }
-        }
-    }
-
-    private static var blindSeconds: Double { 0.1 }
 }
 
 extension TransferFilter {

@@ -31,6 +31,11 @@ enum Platform {
         return localtime_r(&seconds, &parts) == nil ? 0 : parts.tm_gmtoff
     }
 
+    /// Ends early when a signal comes.
+    static func pause(_ seconds: Double) {
+        usleep(UInt32(max(0, min(seconds, 0.9)) * 1e6))
+    }
+
     // MARK: Terminal
 
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }

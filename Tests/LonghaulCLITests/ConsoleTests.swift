@@ -106,29 +106,39 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
 
     @Test func looksAtAFewAtATimeAndAtAllInTurn() {
         var watch = TransferWatch(ids)
-        var looked: [Int64] = []
+        var looked: [TransferID] = []
         for _ in 0..<4 {
-            _ = watch.look { id in
-                looked.append(id.rawValue)
-                return Sample.transfer(id.rawValue, .waiting)
+            _ = watch.look { ids in
+                looked += ids
+                return ids.map { Sample.transfer($0.rawValue, .waiting) }
             }
         }
-        #expect(looked.count == 4 * TransferWatch.looksMaximum)
-        #expect(Set(looked) == Set(1...200))
+        #expect(looked.count <= 4 * TransferWatch.page)
+        #expect(Set(looked) == Set(ids))
         #expect(!watch.isOver)
     }
 
     @Test func whatHasEndedIsFoundInOneLook() {
         var watch = TransferWatch(ids)
-        let sight = watch.look { Sample.transfer($0.rawValue, .completed) }
+        var reads = 0
+        let sight = watch.look { ids in
+            reads += 1
+            return ids.map { Sample.transfer($0.rawValue, .completed) }
+        }
         #expect(sight.ended.count == 200 && watch.isOver && watch.ended.count == 200)
-        let again = watch.look { Sample.transfer($0.rawValue, .failed) }
+        #expect(reads == 4)
+        let again = watch.look { ids in ids.map { Sample.transfer($0.rawValue, .failed) } }
         #expect(again.ended.isEmpty)
+    }
+
+    /// All but the third.
+    private func read(_ ids: [TransferID], _ state: TransferState) -> [Transfer] {
+        ids.filter { $0.rawValue != 3 }.map { Sample.transfer($0.rawValue, state) }
     }
 
     @Test func whatWasRemovedIsGoneAndKeepsNobodyWaiting() {
         var watch = TransferWatch(ids)
-        _ = watch.look { $0.rawValue == 3 ? nil : Sample.transfer($0.rawValue, .completed) }
+        _ = watch.look { read($0, .completed) }
         #expect(watch.isOver)
         #expect(watch.gone == [TransferID(rawValue: 3)])
         #expect(Get.status(of: watch) == .noSuchTransfer)
@@ -147,10 +157,10 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
 
     @Test func aFailureSaysMoreThanThatSomethingIsGone() {
         var watch = TransferWatch(ids)
-        _ = watch.look { $0.rawValue == 3 ? nil : Sample.transfer($0.rawValue, .failed) }
+        _ = watch.look { read($0, .failed) }
         #expect(Get.status(of: watch) == .transferFailed)
         var all = TransferWatch(ids)
-        _ = all.look { Sample.transfer($0.rawValue, .completed) }
+        _ = all.look { ids in ids.map { Sample.transfer($0.rawValue, .completed) } }
         #expect(Get.status(of: all) == .done)
     }
 }

@@ -16,6 +16,18 @@ import Testing
         view.lines(Sample.terminal(columns: columns, unicode: unicode))
     }
 
+    /// Sizes are what servers say.
+    @Test func sumsOfHugeSizesAreTheLargest() {
+        let moving = (1...2).map {
+            Sample.transfer($0, .running, done: .max - 1, total: .max, rate: 1)
+        }
+        let totals = ProgressView.Totals(moving: moving, pending: 2, bytesOfEnded: 5)
+        #expect(totals.done == .max && totals.total == .max && totals.rate == 2)
+        #expect(totals.running == 2 && totals.waiting == 0)
+        let some = ProgressView.Totals(moving: moving, pending: 3, bytesOfEnded: 0)
+        #expect(some.total == nil && some.waiting == 1)
+    }
+
     @Test func aWideTerminalHasABar() {
         #expect(
             lines(ProgressView(rows: [row]), 120) == [

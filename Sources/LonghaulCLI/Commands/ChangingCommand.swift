@@ -68,5 +68,5 @@ extension Console {
     }
 
     /// Transfers that are read together.
-    private static let page = 500
+    static let page = 500
 }

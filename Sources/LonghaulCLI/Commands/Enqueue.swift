@@ -97,16 +97,26 @@ struct Enqueue: ConsoleCommand {
     private func report(
         _ batch: BatchRecord, from queue: TransferQueue, on console: Console
     ) throws {
-        for run in batch.ids.runs {
-            for value in run {
-                let id = TransferID(rawValue: value)
-                if !console.isJSON {
-                    try console.line(id.description)
-                } else if let transfer = try queue.transfer(id) {
-                    try console.line { $0.transfer(transfer) }
-                }
+        var page: [TransferID] = []
+        for value in batch.ids.runs.lazy.joined() {
+            let id = TransferID(rawValue: value)
+            if !console.isJSON {
+                try console.line(id.description)
+                continue
             }
+            page.append(id)
+            if page.count == Console.page { try show(&page, from: queue, on: console) }
         }
+        try show(&page, from: queue, on: console)
         try console.flush()
+    }
+
+    private func show(
+        _ page: inout [TransferID], from queue: TransferQueue, on console: Console
+    ) throws {
+        for transfer in try queue.transfers(page) {
+            try console.line { $0.transfer(transfer) }
+        }
+        page.removeAll(keepingCapacity: true)
     }
 }

@@ -35,33 +35,34 @@ struct Wait: ConsoleCommand {
         let queue = try TransferQueue()
         try which.checkSession(of: queue)
         Signals.watch()
-        if which.ids.isEmpty { return try waitForAll(queue, until: end, on: console) }
+        let changes = StoreChanges(of: queue)
+        if which.ids.isEmpty { return try waitForAll(queue, changes, until: end, on: console) }
         for id in which.ids where try queue.transfer(id) == nil { throw LonghaulError.noSuch(id) }
-        return try waitForNamed(queue, until: end, on: console)
+        return try waitForNamed(queue, changes, until: end, on: console)
     }
 
     private func waitForNamed(
-        _ queue: TransferQueue, until end: Double?, on console: Console
+        _ queue: TransferQueue, _ changes: StoreChanges, until end: Double?, on console: Console
     ) throws -> ExitStatus {
         var watch = TransferWatch(which.ids)
         while true {
-            for transfer in try watch.look({ try queue.transfer($0) }).ended {
+            for transfer in try watch.look({ try queue.transfers($0) }).ended {
                 try show(transfer, on: console)
             }
             try console.flush()
             if let id = watch.gone.first { throw LonghaulError.noSuch(id) }
             if watch.isOver { return ExitStatus(ended: watch.ended.values) }
-            if let status = try pause(queue, until: end, on: console) { return status }
+            if let status = try pause(changes, until: end, on: console) { return status }
         }
     }
 
     private func waitForAll(
-        _ queue: TransferQueue, until end: Double?, on console: Console
+        _ queue: TransferQueue, _ changes: StoreChanges, until end: Double?, on console: Console
     ) throws -> ExitStatus {
         var unfinished = filter([.waiting, .running, .paused])
         unfinished.limit = 1
         while try !queue.transfers(unfinished).isEmpty {
-            if let status = try pause(queue, until: end, on: console) { return status }
+            if let status = try pause(changes, until: end, on: console) { return status }
         }
         var status = ExitStatus.done
         let states: Set<TransferState> =
@@ -75,7 +76,7 @@ struct Wait: ConsoleCommand {
 
     /// `nil` = look again.
     private func pause(
-        _ queue: TransferQueue, until end: Double?, on console: Console
+        _ changes: StoreChanges, until end: Double?, on console: Console
     ) throws -> ExitStatus? {
         if Platform.hasNoReader(1) { throw Console.Closed() }
         if let signal = Signals.received {
@@ -87,7 +88,7 @@ struct Wait: ConsoleCommand {
             console.complain("longhaul: the time is over")
             return .timedOut
         }
-        queue.waitForChange(timeout: min(Wait.pollSeconds, left))
+        changes.wait(timeout: min(Wait.pollSeconds, left))
         return nil
     }
 

@@ -114,3 +114,17 @@ struct ProgressView: Equatable {
         return line
     }
 }
+
+extension ProgressView.Totals {
+    /// Of transfers that have not ended; some that wait may be among them, and some of those
+    /// that are pending may be missing.
+    init(moving: [Transfer], pending: Int, bytesOfEnded: Int64) {
+        running = moving.count { $0.state == .running }
+        waiting = pending - running
+        done = moving.reduce(bytesOfEnded) { $0.addingClamped($1.bytesDone) }
+        rate = moving.reduce(0) { $0 + ($1.bytesPerSecond ?? 0) }
+        if moving.count == pending, moving.allSatisfy({ $0.bytesTotal != nil }) {
+            total = moving.reduce(bytesOfEnded) { $0.addingClamped($1.bytesTotal ?? 0) }
+        }
+    }
+}

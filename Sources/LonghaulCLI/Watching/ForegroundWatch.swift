@@ -10,6 +10,8 @@ final class ForegroundWatch {
 
     private(set) var watch: TransferWatch
     private let queue: TransferQueue
+    /// Of no use while the engine is here.
+    private lazy var changes = StoreChanges(of: queue)
     private let display: ProgressDisplay
     private let seat: EngineSeat
     private let options: EngineOptions
@@ -52,7 +54,7 @@ final class ForegroundWatch {
             if seat.isTaken {
                 seat.waitForLeaving(timeout: display.tickSeconds)
             } else {
-                queue.waitForChange(timeout: display.tickSeconds)
+                changes.wait(timeout: display.tickSeconds)
             }
             try noteLeaving()
         }
@@ -85,7 +87,7 @@ final class ForegroundWatch {
         seat.stop()
         while seat.isTaken { seat.waitForLeaving(timeout: ForegroundWatch.settleSeconds) }
         let end = Platform.uptime() + ForegroundWatch.settleSeconds
-        while pausing, try isMoving(), Platform.uptime() < end { queue.waitForChange(timeout: 0.1) }
+        while pausing, try isMoving(), Platform.uptime() < end { changes.wait(timeout: 0.1) }
         // The pause is recorded; an engine does what cannot be done now.
         if pausing, !queue.isEngineRunning { try? queue.settle() }
     }
@@ -97,10 +99,10 @@ final class ForegroundWatch {
     // MARK: - The display
 
     private func look() throws {
-        let sight = try watch.look { try queue.transfer($0) }
+        let sight = try watch.look { try queue.transfers($0) }
         for transfer in sight.ended {
             if transfer.state == .completed { completed += 1 } else { failed += 1 }
-            bytesOfEnded += transfer.bytesDone
+            bytesOfEnded = bytesOfEnded.addingClamped(transfer.bytesDone)
             display.ended(transfer)
         }
         display.looked(at: sight.unfinished)
@@ -124,16 +126,10 @@ final class ForegroundWatch {
 
     private func totals(_ moving: [Transfer]) -> ProgressView.Totals? {
         if count == 1 { return nil }
-        var totals = ProgressView.Totals()
-        totals.running = moving.count { $0.state == .running }
-        totals.waiting = watch.pending.count - totals.running
+        var totals = ProgressView.Totals(
+            moving: moving, pending: watch.pending.count, bytesOfEnded: bytesOfEnded)
         totals.completed = completed
         totals.failed = failed
-        totals.done = moving.reduce(bytesOfEnded) { $0 + $1.bytesDone }
-        totals.rate = moving.reduce(0) { $0 + ($1.bytesPerSecond ?? 0) }
-        if moving.count == watch.pending.count, moving.allSatisfy({ $0.bytesTotal != nil }) {
-            totals.total = moving.reduce(bytesOfEnded) { $0 + ($1.bytesTotal ?? 0) }
-        }
         return totals
     }
 }

@@ -8,8 +8,8 @@ struct TransferWatch {
     /// Removed by somebody while we looked on.
     private(set) var gone: Set<TransferID> = []
 
-    /// Transfers that have not ended, looked at in one go.
-    static let looksMaximum = 64
+    /// Transfers that are read together. Once so many have not ended, it is enough for one look.
+    static let page = 64
 
     init(_ ids: [TransferID]) {
         pending = ids
@@ -27,23 +27,29 @@ struct TransferWatch {
 
     /// Looks from the front until enough unfinished ones were met; those go to the back, so that
     /// every one has its turn.
-    mutating func look(_ lookUp: (TransferID) throws -> Transfer?) rethrows -> Sight {
+    ///
+    /// - Parameter read: Leaves out those that there are none of.
+    mutating func look(_ read: ([TransferID]) throws -> [Transfer]) rethrows -> Sight {
         var sight = Sight()
         var looked = 0
         var unfinished: [TransferID] = []
-        while looked < pending.count, unfinished.count < TransferWatch.looksMaximum {
-            let id = pending[looked]
-            looked += 1
-            guard let transfer = try lookUp(id) else {
-                gone.insert(id)
-                continue
-            }
-            if transfer.state.hasEnded {
-                ended[id] = transfer
-                sight.ended.append(transfer)
-            } else {
-                unfinished.append(id)
-                sight.unfinished.append(transfer)
+        while looked < pending.count, unfinished.count < TransferWatch.page {
+            let ids = Array(pending[looked...].prefix(TransferWatch.page))
+            var found: [TransferID: Transfer] = [:]
+            for transfer in try read(ids) { found[transfer.id] = transfer }
+            looked += ids.count
+            for id in ids {
+                guard let transfer = found[id] else {
+                    gone.insert(id)
+                    continue
+                }
+                if transfer.state.hasEnded {
+                    ended[id] = transfer
+                    sight.ended.append(transfer)
+                } else {
+                    unfinished.append(id)
+                    sight.unfinished.append(transfer)
+                }
             }
         }
         pending.removeFirst(looked)
