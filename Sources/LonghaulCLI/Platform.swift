@@ -24,13 +24,6 @@ enum Platform {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// How far local time is ahead of UTC at that moment, in seconds.
-    static func secondsFromUTC(at time: Timestamp) -> Int {
-        var seconds = time_t(time.milliseconds / 1000)
-        var parts = tm()
-        return localtime_r(&seconds, &parts) == nil ? 0 : parts.tm_gmtoff
-    }
-
     /// Ends early when a signal comes.
     static func pause(_ seconds: Double) {
         usleep(UInt32(max(0, min(seconds, 0.9)) * 1e6))

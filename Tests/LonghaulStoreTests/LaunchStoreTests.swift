@@ -147,6 +147,11 @@ import Testing
         #expect(try next.next(page: 2, now: .start).count == 2)
         #expect(try next.next(page: 2, now: .start).isEmpty)
         #expect(next.handover?.events == 1...2)
+        // What has ended meanwhile waits for no word any more.
+        try scratch.turn(epoch) { tx in
+            try tx.cancel(needy, numbers: TransferNumbers(), now: .start)
+        }
+        #expect(try scratch.store.openNeeds(of: "s", now: .start).isEmpty)
     }
 
     /// Whoever has to be asked about is never made ready before, and keeps nobody waiting.

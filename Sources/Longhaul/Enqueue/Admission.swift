@@ -11,8 +11,6 @@ struct Admission {
     }
 
     private var checked: [String: Bool] = [:]
-    private var lastDirectory = ""
-    private var lastURL: URLParts?
     /// The directory that the batch fills, and how many destinations in it were asked about.
     private var filling: (directory: String, asked: Int, names: DirectoryNames?) = ("", 0, nil)
     /// From this many on its names are looked through at once.

@@ -10,7 +10,7 @@ struct InputContext {
 
     static func current() throws(LonghaulError) -> InputContext {
         InputContext(
-            now: Platform.now(), secondsFromUTC: Platform.secondsFromUTC,
+            now: Platform.now(), secondsFromUTC: LocalZone.secondsFromUTC,
             directory: try WorkingDirectory.path)
     }
 

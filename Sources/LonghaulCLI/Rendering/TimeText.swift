@@ -7,7 +7,7 @@ struct TimeText: Sendable {
     var secondsFromUTC: @Sendable (Timestamp) -> Int
 
     static func current() -> TimeText {
-        TimeText(now: Platform.now(), secondsFromUTC: Platform.secondsFromUTC)
+        TimeText(now: Platform.now(), secondsFromUTC: LocalZone.secondsFromUTC)
     }
 
     /// `2026-03-01 15:04:05`

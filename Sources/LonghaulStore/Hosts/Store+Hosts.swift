@@ -80,18 +80,7 @@ extension Store {
     package func inputNeeds(
         of session: String, now: Timestamp
     ) throws(LonghaulError) -> [(transfer: Transfer, isDelayed: Bool)] {
-        try snapshot { connection in
-            let found = try connection.all(
-                """
-                SELECT t.id, t.input FROM transfer t INDEXED BY transferInput \
-                WHERE t.sessionID = (SELECT id FROM session WHERE name = ?1) AND t.input > 0 AND t.ended = 0 \
-                AND \(HostQueries.isAskedFor) ORDER BY t.id
-                """, session, EventType.transferNeedsInput.rawValue
-            ) { ($0.transferID(0), $0.int(1) == 2) }
-            return try found.compactMap { id, isDelayed in
-                try connection.transfer(id, now: now).map { ($0, isDelayed) }
-            }
-        }
+        try openNeeds(of: session, now: now).map { ($0.transfer, $0.isDelayed) }
     }
 
     /// What the hosts have waiting for them: those with sessions that have events, each with what

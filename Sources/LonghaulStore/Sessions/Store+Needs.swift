@@ -19,7 +19,7 @@ extension Store {
                 WHERE e.transferID = t.id AND e.type = ?2 AND e.acknowledgedAt IS NULL) AS question \
                 FROM transfer t INDEXED BY transferInput \
                 WHERE t.sessionID = (SELECT id FROM session WHERE name = ?1) AND t.input > 0 \
-                AND question IS NOT NULL ORDER BY question
+                AND t.ended = 0 AND question IS NOT NULL ORDER BY question
                 """, session, EventType.transferNeedsInput.rawValue
             ) { ($0.transferID(0), $0.int(1) == InputKind.delayed, $0.int64(2)) }
             return try found.compactMap { id, isDelayed, event in

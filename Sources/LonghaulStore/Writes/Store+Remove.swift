@@ -10,7 +10,7 @@ package enum RemovalOutcome: Hashable, Sendable {
 }
 
 extension Store {
-    /// Transfers that one transaction of ``clean(endedBefore:session:_:)`` forgets.
+    /// Transfers that one transaction of ``clean(endedBefore:now:_:)`` forgets.
     private static let cleanedPerTransaction = 5_000
 
     /// Forgets ended transfers, durably, in the order of the ids; with them go those of their
@@ -29,15 +29,13 @@ extension Store {
     /// size. After each the body is given the part files that are now nobody's, and returns which
     /// of them are gone. Returns how many were forgotten.
     package func clean(
-        endedBefore moment: Timestamp, session: String? = nil, now: Timestamp,
-        _ body: ([LeftPart]) -> [LeftPart]
+        endedBefore moment: Timestamp, now: Timestamp, _ body: ([LeftPart]) -> [LeftPart]
     ) throws(LonghaulError) -> Int {
         var total = 0
         while true {
             let (count, parts) = try write(.durable) { connection in
                 try connection.clean(
-                    endedBefore: moment, session: session, limit: Self.cleanedPerTransaction,
-                    now: now)
+                    endedBefore: moment, limit: Self.cleanedPerTransaction, now: now)
             }
             if !parts.isEmpty { try forget(body(parts)) }
             total += count
@@ -66,14 +64,13 @@ extension Connection {
     }
 
     fileprivate func clean(
-        endedBefore moment: Timestamp, session: String?, limit: Int, now: Timestamp
+        endedBefore moment: Timestamp, limit: Int, now: Timestamp
     ) throws -> (count: Int, [LeftPart]) {
         let ids = try all(
             """
             SELECT id FROM transfer INDEXED BY transferFinished WHERE ended = 1 \
-            AND finishedAt < ?1 AND rearm = rearmed AND (?2 IS NULL \
-            OR sessionID = (SELECT id FROM session WHERE name = ?2)) ORDER BY finishedAt LIMIT ?3
-            """, moment, session, limit
+            AND finishedAt < ?1 AND rearm = rearmed ORDER BY finishedAt LIMIT ?2
+            """, moment, limit
         ) { $0.transferID(0) }
         return (ids.count, try ids.flatMap { try forget($0, now: now) })
     }
