@@ -1,9 +1,11 @@
 public import LonghaulCore
 
+/// What a process is the engine for: a service, a command, a program of its own.
 public enum EngineMode: String, Sendable, CaseIterable {
     case daemon, run, get, embedded, background
 }
 
+/// How an engine works, and when it leaves by itself.
 public struct EngineOptions: Sendable {
     public var mode: EngineMode
     /// Leave, checkpointed, after this many seconds.
@@ -39,7 +41,9 @@ public struct EngineLimits: Hashable, Sendable {
     public init() {}
 }
 
+/// What an engine has done by the time that it left.
 public struct EngineSummary: Sendable {
+    /// Why it left; `busy` = another process was the engine.
     public enum StoppedBy: String, Sendable {
         case drained, maxTime, maxBytes, signal, busy
     }

@@ -1,11 +1,13 @@
 public import LonghaulCore
 
+/// Which transfers a change is about.
 public enum TransferSelection: Sendable {
     case ids([TransferID])
     case session(String)
     case all
 }
 
+/// What became of one request.
 public enum EnqueueOutcome: Sendable {
     case recorded(TransferID, destination: String)
     /// `--if-exists skip` and the file is there: nothing to do.
@@ -13,12 +15,14 @@ public enum EnqueueOutcome: Sendable {
     case refused(LonghaulError)
 }
 
+/// What became of a change of one transfer.
 public struct ChangeOutcome: Sendable {
     public var id: TransferID
     /// `nil` = changed, or already so.
     public var error: LonghaulError?
 }
 
+/// Which transfers are listed.
 public struct TransferFilter: Sendable {
     /// `nil` = any.
     public var states: Set<TransferState>?
@@ -73,6 +77,7 @@ public struct TransferChange: Equatable, Sendable {
     public init() {}
 }
 
+/// One request that went out for a transfer, and what came of it.
 public struct AttemptRecord: Sendable {
     public var startedAt: Timestamp
     public var endedAt: Timestamp?
@@ -85,6 +90,7 @@ public struct AttemptRecord: Sendable {
     public var message: String?
 }
 
+/// One entry of the event log.
 public struct EventRecord: Sendable {
     public var sequence: Int64
     public var at: Timestamp
@@ -99,7 +105,9 @@ public struct EventRecord: Sendable {
     public var transfer: Transfer?
 }
 
+/// How the queue is doing, at one moment.
 public struct QueueStatus: Sendable {
+    /// The process that is the engine.
     public struct Engine: Sendable {
         public var pid: Int32
         public var mode: EngineMode
@@ -115,6 +123,7 @@ public struct QueueStatus: Sendable {
     public var configuration: String?
 }
 
+/// What one check has found.
 public struct DoctorFinding: Sendable {
     public var check: String
     public var ok: Bool

@@ -58,10 +58,12 @@ extension TransferQueue {
         }
     }
 
+    /// The event log of one transfer, oldest first.
     public func events(of id: TransferID) throws(LonghaulError) -> [EventRecord] {
         try store.events(of: id).map { EventRecord($0) }
     }
 
+    /// Who the engine is, how many transfers there are of each state, and how fast they are.
     public func status() throws(LonghaulError) -> QueueStatus {
         let info = try store.engineInfo()
         var engine: QueueStatus.Engine?

@@ -23,7 +23,8 @@ struct LonghaulCommand: ParsableCommand {
               LONGHAUL_CONFIG       configuration file (~/.config/longhaul/config.json)
               LONGHAUL_AUTOSTART=0  do not start a background engine
               LONGHAUL_CONDITIONS   what holds, whatever the machine says: see `conditions`
-              LONGHAUL_LOG          what an engine logs: off, error, warning, info, debug
+              LONGHAUL_LOG          what an engine logs: off, critical, error, warning,
+                                    notice, info, debug, trace
               NO_COLOR              no colours
             """,
         version: "longhaul \(LonghaulVersion.current)",

@@ -78,10 +78,12 @@ extension TransferQueue {
         }
     }
 
+    /// All that are known, each with its last launch.
     public func hosts() throws(LonghaulError) -> [HostRecord] {
         try records(try store.hosts(), launches: 1)
     }
 
+    /// One with its last launches; `nil` when there is none of that name.
     public func host(_ name: String) throws(LonghaulError) -> HostRecord? {
         guard let host = try store.host(name) else { return nil }
         return try records([host], launches: Limits.launchesKept).first

@@ -164,7 +164,8 @@ package final class HostsLoop {
             for _ in 0..<4 where drain(&launch, isOutput: isOutput, id) {}
         }
         if let line = launch.output.lastLine() { notice(.line(id, line)) }
-        // Its number is kept for it until it is reaped: nobody else's group is meant.
+        // Until it is reaped its number is kept for it, and nobody else's group is meant. One that
+        // was adopted is another's to reap: there the number is free as soon as it has ended.
         if launch.isEnded { launch.process.kill(marks: launch.marks) }
         notice(.ended(id, launch.process.reap(), output: launch.output.text))
     }
