@@ -6,6 +6,7 @@ import Testing
 struct RedirectTests {
     private static let fields = [
         ("Range", "bytes=5-"), ("If-Range", "\"tag\""), ("Accept-Encoding", "identity"),
+        ("Cache-Control", "no-cache"),
         ("Authorization", "Bearer secret"), ("Cookie", "id=secret"), ("X-Token", "secret"),
     ]
 
@@ -74,6 +75,8 @@ struct RedirectTests {
         #expect(sent.value("Range") == "bytes=5-")
         #expect(sent.value("If-Range") == "\"tag\"")
         #expect(sent.value("Accept-Encoding") == "identity")
+        // The answer to ask past is the one that a cache over there holds.
+        #expect(sent.value("Cache-Control") == "no-cache")
         #expect(sent.fields.contains { $0.contains("secret") || $0.contains("bWU6") } == false)
     }
 

@@ -255,7 +255,7 @@ extension FetchMachine {
                 leave(.retry(unusable("it calls an incomplete file complete")), context, &step)
             }
         case .restartFromZero(let reason)?:
-            if wasFromZero {
+            if wasFromZero, segment.ask.bypassesCaches || !reason.mayBeOfCache {
                 leave(.retry(unusable(reason.description)), context, &step)
             } else {
                 fromZero = reason

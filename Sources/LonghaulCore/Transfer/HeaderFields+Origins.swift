@@ -1,7 +1,7 @@
 extension HeaderFields {
     /// In lower case.
     private static let harmless: Set<String> = [
-        "range", "if-range", "accept-encoding", "accept", "user-agent",
+        "range", "if-range", "accept-encoding", "accept", "cache-control", "user-agent",
     ]
 
     /// Whether a field may go to an origin other than the one that it was given for: where a
