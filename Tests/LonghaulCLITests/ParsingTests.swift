@@ -24,6 +24,17 @@ import Testing
         #expect(try request() == plain)
     }
 
+    /// The bytes are to come as they are. Who says so himself says nothing new.
+    @Test func noCodingIsAskedFor() throws {
+        let refusal = #expect(throws: LonghaulError.self) {
+            try request("--header", "Accept-encoding: gzip")
+        }
+        #expect(refusal?.message.contains("Accept-encoding") == true)
+        #expect(refusal?.code == .invalidRequest)
+        let fields = try request("--header", "Accept-Encoding: Identity").options.headers
+        #expect(fields["Accept-Encoding"] == "Identity")
+    }
+
     @Test func everyOptionReachesTheRequest() throws {
         let asked = try request(
             "-d", "sub", "--remote-name", "--session", "s", "--header", "X-A: 1", "--header",

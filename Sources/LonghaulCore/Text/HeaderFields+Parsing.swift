@@ -13,7 +13,10 @@ extension HeaderFields.Field {
             throw .badValue
         }
         let lowered = name.lowercased()
-        if HeaderProblem.reservedNames.contains(lowered) { throw .reserved(String(name)) }
+        let isReserved =
+            lowered == "accept-encoding"
+            ? value.lowercased() != "identity" : HeaderProblem.reservedNames.contains(lowered)
+        if isReserved { throw .reserved(String(name)) }
         self.init(name: String(name), value: String(value))
     }
 }
