@@ -112,7 +112,6 @@ extension Exchange {
     }
 
     private func setIdentity(_ connection: ConnectionSettings, isFirstOrigin: Bool) {
-        set(CURLOPT_NETRC, connection.netrc ? Int(CURL_NETRC_OPTIONAL.rawValue) : 0)
         if let proxy = connection.proxy { set(CURLOPT_PROXY, proxy) }
         if let file = connection.caCertificate {
             set(CURLOPT_CAINFO, file)
@@ -124,6 +123,7 @@ extension Exchange {
         }
         // What proves who we are is for the origin that it was given for.
         guard isFirstOrigin else { return }
+        set(CURLOPT_NETRC, connection.netrc ? Int(CURL_NETRC_OPTIONAL.rawValue) : 0)
         set(CURLOPT_HTTPAUTH, lh_auth_basic)
         if let user = connection.user { set(CURLOPT_USERPWD, user) }
         if let file = connection.clientCertificate { set(CURLOPT_SSLCERT, file) }
