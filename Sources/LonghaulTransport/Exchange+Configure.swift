@@ -128,6 +128,8 @@ extension Exchange {
         if let user = connection.user { set(CURLOPT_USERPWD, user) }
         if let file = connection.clientCertificate { set(CURLOPT_SSLCERT, file) }
         if let file = connection.clientKey { set(CURLOPT_SSLKEY, file) }
+        // Without one OpenSSL would ask the terminal, and this thread wait for the answer.
+        set(CURLOPT_KEYPASSWD, "")
     }
 
     /// A redirect at the URL's own origin seldom repeats what stands in it.

@@ -228,4 +228,59 @@ import Testing
             }
         }
     }
+
+    /// Nor do those of netrc, which has its entries by hosts alone.
+    @Test func credentialsOfNetrcStayWithTheirOrigin() async throws {
+        let home = try LonghaulHome()
+        try home.scratch.write("machine 127.0.0.1 login me password secret\n", to: ".netrc")
+        try await LoopbackServer.run { other in
+            try await LoopbackServer.run { server in
+                let target = PercentCoding.encode(other.url("b.bin?size=10K"))
+                let here = PercentCoding.encode(server.url("c.bin?size=10K"))
+                for (index, place) in [target, here].enumerated() {
+                    let result = try await home.run(
+                        "get", "-q", "--netrc", server.url("a.bin?redirect=\(place)"), "-o",
+                        home.file("\(index)"))
+                    #expect(result.status == 0, "\(result.errors)")
+                }
+                let sent = "Basic bWU6c2VjcmV0"
+                #expect(server.log.all.map { $0["Authorization"] } == [sent, sent, sent])
+                #expect(other.log.all.map { $0["Authorization"] } == [nil])
+                // A mirror's own entry is for it.
+                let mirrored = try await home.run(
+                    "get", "-q", "--netrc", server.url("d.bin?status=404"), "--mirror",
+                    other.url("e.bin?size=10K"), "-o", home.file("d.bin"))
+                #expect(mirrored.status == 0, "\(mirrored.errors)")
+                #expect(other.log.all.map { $0["Authorization"] } == [nil, sent])
+            }
+        }
+    }
+
+    /// Nobody is asked for it, on a terminal or elsewhere: standard input stays open here.
+    @Test(.enabled(if: TestAuthority.isInstalled, "skipped: no openssl"))
+    func aKeyWithAPassphraseIsRefused() async throws {
+        let home = try LonghaulHome()
+        let client = try await TestAuthority.make(in: home.scratch).client
+        let key = home.scratch("locked.key")
+        let locked = try await CLIProcess.run(
+            "/usr/bin/env",
+            ["openssl", "pkey", "-in", client.key, "-aes256", "-passout", "pass:x", "-out", key])
+        #expect(locked.status == 0, "\(locked.errors)")
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin").replacingOccurrences(of: "http:", with: "https:")
+            // A shell hands on the pipe, and keeps it open for as long as the command runs.
+            let piped = home.through(["/bin/sh", "-c", "sleep 1000 | \"$0\" \"$@\"; kill 0"])
+            let get = try piped.start(
+                "get", "--json", url, "-o", home.file("a"), "--cert", client.certificate,
+                "--key", key)
+            try await eventually("it has ended; \(get.output)\(get.errors)") {
+                get.output.contains("bytesKept")
+            }
+            let error = try JSONValue.lines(get.output).last?["error"]
+            #expect(error?["curlCode"] == 58, "\(get.output)")
+            #expect(error?["message"].string?.contains("passphrase") == true)
+            #expect(!get.errors.contains("PEM"))
+            get.sendToGroup(SIGKILL)
+        }
+    }
 }

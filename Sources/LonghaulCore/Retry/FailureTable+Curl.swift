@@ -145,7 +145,8 @@ extension FailureTable {
         case 58, 98:  // SSL_CERTPROBLEM, SSL_CLIENTCERT
             return Row(
                 kind: .permanent, code: .tls, what: "the client certificate was not accepted",
-                advice: "check --cert and --key")
+                advice: "check --cert and --key; a key with a passphrase cannot be used, "
+                    + "`openssl pkey` writes it without one")
         case 77, 82:  // SSL_CACERT_BADFILE, SSL_CRL_BADFILE
             return Row(
                 kind: .permanent, code: .tls, what: "the certificates could not be read",
