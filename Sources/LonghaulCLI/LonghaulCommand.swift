@@ -26,6 +26,7 @@ struct LonghaulCommand: ParsableCommand {
               LONGHAUL_LOG          what an engine logs: off, critical, error, warning,
                                     notice, info, debug, trace
               NO_COLOR              no colours
+              *_proxy, no_proxy     the way of the transfers that name no --proxy
             """,
         version: "longhaul \(LonghaulVersion.current)",
         groupedSubcommands: [
@@ -67,6 +68,8 @@ struct LonghaulCommand: ParsableCommand {
         let status: ExitStatus
         do {
             var command = try parsed(words)
+            // Those of whoever is the engine for its own sake hold for all that names none.
+            if !(command is Run), !(command is Daemon) { Platform.dropProxyVariables() }
             if let command = command as? any ConsoleCommand {
                 status = command.runOnStandardStreams()
             } else {

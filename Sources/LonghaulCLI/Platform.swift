@@ -10,6 +10,16 @@ enum Platform {
         getenv(name).map { String(cString: $0) }
     }
 
+    /// As they were when they were first asked for.
+    static let proxyVariables = ProxyVariables(environment)
+
+    /// Transfers are recorded with those of whoever asks for them. An engine that one command is,
+    /// or leaves behind, does the work of others too, and has none to go by.
+    static func dropProxyVariables() {
+        _ = proxyVariables
+        for name in ProxyVariables.names { unsetenv(name) }
+    }
+
     static func now() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

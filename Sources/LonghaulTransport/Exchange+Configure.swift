@@ -112,7 +112,9 @@ extension Exchange {
     }
 
     private func setIdentity(_ connection: ConnectionSettings, isFirstOrigin: Bool) {
-        if let proxy = connection.proxy { set(CURLOPT_PROXY, proxy) }
+        // Nothing is left to libcurl's own look at the variables: they are those of this process.
+        set(CURLOPT_PROXY, proxy ?? "")
+        set(CURLOPT_NOPROXY, "")
         if let file = connection.caCertificate {
             set(CURLOPT_CAINFO, file)
             set(CURLOPT_PROXY_CAINFO, file)

@@ -79,9 +79,11 @@ extension Exchange {
         let own = String(cString: errorText)
         let text =
             replyOfFTP(code) ?? (own.isEmpty ? String(cString: curl_easy_strerror(code)) : own)
+        var connection = request?.connection ?? ConnectionSettings()
+        connection.proxy = proxy
         return Redaction.text(
             isAboutProxy(code) ? "of the proxy: \(text)" : text,
-            hidingSecretsOf: request?.connection ?? ConnectionSettings())
+            hidingSecretsOf: connection)
     }
 
     /// libcurl's words do not tell whose certificate it was.
@@ -90,10 +92,17 @@ extension Exchange {
             && lh_easy_getinfo_long(easy, CURLINFO_PROXY_SSL_VERIFYRESULT) != 0
     }
 
-    /// Where the address of this hop leads.
-    var isProxied: Bool {
-        CurlGlobal.proxyVariables.apply(to: url, named: request?.connection.proxy)
+    /// The one on the way to this hop. Who names one means it, whatever `no_proxy` says; else the
+    /// variables of whoever asked for the transfer count, or this process's.
+    var proxy: String? {
+        let connection = request?.connection
+        if let named = connection?.proxy { return named.isEmpty ? nil : named }
+        let variables = connection?.proxyVariables ?? CurlGlobal.proxyVariables
+        guard !variables.isEmpty, let origin = RequestURL(url)?.origin else { return nil }
+        return variables.proxy(scheme: origin.scheme, host: origin.host)
     }
+
+    var isProxied: Bool { proxy != nil }
 
     /// Why a login was refused, and that the server closes its service (421), which libcurl tells
     /// as a timeout: only the reply itself says it.

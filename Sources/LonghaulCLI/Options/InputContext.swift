@@ -7,11 +7,14 @@ struct InputContext {
     var secondsFromUTC: @Sendable (Timestamp) -> Int
     /// Absolute.
     var directory: String
+    /// `nil` = none is set.
+    var proxyVariables: ProxyVariables?
 
     static func current() throws(LonghaulError) -> InputContext {
         InputContext(
             now: Platform.now(), secondsFromUTC: LocalZone.secondsFromUTC,
-            directory: try WorkingDirectory.path)
+            directory: try WorkingDirectory.path,
+            proxyVariables: Platform.proxyVariables.isEmpty ? nil : Platform.proxyVariables)
     }
 
     func absolute(_ path: String) -> String {

@@ -128,6 +128,7 @@ struct AskingOptions: ParsableArguments {
         options.user = user
         options.netrc = netrc
         if let proxy { options.proxy = try OptionText.proxy(proxy, "--proxy") }
+        options.proxyVariables = context.proxyVariables
         options.caCertificate = cacert.map(context.absolute)
         options.clientCertificate = cert.map(context.absolute)
         options.clientKey = key.map(context.absolute)

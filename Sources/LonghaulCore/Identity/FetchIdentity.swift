@@ -25,6 +25,7 @@ package struct FetchIdentity: Hashable, Sendable {
         package var user: String?
         package var netrc: Bool
         package var proxy: String?
+        package var proxyVariables: ProxyVariables?
         package var caCertificate: String?
         package var clientCertificate: String?
         package var clientKey: String?
@@ -42,7 +43,9 @@ package struct FetchIdentity: Hashable, Sendable {
         headers = FetchIdentity.selecting(options.headers)
         credentials = Credentials(
             userInfo: (try? URLParts(request.url))?.userInfo, user: options.user,
-            netrc: options.netrc, proxy: options.proxy, caCertificate: options.caCertificate,
+            netrc: options.netrc, proxy: options.proxy,
+            proxyVariables: options.proxy == nil ? options.proxyVariables : nil,
+            caCertificate: options.caCertificate,
             clientCertificate: options.clientCertificate, clientKey: options.clientKey,
             insecure: options.insecure)
         self.bodyDigest = bodyDigest

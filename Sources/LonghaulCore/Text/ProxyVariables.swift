@@ -1,32 +1,95 @@
-/// The variables by which libcurl finds a proxy where a request names none.
-package struct ProxyVariables: Hashable, Sendable {
-    private let proxied: Set<String>
-    private let exceptions: [String]
+/// The variables by which libcurl finds a proxy where none is named, and what they mean by its
+/// rules: those of whoever asks for a transfer, which another process may carry out.
+package struct ProxyVariables: Hashable, Codable, Sendable {
+    /// By the schemes of URLs.
+    private var proxies: [String: String] = [:]
+    /// As `no_proxy` has them.
+    private var exceptions = ""
 
     /// - Parameter value: Of the variable of that name; `nil` = it is not set.
     package init(_ value: (String) -> String?) {
-        func isSet(_ name: String) -> Bool { value(name).map { !$0.isEmpty } ?? false }
-        let all = isSet("all_proxy") || isSet("ALL_PROXY")
-        let schemes = ["http", "https", "ftp", "ftps", "sftp"].filter { scheme in
-            // HTTP_PROXY is what a CGI script finds of a request's field Proxy.
-            all || isSet("\(scheme)_proxy")
-                || (scheme != "http" && isSet("\(scheme.uppercased())_PROXY"))
+        // One that is empty is as good as none.
+        func first(_ names: String...) -> String? {
+            for name in names {
+                if let value = value(name), !value.isEmpty { return value }
+            }
+            return nil
         }
-        proxied = Set(schemes)
-        exceptions = (value("no_proxy") ?? value("NO_PROXY") ?? "")
-            .split { $0 == "," || $0 == " " }.map { $0.lowercased() }
+        for scheme in URLParts.Scheme.allCases.map(\.rawValue) {
+            // HTTP_PROXY is what a CGI script finds of a request's field Proxy.
+            let own =
+                scheme == "http"
+                ? first("http_proxy") : first("\(scheme)_proxy", "\(scheme.uppercased())_PROXY")
+            proxies[scheme] = own ?? first("all_proxy", "ALL_PROXY")
+        }
+        if !proxies.isEmpty { exceptions = first("no_proxy", "NO_PROXY") ?? "" }
     }
 
-    /// Whether a request goes through one: the `named` one (empty = none), or the variables'.
-    package func apply(to url: String, named: String?) -> Bool {
-        if let named, named.isEmpty { return false }
-        if named == nil, proxied.isEmpty { return false }
-        guard let parts = try? URLParts(url) else { return named != nil }
-        let host = parts.host
-        let isExcepted = exceptions.contains { exception in
-            let name = exception.hasPrefix(".") ? exception.dropFirst() : exception[...]
-            return exception == "*" || host == name || host.hasSuffix(".\(name)")
+    /// None of them names a proxy.
+    package var isEmpty: Bool { proxies.isEmpty }
+
+    /// All that are looked at.
+    package static let names: [String] = {
+        let schemes = URLParts.Scheme.allCases.map { "\($0.rawValue)_proxy" }
+        let lower = ["no_proxy", "all_proxy"] + schemes
+        return lower + lower.map { $0.uppercased() }.filter { $0 != "HTTP_PROXY" }
+    }()
+
+    /// The proxy for a URL; `nil` = none.
+    ///
+    /// - Parameter host: In lower case, as libcurl has it: an IPv6 address may be in brackets.
+    package func proxy(scheme: String, host: String) -> String? {
+        guard let proxy = proxies[scheme] else { return nil }
+        return isExcepted(host) ? nil : proxy
+    }
+
+    package func proxy(for url: String) -> String? {
+        guard let parts = try? URLParts(url) else { return nil }
+        return proxy(scheme: parts.scheme.rawValue, host: parts.host)
+    }
+
+    // MARK: Exceptions
+
+    /// libcurl's noproxy.c, from 7.86 on: names and what is below them, addresses, networks of
+    /// IPv4, by commas or blanks; a star stands for all only where it stands alone.
+    private func isExcepted(_ host: String) -> Bool {
+        if exceptions == "*" { return true }
+        var name = host[...]
+        if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
+        let address = Self.address(name)
+        if address == nil, name.hasSuffix(".") { name.removeLast() }
+        let patterns = exceptions.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
+        return patterns.contains { pattern in
+            if let address { return Self.holds(pattern, address) }
+            var pattern = pattern
+            if pattern.hasSuffix(".") { pattern.removeLast() }
+            if pattern.hasPrefix(".") { pattern.removeFirst() }
+            return !pattern.isEmpty && (name == pattern || name.hasSuffix(".\(pattern)"))
         }
-        return !isExcepted && (named != nil || proxied.contains(parts.scheme.rawValue))
+    }
+
+    /// `10.0.0.0/8`, or one address; `/0`, and what is no number, count as no length at all.
+    private static func holds(_ network: Substring, _ address: UInt32) -> Bool {
+        let parts = network.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = parts.first, let start = self.address(first) else { return false }
+        let digits = parts.dropFirst().first ?? ""
+        if digits.hasPrefix("-") { return false }
+        let length = UInt32(digits.prefix { $0.isNumber }) ?? 0
+        if length > 32 { return false }
+        return length == 0 ? address == start : (address ^ start) >> (32 - length) == 0
+    }
+
+    /// Of four decimal numbers.
+    private static func address(_ text: Substring) -> UInt32? {
+        let numbers = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard numbers.count == 4 else { return nil }
+        var address: UInt32 = 0
+        for number in numbers {
+            guard number.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let byte = UInt8(number)
+            else { return nil }
+            address = address << 8 | UInt32(byte)
+        }
+        return address
     }
 }

@@ -10,6 +10,9 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// URL of a proxy (CURLOPT_PROXY): http, https, socks4, socks4a, socks5 or socks5h; `nil` = by
     /// the `*_proxy` variables.
     public var proxy: String?
+    /// Those of whoever asked for the transfer, where no `proxy` is named; `nil` = those of the
+    /// process that carries it out.
+    package var proxyVariables: ProxyVariables?
     /// File of the authorities to believe, in place of the system's (CURLOPT_CAINFO).
     public var caCertificate: String?
     /// File of the certificate to show to the origin of `url` (CURLOPT_SSLCERT).

@@ -50,7 +50,10 @@ package struct ConnectionSettings: Hashable, Sendable {
     /// `user:password`; sent to the origin of the request's first URL only.
     package var user: String?
     package var netrc = false
+    /// Named; empty = none. `nil` = by the variables.
     package var proxy: String?
+    /// `nil` = this process's.
+    package var proxyVariables: ProxyVariables?
     package var caCertificate: String?
     package var clientCertificate: String?
     package var clientKey: String?

@@ -113,6 +113,7 @@ extension Engine {
         }
         settings.netrc = options.netrc
         settings.proxy = options.proxy
+        settings.proxyVariables = options.proxyVariables
         settings.caCertificate = options.caCertificate
         settings.insecure = options.insecure
         settings.stallTimeout = options.stallTimeout

@@ -22,6 +22,10 @@ import Testing
         ("user information", { $0.url = "https://u:p@h/f" }),
         ("netrc", { $0.options.netrc = true }),
         ("proxy", { $0.options.proxy = "http://proxy" }),
+        (
+            "proxy of the environment",
+            { $0.options.proxyVariables = ProxyVariables { _ in "http://proxy" } }
+        ),
         ("trust", { $0.options.caCertificate = "/ca.pem" }),
         ("no trust at all", { $0.options.insecure = true }),
         ("client certificate", { $0.options.clientCertificate = "/c.pem" }),
