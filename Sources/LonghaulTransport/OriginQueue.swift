@@ -79,9 +79,9 @@ final class OriginLine {
 
 /// Requests that wait for their origin's connections, or for the transport's. The multi handle
 /// never sees them: its cost grows with every handle in it, and a request waiting inside would use
-/// up its connect timeout there. What a request is really connected to (a proxy, a redirect's
-/// target, a connection with room for few streams) is known to libcurl alone, though: one that it
-/// has no connection for comes back here.
+/// up its connect timeout there. What a request is really connected to (a redirect's target, a
+/// connection with room for few streams) is known to libcurl alone, though: one that it has no
+/// connection for comes back here.
 struct OriginQueue {
     var configuration: TransportConfiguration
     /// A rate is set for all together.

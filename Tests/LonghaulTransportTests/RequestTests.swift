@@ -94,6 +94,63 @@ struct RequestTests {
         #expect(proxy.requests.allSatisfy { $0.value("Proxy-Authorization") != nil })
     }
 
+    /// Each server behind it has its connections, as without a proxy.
+    @Test(arguments: ["127.0.0.1", "localhost"])
+    func slowOnesDoNotKeepOthersFromTheProxy(host: String) async throws {
+        let proxy = try ScriptedServer { request in
+            request.line.contains("//slow") ? [.hang] : [answer(body: [2])]
+        }
+        let wire = try Wire { $0.maxConnectionsPerHost = 2 }
+        var connection = ConnectionSettings()
+        connection.proxy = "http://\(host):\(proxy.port)"
+        let through = connection
+        func request(_ url: String) -> SegmentRequest {
+            wire.request(url, PartFile(), connection: through)
+        }
+        // Another spelling is the same server.
+        let slow = ["http://slow.invalid/", "http://me@slow.invalid/", "http://slow.invalid/"]
+            .map(request)
+        wire.transport.start(slow)
+        try await eventually("two are out") { proxy.requests.count == 2 }
+        #expect(try await wire.run(request("http://other.invalid/")).failure == nil)
+        #expect(proxy.requests.count == 3)
+        wire.transport.stop(slow.map(\.key))
+    }
+
+    /// Whose they are is told with the request; who names a proxy means it.
+    @Test func variablesCountWhereNoProxyIsNamed() async throws {
+        let proxy = try ScriptedServer { _ in [answer(body: [2])] }
+        let server = try ScriptedServer { request in
+            let port = request.value("Host")!.split(separator: ":")[1]
+            return request.path == "/away"
+                ? [answer("302 Found", ["Location: http://localhost:\(port)/"], body: [])]
+                : [answer(body: [1])]
+        }
+        let wire = try Wire()
+        var connection = ConnectionSettings()
+        let address = "http://127.0.0.1:\(proxy.port)"
+        connection.proxyVariables = ProxyVariables {
+            ["http_proxy": address, "no_proxy": "127.0.0.0/8"][$0]
+        }
+        func isProxied(_ url: String) async throws -> Bool {
+            let outcome = try await wire.run(
+                wire.request(url, PartFile(), connection: connection))
+            #expect(outcome.failure == nil)
+            #expect(outcome.end.isProxied == outcome.head?.isProxied)
+            return outcome.end.isProxied
+        }
+        #expect(try await !isProxied(server.url()))
+        #expect(server.requests.count == 1 && proxy.requests.isEmpty)
+        // Each hop has its own way.
+        #expect(try await isProxied(server.url("/away")))
+        #expect(server.requests.count == 2 && proxy.requests.count == 1)
+        connection.proxy = address
+        #expect(try await isProxied(server.url()))
+        connection.proxy = ""
+        #expect(try await !isProxied("http://localhost:\(server.port)/"))
+        #expect(server.requests.count == 3 && proxy.requests.count == 2)
+    }
+
     /// A cache must not answer with what it has stored, for FTP either.
     @Test func anHTTPProxyForFTPGetsTheFields() async throws {
         let proxy = try ScriptedServer { _ in [answer(body: [2])] }
