@@ -44,7 +44,7 @@ extension Exchange {
         if code == CURLE_OK { return nil }
         // libcurl's own bound on a line shows as a lack of memory.
         if code == CURLE_OUT_OF_MEMORY, isHTTPHead, !hasFinalHead { return .headTooLarge }
-        return refusalOfProxy() ?? refusalOfCredentials(code) ?? curlFailure(code)
+        return refusalOfProxy() ?? refusalOfSOCKS(code) ?? curlFailure(code)
     }
 
     /// libcurl tells a refused tunnel as a broken connection.
@@ -54,15 +54,25 @@ extension Exchange {
         return status < 300 ? nil : .proxyRefused(status: status)
     }
 
-    /// By a SOCKS proxy: no better at the next try.
-    private func refusalOfCredentials(_ code: CURLcode) -> WireFailure? {
+    /// libcurl has one code for all that a SOCKS proxy may say. Who we are is no better at the next
+    /// try; and the proxy is well that tells that the server is not.
+    private func refusalOfSOCKS(_ code: CURLcode) -> WireFailure? {
         guard code == CURLE_PROXY else { return nil }
-        let reasons = [
-            CURLPX_USER_REJECTED, CURLPX_NO_AUTH, CURLPX_LONG_USER, CURLPX_LONG_PASSWD,
-        ]
         let reason = lh_easy_getinfo_long(easy, CURLINFO_PROXY_ERROR)
-        guard reasons.contains(where: { Int($0.rawValue) == reason }) else { return nil }
-        return .proxyRefusedCredentials(text: words(of: code))
+        func isOneOf(_ reasons: CURLproxycode...) -> Bool {
+            reasons.contains { Int($0.rawValue) == reason }
+        }
+        if isOneOf(CURLPX_USER_REJECTED, CURLPX_NO_AUTH, CURLPX_LONG_USER, CURLPX_LONG_PASSWD) {
+            return .proxyRefusedCredentials(text: words(of: code))
+        }
+        if isOneOf(
+            CURLPX_REPLY_GENERAL_SERVER_FAILURE, CURLPX_REPLY_NETWORK_UNREACHABLE,
+            CURLPX_REPLY_HOST_UNREACHABLE, CURLPX_REPLY_CONNECTION_REFUSED,
+            CURLPX_REPLY_TTL_EXPIRED, CURLPX_REQUEST_FAILED)
+        {
+            return .proxyCannotReach(text: words(of: code))
+        }
+        return nil
     }
 
     func curlFailure(_ code: CURLcode) -> WireFailure {
@@ -86,10 +96,15 @@ extension Exchange {
             hidingSecretsOf: connection)
     }
 
-    /// libcurl's words do not tell whose certificate it was.
+    /// libcurl's words do not tell whose certificate it was, nor that the host and the port that
+    /// they name are the proxy's.
     private func isAboutProxy(_ code: CURLcode) -> Bool {
-        code == CURLE_PEER_FAILED_VERIFICATION
-            && lh_easy_getinfo_long(easy, CURLINFO_PROXY_SSL_VERIFYRESULT) != 0
+        switch code {
+        case CURLE_PEER_FAILED_VERIFICATION:
+            lh_easy_getinfo_long(easy, CURLINFO_PROXY_SSL_VERIFYRESULT) != 0
+        case CURLE_COULDNT_CONNECT: isProxied
+        default: false
+        }
     }
 
     /// The one on the way to this hop. Who names one means it, whatever `no_proxy` says; else the
@@ -158,8 +173,7 @@ extension Exchange {
         let written = flow.pointee.written > 0 ? flow.pointee.position : planned
         var end = SegmentEnd(
             failure: failure, writtenThrough: written, bytesReceived: flow.pointee.received,
-            seconds: Double(now - begunAt) / 1e9, httpVersion: httpVersion,
-            isElsewhere: request.map { !isOnFirstOrigin($0) } ?? false)
+            seconds: Double(now - begunAt) / 1e9, httpVersion: httpVersion)
         end.isProxied = isProxied
         return end
     }

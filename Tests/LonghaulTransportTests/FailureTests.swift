@@ -146,6 +146,37 @@ struct FailureTests {
         #expect(text.contains("proxy") && !text.contains("s3c"), "\(text)")
     }
 
+    @Test func aDeadProxyIsSaidToBe() async throws {
+        let port = try ScriptedServer { _ in [] }.port
+        var connection = ConnectionSettings()
+        connection.proxy = "http://bob:s3cret@127.0.0.1:\(port)"
+        let wire = try Wire()
+        let outcome = try await wire.run(
+            wire.request("http://h.invalid/", PartFile(), connection: connection))
+        guard case .curl(code: 7, let text, _) = outcome.failure else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(text.hasPrefix("of the proxy: ") && text.contains("\(port)"), "\(text)")
+        #expect(!text.contains("s3cret"))
+    }
+
+    /// The proxy is well, and says so.
+    @Test(arguments: [1, 3, 4, 5, 6] as [UInt8])
+    func aSOCKSProxyCannotReachTheServer(reply: UInt8) async throws {
+        let proxy = try RefusingSOCKSProxy([[5, 0], [5, reply, 0, 1, 0, 0, 0, 0, 0, 0], []])
+        var connection = ConnectionSettings()
+        connection.proxy = "socks5h://127.0.0.1:\(proxy.port)"
+        let wire = try Wire()
+        let outcome = try await wire.run(
+            wire.request("http://h.invalid/", PartFile(), connection: connection))
+        let failure = outcome.failure.flatMap { FailureTable.classify($0) }
+        #expect(failure?.kind == .transient && failure?.blamesOrigin == true)
+        let message = failure?.error.message ?? ""
+        #expect(message.contains("could not reach the server"), "\(outcome)")
+        #expect(!message.contains("--proxy"))
+    }
+
     /// No better at the next try, unlike all else that may be wrong with one.
     @Test func aSOCKSProxyRefusesThePassword() async throws {
         let proxy = try RefusingSOCKSProxy()

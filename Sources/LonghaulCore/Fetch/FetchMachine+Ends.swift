@@ -18,8 +18,7 @@ extension FetchMachine {
             learnVersion(segment)
         }
         if held?.key == key { held = nil }
-        let isOfAnother = end.isElsewhere || (end.isProxied && segment.head == nil)
-        let failure = failure(of: segment, end).map { isOfAnother ? $0.ofAnother : $0 }
+        let failure = failure(of: segment, end).map { end.isProxied ? byProxy($0, segment) : $0 }
         step.writes.append(.attempt(transfer, outcome(of: segment, end, failure, context)))
         switch stage {
         case .settling: quiet(context, &step)
@@ -46,6 +45,18 @@ extension FetchMachine {
         if segment.ask.isForMirror { return false }
         return request.options.user != nil || request.options.headers.contains("Authorization")
             || (try? URLParts(segment.url))?.userInfo != nil
+    }
+
+    /// Through a tunnel nobody but the server answers; only of CONNECT the proxy asks for
+    /// credentials.
+    private func byProxy(_ failure: Failure, _ segment: ActiveSegment) -> Failure {
+        if segment.url.beginsIgnoringCase(with: "https:"), failure.error.httpStatus != 407 {
+            return failure
+        }
+        let options = request.options
+        let proxy = options.proxy ?? options.proxyVariables?.proxy(for: segment.url)
+        let userInfo = proxy.flatMap { ProxyAddress.userInfo(of: $0) }
+        return FailureTable.byProxy(failure, hadCredentials: userInfo != nil)
     }
 
     /// The failure that the request ended with, classified; `nil` if it did what it was sent for.
@@ -314,16 +325,5 @@ extension FailureClass {
         case .transient, .needsInput, .permanent: true
         case .waitForStorage, .restartFromZero, .localFault: false
         }
-    }
-}
-
-extension Failure {
-    /// The same where a redirect had led, or of a proxy: who sent us there, or is behind it, is
-    /// well, but for a pause that was asked for, which goes for all who would be sent there too.
-    fileprivate var ofAnother: Failure {
-        if asksForPause { return self }
-        var other = self
-        other.blamesOrigin = false
-        return other
     }
 }

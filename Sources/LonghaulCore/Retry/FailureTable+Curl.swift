@@ -102,7 +102,7 @@ extension FailureTable {
         case 97:  // PROXY
             return Row(
                 kind: .transient, code: .network, what: "the proxy failed",
-                advice: "check --proxy and the *_proxy variables")
+                advice: "check --proxy and the *_proxy variables", blamesOrigin: true)
         default: return nil
         }
     }

@@ -22,6 +22,7 @@ package enum FailureTable {
                     .tooLarge,
                     "the server's header fields are longer than \(Limits.headerBytes) bytes"))
         case .proxyRefused(let status): classify(proxyStatus: status)
+        case .proxyCannotReach(let text): classify(unreachedByProxy: text)
         case .proxyRefusedCredentials(let text): classify(proxyCredentials: text)
         case .unknownHostKey(let text): classify(hostKey: text)
         case .curl(let code, let text, let osError):
@@ -94,10 +95,28 @@ package enum FailureTable {
         return refused
     }
 
+    /// The same on the way through a proxy, which may have answered in the server's place.
+    static func byProxy(_ failure: Failure, hadCredentials: Bool) -> Failure {
+        var failure = failure
+        switch failure.error.httpStatus {
+        case 403:
+            failure.error.message =
+                "the server or the proxy refuses access (403); the link may have expired: "
+                + "\(renewal); or ask who runs the proxy"
+        case 407 where hadCredentials:
+            failure.error.message =
+                "the proxy refuses the credentials (407); put the right ones into the proxy's URL"
+        default: break
+        }
+        return failure
+    }
+
+    private static let renewal = "give another URL with `set --url`, then `resume`"
+
     private static func meaning(
         ofStatus status: Int
     ) -> (FailureClass, LonghaulError.Code, String) {
-        let renew = "give another URL with `set --url`, then `resume`"
+        let renew = renewal
         switch status {
         case 401:
             return (
@@ -140,11 +159,11 @@ package enum FailureTable {
         }
     }
 
-    /// Of the status that a proxy refuses a tunnel with: never the fault of the server behind it.
+    /// Of the status that a proxy refuses a tunnel with. Where it may pass, the server behind it is
+    /// as good as dead.
     private static func classify(proxyStatus status: Int) -> Failure {
         if status == 407 || status == 408 || status == 429 {
             var failure = classify(status: status)
-            failure.blamesOrigin = false
             if status != 407 {
                 failure.error.message = "the proxy cannot serve this now (\(status))"
             }
@@ -158,7 +177,16 @@ package enum FailureTable {
                     + "*_proxy variables, or ask who runs the proxy"
                 : "the proxy could not reach the server (\(status))")
         error.httpStatus = status
-        return Failure(isFinal ? .permanent : .transient, error)
+        return Failure(isFinal ? .permanent : .transient, error, blamesOrigin: !isFinal)
+    }
+
+    /// By the word of a SOCKS proxy, which is well itself.
+    private static func classify(unreachedByProxy text: String) -> Failure {
+        var error = LonghaulError(
+            .network,
+            "the proxy could not reach the server (\(TerminalText.shown(text))); check the address")
+        error.curlCode = 97
+        return Failure(.transient, error, blamesOrigin: true)
     }
 
     private static func classify(proxyCredentials text: String) -> Failure {

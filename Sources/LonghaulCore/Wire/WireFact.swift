@@ -22,21 +22,18 @@ package struct SegmentEnd: Hashable, Sendable {
     package var seconds: Double
     /// HTTP version used (10, 11, 20), 0 if none.
     package var httpVersion: Int
-    /// A redirect had led to another origin: what failed is that one.
-    package var isElsewhere: Bool
     /// It went through a proxy: what failed before an answer may be that one.
     package var isProxied = false
 
     package init(
         failure: WireFailure?, writtenThrough: Int64, bytesReceived: Int64, seconds: Double = 0,
-        httpVersion: Int = 0, isElsewhere: Bool = false
+        httpVersion: Int = 0
     ) {
         self.failure = failure
         self.writtenThrough = writtenThrough
         self.bytesReceived = bytesReceived
         self.seconds = seconds
         self.httpVersion = httpVersion
-        self.isElsewhere = isElsewhere
     }
 }
 
@@ -62,6 +59,8 @@ package enum WireFailure: Hashable, Sendable {
     case headTooLarge
     /// The proxy answered CONNECT with this status: the server was never reached.
     case proxyRefused(status: Int)
+    /// A SOCKS proxy has no way to the server. libcurl's words.
+    case proxyCannotReach(text: String)
     /// A SOCKS proxy does not accept who we say we are, or how. libcurl's words.
     case proxyRefusedCredentials(text: String)
     /// The key of an SSH host is not the one in `known_hosts`, or none is there. libcurl's words.

@@ -273,22 +273,6 @@ import Testing
         #expect(cooled(by: script.writes) == nil)
     }
 
-    /// Where a redirect had led is dead: who sent us there is well.
-    @Test(arguments: [false, true]) func whoRedirectsIsNotToBlame(_ isElsewhere: Bool) {
-        var script = Script()
-        script.event(
-            .ended(
-                script.asks[0].key,
-                SegmentEnd(
-                    failure: .curl(code: 7, text: "", osError: 111), writtenThrough: 0,
-                    bytesReceived: 0, isElsewhere: isElsewhere)))
-        let blamed = script.writes.contains {
-            if case .originFailed(_, let failure, _) = $0 { failure.blamesOrigin } else { false }
-        }
-        #expect(blamed == !isElsewhere)
-        #expect(script.outcome != nil)
-    }
-
     /// Until when an origin that was well is left alone after these.
     private func cooled(by writes: [StoreWrite]) -> Timestamp? {
         var memory = OriginMemory(origin: "http://h:80")

@@ -150,18 +150,100 @@ import Testing
         #expect(again.asks.last?.ask.headers["If-Range"] == nil)
     }
 
-    /// The proxy is dead, not who is behind it; who has answered is to blame for what follows.
-    @Test(arguments: [true, false], [5, 7, 28, 35])
-    func aDeadProxyIsNotItsOrigin(isProxied: Bool, code: Int32) {
-        var script = holding()
-        script.ended(
-            .curl(code: code, text: "x", osError: 111), through: 0, received: 0,
-            isProxied: isProxied)
-        #expect(isBlamed(script) == !isProxied)
-        script = holding()
-        script.answer(head(503))
-        script.ended(.refused, through: 0, received: 0, isProxied: isProxied)
-        #expect(isBlamed(script))
+    // MARK: Proxies
+
+    /// Whoever of the origin's is next would go the same way: three in a row cool it down. One that
+    /// is well ends that.
+    @Test(arguments: [true, false], [5, 7, 28, 35, 97] as [Int32])
+    func aDeadProxyCoolsItsOriginDown(isProxied: Bool, code: Int32) {
+        var memory = OriginMemory(origin: "http://h:80")
+        var random = SeededGenerator(seed: 1)
+        func fail() {
+            var script = holding()
+            script.ended(
+                .curl(code: code, text: "x", osError: 111), through: 0, received: 0,
+                isProxied: isProxied)
+            #expect(isBlamed(script) && lessons(script).isEmpty)
+            for case .originFailed(_, let failure, let gained) in script.writes {
+                memory.afterFailure(failure, gained: gained, now: receivedAt, using: &random)
+            }
+        }
+        fail()
+        fail()
+        #expect(memory.health(at: receivedAt) == .well)
+        memory.afterSuccess(now: receivedAt)
+        fail()
+        fail()
+        #expect(memory.health(at: receivedAt) == .well)
+        fail()
+        #expect(memory.health(at: receivedAt) != .well)
+    }
+
+    /// By a tunnel nobody but the server can have answered.
+    @Test(
+        arguments: [
+            ("http://h/f", nil, 403, "the server or the proxy refuses access"),
+            ("https://h/f", nil, 403, "the server refuses access"),
+            ("http://h/f", "http://p:1", 407, "the proxy asks for credentials"),
+            ("http://h/f", "http://me:pw@p:1", 407, "the proxy refuses the credentials"),
+            ("http://h/f", "http://me:pw@p:1", 401, "the server asks for credentials"),
+        ] as [(String, String?, Int, String)])
+    func whoRefusesOnTheWayThroughAProxy(
+        url: String, proxy: String?, status: Int, says: String
+    ) {
+        var script = Script {
+            $0.url = url
+            $0.options.proxy = proxy
+        }
+        script.answer(head(status))
+        script.ended(.refused, through: 0, received: 0, isProxied: true)
+        guard case .needsInput(_, let error, _)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(error.message.hasPrefix(says) && !error.message.contains("pw"))
+    }
+
+    @Test(arguments: [true, false]) func credentialsThatATunnelIsRefusedFor(isNamed: Bool) {
+        let proxy = "http://me:pw@p:1"
+        var script = Script {
+            $0.url = "https://h/f"
+            if isNamed {
+                $0.options.proxy = proxy
+            } else {
+                $0.options.proxyVariables = ProxyVariables { ["https_proxy": proxy][$0] }
+            }
+        }
+        script.ended(.proxyRefused(status: 407), through: 0, received: 0, isProxied: true)
+        guard case .needsInput(_, let error, _)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(error.message.hasPrefix("the proxy refuses the credentials (407)"))
+    }
+
+    // MARK: Caches
+
+    /// Nothing is held, and the answer is of somebody's request for a part: it is asked for past
+    /// the cache, once.
+    @Test(arguments: [true, false]) func aStoredPartIsAskedForPastTheCache(isMended: Bool) {
+        var script = Script()
+        let stored = head(200, "Content-Length: 5", "Content-Range: bytes 5-9/10")
+        script.answer(stored)
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.ranges == [nil, nil])
+        #expect(script.asks.map { $0.ask.headers["Cache-Control"] } == [nil, "no-cache"])
+        script.answer(isMended ? head(200, "Content-Length: 10", tag) : stored)
+        if isMended {
+            script.ended(through: 10, received: 10)
+            #expect(script.machine.stage == .securing)
+        } else {
+            script.ended(.refused, through: 0, received: 0)
+            guard case .queued(_, .some, _)? = script.outcome else {
+                Issue.record("\(script.writes)")
+                return
+            }
+        }
     }
 
     // MARK: Empty answers

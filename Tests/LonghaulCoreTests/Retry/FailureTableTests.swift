@@ -89,7 +89,7 @@ import Testing
             (79, .transient, .serverError, true),
             (90, .permanent, .tls, false),
             (92, .transient, .network, true),
-            (97, .transient, .network, false),
+            (97, .transient, .network, true),
             (98, .permanent, .tls, false),
             (9999, .transient, .network, false),
         ] as [(Int32, FailureClass, LonghaulError.Code, Bool)])
@@ -181,7 +181,12 @@ import Testing
         }
     }
 
-    /// The server behind the proxy was never asked.
+    @Test func aClientKeyThatCannotBeRead() {
+        let message = FailureTable.classify(curl: 58, text: "x").error.message
+        #expect(message.contains("passphrase"))
+    }
+
+    /// The server behind the proxy was never asked, but nobody else of its gets further.
     @Test(
         arguments: [
             (407, FailureClass.needsInput, LonghaulError.Code.unauthorized, "the proxy's URL"),
@@ -202,7 +207,7 @@ import Testing
         #expect(failure.error.httpStatus == status)
         #expect(failure.error.message.contains(advice))
         #expect(failure.error.message.contains("\(status)"))
-        #expect(!failure.blamesOrigin)
+        #expect(failure.blamesOrigin == (kind == .transient))
     }
 
     @Test func wireFacts() {
