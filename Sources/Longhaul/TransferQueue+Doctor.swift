@@ -4,9 +4,9 @@ internal import LonghaulSystem
 internal import LonghaulTransport
 
 extension TransferQueue {
-    /// Checks store, permissions, libraries and engine; works without an open queue, because the
-    /// store may be what is broken. With `repair` a damaged store is moved aside first, and what
-    /// can be read of it goes into a new one; refused while an engine runs.
+    /// Checks store, permissions, clock, limits, libraries and engine; works without an open queue,
+    /// because the store may be what is broken. With `repair` a damaged store is moved aside first,
+    /// and what can be read of it goes into a new one; refused while an engine runs.
     public static func doctor(directory: String?, repair: Bool, report: (DoctorFinding) -> Void) {
         let curl = CurlCapabilities.current
         report(
@@ -15,9 +15,15 @@ extension TransferQueue {
                 detail: "\(curl.version), \(curl.schemes.joined(separator: " "))",
                 fix: curl.isUsable ? nil : "install libcurl 7.85 or later"))
         report(ConfigurationFile.finding())
+        report(
+            MachineDoctor.limits(
+                openFiles: OwnProcess.openFilesMax, fileBytes: OwnProcess.fileBytesMax))
         do {
             let home = try resolve(directory)
             if repair { report(try mend(home)) }
+            report(
+                MachineDoctor.clock(
+                    now: SystemClock.now().wall, newest: StoreDoctor.newest(directory: home)))
             for found in StoreDoctor.check(directory: home) {
                 report(
                     DoctorFinding(

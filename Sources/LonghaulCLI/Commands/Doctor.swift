@@ -4,7 +4,7 @@ import Longhaul
 struct Doctor: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check the store, files, permissions and libraries.",
+        abstract: "Check the store, files, permissions, clock, limits and libraries.",
         discussion: """
             Says what is wrong and what to do about it; with --repair does it where that is safe.
 

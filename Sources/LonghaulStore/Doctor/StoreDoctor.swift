@@ -1,4 +1,4 @@
-internal import LonghaulCore
+package import LonghaulCore
 
 /// One thing that was looked at.
 package struct StoreFinding: Hashable, Sendable {
@@ -65,6 +65,23 @@ package enum StoreDoctor {
             findings.append(fault("store", error))
         }
         return findings
+    }
+
+    /// When something was last recorded in it, by the clock as it was then; `nil` = not known.
+    package static func newest(directory: String) -> Timestamp? {
+        guard Store.exists(at: StoreLocation(directory: directory)),
+            let store = try? Store.open(directory: directory, mode: .probe)
+        else { return nil }
+        defer { try? store.close() }
+        let times = try? store.access { connection in
+            try connection.all(
+                """
+                SELECT * FROM (SELECT at FROM event ORDER BY seq DESC LIMIT 1) UNION ALL \
+                SELECT * FROM (SELECT createdAt FROM transfer ORDER BY id DESC LIMIT 1)
+                """
+            ) { Timestamp(milliseconds: $0.int64(0)) }
+        }
+        return times?.max()
     }
 
     private static func checkDirectory(_ location: StoreLocation) -> StoreFinding {

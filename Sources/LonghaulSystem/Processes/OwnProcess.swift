@@ -23,4 +23,11 @@ package enum OwnProcess {
         let most = sysconf(Int32(_SC_OPEN_MAX))
         return most < 0 ? .max : most
     }
+
+    /// How large a file may be that it writes (`ulimit -f`); `nil` = no limit.
+    package static var fileBytesMax: UInt64? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return nil }
+        return limit.rlim_cur == rlim_t.max ? nil : UInt64(limit.rlim_cur)
+    }
 }

@@ -100,6 +100,7 @@ struct ConsolePage {
             (#"\bnow\b"#, "in WHILE"), ("WHILE ago", "in WHILE"),
             (#", [\d.]+ (?:[KMG]i)?B/s"#, ""), (#""seconds":[0-9.]+"#, "SECONDS"),
             (#"libcurl: .*"#, "LIBRARY"),
+            (#"[0-9]+ open files"#, "N open files"),
             (#"port \d+|127\.0\.0\.1:\d+"#, "PORT"),
             (#"pid"?:? ?\d+"#, "PID"), (#"/(?:tmp/[A-Za-z0-9./_-]+|mnt)/"#, "/DIR/"),
             (#"\d+ s of its time|\d+ s left"#, "SECONDS"), (#" +"#, " "),

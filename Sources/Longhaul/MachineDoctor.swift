@@ -1,0 +1,47 @@
+internal import LonghaulCore
+internal import LonghaulSystem
+
+/// What the machine has to give, besides the store.
+enum MachineDoctor {
+    /// Newer than every store that may be met, and older than every right clock.
+    private static let firstDay = Timestamp(milliseconds: 1_767_225_600_000)
+    /// Fewer, and hardly more than one transfer has its files and connections.
+    private static let openFilesLeast = 64
+    /// Seconds: clocks are corrected by less than that every day.
+    private static let aheadMax: Double = 60
+
+    /// - Parameter newest: when the store was last written, by the clock as it was then.
+    static func clock(now: Timestamp, newest: Timestamp?) -> DoctorFinding {
+        let shown = RFC3339.format(now)
+        var problem: String?
+        if now < firstDay {
+            problem = "it shows \(shown): certificates and deadlines are judged by it"
+        } else if let newest, newest - now > aheadMax {
+            problem = "it shows \(shown), and the queue was written at \(RFC3339.format(newest))"
+        }
+        return DoctorFinding(
+            check: "clock", ok: problem == nil, detail: problem ?? shown,
+            fix: problem == nil ? nil : "set the clock (`timedatectl set-ntp true`)")
+    }
+
+    /// - Parameters:
+    ///   - openFiles: `ulimit -n`.
+    ///   - fileBytes: `ulimit -f`; `nil` = no limit.
+    static func limits(openFiles: Int, fileBytes: UInt64?) -> DoctorFinding {
+        var problems: [String] = []
+        var fixes: [String] = []
+        if openFiles < openFilesLeast {
+            problems.append("only \(openFiles) files may be open at a time")
+            fixes.append("`ulimit -n 1024`")
+        }
+        if let fileBytes {
+            problems.append("no file may have more than \(fileBytes) bytes")
+            fixes.append("`ulimit -f unlimited`")
+        }
+        let files = openFiles == .max ? "any number of" : "\(openFiles)"
+        return DoctorFinding(
+            check: "limits", ok: problems.isEmpty,
+            detail: problems.isEmpty ? "\(files) open files" : problems.joined(separator: "; "),
+            fix: fixes.isEmpty ? nil : "raise it: " + fixes.joined(separator: ", "))
+    }
+}
