@@ -130,6 +130,9 @@ package enum Limits {
 
     /// Whether bytes are missing in the middle is asked of files from this size on.
     package static let holeLookBytes: Int64 = 64 << 10
+    /// A hole begins with the first block that is all zeros; those before it are no longer than
+    /// this, or than the file system says that a block is.
+    package static let holeMarginBytes: Int64 = 128 << 10
 
     // Names.
     /// NAME_MAX of every Linux file system in use.

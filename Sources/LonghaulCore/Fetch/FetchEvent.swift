@@ -104,6 +104,8 @@ package struct LocalFault: Hashable, Sendable {
     package var isPassing: Bool
     /// Where the disk was mounted that holds the part file, and is not mounted.
     package private(set) var unmounted: String?
+    /// Where the part file ends by now: it was cut off, and what was held behind it is gone.
+    package private(set) var cutAt: Int64?
 
     package init(code: LonghaulError.Code, message: String, isPassing: Bool = false) {
         self.code = code
@@ -136,6 +138,14 @@ package struct LocalFault: Hashable, Sendable {
             message: "The disk that was mounted at \(mountPoint), and holds what was fetched, is "
                 + "not mounted. Mount it, then resume.")
         unmounted = mountPoint
+    }
+
+    package init(cutOff path: String, at size: Int64) {
+        self.init(
+            code: .io,
+            message: "\(path) is shorter than what was written to it: it was cut off. "
+                + "Retry the transfer; what is missing is fetched again.")
+        cutAt = size
     }
 
     /// What is missing, where it is storage that can be waited for.

@@ -214,6 +214,7 @@ extension FetchMachine {
         _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
     ) {
         if stage == .verifying || stage == .securing || stage == .publishing { stage = .settling }
+        if let end = fault.cutAt { cutOff(at: end, &step) }
         leave(outlasted(local(fault, context)), context, &step)
     }
 

@@ -44,20 +44,15 @@ extension DiskFiles {
     }
 
     /// Cut off while it was written, a file is soon as long as before, with zeros where bytes were.
-    /// There is a hole then: all that is written is written out. It is cut off there once more, so
-    /// that the next attempt fetches what is missing. To be asked of what is synced.
+    /// There is a hole then: all that is written is written out. It begins with the first block
+    /// that is all zeros, so the file is cut off well before it, and the next attempt fetches what
+    /// is missing. To be asked of what is synced.
     func gap(in part: PartFile, before length: Int64) throws(SystemFailure) -> LocalFault? {
         guard length >= Limits.holeLookBytes, let hole = part.firstHole, hole < length
         else { return nil }
-        try part.truncate(to: hole)
-        return cutOff(part)
-    }
-
-    private func cutOff(_ part: PartFile) -> LocalFault {
-        LocalFault(
-            code: .io,
-            message: "\(part.path) is shorter than what was written to it: it was cut off. "
-                + "Retry the transfer; what is missing is fetched again.")
+        let end = max(0, hole - max(try part.blockSize(), Limits.holeMarginBytes))
+        try part.truncate(to: end)
+        return LocalFault(cutOff: part.path, at: end)
     }
 
     /// An abandoned version that was longer may have left its tail. A file that is too short is
@@ -66,7 +61,7 @@ extension DiskFiles {
         let size = try part.size()
         if size > length { try part.truncate(to: length) }
         if size >= length { return nil }
-        return cutOff(part)
+        return LocalFault(cutOff: part.path, at: size)
     }
 
     func publish(_ orders: [(FetchID, PublicationOrder)]) {

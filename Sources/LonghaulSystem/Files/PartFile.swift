@@ -39,12 +39,18 @@ package final class PartFile: Sendable {
 // MARK: - Content
 
 extension PartFile {
-    /// Where the file has a hole, written by nobody, or cut off by others and then written behind;
-    /// `nil` = there is none before its end, or it cannot be told. To be asked of what is synced:
-    /// some file systems take for a hole what they have yet to write.
+    /// Where the file has a hole, written by nobody, or cut off by others and then written behind,
+    /// up to a block later than it was cut off; `nil` = there is none before its end, or it cannot
+    /// be told. To be asked of what is synced: some file systems take for a hole what they have yet
+    /// to write.
     package var firstHole: Int64? {
         let answer = lh_first_hole(descriptor)
         return answer < 0 ? nil : answer
+    }
+
+    /// What the file system keeps together: a hole has no part of one.
+    package func blockSize() throws(SystemFailure) -> Int64 {
+        Int64(try stat.of(descriptor: descriptor, path: path).st_blksize)
     }
 
     /// Bytes from the start to the end of the file, holes included.

@@ -5,14 +5,15 @@ import Testing
 @Suite struct FetchMachineLateTests {
     private typealias Script = FetchMachineTests.Script
 
+    private static let checksum = Checksum(
+        algorithm: .sha256, hex: String(repeating: "0", count: 64))
     private static let fault = LocalFault(code: .io, message: "EIO")
 
     /// Whole, and with the disk at work: its digest is looked at, or it is made durable.
     private func script(verifying: Bool) -> Script {
         var script = Script {
             guard verifying else { return }
-            $0.options.checksum = Checksum(
-                algorithm: .sha256, hex: String(repeating: "0", count: 64))
+            $0.options.checksum = Self.checksum
         }
         script.answer(head(200, "Content-Length: 5", "ETag: \"v1\""))
         script.ended(through: 5, received: 5)
@@ -37,6 +38,27 @@ import Testing
         ),
         (false, .secured), (false, .secureFailed(fault)),
     ]
+
+    /// Somebody has cut it off: what was behind is not there, whatever a checkpoint has said of it.
+    @Test(arguments: [true, false], [0, 3]) func whatIsCutOffIsHeldNoMore(
+        verifying: Bool, at size: Int64
+    ) {
+        var script = Script(
+            held: 5, validator: Validator(etag: "\"v1\""), total: 5
+        ) {
+            if verifying { $0.options.checksum = Self.checksum }
+        }
+        let fault = LocalFault(cutOff: "/d/f", at: size)
+        let end = outcome(&script, verifying ? .verifyFailed(fault) : .secureFailed(fault))
+        guard case .failed(_, let error, _)? = end else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(error.bytesKept == size)
+        let held = size > 0 ? ByteRanges(0..<size) : ByteRanges()
+        #expect(script.machine.have == held && script.machine.state.durable == held)
+        #expect((script.machine.state.validator == nil) == (size == 0))
+    }
 
     @Test(arguments: 0..<5, [true, false])
     func aCancelIsHeeded(answer: Int, keepingBytes: Bool) {

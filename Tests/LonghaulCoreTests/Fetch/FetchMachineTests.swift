@@ -41,7 +41,7 @@ import Testing
             take(machine.begin())
             event(
                 .prepared(
-                    FileIdentity(device: 1, inode: 1), path: "/d/.f.1.longhaul-part",
+                    FileIdentity(device: 1, inode: identity), path: "/d/.f.1.longhaul-part",
                     created: created))
         }
 
