@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -166,6 +168,20 @@ int64_t lh_first_hole(int descriptor) {
     }
     off_t hole = lseek(descriptor, 0, SEEK_HOLE);
     return hole < 0 ? -errno : hole;
+}
+
+int lh_keep_in_place(int descriptor) {
+    struct statfs system;
+    if (fstatfs(descriptor, &system) < 0) return -errno;
+    if ((unsigned long)system.f_type != BTRFS_SUPER_MAGIC) return 1;
+    int flags = 0;
+    if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) < 0) return -errno;
+    if (flags & FS_NOCOW_FL) return 1;
+    flags |= FS_NOCOW_FL;
+    if (ioctl(descriptor, FS_IOC_SETFLAGS, &flags) < 0) return -errno;
+    // It says nothing where it does nothing, as for a file that is not empty.
+    if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) < 0) return -errno;
+    return flags & FS_NOCOW_FL ? 1 : 0;
 }
 
 // As linux/posix_acl_xattr.h lays it out, little-endian: a version, then entries of tag,

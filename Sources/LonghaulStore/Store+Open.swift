@@ -40,11 +40,15 @@ extension Store {
             }
         }
         try StoreDirectory.check(location.directory)
-        if let type = filesystemType(location.directory), let name = NetworkFilesystem.names[type] {
+        let type = filesystemType(location.directory)
+        if let type, let name = NetworkFilesystem.names[type] {
             throw StoreFailure.unavailable(
                 "\(location.directory) is on a network file system (\(name)), where locks do not"
                     + " hold: two machines could move the same transfer. Set LONGHAUL_HOME to a"
                     + " local directory.")
+        }
+        if mode != .probe, type == StoreDirectory.btrfs {
+            StoreDirectory.keepInPlace(location.directory)
         }
         let found = try OpenStores.whileOpening { () throws(LonghaulError) -> Store? in
             try isReady(location) ? try connect(location, mode) : nil

@@ -2,6 +2,31 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
+/// Btrfs takes another block for each page that is written again, which a full disk has not got:
+/// memory shared through a file of it is no memory.
+@Suite(
+    .serialized, .timeLimit(.minutes(10)),
+    .enabled(if: OwnDisk.hasBtrfs, "skipped: no Btrfs in a file can be mounted"))
+struct FullBtrfsTests {
+    @Test(arguments: [false, true]) func isOutlived(isOfOldMaking: Bool) async throws {
+        let home = try LonghaulHome()
+        let disk = try OwnDisk(btrfs: 128 << 20, at: home.state)
+        #expect(chmod(home.state, 0o700) == 0)
+        if isOfOldMaking { try home.scratch.write(Data(count: 128 << 10), to: "state/progress") }
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=300M&seed=5&nolength&etag=v1")
+            let result = try await home.run(
+                "get", "--json", url, "-o", home.state + "/files/a.bin")
+            #expect(result.status == 1, "\(result.errors)")
+            #expect(try result.rows.last?["error"]["code"] == "noSpace")
+            #expect(try await home.run("list").status == 0)
+            #expect(unlink(home.state + "/files/.a.bin.1.longhaul-part") == 0)
+            #expect(try await home.run("remove", "1").status == 0)
+        }
+        disk.unmount()
+    }
+}
+
 /// The store and what is downloaded are on one disk, and it has not the room.
 @Suite(
     .serialized, .timeLimit(.minutes(10)),

@@ -38,6 +38,10 @@ int lh_syncfs(int descriptor);
 // Where the file has its first hole, its end included; -EOPNOTSUPP where zeros that were written may
 // be holes as well (file systems that compress), or that is not known.
 int64_t lh_first_hole(int descriptor);
+// On Btrfs, what is made in the directory from now on, or the empty file, is written in place, so
+// that a page of it that has its block can always be written. 1 where it is so, or where no file
+// system would do it otherwise; 0 where it cannot be had; -errno.
+int lh_keep_in_place(int descriptor);
 // The mode bits that the default ACL of a directory grants to what is made in it; -errno where it
 // has none.
 int lh_default_mode(int directory);

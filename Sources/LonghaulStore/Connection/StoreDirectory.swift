@@ -36,6 +36,26 @@ enum StoreDirectory {
         }
     }
 
+    /// The `f_type` of Btrfs (linux/magic.h).
+    static let btrfs = 0x9123_683E
+
+    /// What is made in it from now on is written in place. Btrfs takes another block for each page
+    /// that is written again: memory shared through such a file (the log's index) would kill
+    /// whoever writes to it on a full disk (SIGBUS). Where it cannot be had, nothing is lost.
+    static func keepInPlace(_ path: String) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { _ = Glibc.close(descriptor) }
+        // Of linux/fs.h: FS_IOC_GETFLAGS and FS_IOC_SETFLAGS, which take an int, whatever their
+        // numbers say.
+        let (asking, telling) = (UInt(0x8008_6601), UInt(0x4008_6602))
+        let isInPlace: Int32 = 0x0080_0000
+        var flags: Int32 = 0
+        guard ioctl(descriptor, asking, &flags) == 0, flags & isInPlace == 0 else { return }
+        flags |= isInPlace
+        _ = ioctl(descriptor, telling, &flags)
+    }
+
     static func check(_ path: String) throws(LonghaulError) {
         guard let status = FileStatus.of(path, followingLinks: true) else {
             throw StoreFailure.system("use", path, errno: errno)

@@ -61,8 +61,10 @@ package final class ProgressBoard: Sendable {
         guard facts.isRegular, facts.st_uid == geteuid() else {
             throw SystemFailure(operation: "open", path: path, errno: EPERM)
         }
-        // Every page has its block before it is mapped: touching one that a full disk cannot give
-        // would kill the process (SIGBUS). The C library answers with the number itself.
+        // Every page has its block before it is mapped, and keeps it: touching one that a full disk
+        // cannot give would kill the process (SIGBUS). The C library answers with the number
+        // itself.
+        try keepInPlace(owner, path, size: Int64(facts.st_size))
         var refusal: Int32
         repeat {
             refusal = posix_fallocate(owner.number, 0, off_t(BoardLayout.bytes))
@@ -74,6 +76,21 @@ package final class ProgressBoard: Sendable {
             nil, BoardLayout.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, owner.number, 0)
         guard let address, address != MAP_FAILED else { throw .last("mmap", path) }
         return UInt(bitPattern: address)
+    }
+
+    /// Where writing a page anew takes another block for it, it could not keep its own. What was
+    /// not made otherwise is emptied first: it costs what a killed engine has left there.
+    private static func keepInPlace(
+        _ owner: Descriptor, _ path: String, size: Int64
+    ) throws(SystemFailure) {
+        func isInPlace() throws(SystemFailure) -> Bool {
+            try check(lh_keep_in_place(owner.number), "ioctl", path) == 1
+        }
+        if try isInPlace() { return }
+        if size > 0, ftruncate(owner.number, 0) < 0 { throw .last("ftruncate", path) }
+        guard try isInPlace() else {
+            throw SystemFailure(operation: "ioctl", path: path, errno: EOPNOTSUPP)
+        }
     }
 
     private static func anonymous() -> UInt {

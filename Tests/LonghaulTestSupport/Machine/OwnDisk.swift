@@ -19,6 +19,15 @@ package final class OwnDisk {
         return true
     }()
 
+    package static let hasBtrfs: Bool = {
+        guard geteuid() == 0, InstalledProgram.find("mkfs.btrfs") != nil,
+            let scratch = try? Scratch("disk"),
+            let disk = try? OwnDisk(btrfs: 128 << 20, at: scratch("place"))
+        else { return false }
+        disk.unmount()
+        return true
+    }()
+
     /// A tmpfs.
     ///
     /// - Parameters:
@@ -35,7 +44,21 @@ package final class OwnDisk {
     /// ext4 in a file; nothing is reserved for root.
     ///
     /// - Parameter place: whose `path` is.
-    package init(ext4 bytes: Int, at path: String, in place: Scratch? = nil) throws {
+    package convenience init(ext4 bytes: Int, at path: String, in place: Scratch? = nil) throws {
+        try self.init(bytes, at: path, in: place, "mkfs.ext4", ["-q", "-F", "-m", "0"])
+    }
+
+    /// Btrfs in a file of 109 MiB or more.
+    ///
+    /// - Parameter place: whose `path` is.
+    package convenience init(btrfs bytes: Int, at path: String, in place: Scratch? = nil) throws {
+        try self.init(bytes, at: path, in: place, "mkfs.btrfs", ["-q"])
+    }
+
+    private init(
+        _ bytes: Int, at path: String, in place: Scratch?, _ program: String,
+        _ arguments: [String]
+    ) throws {
         self.path = path
         self.place = place
         scratch = try Scratch("disk")
@@ -44,7 +67,7 @@ package final class OwnDisk {
             truncate(image, off_t(bytes)) == 0
         else { throw SystemFailure("create \(image)") }
         source = ["-o", "loop", image]
-        try run("mkfs.ext4", ["-q", "-F", "-m", "0", image])
+        try run(program, arguments + [image])
         try mount()
     }
 
