@@ -69,10 +69,14 @@ static int look_without_birth(int directory, const char *path, int flags, struct
     return 0;
 }
 
+// Of linux/stat.h, which may be older than the kernel.
+enum { mount_id = 0x1000, unique_mount_id = 0x4000, mount_id_word = 0x90 };
+
 int lh_look(int directory, const char *path, struct lh_file *file) {
     struct statx all;
     int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
-    if (statx(directory, path, flags, STATX_BASIC_STATS | STATX_BTIME, &all) < 0) {
+    unsigned asked = STATX_BASIC_STATS | STATX_BTIME | mount_id | unique_mount_id;
+    if (statx(directory, path, flags, asked, &all) < 0) {
         if (errno != ENOSYS && errno != EPERM) return -errno;
         return look_without_birth(directory, path, flags, file);
     }
@@ -88,6 +92,8 @@ int lh_look(int directory, const char *path, struct lh_file *file) {
     };
     if (all.stx_mask & STATX_BTIME)
         file->birth = all.stx_btime.tv_sec * 1000000000 + all.stx_btime.tv_nsec;
+    if (all.stx_mask & (mount_id | unique_mount_id))
+        memcpy(&file->mount, (const char *)&all + mount_id_word, sizeof file->mount);
     return 0;
 }
 

@@ -41,6 +41,23 @@ struct UnmountedDiskTests {
         }
     }
 
+    /// What no checkpoint had made durable may have been in the page cache alone, and that goes
+    /// with the mount, though it is the same boot.
+    @Test func mountedAgain() async throws {
+        try await LoopbackServer.run { server in
+            let url = try await killed(server, at: "disk/a.bin")
+            let written = home.scratch.size(of: "files/disk/.a.bin.1.longhaul-part") ?? 0
+            disk.unmount()
+            try disk.mount()
+            #expect(try await home.run("run").status == 0)
+            try server.expected(url).verify(file: home.file("disk/a.bin"))
+            let range = try #require(server.log.all.last?["Range"])
+            let kept = try #require(Int(range.dropFirst("bytes=".count).dropLast()))
+            #expect(kept > 4 << 20 && kept < written, "\(kept) of \(written)")
+            #expect(try await shown()["restarts"] == 0)
+        }
+    }
+
     /// While bytes come, and then it goes on by itself; or between two attempts.
     @Test(arguments: [false, true]) func underARunningEngine(isMoving: Bool) async throws {
         try await LoopbackServer.run { server in

@@ -91,7 +91,7 @@ extension SimDisk {
         }
         nextCell += 64
         cells[nextCell] = Cell(
-            fetch: fetch, generation: nil, start: 0, written: 0, received: fetched)
+            fetch: fetch, generation: nil, start: 0, written: 0, received: fetched, mount: mount)
         open[fetch] = Open(inode: inode, cell: nextCell, isNameNew: true)
         return .prepared(
             identity(of: inode), path: path, created: isCreated,

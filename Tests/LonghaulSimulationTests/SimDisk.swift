@@ -21,6 +21,8 @@ final class SimDisk: FilePort, @unchecked Sendable {
         var start: Int64
         var written: Int64
         var received: Int64
+        /// Of a fetch's own.
+        var mount: UInt64 = 0
     }
 
     /// A change of names that has not reached the disk yet. They reach it in order.
@@ -77,6 +79,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
     /// By the first directory of the path: its disk takes no copies.
     var copiesFail: [String: LocalFault] = [:]
     var faults = 0
+    var mount: UInt64 = 1
 
     func submit(_ orders: [FileOrder]) {
         for order in orders {
@@ -142,7 +145,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
         old = cells.keys.sorted().compactMap { cells[$0] }.map {
             BoardLeftover(
                 fetch: $0.fetch, generation: $0.generation, written: $0.start..<$0.written,
-                received: $0.received)
+                received: $0.received, mount: $0.mount)
         }
         open = [:]
         orders = []
@@ -151,10 +154,15 @@ final class SimDisk: FilePort, @unchecked Sendable {
     }
 
     /// What was synced stays; of the rest any part may have got to the disk, names in their order.
-    func losePower(_ random: inout SeededGenerator) {
+    ///
+    /// - Parameter isPulled: The disk alone has lost its power. The board is on another.
+    func losePower(_ random: inout SeededGenerator, isPulled: Bool = false) {
         kill()
-        old = []
-        cells = [:]
+        mount += 1
+        if !isPulled {
+            old = []
+            cells = [:]
+        }
         for change in journal.prefix(Int.random(in: 0...journal.count, using: &random)) {
             settle(change)
         }

@@ -178,11 +178,13 @@ final class SimWorld: @unchecked Sendable {
     func crash() throws {
         let power = Bool.random(using: &random)
         isDead = true
-        say(power ? "POWER CUT" : "KILL")
+        // Of the disk with the files alone.
+        let isPulled = power && Bool.random(using: &random)
+        say(isPulled ? "KILL, AND THE DISK IS PULLED OUT" : power ? "POWER CUT" : "KILL")
         noteCrash()
         if power {
             tally.powerCuts += 1
-            disk.losePower(&random)
+            disk.losePower(&random, isPulled: isPulled)
         } else {
             tally.kills += 1
             disk.kill()
@@ -190,7 +192,7 @@ final class SimWorld: @unchecked Sendable {
         wire.forget()
         inputs = []
         // Relaxed commits since the last durable one may or may not have reached the disk.
-        let forgets = power && Bool.random(using: &random)
+        let forgets = power && !isPulled && Bool.random(using: &random)
         if forgets { setDurableAside() }
         store.probe = nil
         clients.probe = nil

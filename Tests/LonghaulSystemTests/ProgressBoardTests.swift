@@ -110,7 +110,7 @@ import Testing
     @Test func theNextEngineOfTheBootFindsWhatWasLeft() throws {
         do {
             let board = ready()
-            let whole = board.takeFetch(fetch, received: 500)
+            let whole = board.takeFetch(fetch, received: 500, mount: 77)
             let cell = board.take(fetch, generation: 3, start: 1_000, fetchCell: whole)
             store(9_000, ProgressCell.written, of: cell)
             store(8_000, ProgressCell.received, of: cell)
@@ -122,7 +122,8 @@ import Testing
                 fetch: fetch, generation: 3, start: 1_000, written: 9_000, received: 8_000,
                 kind: .segment),
             Leftover(
-                fetch: fetch, generation: 0, start: 0, written: 0, received: 8_500, kind: .fetch),
+                fetch: fetch, generation: 0, start: 0, written: 0, received: 8_500, kind: .fetch,
+                mount: 77),
         ]
         // As often as an engine dies before it has committed them.
         for _ in 1...2 {

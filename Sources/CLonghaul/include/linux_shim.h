@@ -8,8 +8,10 @@
 
 // What statx(2) says of a file. `birth`: when it was created, in nanoseconds since 1970; 0 = the
 // file system does not say. `touched`: the later of its last changes, in milliseconds since 1970.
+// `mount`: the number of the mount that it was looked at through, of which Linux 6.8 and later give
+// none twice in a boot; 0 = the kernel does not say.
 struct lh_file {
-    uint64_t device, inode;
+    uint64_t device, inode, mount;
     int64_t birth, touched, size;
     uint32_t mode, owner, links;
 };

@@ -9,9 +9,13 @@ package struct FileFacts: Hashable, Sendable {
 
     package var part: Entry
     package var destination: Entry
+    /// The mount that the part file was looked at through: another one has another page cache. 0 =
+    /// the kernel does not say.
+    package var mount: UInt64
 
-    package init(part: Entry, destination: Entry) {
+    package init(part: Entry, destination: Entry, mount: UInt64 = 0) {
         self.part = part
         self.destination = destination
+        self.mount = mount
     }
 }

@@ -22,8 +22,11 @@ package enum RecoveryAction: Hashable, Sendable {
 ///   - follows: Another transfer leads its fetch.
 ///   - written: What this boot's progress board says was written under the row's generation; empty
 ///     after a power cut.
+///   - mount: Through which it was written, see ``FileFacts/mount``: a disk that was pulled out
+///     took along what only the page cache had.
 package func reconcile(
-    fetch: FetchState?, follows: Bool = false, facts: FileFacts, written: ByteRanges
+    fetch: FetchState?, follows: Bool = false, facts: FileFacts, written: ByteRanges,
+    through mount: UInt64 = 0
 ) -> RecoveryAction {
     // Only a leader publishes the fetch's file; a copy comes with a fetch of its own.
     if follows { return .rejoin }
@@ -40,7 +43,8 @@ package func reconcile(
     }
     switch facts.part {
     case .present(identity, let size):
-        let claimed = fetch.validator == nil ? fetch.durable : fetch.durable.union(written)
+        let isThere = fetch.validator != nil && mount == facts.mount
+        let claimed = isThere ? fetch.durable.union(written) : fetch.durable
         return kept(claimed, size: size, of: fetch)
     case .present: return lost(fetch, .partFileReplaced)
     case .missing:

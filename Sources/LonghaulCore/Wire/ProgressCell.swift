@@ -13,6 +13,9 @@ package enum ProgressCell {
     package static let fetch = 0
     /// The fetch's generation: bytes of an older one mean nothing.
     package static let generation = 1
+    /// The mount that the fetch's part file was opened through (fetch cells only); see
+    /// ``FileFacts/mount``.
+    package static let mount = 1
     /// File offset where the segment starts writing.
     package static let start = 2
     /// File offset after the last byte written.

@@ -26,7 +26,7 @@ extension DiskFiles {
                 return report(fetch, .prepareFailed(shortage))
             }
             let (file, created, isReplacing) = try openPart(name, in: handle, order)
-            let cell = board.takeFetch(fetch, received: fetched)
+            let cell = board.takeFetch(fetch, received: fetched, mount: file.mount)
             open.withLock {
                 $0[fetch] = Open(
                     part: file, fetchCell: cell, isBackground: order.isBackground)

@@ -178,7 +178,8 @@ package final class DiskFiles: FilePort {
             let isSegment = left.kind == .segment
             return BoardLeftover(
                 fetch: left.fetch, generation: isSegment ? left.generation : nil,
-                written: left.start..<max(left.start, left.written), received: left.received)
+                written: left.start..<max(left.start, left.written), received: left.received,
+                mount: left.mount)
         }
     }
 

@@ -73,8 +73,15 @@ package struct BoardLeftover: Hashable, Sendable {
     package var generation: Int64?
     package var written: Range<Int64>
     package var received: Int64
+    /// Of the fetch's own cell: the mount that the part file was written through, see
+    /// ``FileFacts/mount``.
+    package var mount: UInt64
 
-    package init(fetch: FetchID, generation: Int64?, written: Range<Int64>, received: Int64) {
+    package init(
+        fetch: FetchID, generation: Int64?, written: Range<Int64>, received: Int64,
+        mount: UInt64 = 0
+    ) {
+        self.mount = mount
         self.fetch = fetch
         self.generation = generation
         self.written = written

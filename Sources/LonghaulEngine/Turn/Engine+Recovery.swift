@@ -49,10 +49,12 @@ extension Engine {
             return
         }
         var written = ByteRanges()
+        var mount: UInt64 = 0
         for left in leftovers[state.id] ?? [] {
             if let generation = left.generation {
                 if generation == state.generation { written.insert(left.written) }
             } else {
+                mount = left.mount
                 state.bytesFetched = max(state.bytesFetched, left.received)
             }
         }
@@ -63,7 +65,8 @@ extension Engine {
         if case .present(let identity, _) = facts.part {
             plan.isPartThere = identity == state.partIdentity
         }
-        plan.action = reconcile(fetch: state, facts: facts, written: written)
+        plan.action = reconcile(
+            fetch: state, facts: facts, written: written, through: mount)
         if plan.action == .markCompleted {
             // The crash may have come between the rename and the sync of its directory.
             let path = state.publication ?? plan.work.destination

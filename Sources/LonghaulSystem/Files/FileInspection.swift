@@ -3,14 +3,19 @@ package import LonghaulCore
 
 /// Looks at what stands under the names of a transfer, opening and changing nothing.
 package enum FileInspection {
-    /// - Parameter disk: What the part file was made on, where that is known.
+    /// - Parameters:
+    ///   - disk: What the part file was made on, where that is known.
+    ///   - identity: Where a mount may give files other numbers, nothing is said of one with
+    ///     another.
     package static func facts(
         part: String, destination: String, madeOn disk: MountedDisk? = nil
     ) -> FileFacts {
-        var facts = FileFacts(part: entry(at: part), destination: entry(at: destination))
+        let (entry, mount) = look(at: part)
+        var facts = FileFacts(
+            part: entry, destination: Self.entry(at: destination), mount: mount)
         // Its disk may be away, and its bytes come back with it.
         if facts.part == .missing, let (directory, _) = PathParts.split(part),
-            entry(at: directory) == .missing || disk?.isAway(from: directory) == true
+            Self.entry(at: directory) == .missing || disk?.isAway(from: directory) == true
         {
             facts.part = .unusable(errno: ENOENT)
         }
@@ -19,21 +24,25 @@ package enum FileInspection {
 
     /// Links are not followed: one in the place of a file is no file of ours. An empty path is a
     /// name that nothing has.
-    package static func entry(at path: String) -> FileFacts.Entry {
+    package static func entry(at path: String) -> FileFacts.Entry { look(at: path).entry }
+
+    private static func look(at path: String) -> (entry: FileFacts.Entry, mount: UInt64) {
         let look: FileLook
         do throws(SystemFailure) {
             look = try FileLook(at: path)
         } catch {
             // ENOTDIR: a directory of the path has become a file.
-            return error.errno == ENOENT || error.errno == ENOTDIR
-                ? .missing : .unusable(errno: error.errno)
+            let isMissing = error.errno == ENOENT || error.errno == ENOTDIR
+            return (isMissing ? .missing : .unusable(errno: error.errno), 0)
         }
-        return switch kind(of: look) {
-        case .file: .present(look.identity, size: look.size)
-        case .directory: .unusable(errno: EISDIR)
-        case .link: .unusable(errno: ELOOP)
-        case .special: .unusable(errno: EINVAL)
-        }
+        let entry: FileFacts.Entry =
+            switch kind(of: look) {
+            case .file: .present(look.identity, size: look.size)
+            case .directory: .unusable(errno: EISDIR)
+            case .link: .unusable(errno: ELOOP)
+            case .special: .unusable(errno: EINVAL)
+            }
+        return (entry, look.mount)
     }
 
     package enum Kind { case file, link, directory, special }

@@ -35,6 +35,8 @@ struct FileLook {
         FileIdentity(device: file.device, inode: file.inode, birth: file.birth)
     }
 
+    /// See ``FileFacts/mount``.
+    var mount: UInt64 { file.mount }
     var isRegular: Bool { file.mode & S_IFMT == S_IFREG }
     var isDirectory: Bool { file.mode & S_IFMT == S_IFDIR }
     var isLink: Bool { file.mode & S_IFMT == S_IFLNK }

@@ -56,8 +56,7 @@ extension PartFile {
                 let look = try FileLook(at: owner.number, path: path)
                 if look.links == 0, try !directory.holds(look.identity, at: name.text) { continue }
                 return PartFile(
-                    owner, identity: look.identity, name: name.text, directory: directory,
-                    isNew: true)
+                    owner, look, name: name.text, directory: directory, isNew: true)
             } catch {
                 guard error.isNameInUse else { throw error }
             }
@@ -102,7 +101,10 @@ extension PartFile {
     /// Opens the file that the store knows by its identity. Anything else under its name is not
     /// touched.
     ///
-    /// - Parameter isForSync: It is only to be made durable, which takes no right to write it.
+    /// - Parameters:
+    ///   - isForSync: It is only to be made durable, which takes no right to write it.
+    ///   - least: Where a mount may give files other numbers, ours is also known by its name if it
+    ///     has so many bytes. Whoever goes on with it compares them first.
     package static func reopen(
         _ name: String, in directory: DirectoryHandle, expecting identity: FileIdentity,
         isForSync: Bool = false
@@ -129,8 +131,16 @@ extension PartFile {
         _ = lh_ofd_try_lock(owner.number)
         // Whoever created it may have been killed, or may have left, before the first sync.
         return .opened(
-            PartFile(
-                owner, identity: look.identity, name: name, directory: directory, isNew: true))
+            PartFile(owner, look, name: name, directory: directory, isNew: true))
+    }
+
+    private static func mayBeRenumbered(
+        _ look: FileLook, _ identity: FileIdentity, _ number: Int32, _ least: Int64?
+    ) -> Bool {
+        guard let least, least > 0, look.size >= least, lh_renumbers(number) == 1 else {
+            return false
+        }
+        return look.identity.birth == identity.birth
     }
 
     /// Where the moment of its creation is known, no other file has it: a second name was given to

@@ -12,6 +12,8 @@ package final class PartFile: Sendable {
     package let directory: DirectoryHandle
     package let name: String
     package let identity: FileIdentity
+    /// The mount that it was opened through; see ``FileFacts/mount``.
+    package let mount: UInt64
     private let owner: Descriptor
     /// The name is not yet known to be on disk.
     private let nameIsNew: Atomic<Bool>
@@ -25,11 +27,12 @@ package final class PartFile: Sendable {
     }
 
     init(
-        _ owner: Descriptor, identity: FileIdentity, name: String, directory: DirectoryHandle,
+        _ owner: Descriptor, _ look: FileLook, name: String, directory: DirectoryHandle,
         isNew: Bool
     ) {
         self.owner = owner
-        self.identity = identity
+        identity = look.identity
+        mount = look.mount
         self.name = name
         self.directory = directory
         self.nameIsNew = Atomic(isNew)

@@ -3,7 +3,7 @@ internal import LonghaulCore
 /// Where things stand in the board's file: a header the size of a cell, then the cells.
 enum BoardLayout {
     /// Raised whenever the meaning of a word changes; a board of another layout is not read.
-    static let version: UInt64 = 1
+    static let version: UInt64 = 2
     /// `LHBOARD` and the version, as one number.
     static let magic: UInt64 = 0x4C48_424F_4152_4400 | version
 

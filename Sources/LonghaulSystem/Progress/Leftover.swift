@@ -17,9 +17,12 @@ package struct Leftover: Hashable, Sendable {
     /// Body bytes received: by this request (segment) or ever (fetch).
     package var received: Int64
     package var kind: Kind
+    /// The mount that the part file was opened through (fetch), see ``FileFacts/mount``.
+    package var mount: UInt64
 
     package init(
-        fetch: FetchID, generation: Int64, start: Int64, written: Int64, received: Int64, kind: Kind
+        fetch: FetchID, generation: Int64, start: Int64, written: Int64, received: Int64,
+        kind: Kind, mount: UInt64 = 0
     ) {
         self.fetch = fetch
         self.generation = generation
@@ -27,5 +30,6 @@ package struct Leftover: Hashable, Sendable {
         self.written = written
         self.received = received
         self.kind = kind
+        self.mount = mount
     }
 }

@@ -124,10 +124,14 @@ package final class ProgressBoard: Sendable {
         case BoardLayout.fetch: kind = .fetch
         default: return nil
         }
-        let found = Leftover(
-            fetch: FetchID(rawValue: word(ProgressCell.fetch)),
-            generation: word(ProgressCell.generation), start: word(ProgressCell.start),
-            written: word(ProgressCell.written), received: word(ProgressCell.received), kind: kind)
+        var found = Leftover(
+            fetch: FetchID(rawValue: word(ProgressCell.fetch)), generation: 0,
+            start: word(ProgressCell.start), written: word(ProgressCell.written),
+            received: word(ProgressCell.received), kind: kind)
+        switch kind {
+        case .segment: found.generation = word(ProgressCell.generation)
+        case .fetch: found.mount = UInt64(bitPattern: word(ProgressCell.mount))
+        }
         guard found.fetch.rawValue > 0, found.start >= 0, found.written >= found.start,
             found.received >= 0
         else { return nil }
@@ -159,7 +163,8 @@ package final class ProgressBoard: Sendable {
     /// A cell for a segment that begins to write at `start`. 0 when none is free: the segment then
     /// runs without, and a kill costs what it wrote since the last checkpoint.
     ///
-    /// - Parameter fetchCell: the fetch's own cell, from ``takeFetch(_:received:)``; 0 = none.
+    /// - Parameter fetchCell: the fetch's own cell, from ``takeFetch(_:received:mount:)``; 0 =
+    ///   none.
     package func take(_ fetch: FetchID, generation: Int64, start: Int64, fetchCell: UInt) -> UInt {
         take(fetch, kind: BoardLayout.segment) { cell in
             store(generation, cell, ProgressCell.generation)
@@ -173,9 +178,11 @@ package final class ProgressBoard: Sendable {
 
     /// A cell for the fetch itself, which counts all that was ever received for it, `received` so
     /// far. 0 when none is free.
-    package func takeFetch(_ fetch: FetchID, received: Int64) -> UInt {
+    ///
+    /// - Parameter mount: The one that its part file was opened through, see ``FileFacts/mount``.
+    package func takeFetch(_ fetch: FetchID, received: Int64, mount: UInt64 = 0) -> UInt {
         take(fetch, kind: BoardLayout.fetch) { cell in
-            store(0, cell, ProgressCell.generation)
+            store(Int64(bitPattern: mount), cell, ProgressCell.mount)
             store(0, cell, ProgressCell.start)
             store(0, cell, ProgressCell.written)
             store(received, cell, ProgressCell.received)

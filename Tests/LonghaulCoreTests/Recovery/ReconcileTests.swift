@@ -152,6 +152,19 @@ import Testing
         }
     }
 
+    /// What the page cache of another mount had is not in this one's.
+    @Test(arguments: [(7, 7), (7, 8), (0, 8), (7, 0), (0, 0)] as [(UInt64, UInt64)])
+    func whatWasWrittenThroughAnotherMount(_ then: UInt64, _ now: UInt64) {
+        let facts = FileFacts(part: Part.whole.entry, destination: .missing, mount: now)
+        func act(_ durable: ByteRanges) -> RecoveryAction {
+            reconcile(
+                fetch: fetch(durable: durable), facts: facts, written: Self.written, through: then)
+        }
+        let all = Self.durable.union(Self.written)
+        #expect(act(Self.durable) == .requeue(have: then == now ? all : Self.durable))
+        if then != now { #expect(act(ByteRanges()) == .requeueFresh) }
+    }
+
     @Test func noRecord() {
         let facts = FileFacts(part: Part.whole.entry, destination: There.ours.entry)
         #expect(reconcile(fetch: nil, facts: facts, written: Self.written) == .requeueFresh)
