@@ -237,6 +237,26 @@ import Testing
         }
     }
 
+    /// Killed before its part file was recorded, and then a command comes before the next engine.
+    @Test(.enabled(if: Strace.isInstalled, "skipped: no strace"))
+    func whatWasNeverRecordedIsDeleted() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            _ = try home.scratch.directory("files/there")
+            let url = server.url("a.bin?size=200000&seed=5&etag=v1&rate=2M")
+            _ = try await home.run("enqueue", url, "-o", home.file("there/a.bin"))
+            let part = home.file("there/.a.bin.1.longhaul-part")
+            let dying = home.through(Strace.kill(before: "pwrite64", 2, on: [part]))
+            #expect(try await dying.run("run").status != 0)
+            #expect(home.scratch.size(of: "files/there/.a.bin.1.longhaul-part") ?? 0 > 0)
+            #expect(try await home.run("pause", "1").status == 0)
+            #expect(access(part, F_OK) != 0)
+            #expect(try await home.run("resume", "1", "--no-start").status == 0)
+            #expect(try await home.run("run").status == 0)
+            #expect(try home.scratch.names(in: "files/there") == ["a.bin"])
+        }
+    }
+
     /// Cut off while nobody had it open: what is missing is fetched again, not filled with zeros.
     @Test func aPartFileThatWasCutOff() async throws {
         let home = try LonghaulHome()

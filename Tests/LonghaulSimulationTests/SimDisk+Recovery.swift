@@ -7,6 +7,9 @@ extension SimDisk {
         FileFacts(part: entry(part), destination: entry(destination))
     }
 
+    /// Here, what has the name is what is written to.
+    func clearPart(of: TransferID, _ partsLeft: Int, beside: String, madeSince: Timestamp) {}
+
     private func entry(_ path: String) -> FileFacts.Entry {
         if random.happens(trouble.open / 2) { return .unusable(errno: 5) }
         guard let inode = names[path], let file = files[inode] else { return .missing }

@@ -213,6 +213,17 @@ package final class DiskFiles: FilePort {
 }
 
 extension DiskFiles {
+    package func clearPart(
+        of transfer: TransferID, _ partsLeft: Int, beside destination: String,
+        madeSince since: Timestamp
+    ) {
+        guard let (directory, name) = PathParts.split(destination),
+            let handle = try? directories.handle(for: directory)
+        else { return }
+        PartFile.clear(
+            names(name, transfer, partsLeft), in: handle, leftSince: since, sparing: isInUse)
+    }
+
     package func syncDirectory(of path: String, without part: LeftPart?) -> LocalFault? {
         if let part, part.path != path { PartFile.discard(part) }
         guard let (directory, _) = PathParts.split(path) else { return nil }

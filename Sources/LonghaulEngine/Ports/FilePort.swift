@@ -40,6 +40,9 @@ package protocol FilePort: Sendable {
     /// every later engine, too.
     func sync(part: String, of fetch: FetchID, expecting identity: FileIdentity) -> LocalFault?
 
+    /// Removes a part file that was made for the transfer since then and never recorded.
+    func clearPart(of: TransferID, _ partsLeft: Int, beside: String, madeSince: Timestamp)
+
     /// Makes the names in the directory of this path durable. `part` is a name that the same file
     /// may still have besides, and loses.
     func syncDirectory(of path: String, without part: LeftPart?) -> LocalFault?

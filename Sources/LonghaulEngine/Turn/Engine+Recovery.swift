@@ -39,8 +39,18 @@ extension Engine {
         var isPartThere = false
     }
 
-    /// Looks at the files, and makes durable what this boot wrote after the last checkpoint.
     private func examine(_ plan: inout Recovered, _ leftovers: [FetchID: [BoardLeftover]]) {
+        look(&plan, leftovers)
+        // Now, when it is known: nobody knows of it any more after the commit.
+        if plan.action == .requeueFresh, !plan.isPartThere, let since = plan.work.startedAt {
+            files.clearPart(
+                of: plan.work.id, plan.work.partsLeft, beside: plan.work.destination,
+                madeSince: since)
+        }
+    }
+
+    /// Looks at the files, and makes durable what this boot wrote after the last checkpoint.
+    private func look(_ plan: inout Recovered, _ leftovers: [FetchID: [BoardLeftover]]) {
         guard var state = plan.state else { return }
         if let leader = state.leader, leader != plan.work.id {
             plan.action = reconcile(

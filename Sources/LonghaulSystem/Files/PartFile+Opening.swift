@@ -39,6 +39,15 @@ extension PartFile {
         throw taken
     }
 
+    /// Makes the names free, as far as that can be done, see
+    /// ``create(_:in:leftSince:sparing:)``.
+    package static func clear(
+        _ names: some Collection<PartName>, in directory: DirectoryHandle, leftSince: Timestamp,
+        sparing isInUse: (FileIdentity) -> Bool
+    ) {
+        for name in names { try? clear(name, in: directory, leftSince, sparing: isInUse) }
+    }
+
     private static func create(
         _ name: PartName, in directory: DirectoryHandle, _ leftSince: Timestamp?,
         sparing isInUse: (FileIdentity) -> Bool

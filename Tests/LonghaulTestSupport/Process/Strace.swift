@@ -2,10 +2,13 @@
 package enum Strace {
     package static var isInstalled: Bool { InstalledProgram.find("strace") != nil }
 
-    /// Kills a command right before the call of that number.
-    package static func kill(before call: String, _ number: Int) -> [String] {
+    /// Kills a command right before the call of that number, of those on these files or all.
+    package static func kill(
+        before call: String, _ number: Int, on paths: [String] = []
+    ) -> [String] {
         // A call that seccomp lets through is not counted where only a signal is to come.
         [InstalledProgram.find("strace") ?? "", "-f", "-qq", "-o", "/dev/null"]
+            + paths.flatMap { ["-P", $0] }
             + ["-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(number)"]
     }
 
