@@ -128,6 +128,27 @@ struct UnmountedDiskTests {
         }
     }
 
+    /// One that comes later, when nobody but a paused one has bytes.
+    @Test func whoComesLaterGoesOn() async throws {
+        try await LoopbackServer.run { server in
+            let url = try await killed(server, at: "disk/onlyHere/a.bin")
+            #expect(try await home.run("pause", "1").status == 0)
+            disk.unmount()
+            _ = try await home.run("enqueue", url, "-o", home.file("b.bin"))
+            #expect(try await home.run("run").status == 0)
+            try server.expected(url).verify(file: home.file("b.bin"))
+            let kept = try await shown()["bytesDone"].int ?? 0
+            #expect(kept > 4 << 20)
+            #expect(try await home.run("show", "2", "--json").rows.first?["restarts"] == 0)
+            try belowIsEmpty()
+            try disk.mount()
+            #expect(try await home.run("resume", "1", "--no-start").status == 0)
+            #expect(try await home.run("run").status == 0)
+            try server.expected(url).verify(file: home.file("disk/onlyHere/a.bin"))
+            #expect(server.log.all.last?["Range"] == "bytes=\(kept)-")
+        }
+    }
+
     /// The disk is gone for good.
     @Test func theWayOut() async throws {
         try await LoopbackServer.run { server in

@@ -39,6 +39,8 @@ extension FetchMachine {
             let lost = isReplacing ? RestartReason.partFileReplaced : .partFileMissing
             prepared(
                 identity, path: path, lost: created ? lost : nil, size: size, context, &step)
+        case .prepareFailed(let fault) where fault.unmounted != nil && leaving == nil && !isAtHome:
+            goElsewhere(&step)
         case .prepareFailed(let fault):
             leaving = leaving ?? local(fault, context)
             stage = .settling

@@ -30,6 +30,18 @@ extension FetchMachine {
         }
     }
 
+    /// The part file is on a disk that is away, and the destination on another: there is no need to
+    /// wait. The bytes stay for those that share them; if there are none, they are given up.
+    mutating func goElsewhere(_ step: inout FetchStep) {
+        stage = .left
+        if !isShared { voidBytes(.partFileMissing, &step) }
+        step.writes.append(.save(state))
+        step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
+        step.writes.append(.dropFetch(transfer))
+        step.durable = true
+        step.effects.append(.close(deletingPart: false))
+    }
+
     /// The copies are made while the part file is still ours alone: nobody can change it under
     /// them, and after a crash at any point it is there for those that are missing.
     mutating func shareOrPublish(_ step: inout FetchStep) {

@@ -42,12 +42,11 @@ extension DiskFiles {
         }
     }
 
-    /// The part file is missing beside its destination because its disk is not mounted: nothing is
-    /// begun in its place, on the disk below.
+    /// The part file is missing because its disk is not mounted: nothing is begun in its place, on
+    /// the disk below.
     private func absence(of order: PartOrder) -> LocalFault? {
         guard order.expected != nil, let disk = order.disk,
             let (directory, _) = PathParts.split(order.path),
-            directory == PathParts.split(order.destination)?.directory,
             FileInspection.entry(at: order.path) == .missing, disk.isAway(from: directory)
         else { return nil }
         return LocalFault(unmounted: disk.mountPoint)

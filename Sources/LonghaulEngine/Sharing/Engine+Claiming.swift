@@ -103,6 +103,7 @@ extension Engine {
         for candidate in [work] + equals {
             // One of a start of this very plan runs, though it is not active yet.
             guard let fetch = candidate.fetchID, active[fetch] == nil, !claimed.contains(fetch),
+                candidate.id == work.id || !sharing.away.contains(fetch),
                 let state = try tx.fetch(fetch), state.id != party.state?.id
             else { continue }
             if state.durable.count > party.state?.durable.count ?? -1 { party.state = state }

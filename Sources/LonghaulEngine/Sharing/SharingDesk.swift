@@ -2,6 +2,8 @@ internal import LonghaulCore
 
 /// What the engine keeps about fetches that may be shared, besides their rosters.
 struct SharingDesk {
+    /// Their part files are on disks that were away when somebody from elsewhere came for them.
+    private(set) var away: Set<FetchID> = []
     /// By key; those with one key are few, and compared as whole identities.
     private var fetches: [Int64: [FetchID]] = [:]
     /// Copies handed over in the commit that is under way: each goes on as a fetch of its own.
@@ -22,8 +24,10 @@ struct SharingDesk {
 
     mutating func ordered(_ copies: Int) { copiesUnderWay += copies }
 
-    mutating func note(_ event: FetchEvent) {
+    mutating func note(_ event: FetchEvent, of fetch: FetchID) {
         if event.settles == .copy { copiesUnderWay -= 1 }
+        if case .prepared = event { away.remove(fetch) }
+        if case .prepareFailed(let fault) = event, fault.unmounted != nil { away.insert(fetch) }
         precondition(copiesUnderWay >= 0, "a copy is answered once")
     }
 

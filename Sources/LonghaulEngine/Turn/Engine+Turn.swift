@@ -66,7 +66,7 @@ extension Engine {
 
     /// Feeds one machine; what it wants written and done waits for the turn's commit.
     func handle(_ event: FetchEvent, of fetch: FetchID, now: Moment) {
-        sharing.note(event)
+        sharing.note(event, of: fetch)
         settleLane(event, fetch)
         guard let entry = active[fetch] else { return dropLate(event) }
         take(event, into: entry, now: now)
