@@ -162,6 +162,14 @@ int lh_syncfs(int descriptor) {
     return answer(syncfs(descriptor));
 }
 
+int lh_renumbers(int descriptor) {
+    enum { exfat = 0x2011BAB0 };
+    struct statfs system;
+    if (fstatfs(descriptor, &system) < 0) return 0;
+    unsigned long type = (unsigned long)system.f_type;
+    return type == MSDOS_SUPER_MAGIC || type == exfat || type == FUSE_SUPER_MAGIC;
+}
+
 int64_t lh_first_hole(int descriptor) {
     struct statfs system;
     if (fstatfs(descriptor, &system) < 0) return -errno;

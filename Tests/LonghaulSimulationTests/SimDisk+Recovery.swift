@@ -3,8 +3,10 @@ import LonghaulEngine
 
 /// What a new engine asks for before its first turn, and what others do to the directory.
 extension SimDisk {
-    func facts(part: String, destination: String, madeOn: MountedDisk?) -> FileFacts {
-        FileFacts(part: entry(part), destination: entry(destination))
+    func facts(
+        part: String, destination: String, madeOn: MountedDisk?, expecting: FileIdentity?
+    ) -> FileFacts {
+        FileFacts(part: entry(part), destination: entry(destination), mount: mount)
     }
 
     /// Here, what has the name is what is written to.

@@ -244,6 +244,36 @@ import Testing
         #expect(Publication.publish(part, as: "a", policy: .fail) == .published(name: "a"))
     }
 
+    /// FUSE may give a file another number after each mount; ext4 does not.
+    @Test(.enabled(if: OneUsersDisk.isPossible, "skipped: no bindfs"))
+    func knowsARenumberedFileByItsName() throws {
+        let disk = try OneUsersDisk()
+        for (there, knows) in [(try DirectoryHandle(opening: disk.path), true), (directory, false)]
+        {
+            let identity = try {
+                let part = try PartFile.create(name, in: there)
+                try put("four", part.descriptor)
+                return part.identity
+            }()
+            var other = identity
+            other.inode += 1
+            func isOpened(from least: Int64?) throws -> Bool {
+                let opened = try PartFile.reopen(
+                    name, in: there, expecting: other, orRenumberedFrom: least)
+                guard case .opened(let found) = opened else { return false }
+                return found.identity == identity
+            }
+            #expect(try !isOpened(from: nil) && !isOpened(from: 5) && !isOpened(from: 0))
+            let facts = FileInspection.facts(
+                part: there.path(of: name), destination: "", expecting: other)
+            #expect((facts.part == .unusable(errno: ESTALE)) == knows)
+            let inUse = try PartFile.reopen(name, in: there, expecting: identity)
+            #expect(try !isOpened(from: 4))
+            _ = consume inUse
+            #expect(try isOpened(from: 4) == knows)
+        }
+    }
+
     private func reopened(expecting identity: FileIdentity) -> String {
         do {
             switch try PartFile.reopen(name, in: directory, expecting: identity) {

@@ -37,6 +37,8 @@ int lh_keep_room(int descriptor, int64_t length);
 int lh_give_back(int descriptor);
 // -EOPNOTSUPP on FUSE, whose daemon is not told of it.
 int lh_syncfs(int descriptor);
+// Whether the file system may give a file another number after each mount: FAT, exFAT, FUSE.
+int lh_renumbers(int descriptor);
 // Where the file has its first hole, its end included; -EOPNOTSUPP where zeros that were written may
 // be holes as well (file systems that compress), or that is not known.
 int64_t lh_first_hole(int descriptor);

@@ -3,7 +3,8 @@
 package enum FetchEvent: Sendable {
     /// The part file is open. `created` = it is a new, empty file. `size`: of a file that was
     /// there; `nil` = not looked at. `mountPoint`: see ``FetchState/partMount``. `isReplacing`:
-    /// another file had the name of the one that was there.
+    /// another file had the name of the one that was there. One that is there and is another than
+    /// before is known by its name alone.
     case prepared(
         FileIdentity, path: String, created: Bool, size: Int64? = nil, mountPoint: String? = nil,
         isReplacing: Bool = false)

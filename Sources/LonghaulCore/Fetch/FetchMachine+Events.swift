@@ -97,9 +97,11 @@ extension FetchMachine {
         if let size { cutOff(at: size, &step) }
         let isAnother = lost != nil && state.partIdentity != nil
         if let lost, isAnother { voidBytes(lost, &step) }
+        let isRenumbered = lost == nil && state.partIdentity.map { $0 != identity } ?? false
         state.partIdentity = identity
         state.partPath = path
         state.publication = nil
+        if isRenumbered { doubtBytes(&step) }
         // Its number may be that of the one that is gone: what was held there is void in the store,
         // too, before a byte is written.
         if isAnother { step.writes.append(.save(state)) }
@@ -124,6 +126,23 @@ extension FetchMachine {
             stage = .moving
             askNext(context, &step)
         }
+    }
+
+    /// Its file system gives files other numbers after each mount, and only its name says that it
+    /// is ours. Before anything is put to what it holds, the end of that is compared with what
+    /// comes, as after an answer that brought nothing; of a whole file, too.
+    private mutating func doubtBytes(_ step: inout FetchStep) {
+        let end = min(have.prefix, (state.bytesTotal ?? .max) - Limits.overlapBytes)
+        if end > 0 {
+            state.generation += 1
+            have = ByteRanges(0..<end)
+            state.durable = have
+            state.emptyAnswers = max(1, state.emptyAnswers)
+            step.durable = true
+        } else {
+            voidBytes(.partFileReplaced, &step)
+        }
+        step.writes.append(.save(state))
     }
 
     /// Gives up all that is held. The caller sees to it that this is committed before a byte is

@@ -176,6 +176,7 @@ package struct FetchMachine: Sendable {
             destination: destination, transfer: transfer, expected: state.partIdentity,
             path: state.partPath, publication: state.publication ?? finalDestination, needs: needs)
         order.held = have.count
+        order.heldEnd = have.ranges.last?.upperBound ?? 0
         order.isBackground = request.isDiscretionary
         order.disk = state.partDisk
         order.partsLeft = partsLeft

@@ -142,6 +142,8 @@ package struct PartOrder: Hashable, Sendable {
     package var needs: Int64?
     /// Bytes that are in the part file.
     package var held: Int64 = 0
+    /// Where the last of them ends.
+    package var heldEnd: Int64 = 0
     /// Known only from what the user expects.
     package var isNeedExpected = false
     /// Nobody waits for it: the disk and its cache belong to others first.

@@ -80,7 +80,9 @@ extension DiskFiles {
     ) throws(SystemFailure) -> (PartFile, created: Bool, isReplacing: Bool) {
         var isReplacing = false
         if let expected = order.expected {
-            switch try PartFile.reopen(name, in: directory, expecting: expected) {
+            let opened = try PartFile.reopen(
+                name, in: directory, expecting: expected, orRenumberedFrom: order.heldEnd)
+            switch opened {
             case .opened(let file): return (file, false, false)
             case .vanished: break
             // It may be anybody's: ours gets another name.

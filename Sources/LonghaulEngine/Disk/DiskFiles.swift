@@ -188,9 +188,10 @@ package final class DiskFiles: FilePort {
     }
 
     package func facts(
-        part: String, destination: String, madeOn disk: MountedDisk?
+        part: String, destination: String, madeOn disk: MountedDisk?, expecting: FileIdentity?
     ) -> FileFacts {
-        FileInspection.facts(part: part, destination: destination, madeOn: disk)
+        FileInspection.facts(
+            part: part, destination: destination, madeOn: disk, expecting: expecting)
     }
 
     package func sync(

@@ -33,8 +33,10 @@ package protocol FilePort: Sendable {
     /// Forgets the leftovers, once they are committed.
     func resetBoard()
 
-    /// `madeOn`: the part file's disk, where it is known.
-    func facts(part: String, destination: String, madeOn: MountedDisk?) -> FileFacts
+    /// `madeOn`: the part file's disk, where it is known. `expecting`: which file it is.
+    func facts(
+        part: String, destination: String, madeOn: MountedDisk?, expecting: FileIdentity?
+    ) -> FileFacts
 
     /// Makes the file's content durable. When that fails, the leftovers of the fetch are void for
     /// every later engine, too.

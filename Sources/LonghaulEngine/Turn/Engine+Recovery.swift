@@ -71,7 +71,7 @@ extension Engine {
         plan.state = state
         let facts = files.facts(
             part: state.partPath, destination: state.publication ?? plan.work.destination,
-            madeOn: state.partDisk)
+            madeOn: state.partDisk, expecting: state.partIdentity)
         if case .present(let identity, _) = facts.part {
             plan.isPartThere = identity == state.partIdentity
         }

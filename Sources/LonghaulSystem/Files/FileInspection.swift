@@ -1,3 +1,4 @@
+internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
@@ -8,7 +9,8 @@ package enum FileInspection {
     ///   - identity: Where a mount may give files other numbers, nothing is said of one with
     ///     another.
     package static func facts(
-        part: String, destination: String, madeOn disk: MountedDisk? = nil
+        part: String, destination: String, madeOn disk: MountedDisk? = nil,
+        expecting identity: FileIdentity? = nil
     ) -> FileFacts {
         let (entry, mount) = look(at: part)
         var facts = FileFacts(
@@ -18,6 +20,13 @@ package enum FileInspection {
             Self.entry(at: directory) == .missing || disk?.isAway(from: directory) == true
         {
             facts.part = .unusable(errno: ENOENT)
+        }
+        if let identity, case .present(let other, _) = facts.part, other != identity,
+            let (directory, _) = PathParts.split(part),
+            let handle = try? DirectoryHandle(opening: directory),
+            lh_renumbers(handle.descriptor) == 1
+        {
+            facts.part = .unusable(errno: ESTALE)
         }
         return facts
     }

@@ -116,7 +116,7 @@ extension PartFile {
     ///     has so many bytes. Whoever goes on with it compares them first.
     package static func reopen(
         _ name: String, in directory: DirectoryHandle, expecting identity: FileIdentity,
-        isForSync: Bool = false
+        isForSync: Bool = false, orRenumberedFrom least: Int64? = nil
     ) throws(SystemFailure) -> Reopening {
         let owner: Descriptor
         do {
@@ -133,11 +133,12 @@ extension PartFile {
             }
         }
         let look = try FileLook(at: owner.number, path: directory.path(of: name))
-        guard look.isRegular, look.identity == identity,
-            try isSurelyOurs(look, identity, in: directory)
+        let isKnown = look.identity == identity
+        let mayBeOurs = isKnown || mayBeRenumbered(look, identity, owner.number, least)
+        guard look.isRegular, mayBeOurs, try isSurelyOurs(look, identity, in: directory)
         else { return .replaced }
         // Others keep off it from now on. It is the store's own, whoever had it locked last.
-        _ = lh_ofd_try_lock(owner.number)
+        if lh_ofd_try_lock(owner.number) == -EAGAIN, !isKnown { return .replaced }
         // Whoever created it may have been killed, or may have left, before the first sync.
         return .opened(
             PartFile(owner, look, name: name, directory: directory, isNew: true))

@@ -35,6 +35,34 @@ import Testing
         #expect(script.machine.stage == .securing)
     }
 
+    /// After another mount only its name says that it is ours: what it holds is compared.
+    @Test(arguments: [700_000, 900_000] as [Int64]) func aRenumberedPartFile(held: Int64) {
+        let total: Int64 = 900_000
+        var script = Script(
+            held: held, validator: Validator(etag: "\"v1\""), total: total, identity: 2)
+        let from = min(held, total - Limits.overlapBytes)
+        #expect(script.machine.have == ByteRanges(0..<from))
+        #expect(script.machine.state.durable == ByteRanges(0..<from))
+        #expect(script.machine.state.partIdentity?.inode == 2 && script.isDurable)
+        #expect(script.asks.last?.ask.proof == .overlap)
+        #expect(
+            script.asks.last?.ask.headers["Range"] == "bytes=\(from - Limits.overlapBytes)-")
+        script.answer(
+            head(
+                206, "ETag: \"v1\"",
+                "Content-Range: bytes \(from - Limits.overlapBytes)-\(total - 1)/\(total)"))
+        script.ended(through: total, received: total - from + Limits.overlapBytes)
+        #expect(script.machine.stage == .securing && script.machine.state.restarts == 0)
+    }
+
+    /// No more than is compared: it begins anew.
+    @Test func aSmallRenumberedPartFile() {
+        let script = Script(
+            held: 500, validator: Validator(etag: "\"v1\""), total: 500, identity: 2)
+        #expect(script.machine.have.isEmpty && script.machine.state.restarts == 1)
+        #expect(script.asks.last?.ask.headers["Range"] == nil)
+    }
+
     /// The first answer told no length, and the next, of a part, tells one: it may be that of
     /// another version, and counts only when what is held has been compared. Until then a line that
     /// breaks makes no whole file of it.

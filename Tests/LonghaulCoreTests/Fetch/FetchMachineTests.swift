@@ -19,7 +19,7 @@ import Testing
 
         init(
             held: Int64 = 0, validator: Validator? = nil, total: Int64? = nil,
-            askedURL: String? = nil, emptyAnswers: Int = 0,
+            askedURL: String? = nil, emptyAnswers: Int = 0, identity: UInt64 = 1,
             _ change: (inout TransferRequest) -> Void = { _ in }
         ) {
             var request = TransferRequest(url: "http://h/f", destination: .file("/d/f"))
