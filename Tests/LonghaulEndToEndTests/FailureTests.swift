@@ -97,8 +97,12 @@ import Testing
             let long = String(repeating: "n", count: 256)
             let url = server.url("a.bin?size=600K&stall=300K")
             #expect(mkfifo(home.file("pipe"), 0o600) == 0)
+            for (name, target) in [("full", "/dev/full"), ("out", "/proc/self/fd/1")] {
+                #expect(symlink(target, home.file(name)) == 0)
+            }
             for (name, says) in [
                 (long, "has 256 bytes"), ("pipe", "a pipe"), ("/dev/null", "a device"),
+                ("full", "a device"), ("out", "a device"),
             ] {
                 let result = try await home.run("get", url, "-o", name, "--if-exists", policy)
                 #expect(result.status == 64, "\(result)")
@@ -106,11 +110,11 @@ import Testing
                 #expect(!result.errors.contains("overwrite"), "\(result)")
                 #expect(result.output == "")
             }
-            #expect(try home.scratch.names(in: "files") == ["pipe"])
+            #expect(try home.scratch.names(in: "files") == ["full", "out", "pipe"])
             if policy != "overwrite" { return }
             let late = try home.start("get", url, "-o", "late", "--if-exists", policy)
             try await eventually("it runs") {
-                try home.scratch.names(in: "files").count == 2
+                try home.scratch.names(in: "files").count == 4
             }
             #expect(mkfifo(home.file("late"), 0o600) == 0)
             server.goOn()

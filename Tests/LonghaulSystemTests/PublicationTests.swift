@@ -78,6 +78,17 @@ import enum LonghaulTestSupport.InstalledProgram
         #expect(scratch.exists(part.name))
     }
 
+    /// /dev/stdout is such a link: to whoever reads it, it is what it leads to.
+    @Test(arguments: ["pipe", "/proc/self/fd/2", "/proc/self/exe", "/dev/full"])
+    func neverReplacesALinkToWhatIsNoFile(target: String) throws {
+        try #require(mkfifo(scratch.path("pipe"), 0o600) == 0)
+        try #require(symlink(target, scratch.path("a.bin")) == 0)
+        let part = try part("new")
+        #expect(Publication.publish(part, as: "a.bin", policy: .overwrite) == .occupied)
+        #expect(FileInspection.kind(at: scratch.path("a.bin")) == .special)
+        #expect(scratch.exists(part.name))
+    }
+
     @Test func givesTheModeThatProgramsGive() throws {
         // What the shell's redirection would have made, with this process's umask.
         try #require(close(open(scratch.path("model"), O_WRONLY | O_CREAT, 0o666)) == 0)

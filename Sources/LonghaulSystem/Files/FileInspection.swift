@@ -56,9 +56,29 @@ package enum FileInspection {
 
     package enum Kind { case file, link, directory, special }
 
-    /// What the name itself is; `nil` when it is nothing, or cannot be looked at.
+    /// What the name itself is, but for a link to what is special, which is as good as that; `nil`
+    /// when it is nothing, or cannot be looked at.
     package static func kind(at path: String) -> Kind? {
-        (try? FileLook(at: path)).map { kind(of: $0) }
+        guard let look = try? FileLook(at: path) else { return nil }
+        return kind(of: look, name: path, in: AT_FDCWD)
+    }
+
+    static func kind(of look: FileLook, name: String, in directory: Int32) -> Kind {
+        let kind = kind(of: look)
+        return kind == .link && leadsToSpecial(name, in: directory) ? .special : kind
+    }
+
+    /// /dev/stdout leads to something else for each process, through /proc, and a file now and
+    /// then.
+    private static func leadsToSpecial(_ name: String, in directory: Int32) -> Bool {
+        var facts = stat()
+        let kinds = [S_IFREG, S_IFDIR, S_IFLNK]
+        if fstatat(directory, name, &facts, 0) == 0, !kinds.contains(facts.st_mode & S_IFMT) {
+            return true
+        }
+        let procs = Array("/proc/".utf8CString.dropLast())
+        var target = procs.map { _ in CChar(0) }
+        return readlinkat(directory, name, &target, target.count) >= 0 && target == procs
     }
 
     static func kind(of look: FileLook) -> Kind {

@@ -119,7 +119,8 @@ package enum Publication {
         _ name: String, in directory: DirectoryHandle
     ) throws(SystemFailure) -> Bool {
         do {
-            return FileInspection.kind(of: try FileLook(at: name, in: directory)) == .special
+            let look = try FileLook(at: name, in: directory)
+            return FileInspection.kind(of: look, name: name, in: directory.descriptor) == .special
         } catch  where error.errno == ENOENT {
             return false
         }
