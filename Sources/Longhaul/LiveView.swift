@@ -39,6 +39,14 @@ struct LiveView {
         return transfer
     }
 
+    /// The states as the store has them of those that are to be shown: without an engine, what it
+    /// calls running waits.
+    func asStored(_ states: Set<TransferState>) -> Set<TransferState> {
+        if hasEngine { return states }
+        return states.contains(.waiting)
+            ? states.union([.running]) : states.subtracting([.running])
+    }
+
     static func withLiveNumbers(
         _ transfer: Transfer, from board: [FetchID: BoardReader.Live]
     ) -> Transfer {

@@ -23,7 +23,9 @@ extension TransferQueue {
     /// Newest first.
     public func transfers(_ filter: TransferFilter) throws(LonghaulError) -> [Transfer] {
         let view = try LiveView(self)
-        return try store.list(filter.inStore, now: now).map { view.complete($0) }
+        var inStore = filter.inStore
+        inStore.states = inStore.states.map { view.asStored($0) }
+        return try store.list(inStore, now: now).map { view.complete($0) }
     }
 
     /// Every transfer that the filter lets through, in pages, in bounded memory.
@@ -31,7 +33,8 @@ extension TransferQueue {
     {
         let view = try LiveView(self)
         try store.forEachTransfer(
-            states: filter.states ?? Set(TransferState.allCases), session: filter.session, now: now
+            states: view.asStored(filter.states ?? Set(TransferState.allCases)),
+            session: filter.session, now: now
         ) { try body(view.complete($0)) }
     }
 
@@ -74,8 +77,13 @@ extension TransferQueue {
         }
         let rates =
             engine == nil ? [] : BoardReader.live(in: directory).values.map(\.bytesPerSecond)
+        var counts = try store.counts()
+        // Those of one that died wait for the next, as they are shown.
+        if !isEngineRunning, let left = counts.removeValue(forKey: .running) {
+            counts[.waiting, default: 0] += left
+        }
         return QueueStatus(
-            engine: engine, counts: try store.counts(), bytesPerSecond: rates.reduce(0, +),
+            engine: engine, counts: counts, bytesPerSecond: rates.reduce(0, +),
             nextWake: engine == nil ? nil : try nextWake(info.nextWake))
     }
 

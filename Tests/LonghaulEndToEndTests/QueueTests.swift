@@ -17,6 +17,30 @@ import Testing
         #expect(try await first.wait().status == 0)
     }
 
+    /// What the store calls running waits for the next engine, wherever it is shown.
+    @Test func whatADeadEngineLeftWaits() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            _ = try await home.run("enqueue", server.url("a.bin?size=1M&stall=10K"))
+            let engine = try home.start("run")
+            func ids(_ state: String) async throws -> [JSONValue] {
+                try await home.run("list", "--json", "--state", state).rows.map { $0["id"] }
+            }
+            try await eventually("it runs") { try await ids("running") == [1] }
+            #expect(try await ids("waiting").isEmpty)
+            engine.send(SIGKILL)
+            _ = try await engine.wait()
+            let status = try #require(try await home.run("status", "--json").rows.first)
+            let counts = status["counts"]
+            #expect(counts["waiting"] == 1 && counts["running"].int ?? 0 == 0, "\(status)")
+            #expect(try await ids("running").isEmpty)
+            #expect(try await ids("waiting") == [1])
+            let limited = try await home.run(
+                "list", "--json", "--state", "waiting", "--limit", "5")
+            #expect(try limited.rows.count == 1)
+        }
+    }
+
     /// Removed before `get` has looked: it knows of no good end, and says so.
     @Test func whatWasRemovedMeanwhileIsNoSuccess() async throws {
         let home = try LonghaulHome()
