@@ -82,12 +82,15 @@ extension Store {
 
     /// Whether there is a file by the store's name, of whatever content.
     package static func exists(at location: StoreLocation) -> Bool {
-        FileStatus.of(location.database) != nil
+        FileStatus.of(location.database) != nil || FileStatus.failure(location.database) != nil
     }
 
     /// Looks at the file without SQLite. `false`: the lock must be taken, to create or to migrate.
     private static func isReady(_ location: StoreLocation) throws(LonghaulError) -> Bool {
         guard let status = FileStatus.of(location.database) else {
+            if let failure = FileStatus.failure(location.database) {
+                throw StoreFailure.system("use", location.database, errno: failure)
+            }
             if location.hasLog {
                 throw StoreFailure.damaged(
                     location.database, "the file is missing and its log is there")
@@ -162,7 +165,7 @@ extension Store {
             return Store(location: location, mode: mode, queue: queue, openedFile: file)
         } catch {
             // A repair was putting another file in place: what was read is of neither.
-            if FileStatus.of(location.database)?.identity != file {
+            if FileStatus.isAnother(location.database, than: file) {
                 throw StoreFailure.wentAway(location.database)
             }
             throw StoreFailure.translate(error, path: location.database)

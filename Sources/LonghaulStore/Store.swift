@@ -67,7 +67,7 @@ package final class Store: Sendable {
     /// Whether the path names another file than the one that is open (it was repaired, removed or
     /// replaced): open it again.
     package func hasBeenSuperseded() -> Bool {
-        FileStatus.of(location.database)?.identity != openedFile
+        FileStatus.isAnother(location.database, than: openedFile)
     }
 
     private func checkPlace() throws(LonghaulError) {

@@ -113,6 +113,26 @@ enum StoreFailure {
             .partialValue < 32_768
     }
 
+    private static func failing(_ path: String, _ detail: String) -> LonghaulError {
+        unavailable(
+            "reading or writing \(path) failed (\(detail)). Look at the system log for errors of"
+                + " the disk.", retryable: true)
+    }
+
+    /// A file system that has shut down may still give what it has in memory, of which SQLite can
+    /// make nothing. Its directory is asked: to open and close the file itself would end SQLite's
+    /// locks.
+    private static func diskFailure(at path: String) -> LonghaulError? {
+        if let failure = FileStatus.failure(path) { return system("use", path, errno: failure) }
+        let directory = StoreLocation(database: path).directory
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let failure = descriptor >= 0 && fsync(descriptor) == 0 ? 0 : errno
+        if descriptor >= 0 { close(descriptor) }
+        // EUCLEAN: "structure needs cleaning".
+        guard failure == EIO || failure == EUCLEAN else { return nil }
+        return failing(path, String(cString: strerror(failure)))
+    }
+
     /// What SQLite does not say.
     private static var noDescriptorIsLeft: Bool {
         let descriptor = open("/", O_RDONLY | O_CLOEXEC)
@@ -130,7 +150,7 @@ enum StoreFailure {
         let detail = error.message ?? "SQLite error \(error.resultCode.rawValue)"
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
-            return damaged(path, detail)
+            return diskFailure(at: path) ?? damaged(path, detail)
         // The schema's format in the header is none that there is.
         case .SQLITE_ERROR where detail.contains("unsupported file format"):
             return damaged(path, detail)
@@ -149,10 +169,7 @@ enum StoreFailure {
             return StoreDirectory.hindrance(in: StoreLocation(database: path))
                 ?? unopened(path, detail, error.resultCode)
         case .SQLITE_IOERR:
-            return unavailable(
-                "reading or writing \(path) failed (\(detail), code"
-                    + " \(error.extendedResultCode.rawValue)). Look at the system log for errors of"
-                    + " the disk.", retryable: true)
+            return failing(path, "\(detail), code \(error.extendedResultCode.rawValue)")
         case .SQLITE_NOMEM:
             return unavailable("not enough memory to use \(path).", retryable: true)
         default:

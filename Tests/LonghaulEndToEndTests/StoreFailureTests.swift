@@ -30,6 +30,10 @@ import Testing
             what: "failing disk, reading", says: "cannot read", needs: "strace",
             launcher: { Strace.inject("pread64", "error=EIO", on: [$0.state + "/queue.sqlite"]) }),
         Row(
+            what: "failing disk, looking", says: "Input/output error", needs: "strace",
+            launcher: { Strace.inject("newfstatat", "error=EIO", on: [$0.state + "/queue.sqlite"]) }
+        ),
+        Row(
             what: "failing disk, writing", says: "errors of the disk", command: enqueue,
             needs: "strace",
             launcher: {

@@ -18,6 +18,21 @@ struct FileStatus {
     /// How many names the file has.
     var links: UInt64
 
+    /// Why it cannot be looked at; `nil` when it can be, or there is nothing there.
+    static func failure(_ path: String, followingLinks: Bool = false) -> Int32? {
+        var status = stat()
+        let code = followingLinks ? stat(path, &status) : lstat(path, &status)
+        if code == 0 || errno == ENOENT || errno == ENOTDIR { return nil }
+        return errno
+    }
+
+    /// Whether the path names another file by now, or none. What cannot be looked at is not
+    /// another.
+    static func isAnother(_ path: String, than identity: FileIdentity?) -> Bool {
+        guard let status = of(path) else { return identity != nil && failure(path) == nil }
+        return status.identity != identity
+    }
+
     /// `nil` when there is nothing there, or nothing that can be looked at; `errno` tells.
     static func of(_ path: String, followingLinks: Bool = false) -> FileStatus? {
         var status = stat()

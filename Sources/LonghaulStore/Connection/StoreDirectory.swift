@@ -81,7 +81,10 @@ enum StoreDirectory {
     /// say which of its files it cannot open.
     static func hindrance(in location: StoreLocation) -> LonghaulError? {
         for path in location.files {
-            guard let status = FileStatus.of(path) else { continue }
+            guard let status = FileStatus.of(path) else {
+                guard let failure = FileStatus.failure(path) else { continue }
+                return StoreFailure.system("use", path, errno: failure)
+            }
             do throws(LonghaulError) { try checkFile(path, status) } catch { return error }
             if geteuid() != 0, let closed = closedToOwner(path) { return closed }
         }

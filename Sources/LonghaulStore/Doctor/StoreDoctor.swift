@@ -21,7 +21,10 @@ package enum StoreDoctor {
     package static func check(directory: String) -> [StoreFinding] {
         let location = StoreLocation(directory: directory)
         var findings: [StoreFinding] = []
-        guard FileStatus.of(location.directory, followingLinks: true) != nil else {
+        guard
+            FileStatus.of(location.directory, followingLinks: true) != nil
+                || FileStatus.failure(location.directory, followingLinks: true) != nil
+        else {
             return [
                 StoreFinding(
                     check: "directory", ok: true,
