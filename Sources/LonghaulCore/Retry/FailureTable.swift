@@ -218,7 +218,9 @@ package enum FailureTable {
         case 27:  // EFBIG
             kind = .localFault
             error = LonghaulError(
-                .tooLarge, "the file is too large for the file system; choose another directory")
+                .tooLarge,
+                "the file is too large for the file system, or for what this process may write "
+                    + "(`ulimit -f`); choose another directory, or raise the limit")
         case 2, 20, 116:  // ENOENT, ENOTDIR, ESTALE
             kind = .localFault
             error = LonghaulError(

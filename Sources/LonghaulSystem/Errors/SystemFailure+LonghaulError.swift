@@ -44,7 +44,10 @@ extension SystemFailure {
         case EEXIST:
             "\(path) exists already. Move it away, or choose --if-exists overwrite or rename."
         case EFBIG:
-            "The file system of \(path) cannot hold so large a file. Choose another destination."
+            "The file system of \(path) cannot hold so large a file, or this process may not write "
+                + "one (`ulimit -f`). Choose another destination, or raise the limit."
+        case ENOENT where operation == "name", EINVAL where operation == "name":
+            "The file system takes no file by the name \(path). Choose another one."
         case ENOENT where operation == "follow":
             "\(path) is a symbolic link to what is not there. Bring that back, or choose another "
                 + "destination."

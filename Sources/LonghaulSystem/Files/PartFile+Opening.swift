@@ -67,6 +67,10 @@ extension PartFile {
                 return PartFile(
                     owner, look, name: name.text, directory: directory, isNew: true)
             } catch {
+                // What FAT cannot write, say: the directory is there.
+                if [ENOENT, EINVAL].contains(error.errno), directory.isCurrent {
+                    throw SystemFailure(operation: "name", path: path, errno: error.errno)
+                }
                 guard error.isNameInUse else { throw error }
             }
             try clear(name, in: directory, leftSince, sparing: isInUse)
