@@ -9,6 +9,13 @@ extension SimDisk {
         FileFacts(part: entry(part), destination: entry(destination), mount: mount)
     }
 
+    func takeBack(_ part: LeftPart, from destination: String) {
+        guard names[part.path] == nil, let inode = names[destination + ".bad"],
+            identity(of: inode) == part.identity
+        else { return }
+        rename(destination + ".bad", to: part.path, inode)
+    }
+
     /// Here, what has the name is what is written to.
     func clearPart(of: TransferID, _ partsLeft: Int, beside: String, madeSince: Timestamp) {}
 

@@ -139,6 +139,20 @@ import enum LonghaulTestSupport.InstalledProgram
         for name in names { #expect(try scratch.read(name) == name) }
     }
 
+    /// Killed between the two, or not.
+    @Test func takesBadBytesBackThatAreItsOwn() throws {
+        let others = try part("another's")
+        _ = try Publication.keepBad(others, as: "a.bin")
+        let mine = try part("mine")
+        let left = LeftPart(path: mine.path, identity: mine.identity)
+        Publication.takeBack(left, movedAsideAs: "a.bin", in: mine.directory)
+        _ = try Publication.keepBad(mine, as: "a.bin")
+        #expect(try scratch.names() == ["a.bin.longhaul-bad", "a.bin.longhaul-bad.2"])
+        Publication.takeBack(left, movedAsideAs: "a.bin", in: mine.directory)
+        #expect(try scratch.names() == [mine.name, "a.bin.longhaul-bad"].sorted())
+        #expect(try scratch.read(mine.name) == "mine")
+    }
+
     @Test(.enabled(if: InstalledProgram.find("setfacl") != nil, "skipped: no setfacl"))
     func grantsWhatTheDefaultACLOfTheDirectoryDoes() async throws {
         let acls = [

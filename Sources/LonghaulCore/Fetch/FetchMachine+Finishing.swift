@@ -86,13 +86,7 @@ extension FetchMachine {
         step.effects.append(.close(deletingPart: true))
     }
 
-    /// The reserved destination, or the server's name for it beside it where that was asked for.
-    package var finalDestination: String {
-        guard request.options.remoteName, let name = state.proposedName,
-            let slash = destination.lastIndex(of: "/")
-        else { return destination }
-        return String(destination[...slash]) + name
-    }
+    package var finalDestination: String { state.finalDestination(of: request, at: destination) }
 
     mutating func published(_ path: String, _ step: inout FetchStep) {
         guard stage == .publishing else { return }
@@ -147,5 +141,17 @@ extension FetchMachine {
         stage = .settling
         let end = mayBegin ? Leaving.retry(Failure(.transient, error)) : .fail(error)
         leave(outlasted(end), context, &step)
+    }
+}
+
+extension FetchState {
+    /// The reserved destination, or the server's name for it beside it where that was asked for.
+    package func finalDestination(
+        of request: TransferRequest, at destination: String
+    ) -> String {
+        guard request.options.remoteName, let name = proposedName,
+            let slash = destination.lastIndex(of: "/")
+        else { return destination }
+        return String(destination[...slash]) + name
     }
 }

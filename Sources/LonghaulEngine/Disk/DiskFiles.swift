@@ -214,6 +214,15 @@ package final class DiskFiles: FilePort {
 }
 
 extension DiskFiles {
+    package func takeBack(_ part: LeftPart, from destination: String) {
+        guard FileInspection.entry(at: part.path) == .missing,
+            let (directory, _) = PathParts.split(part.path),
+            let (_, name) = PathParts.split(destination),
+            let handle = try? directories.handle(for: directory)
+        else { return }
+        Publication.takeBack(part, movedAsideAs: name, in: handle)
+    }
+
     package func clearPart(
         of transfer: TransferID, _ partsLeft: Int, beside destination: String,
         madeSince since: Timestamp

@@ -42,6 +42,10 @@ package protocol FilePort: Sendable {
     /// every later engine, too.
     func sync(part: String, of fetch: FetchID, expecting identity: FileIdentity) -> LocalFault?
 
+    /// Gives a part file its name again that was moved aside for its digest, when it was to get
+    /// this destination: that was not recorded.
+    func takeBack(_ part: LeftPart, from destination: String)
+
     /// Removes a part file that was made for the transfer since then and never recorded.
     func clearPart(of: TransferID, _ partsLeft: Int, beside: String, madeSince: Timestamp)
 

@@ -69,6 +69,12 @@ extension Engine {
             }
         }
         plan.state = state
+        if let identity = state.partIdentity {
+            files.takeBack(
+                LeftPart(path: state.partPath, identity: identity),
+                from: state.finalDestination(
+                    of: plan.work.request, at: plan.work.destination))
+        }
         let facts = files.facts(
             part: state.partPath, destination: state.publication ?? plan.work.destination,
             madeOn: state.partDisk, expecting: state.partIdentity)

@@ -72,11 +72,34 @@ package enum Publication {
     /// - Returns: the path it now has.
     package static func keepBad(_ part: PartFile, as name: String) throws(SystemFailure) -> String {
         for number in 1...numberMax {
-            let suffix = ".longhaul-bad" + (number > 1 ? ".\(number)" : "")
-            let bad = PathParts.fitted(name, suffix: suffix)
+            let bad = badName(name, number)
             if try claim(part, bad) { return part.directory.path(of: bad) }
         }
         throw SystemFailure(operation: "rename", path: part.path, errno: EEXIST)
+    }
+
+    /// Gives a part file that ``keepBad(_:as:)`` has moved aside its name again: whoever moved it
+    /// was killed before that was recorded.
+    package static func takeBack(
+        _ part: LeftPart, movedAsideAs name: String, in directory: DirectoryHandle
+    ) {
+        guard let (_, partName) = PathParts.split(part.path) else { return }
+        for number in 1...numberMax {
+            let bad = badName(name, number)
+            switch FileInspection.entry(at: directory.path(of: bad)) {
+            case .missing: return
+            case .present(part.identity, _):
+                _ = lh_rename_noreplace(
+                    directory.descriptor, bad, directory.descriptor, partName)
+                return
+            case .present, .unusable: continue
+            }
+        }
+    }
+
+    private static func badName(_ name: String, _ number: Int) -> String {
+        let suffix = ".longhaul-bad" + (number > 1 ? ".\(number)" : "")
+        return PathParts.fitted(name, suffix: suffix)
     }
 
     /// The first of `NAME (1).EXT`, `NAME (2).EXT`, … that nothing stands under now. `nil` when
