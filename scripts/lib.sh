@@ -5,6 +5,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # All temporary files of a script go with it. The compiler leaves a directory behind at each start.
 outer_tmpdir=${TMPDIR-}
 TMPDIR=$(mktemp -d)
+# Tests start programs as another user.
+chmod 755 "$TMPDIR"
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
