@@ -67,24 +67,17 @@ extension Exchange {
     /// not, it puts a request onto a connection of HTTP/1.1 in use, and each reads what is the
     /// other's. So nobody but the first stays on such a connection of a pool for sharing.
     func admits() -> Bool {
-        guard mayShare else { return true }
-        let authority = RequestURL.prefix(of: url)
-        switch lh_easy_has_agreed_on_http2(easy) {
-        case 1:
-            pools.uses.noteShared(authority)
-        case 0:
-            guard pools.uses.takeUnshared(authority) else {
-                asksAgain = .http1
-                return false
-            }
-            unsharedAt = authority
-        default: break
+        guard mayShare, lh_easy_has_agreed_on_http2(easy) == 0 else { return true }
+        guard let origin = RequestURL(url)?.origin, pools.unshared.insert(origin).inserted else {
+            asksAgain = .http1
+            return false
         }
+        unsharedAt = origin
         return true
     }
 
     func leaveUnshared() {
-        if let authority = unsharedAt { pools.uses.leaveUnshared(authority) }
+        if let origin = unsharedAt { pools.unshared.remove(origin) }
         unsharedAt = nil
     }
 

@@ -46,8 +46,8 @@ final class Exchange {
     var framing = Framing.any
     /// It was answered over HTTP/2 before it was asked for over HTTP/1.1.
     var hadHTTP2 = false
-    /// It is alone on a connection that libcurl might take for one to share, to this authority.
-    var unsharedAt: Substring?
+    /// It is alone on a connection to this origin that libcurl might take for one to share.
+    var unsharedAt: RequestURL.Origin?
     /// What it counts as with its line.
     var isAlone = false
     /// Its body may be slowed down, from the start.
@@ -130,7 +130,7 @@ final class Exchange {
         guard url.hasPrefix("https:") else { return }
         if isSlowed {
             framing = line?.lacksHTTP1 == true ? .unproven : .http1
-        } else if pools.uses.isUnshared(RequestURL.prefix(of: url)) {
+        } else if pools.isUnshared(url) {
             framing = .http1
         }
     }

@@ -12,8 +12,9 @@ final class ConnectionPools {
     private var background: UnsafeMutablePointer<lh_pool>?
     private var apart: UnsafeMutablePointer<lh_pool>?
     private var backgroundApart: UnsafeMutablePointer<lh_pool>?
-    /// In those for sharing.
-    var uses = ConnectionUses()
+    /// To which a request is on a connection of HTTP/1.1 in a pool for sharing; one each: see
+    /// ``Exchange/admits()``.
+    var unshared: Set<RequestURL.Origin> = []
 
     /// `nil` = the multi handle's own. Where no pool is to be had for want of memory, the request
     /// is one among the others.
@@ -28,6 +29,10 @@ final class ConnectionPools {
         case (true, false): return made(&background)
         case (true, true): return made(&backgroundApart)
         }
+    }
+
+    func isUnshared(_ url: String) -> Bool {
+        !unshared.isEmpty && RequestURL(url).map { unshared.contains($0.origin) } == true
     }
 
     private func made(
