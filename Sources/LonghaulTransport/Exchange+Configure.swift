@@ -22,7 +22,7 @@ extension Exchange {
         let scheme = RequestURL.scheme(of: url)
         setConnection(request, scheme)
 
-        setSite()
+        setSite(scheme)
         let isFirstOrigin = isOnFirstOrigin(request)
         setIdentity(request.connection, isFirstOrigin: isFirstOrigin)
         if isFirstOrigin, hops > 0, request.connection.user == nil { setUserInfo(of: request.url) }
@@ -92,8 +92,8 @@ extension Exchange {
     /// six that are slow would keep all other servers behind it waiting. A scope is part of what it
     /// counts by; one of each server's own lets it have its connections as without a proxy. To an
     /// address it means something only within a link of IPv6.
-    private func setSite() {
-        guard isProxied, ["http", "ftp"].contains(RequestURL.scheme(of: url)) else { return }
+    private func setSite(_ scheme: String) {
+        guard ["http", "ftp"].contains(scheme), isProxied else { return }
         let site = RequestURL.prefix(of: RequestURL.withoutUserInfo(url)).lowercased()
         set(CURLOPT_ADDRESS_SCOPE, site.hashValue & Int(Int32.max) | 1)
     }

@@ -138,7 +138,7 @@ final class Exchange {
     /// Its body is to be slowed down, though that was not to be seen when it was sent.
     func sharesThoughLimited(_ head: ResponseHead) -> Bool {
         !isSlowed && framing == .any && head.httpVersion == 20
-            && (isLimited || turn.pointee.total.rate > 0) && line?.lacksHTTP1 != true
+            && isUnderRate && line?.lacksHTTP1 != true
     }
 
     /// The same, while its body moves: the rest is better asked for anew.
@@ -165,7 +165,7 @@ final class Exchange {
     /// Makes the handle ready for the same hop once more.
     func ask(again framing: Framing) -> WireFailure? {
         self.framing = framing
-        if isLimited || turn.pointee.total.rate > 0 { isSlowed = true }
+        if isUnderRate { isSlowed = true }
         return prepareAgain()
     }
 

@@ -159,6 +159,9 @@ extension Exchange {
     /// By its own rate, or by the total one.
     var isLimited: Bool { flow.pointee.bucket.rate > 0 || isRatePaused }
 
+    /// Whether a rate holds for it: its own, or one for all together.
+    var isUnderRate: Bool { isLimited || turn.pointee.total.rate > 0 }
+
     /// Its disk is slow, and others come first.
     var isResting: Bool { flow.pointee.rests_until != 0 }
 

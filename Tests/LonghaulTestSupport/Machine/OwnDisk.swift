@@ -10,23 +10,17 @@ package final class OwnDisk {
     private let source: [String]
 
     /// Whether this machine lets ext4 in a file be mounted.
-    package static let hasLoops: Bool = {
-        guard geteuid() == 0, InstalledProgram.find("mkfs.ext4") != nil,
-            let scratch = try? Scratch("disk"),
-            let disk = try? OwnDisk(ext4: 8 << 20, at: scratch("place"))
-        else { return false }
-        disk.unmount()
-        return true
-    }()
+    package static let hasLoops = isPossible("mkfs.ext4") { try OwnDisk(ext4: 8 << 20, at: $0) }
 
-    package static let hasBtrfs: Bool = {
-        guard geteuid() == 0, InstalledProgram.find("mkfs.btrfs") != nil,
-            let scratch = try? Scratch("disk"),
-            let disk = try? OwnDisk(btrfs: 128 << 20, at: scratch("place"))
+    package static let hasBtrfs = isPossible("mkfs.btrfs") { try OwnDisk(btrfs: 128 << 20, at: $0) }
+
+    private static func isPossible(_ program: String, _ make: (String) throws -> OwnDisk) -> Bool {
+        guard geteuid() == 0, InstalledProgram.find(program) != nil,
+            let scratch = try? Scratch("disk"), let disk = try? make(scratch("place"))
         else { return false }
         disk.unmount()
         return true
-    }()
+    }
 
     /// A tmpfs.
     ///
