@@ -150,6 +150,21 @@ extension Store {
     private static func connect(
         _ location: StoreLocation, _ mode: OpenMode
     ) throws(LonghaulError) -> Store {
+        let spare = SpareRoom(location)
+        spare.giveUpIfShort()
+        do {
+            let store = try connect(location, mode, spare)
+            if mode != .probe { spare.keep() }
+            return store
+        } catch {
+            guard StoreFailure.isFull(error), spare.giveUp() else { throw error }
+            return try connect(location, mode, spare)
+        }
+    }
+
+    private static func connect(
+        _ location: StoreLocation, _ mode: OpenMode, _ spare: SpareRoom
+    ) throws(LonghaulError) -> Store {
         var configuration = Configuration()
         configuration.busyMode = BusyPatience(seconds: busySeconds).mode
         configuration.readonly = mode == .probe
@@ -162,7 +177,8 @@ extension Store {
             guard let file, FileStatus.of(location.database)?.identity == file else {
                 throw StoreFailure.wentAway(location.database)
             }
-            return Store(location: location, mode: mode, queue: queue, openedFile: file)
+            return Store(
+                location: location, mode: mode, queue: queue, openedFile: file, spare: spare)
         } catch {
             // A repair was putting another file in place: what was read is of neither.
             if FileStatus.isAnother(location.database, than: file) {

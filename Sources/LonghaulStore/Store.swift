@@ -21,16 +21,22 @@ package final class Store: Sendable {
     let openedFile: FileIdentity
     /// Let go of after the connection, being declared after it.
     private let place: OpenPlace
+    /// As `place` is.
+    private let spare: SpareRoom
     /// What the connection's `synchronous` is at. Touched only inside the queue, which serialises.
     private nonisolated(unsafe) var durability: Durability?
     /// For the simulation: told around every write transaction. Set before the first call.
     package nonisolated(unsafe) var probe: (any CommitProbe)?
 
-    init(location: StoreLocation, mode: OpenMode, queue: DatabaseQueue, openedFile: FileIdentity) {
+    init(
+        location: StoreLocation, mode: OpenMode, queue: DatabaseQueue, openedFile: FileIdentity,
+        spare: SpareRoom
+    ) {
         self.location = location
         self.mode = mode
         self.queue = queue
         self.openedFile = openedFile
+        self.spare = spare
         place = OpenPlace(openedFile)
     }
 
@@ -44,6 +50,7 @@ package final class Store: Sendable {
         // libdispatch waits for ever to dispose of a queue where no thread can be made (a bound on
         // memory or processes), and a command whose work is done would never end.
         try? queue.close()
+        spare.takeBack()
         _ = Unmanaged.passRetained(queue)
     }
 
@@ -53,6 +60,7 @@ package final class Store: Sendable {
             queue.inDatabase { _ in statements.clear() }
             try queue.close()
             place.giveBack()
+            spare.takeBack()
         } catch {
             throw StoreFailure.translate(error, path: location.database)
         }

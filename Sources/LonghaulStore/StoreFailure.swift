@@ -101,16 +101,14 @@ enum StoreFailure {
 
     private static func full(_ path: String) -> LonghaulError {
         unavailable(
-            "the disk that holds \(path) is full; nothing was recorded."
+            "the disk that holds \(path) \(fullWords); nothing was recorded."
                 + " Free some space and try again.", retryable: true)
     }
 
-    /// Not even room for the index of the log, which grows by 32 KiB.
-    private static func isDiskFull(at path: String) -> Bool {
-        var facts = statvfs()
-        guard statvfs(path, &facts) == 0 else { return false }
-        return UInt64(facts.f_bavail).multipliedReportingOverflow(by: UInt64(facts.f_frsize))
-            .partialValue < 32_768
+    private static let fullWords = "is full"
+
+    static func isFull(_ error: LonghaulError) -> Bool {
+        error.code == .storeUnavailable && error.message.contains(" \(fullWords);")
     }
 
     private static func failing(_ path: String, _ detail: String) -> LonghaulError {
@@ -157,7 +155,7 @@ enum StoreFailure {
         case .SQLITE_FULL: return full(path)
         // What SQLite says where it cannot even make the index of its log.
         case .SQLITE_IOERR
-        where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE || isDiskFull(at: path):
+        where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE || SpareRoom.isShort(at: path):
             return full(path)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             return locked(path)
@@ -165,6 +163,7 @@ enum StoreFailure {
             return unavailable(
                 "\(path) cannot be opened: this process has as many files open as it may"
                     + " (`ulimit -n`). Allow it more.", retryable: true)
+        case .SQLITE_CANTOPEN where SpareRoom.isShort(at: path): return full(path)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             return StoreDirectory.hindrance(in: StoreLocation(database: path))
                 ?? unopened(path, detail, error.resultCode)

@@ -21,8 +21,11 @@ struct FullBtrfsTests {
                 "get", "--json", url, "-o", home.state + "/files/a.bin")
             #expect(result.status == 1, "\(result.errors)")
             #expect(try result.rows.last?["error"]["code"] == "noSpace")
-            try await eventually("there is room for the store's log") {
-                try await home.run("list").status == 0
+            var said = ""
+            try await eventually("there is room for the store's log: \(said)") {
+                let list = try await home.run("list")
+                said = list.errors
+                return list.status == 0
             }
             #expect(unlink(home.state + "/files/.a.bin.1.longhaul-part") == 0)
             try await eventually("there is room for a record") {
@@ -143,6 +146,47 @@ struct FullDiskTests {
             #expect(get.status == 0, "\(get.errors)")
             daemon.send(SIGTERM)
             #expect(try await daemon.wait().status == 0)
+        }
+        disk.unmount()
+    }
+
+    // MARK: - What others fill
+
+    /// Every block that is free.
+    private func fill() throws {
+        let path = place("others")
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        for size in [1 << 20, 512] {
+            let bytes = [UInt8](repeating: 1, count: size)
+            while write(descriptor, bytes, size) > 0 {}
+        }
+        #expect(fsync(descriptor) == 0 && free == 0)
+    }
+
+    /// To the last block, so that not even the store's log can be made: what there is is seen all
+    /// the same, more than once, and removing makes room.
+    @Test(arguments: [false, true]) func seesAndRemovesOnAFullDisk(afterAKill: Bool) async throws {
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=20M&seed=5&etag=v1&stall=9M&stalls=1")
+            let get = try home.start(
+                "get", "--json", url, "-o", place("a.bin"), "--connections", "1")
+            try await eventually("bytes") { try await shown()["bytesDone"].int ?? 0 > 0 }
+            get.send(afterAKill ? SIGKILL : SIGINT)
+            _ = try await get.wait()
+            for _ in 0..<3 {
+                try fill()
+                let list = try await home.run("list")
+                #expect(list.status == 0, "\(list.errors)")
+                #expect(try await shown()["bytesDone"].int ?? 0 > 0)
+            }
+            let cancel = try await home.run("cancel", "1")
+            #expect(cancel.status == 0, "\(cancel.errors)")
+            try await eventually("it has ended") { try await shown()["state"] == "cancelled" }
+            let remove = try await home.run("remove", "1")
+            #expect(remove.status == 0, "\(remove.errors)")
+            #expect(free > 15 << 20)
         }
         disk.unmount()
     }

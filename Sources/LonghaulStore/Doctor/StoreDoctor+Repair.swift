@@ -123,11 +123,14 @@ extension StoreDoctor {
 
     /// Only what a repair puts there: the directory is not entered deeper.
     private static func removeDirectory(_ path: String) {
-        let names = ["queue.sqlite", "open.lock", "damaged", "template/queue.sqlite"]
-        for name in names {
-            for suffix in [""] + StoreLocation.companions { _ = unlink("\(path)/\(name)\(suffix)") }
+        for place in ["", "/template"] {
+            for name in ["queue.sqlite", "damaged"] {
+                for suffix in [""] + StoreLocation.companions {
+                    _ = unlink("\(path)\(place)/\(name)\(suffix)")
+                }
+            }
+            for name in ["open.lock", "spare"] { _ = unlink("\(path)\(place)/\(name)") }
         }
-        _ = unlink(path + "/template/open.lock")
         _ = rmdir(path + "/template")
         _ = rmdir(path)
     }
