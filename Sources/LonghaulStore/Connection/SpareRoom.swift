@@ -81,7 +81,10 @@ final class SpareRoom: Sendable {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        if posix_fallocate(descriptor, 0, off_t(bytes)) == 0 { return true }
+        // A umask may have taken bits away that the next one to make it needs.
+        if fchmod(descriptor, 0o600) == 0, posix_fallocate(descriptor, 0, off_t(bytes)) == 0 {
+            return true
+        }
         unlink(path)
         return false
     }
