@@ -193,7 +193,9 @@ static void begin(lh_flow *flow) {
 static int resolver_start(void *resolver, void *reserved, void *opaque) {
     (void)resolver;
     (void)reserved;
-    begin(opaque);
+    lh_flow *flow = opaque;
+    flow->connected = 0;
+    begin(flow);
     return 0;
 }
 
@@ -201,6 +203,7 @@ static int socket_made(void *opaque, curl_socket_t fd, curlsocktype purpose) {
     (void)purpose;
     lh_flow *flow = opaque;
     flow->socket = fd;
+    flow->connected = 0;
     begin(flow);
     return CURL_SOCKOPT_OK;
 }
@@ -212,6 +215,7 @@ static int before_request(
     (void)remote_port;
     (void)local_port;
     lh_flow *flow = opaque;
+    flow->connected = 1;
     begin(flow);
     return flow->admits(flow->owner) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }

@@ -144,8 +144,9 @@ extension TransportLoop {
             wait = min(wait, nextPendingCheck - turn.pointee.now)
         }
         if queue.restsEndAt != .max { wait = min(wait, queue.restsEndAt - turn.pointee.now) }
-        for exchange in active where exchange.isRatePaused {
-            wait = min(wait, rateWait(exchange))
+        for exchange in active {
+            if exchange.isRatePaused { wait = min(wait, rateWait(exchange)) }
+            if exchange.isConnecting { wait = min(wait, Self.connectingTime) }
         }
         if let look = lineKeeper.wakeUp(turn.pointee.now) {
             wait = min(wait, look - turn.pointee.now)
@@ -200,4 +201,6 @@ extension Exchange {
 
     /// libcurl does something for it. Until then it waits for a connection.
     var hasBegun: Bool { flow.pointee.begun != 0 }
+
+    var isConnecting: Bool { hasBegun && flow.pointee.connected == 0 }
 }

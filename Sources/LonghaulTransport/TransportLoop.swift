@@ -32,6 +32,10 @@ final class TransportLoop {
     var readySockets: Int32 = 0
     /// Nanoseconds that a request waits within libcurl for a connection, and then outside of it.
     static let pendingTime: Int64 = 1_000_000_000
+    /// Nanoseconds between two looks while a connection is made. libcurl 7.88 gives up on an
+    /// address when it is run, but begins with the next one only when it is run again, and asks for
+    /// that no sooner than this one, too, should have answered (lib/connect.c).
+    static let connectingTime: Int64 = 250_000_000
     /// Nanoseconds without a byte after which a connection is better made anew.
     static let silenceOfTheDead: Int64 = 3_000_000_000
     /// Milliseconds in which a fast sender fills the socket again that has been emptied.

@@ -132,6 +132,7 @@ typedef struct lh_flow {
     int64_t touched;  // monotonic nanoseconds of the latest sign of life
     int64_t heard;    // the same of the latest bytes that came; 0 = none did
     int begun;        // libcurl looks up a name, opens a connection or uses one
+    int connected;    // it has a connection, the last one that was made or one that was there
     int socket;       // the last one made for it, perhaps closed by now; -1 = none was
 } lh_flow;
 
