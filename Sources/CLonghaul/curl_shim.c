@@ -43,11 +43,6 @@ int64_t lh_easy_getinfo_off_t(CURL *easy, CURLINFO info) {
     return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? (int64_t)value : -1;
 }
 
-const char *lh_easy_getinfo_string(CURL *easy, CURLINFO info) {
-    char *value = NULL;
-    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
-}
-
 void *lh_easy_getinfo_private(CURL *easy) {
     void *value = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);
@@ -135,13 +130,14 @@ void lh_bucket_fill(lh_bucket *bucket, int64_t now) {
     bucket->remainder = earned - (double)whole;
 }
 
-int64_t lh_bucket_quantum(const lh_bucket *bucket) {
+// Tokens worth waking a paused request for.
+static int64_t quantum_of(const lh_bucket *bucket) {
     int64_t quantum = bucket->rate / 50;
     return quantum > 0 ? quantum : 1;
 }
 
 int64_t lh_bucket_wait(const lh_bucket *bucket) {
-    int64_t missing = lh_bucket_quantum(bucket) - bucket->tokens;
+    int64_t missing = quantum_of(bucket) - bucket->tokens;
     if (bucket->rate <= 0 || missing <= 0)
         return 0;
     double wait = ((double)missing - bucket->remainder) / (double)bucket->rate * (double)second;

@@ -19,8 +19,6 @@ CURLMcode lh_multi_setopt_long(CURLM *multi, CURLMoption option, long value);
 long lh_easy_getinfo_long(CURL *easy, CURLINFO info);
 // -1 where libcurl does not know.
 int64_t lh_easy_getinfo_off_t(CURL *easy, CURLINFO info);
-// NULL where libcurl does not know; valid until the handle is used again.
-const char *lh_easy_getinfo_string(CURL *easy, CURLINFO info);
 // What was set with CURLOPT_PRIVATE.
 void *lh_easy_getinfo_private(CURL *easy);
 // -1 where there is none.
@@ -50,9 +48,7 @@ void lh_bucket_set(lh_bucket *bucket, int64_t rate, int64_t now);
 // be made up for by a burst. The kernel does not run ahead either: it enlarges a socket's receive
 // buffer by how fast the program reads (tcp_rcv_space_adjust), and we read slowly.
 void lh_bucket_fill(lh_bucket *bucket, int64_t now);
-// Tokens worth waking a paused request for.
-int64_t lh_bucket_quantum(const lh_bucket *bucket);
-// Nanoseconds until the quantum is there; 0 = now.
+// Nanoseconds until there are tokens worth waking a paused request for; 0 = now.
 int64_t lh_bucket_wait(const lh_bucket *bucket);
 
 // MARK: one request's response

@@ -9,7 +9,7 @@ package enum RFC3339 {
     }
 
     /// With `Z` or an offset; any number of digits after the second, of which milliseconds are
-    /// kept; a space may stand for the T.
+    /// kept; a space may stand for the T. In UTC, too, it is in the years 0 to 9999.
     package static func parse(_ text: some StringProtocol) -> Timestamp? {
         var reader = DigitReader(rest: Substring(text).utf8[...])
         guard let year = reader.number(4), reader.take("-"), let month = reader.number(2),
@@ -25,7 +25,10 @@ package enum RFC3339 {
             civil.millisecond = milliseconds
         }
         guard let offset = reader.offset(), reader.rest.isEmpty, civil.isValid else { return nil }
-        return Timestamp(milliseconds: civil.timestamp.milliseconds - Int64(offset) * 60_000)
+        let time = Timestamp(
+            milliseconds: civil.timestamp.milliseconds - Int64(offset) * 60_000)
+        // An offset may lead beyond the years that can be written.
+        return (0...9999).contains(CivilTime(time).year) ? time : nil
     }
 }
 

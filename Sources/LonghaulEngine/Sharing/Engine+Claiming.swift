@@ -33,8 +33,9 @@ extension Engine {
         _ id: TransferID, session: String, _ tx: borrowing EngineTransaction, now: Moment,
         _ outcome: inout PlanOutcome
     ) throws -> Claim? {
-        let peers = try tx.peers(of: id, limit: Limits.sharersPerFetch)
-        if peers.isEmpty, let (work, state) = try tx.claim(id, now: now.wall) {
+        if try tx.peers(of: id, limit: 1).isEmpty,
+            let (work, state) = try tx.claim(id, now: now.wall)
+        {
             var claim = Claim(
                 work: work, state: state, session: session, isOverdue: false,
                 roster: Roster(leader: Sharer(work)))
@@ -56,6 +57,8 @@ extension Engine {
             return nil
         }
         let claimed = Set(outcome.claims.map(\.state.id))
+        let peers =
+            work.sharedIdentity == nil ? [] : try tx.peers(of: id, limit: Limits.sharersPerFetch)
         let party = try gather(work, peers, tx, now: now, besides: claimed)
         return try start(party, session: session, tx, now: now, &outcome)
     }

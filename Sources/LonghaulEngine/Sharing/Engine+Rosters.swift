@@ -141,10 +141,9 @@ extension Engine {
             try tx.leave(work.id)
             return true
         }
+        guard let identity = work.sharedIdentity else { return false }
         let peers = try tx.peers(of: work.id, limit: Limits.sharersPerFetch)
-        guard !peers.isEmpty, try tx.fetch(fetch)?.publication == nil,
-            let identity = work.sharedIdentity
-        else { return false }
+        if try peers.isEmpty || tx.fetch(fetch)?.publication != nil { return false }
         for id in peers {
             guard let heir = try tx.work(id), heir.phase == .queued, heir.fetchID == nil,
                 heir.want == .run || heir.want == .pause, heir.sharedIdentity == identity

@@ -31,7 +31,6 @@ package final class Engine {
     package var partFilesMax = Limits.openPartFiles
     /// With those.
     package var partFilesCap = Int.max
-    /// Waiting for the batch before them to leave the disk.
     /// By the device numbers of the file systems.
     var finishing: [UInt64: FinishingLane] = [:]
     var needsLook = true

@@ -110,9 +110,9 @@ extension EngineTransaction {
         try connection.first(
             """
             SELECT readyAt FROM transfer INDEXED BY transferDueBesidesStorage \
-            WHERE phase = 0 AND readyAt > 0 \
+            WHERE phase = 0 AND readyAt > 0 AND readyAt < ?1 \
             AND instr(coalesce(waitReason, ''), '"storage"') = 0 ORDER BY readyAt LIMIT 1
-            """
+            """, Timestamp.distantFuture
         ) { $0.timestamp(0) }
     }
 

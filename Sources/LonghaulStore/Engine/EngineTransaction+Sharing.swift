@@ -137,7 +137,7 @@ extension EngineTransaction {
     package func finished(like work: TransferWork) throws -> KeptFile? {
         let ids = try connection.all(
             """
-            SELECT id FROM transfer INDEXED BY transferByIdentity WHERE identityKey = ?1 \
+            SELECT id FROM transfer INDEXED BY transferKept WHERE identityKey = ?1 \
             AND phase = 3 AND fileValidator IS NOT NULL AND fileInode IS NOT NULL \
             ORDER BY id DESC LIMIT ?2
             """, work.identityKey, Limits.finishedLookedAt

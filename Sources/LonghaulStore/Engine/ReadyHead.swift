@@ -172,7 +172,7 @@ extension EngineTransaction {
             """
             SELECT \(Self.rowColumns), t.originID, t.lane, t.priority, t.sessionID FROM \
             (SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
-            AND deadline < ?1 ORDER BY deadline LIMIT ?2) AS near \
+            AND want IN (0, 1) AND deadline < ?1 ORDER BY deadline LIMIT ?2) AS near \
             CROSS JOIN transfer t ON t.id = near.id LEFT JOIN fetch f ON f.id = t.fetchID \
             WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0
             """, search.now + Limits.nearDeadlineSeconds, Limits.nearDeadlinesMax

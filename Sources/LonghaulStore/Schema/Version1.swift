@@ -193,7 +193,11 @@ extension Migration {
     /// update writes every index anew that mentions a column it sets.
     private static let indexes1: [String] = [
         "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE ended = 0",
-        "CREATE INDEX transferByIdentity ON transfer (identityKey)",
+        "CREATE INDEX transferByIdentity ON transfer (identityKey) WHERE ended = 0",
+        """
+        CREATE INDEX transferKept ON transfer (identityKey)
+        WHERE phase = 3 AND fileValidator IS NOT NULL AND fileInode IS NOT NULL
+        """,
         "CREATE INDEX transferShared ON transfer (sharedFetch) WHERE sharedFetch IS NOT NULL",
         "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE ended = 0",
         """
@@ -206,7 +210,7 @@ extension Migration {
         WHERE phase = 0 AND readyAt > 0 AND instr(coalesce(waitReason, ''), '"storage"') = 0
         """,
         "CREATE INDEX transferWaiver ON transfer (waiveAt) WHERE phase = 0 AND waiveAt > 0",
-        "CREATE INDEX transferDeadline ON transfer (deadline) WHERE ended = 0",
+        "CREATE INDEX transferDeadline ON transfer (deadline) WHERE ended = 0 AND want IN (0, 1)",
         "CREATE INDEX transferRunning ON transfer (phase) WHERE phase = 1",
         "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE ended = 1",
         "CREATE INDEX transferFinished ON transfer (finishedAt, sessionID) WHERE ended = 1",

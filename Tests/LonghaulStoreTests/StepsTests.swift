@@ -1,0 +1,71 @@
+import GRDB
+import GRDBSQLite
+import LonghaulCore
+import Testing
+
+@testable import LonghaulStore
+
+/// What is asked at each start and in each turn costs the same however long the queue is: counted
+/// in steps of SQLite's machine.
+@Suite struct StepsTests {
+    private static let many = 600
+
+    /// Steps of all statements that the body runs.
+    private func steps(_ scratch: ScratchStore, _ body: () throws -> Void) throws -> Int {
+        func total() throws -> Int {
+            try scratch.store.access { connection in
+                let database = connection.database.sqliteConnection
+                var sum = 0
+                var statement = sqlite3_next_stmt(database, nil)
+                while let found = statement {
+                    sum += Int(sqlite3_stmt_status(found, SQLITE_STMTSTATUS_VM_STEP, 0))
+                    statement = sqlite3_next_stmt(database, found)
+                }
+                return sum
+            }
+        }
+        try body()
+        let before = try total()
+        try body()
+        return try total() - before
+    }
+
+    @Test func whatIsBeingCancelledIsNotWalkedForTheNextDeadline() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let ids = try (0..<Self.many).map { try scratch.add("/d/\($0)") }
+        _ = try scratch.store.change(.ids(ids), to: .cancel(keepBytes: false))
+        let steps = try steps(scratch) {
+            try scratch.turn(epoch) { tx in
+                let next = try tx.nextDeadline(.start)
+                let expired = try tx.expired(.distantFuture, limit: 9)
+                #expect(next == nil && expired.isEmpty)
+            }
+        }
+        #expect(steps < 300)
+    }
+
+    @Test func endedOnesAreNotWalkedForThoseThatAskForTheSame() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        func add(_ number: Int) throws -> TransferID {
+            try scratch.add("/d/\(number)") { $0.options.onDuplicate = .separate }
+        }
+        let ids = try (0..<Self.many).map(add)
+        try scratch.turn(epoch) { tx in
+            for id in ids { try tx.cancel(id, numbers: TransferNumbers(), now: .start) }
+        }
+        let id = try add(Self.many)
+        let steps = try steps(scratch) {
+            try scratch.turn(epoch) { tx in
+                let peers = try tx.peers(of: id, limit: 9)
+                let found = try tx.work(id)
+                let work = try #require(found)
+                let newcomers = try tx.newcomers(work.identityKey, after: id, limit: 9)
+                let finished = try tx.finished(like: work)
+                #expect(peers.isEmpty && newcomers.isEmpty && finished == nil)
+            }
+        }
+        #expect(steps < 400)
+    }
+}
