@@ -250,6 +250,36 @@ import Testing
         #expect(try await home.run("retry", "1").status == 0)
     }
 
+    @Test func aFileIsReservedWhateverPathLeadsToIt() async throws {
+        let home = try LonghaulHome()
+        _ = try home.scratch.directory("files/real")
+        #expect(symlink("real", home.file("link")) == 0)
+        func enqueue(_ path: String, _ policy: String = "overwrite") async throws
+            -> CLIProcess.Result
+        {
+            try await home.run(
+                "enqueue", "--json", "http://127.0.0.1:1/\(path)", "-o", path,
+                "--if-exists", policy)
+        }
+        let first = try await enqueue("link/x")
+        // It is shown as it was asked for, and the link is followed when the file is written.
+        #expect(try first.rows.first?["destination"].string == home.file("link/x"))
+        for path in ["real/x", "real/../link/x", "link/./x", "real/../real/x"] {
+            let again = try await enqueue(path)
+            #expect(again.status == 5, "\(path): \(again)")
+        }
+        let renamed = try await enqueue("real/x", "rename")
+        #expect(try renamed.rows.first?["destination"].string == home.file("real/x (1)"))
+        #expect(try await enqueue("link/new/y").status == 0)
+        #expect(try await enqueue("real/new/y").status == 5)
+        // In one batch, and when one goes on that had ended.
+        let list = "http://127.0.0.1:1/a\n  out=real/z\nhttp://127.0.0.1:1/b\n  out=link/z\n"
+        #expect(try await home.run("enqueue", "-", input: list).status == 5)
+        #expect(try await home.run("cancel", "1").status == 0)
+        #expect(try await enqueue("real/x").status == 0)
+        #expect(try await home.run("retry", "1").status == 5)
+    }
+
     @Test func exitCodes() async throws {
         let home = try LonghaulHome()
         #expect(try await home.run("enqueue", "gopher://x/").status == 64)

@@ -10,7 +10,12 @@ struct Admission {
         case skip(String)
     }
 
-    private var checked: [String: Bool] = [:]
+    private struct CheckedDirectory {
+        var mayHoldFiles: Bool
+        var realPath: String
+    }
+
+    private var checked: [String: CheckedDirectory] = [:]
     /// The directory that the batch fills, and how many destinations in it were asked about.
     private var filling: (directory: String, asked: Int, names: DirectoryNames?) = ("", 0, nil)
     /// From this many on its names are looked through at once.
@@ -41,7 +46,7 @@ struct Admission {
             destination = PathParts.join(
                 try WorkingDirectory.absolute(path), FileNaming.name(from: url))
         }
-        let exists = try look(at: destination)
+        let (exists, realPath) = try look(at: destination)
         if exists {
             switch request.options.ifExists {
             case .fail:
@@ -55,7 +60,9 @@ struct Admission {
             }
         }
         return .insert(
-            NewTransfer(request: request, origin: url.origin, destination: destination))
+            NewTransfer(
+                request: request, origin: url.origin, destination: destination,
+                realPath: realPath))
     }
 
     private static func parse(_ text: String) throws(LonghaulError) -> URLParts {
@@ -125,29 +132,34 @@ struct Admission {
         throw LonghaulError(.invalidRequest, "there is no file \(path)")
     }
 
-    /// Whether the destination exists; refuses one that could not be written. A directory is
-    /// examined once.
-    private mutating func look(at destination: String) throws(LonghaulError) -> Bool {
+    /// Whether the destination exists, and its one path where that is another; refuses one that
+    /// could not be written. A directory is examined once.
+    private mutating func look(
+        at destination: String
+    ) throws(LonghaulError) -> (exists: Bool, realPath: String?) {
         try Admission.checkText(of: destination)
         guard let (directory, name) = PathParts.split(destination) else {
             throw LonghaulError(.invalidRequest, "\(destination) names no file")
         }
         try Admission.checkLength(of: name)
         try Admission.checkLength(ofPath: destination)
-        let mayHoldFiles: Bool
+        let place: CheckedDirectory
         if let known = checked[directory] {
-            mayHoldFiles = known
+            place = known
         } else {
             for name in PathParts.names(in: directory) { try Admission.checkLength(of: name) }
             if let obstacle = DiskSpace.obstacle(toWritingIn: directory) {
                 throw Admission.refusal(obstacle)
             }
-            mayHoldFiles = Admission.exists(directory)
+            place = CheckedDirectory(
+                mayHoldFiles: Admission.exists(directory), realPath: DiskSpace.realPath(directory))
             if checked.count >= Admission.rememberedMax { checked.removeAll() }
-            checked[directory] = mayHoldFiles
+            checked[directory] = place
         }
-        guard mayHoldFiles, mayExist(name, in: directory) else { return false }
-        return try Admission.isTaken(destination)
+        let realPath =
+            place.realPath == directory ? nil : PathParts.join(place.realPath, name)
+        guard place.mayHoldFiles, mayExist(name, in: directory) else { return (false, realPath) }
+        return (try Admission.isTaken(destination), realPath)
     }
 
     private static func isTaken(_ destination: String) throws(LonghaulError) -> Bool {

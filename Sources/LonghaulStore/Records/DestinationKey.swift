@@ -54,13 +54,13 @@ enum DestinationKey {
 }
 
 extension Connection {
-    /// The live transfer that has reserved a path.
-    func holder(of path: String) throws -> TransferID? {
+    /// The live transfer that has reserved a path, to which no links lead.
+    func holder(of realPath: String) throws -> TransferID? {
         try first(
             """
             SELECT id FROM transfer INDEXED BY transferByDestination \
-            WHERE destinationKey = ?1 AND ended = 0 AND destination = ?2
-            """, DestinationKey.of(path), path
+            WHERE destinationKey = ?1 AND ended = 0 AND coalesce(realPath, destination) = ?2
+            """, DestinationKey.of(realPath), realPath
         ) { $0.transferID(0) }
     }
 }

@@ -57,6 +57,7 @@ extension Migration {
           rearmed INTEGER NOT NULL DEFAULT 0,
           url TEXT NOT NULL,
           destination TEXT NOT NULL,
+          realPath TEXT,
           options TEXT,
           waiveAt INTEGER,
           waiveBy INTEGER,

@@ -30,13 +30,12 @@ extension Store {
         }
     }
 
-    /// Whether a transfer, live or ended, has or had this destination. Looks through the ended
-    /// ones: for few questions.
+    /// Whether a transfer, live or ended, has or had this destination. Looks through all of them:
+    /// for few questions.
     package func hasTransfer(to destination: String) throws(LonghaulError) -> Bool {
         try snapshot { connection in
-            if try connection.holder(of: destination) != nil { return true }
-            return try connection.first(
-                "SELECT 1 FROM transfer WHERE ended = 1 AND destination = ?1", destination
+            try connection.first(
+                "SELECT 1 FROM transfer WHERE destination = ?1", destination
             ) { $0.bool(0) } ?? false
         }
     }

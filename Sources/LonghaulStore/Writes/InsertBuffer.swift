@@ -19,6 +19,7 @@ struct InsertBuffer {
         var expectedBytes: Int64?
         var url: String
         var destination: String
+        var realPath: String?
         var options: String?
     }
 
@@ -37,9 +38,10 @@ struct InsertBuffer {
 
     func holds(identity key: Int64) -> Bool { batch.rows.contains { $0.identityKey == key } }
 
-    func holder(of path: String, key: Int64) -> TransferID? {
+    func holder(of realPath: String, key: Int64) -> TransferID? {
         guard keys.contains(key) else { return nil }
-        return batch.rows.first { $0.destination == path }.map { TransferID(rawValue: $0.id) }
+        return batch.rows.first { ($0.realPath ?? $0.destination) == realPath }
+            .map { TransferID(rawValue: $0.id) }
     }
 
     func url(of id: TransferID) -> String? {
@@ -54,11 +56,12 @@ struct InsertBuffer {
 
 extension InsertBuffer.Row: BatchedRow {
     static let insertion = RowInsertion(
-        [InsertBuffer.capacity], columns: 20,
+        [InsertBuffer.capacity], columns: 21,
         """
         INSERT OR FAIL INTO transfer (id, readyAt, schedule, priority, sessionID, originID, \
         destinationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
-        url, destination, options, lane, waiveAt, waiveBy, identityKey)
+        url, destination, options, lane, waiveAt, waiveBy, identityKey, \
+        realPath)
         """)
 
     func bind(to statement: Prepared, from index: Int32) {
@@ -82,5 +85,6 @@ extension InsertBuffer.Row: BatchedRow {
         statement.bind(index + 17, schedule.waiver?.checkAt)
         statement.bind(index + 18, schedule.waiver?.by)
         statement.bind(index + 19, identityKey)
+        statement.bind(index + 20, realPath)
     }
 }

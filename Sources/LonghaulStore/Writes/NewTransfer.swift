@@ -8,15 +8,20 @@ package struct NewTransfer: Sendable {
     package var origin: String
     /// Absolute path of the final file.
     package let destination: String
+    /// Its one path, whatever links lead to it; `nil` = `destination` is that.
+    package let realPath: String?
     /// See ``DestinationKey``.
     let destinationKey: Int64
 
-    package init(request: TransferRequest, origin: String, destination: String) {
+    package init(
+        request: TransferRequest, origin: String, destination: String, realPath: String? = nil
+    ) {
         precondition(destination.utf8.first == 0x2F, "a destination is absolute here")
         self.request = request
         self.origin = origin
         self.destination = destination
-        destinationKey = DestinationKey.of(destination)
+        self.realPath = realPath == destination ? nil : realPath
+        destinationKey = DestinationKey.of(realPath ?? destination)
     }
 }
 

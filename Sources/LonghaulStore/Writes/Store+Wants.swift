@@ -97,10 +97,14 @@ extension Connection {
             work.request.options.ifExists != .rename
         else { return nil }
         let path = work.destination
-        if let other = try holder(of: path) ?? rearmed[path], other != id {
+        let realPath = try first("SELECT realPath FROM transfer WHERE id = ?1", id) {
+            $0.optionalText(0) ?? path
+        }
+        guard let realPath else { return nil }
+        if let other = try holder(of: realPath) ?? rearmed[realPath], other != id {
             return .destinationTaken(path, by: other)
         }
-        rearmed[path] = id
+        rearmed[realPath] = id
         return nil
     }
 

@@ -38,7 +38,10 @@ package final class TransferInserter {
         nextID = try connection.nextTransferID()
         firstID = nextID
         reservation = try connection.prepare(
-            "SELECT id, destination FROM transfer WHERE destinationKey = ?1 AND ended = 0")
+            """
+            SELECT id, coalesce(realPath, destination) FROM transfer \
+            WHERE destinationKey = ?1 AND ended = 0
+            """)
     }
 
     /// Records one transfer. Where its destination is reserved by a live transfer: with policy
@@ -48,19 +51,23 @@ package final class TransferInserter {
         _ new: NewTransfer, isTaken: (String) -> Bool = { _ in false }
     ) throws -> (id: TransferID, destination: String) {
         var destination = new.destination
+        var realPath = new.realPath
         var key = new.destinationKey
         let identity = IdentityKey.of(new.request.url, origin: try originID(new.origin))
         let replaced = try duplicates(of: new, identity)
         if new.request.options.ifExists == .rename {
-            if try holder(of: destination, key: key) != nil || isTaken(destination) {
-                destination = try freeName(destination, isTaken: isTaken)
-                key = DestinationKey.of(destination)
+            if try holder(of: realPath ?? destination, key: key) != nil || isTaken(destination) {
+                (destination, realPath) = try freeName(destination, realPath, isTaken: isTaken)
+                key = DestinationKey.of(realPath ?? destination)
             }
-        } else if let holder = try holder(of: destination, key: key), !replaced.contains(holder) {
+        } else if let holder = try holder(of: realPath ?? destination, key: key),
+            !replaced.contains(holder)
+        {
             throw try conflict(destination, with: holder)
         }
         try cancel(replaced)
-        let row = try row(new, destination: destination, key: key, identity: identity)
+        var row = try row(new, destination: destination, key: key, identity: identity)
+        row.realPath = realPath
         if buffer.append(row) { try buffer.flush(connection) }
         nextID += 1
         count += 1
@@ -103,13 +110,13 @@ package final class TransferInserter {
     }
 
     /// The live transfer that has reserved a path.
-    private func holder(of path: String, key: Int64) throws -> TransferID? {
-        if let id = buffer.holder(of: path, key: key) { return id }
+    private func holder(of realPath: String, key: Int64) throws -> TransferID? {
+        if let id = buffer.holder(of: realPath, key: key) { return id }
         reservation.bind(1, key)
         defer { reservation.reset() }
         while try reservation.step() {
             let row = StoredRow(handle: reservation.handle)
-            if row.text(1) == path { return row.transferID(0) }
+            if row.text(1) == realPath { return row.transferID(0) }
         }
         return nil
     }
@@ -132,17 +139,21 @@ package final class TransferInserter {
                 + " that transfer first.", transferID: holder)
     }
 
-    private func freeName(_ path: String, isTaken: (String) -> Bool) throws -> String {
+    private func freeName(
+        _ path: String, _ realPath: String?, isTaken: (String) -> Bool
+    ) throws -> (String, realPath: String?) {
         var number = nextNumbers[path] ?? 1
         while number <= Self.maximumNumber {
             let candidate = numberedPath(path, number)
+            let realCandidate = realPath.map { numberedPath($0, number) }
+            let reserved = realCandidate ?? candidate
             number += 1
-            if try holder(of: candidate, key: DestinationKey.of(candidate)) == nil,
+            if try holder(of: reserved, key: DestinationKey.of(reserved)) == nil,
                 !isTaken(candidate)
             {
                 if nextNumbers.count >= Self.rememberedNames { nextNumbers.removeAll() }
                 nextNumbers[path] = number
-                return candidate
+                return (candidate, realCandidate)
             }
         }
         throw LonghaulError(.conflict, "there is no free name left for \(path).")

@@ -40,6 +40,18 @@ package enum DiskSpace {
         }
     }
 
+    /// The one path of a directory: as far as it exists, without links, `.` and `..`. As it is
+    /// where that cannot be told.
+    package static func realPath(_ path: String) -> String {
+        guard let existing = try? nearestExisting(path), let found = realpath(existing, nil) else {
+            return path
+        }
+        defer { free(found) }
+        guard let real = String(validatingCString: found) else { return path }
+        let missing = String(Substring(path.utf8.dropFirst(existing.utf8.count)))
+        return PathParts.names(in: missing).reduce(real, PathParts.join)
+    }
+
     // MARK: -
 
     private static func facts(of path: String) throws(SystemFailure) -> statvfs {
