@@ -76,6 +76,16 @@ enum Platform {
         }
     }
 
+    /// Nothing has to be waited for to read one.
+    static func isRegularFile(_ descriptor: Int32) -> Bool {
+        var facts = stat()
+        return fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+    }
+
+    static func rewind(_ descriptor: Int32) {
+        lseek(descriptor, 0, SEEK_SET)
+    }
+
     static func closeFile(_ descriptor: Int32) {
         close(descriptor)
     }

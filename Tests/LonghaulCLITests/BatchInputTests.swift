@@ -1,3 +1,4 @@
+import Foundation
 import Longhaul
 import LonghaulCore
 import LonghaulTestSupport
@@ -295,6 +296,54 @@ import Testing
         let problem = #expect(throws: BatchInput.Problem.self) { try input.next() }
         #expect(problem?.line == 2)
         #expect(try input.next() == nil)
+    }
+
+    /// However much of it has come when it is looked for.
+    @Test(arguments: [201, 399, 400, 401, 1000])
+    func whatFollowsALineThatIsTooLongIsRead(_ length: Int) throws {
+        let long = "http://h/" + String(repeating: "a", count: length - 9)
+        let text = "http://h/a\n\(long)\n out=x\nhttp://h/b\n out=\(long)\n dir=x\nhttp://h/c\n"
+        #expect(
+            outcomes(try input(text, lineBytesMaximum: 200))
+                == ["1 http://h/a", "2!", "5!", "7 http://h/c"])
+        let json = #"{"url":"http://h/"#
+        #expect(
+            outcomes(
+                try input(
+                    "\(json)a\"}\n\(json)\(long)\"}\n  \(json)b\"}\n", lineBytesMaximum: 200))
+                == ["1 http://h/a", "2!", "3 http://h/b"])
+    }
+
+    @Test func ofWhatIsRefusedLittleIsQuoted() throws {
+        let problem = #expect(throws: BatchInput.Problem.self) {
+            try input(String(repeating: "a", count: 100_000)).next()
+        }
+        #expect((problem?.error.message.count ?? .max) < 500)
+    }
+
+    /// Of lines that are too long it does not.
+    @Test func aPipeIsReadToItsEndFirst() throws {
+        let urls = (0..<500).map { "http://h/" + String(repeating: "x", count: $0 % 89) }
+        var lines = urls.map { $0[...] }
+        lines.insert(Substring(String(repeating: "y", count: 5000)), at: 300)
+        #expect(mkfifo(scratch("pipe"), 0o600) == 0)
+        let pipe = open(scratch("pipe"), O_RDWR)
+        let input = try ByteLines(path: scratch("pipe"), lineBytesMaximum: 100)
+        var text = lines.joined(separator: "\n")
+        let written = text.withUTF8 { write(pipe, $0.baseAddress, $0.count) }
+        #expect(written == text.utf8.count)
+        close(pipe)
+        try input.gather { open(scratch("spool"), O_RDWR | O_CREAT, 0o600) }
+        let spooled = try Data(contentsOf: URL(fileURLWithPath: scratch("spool"))).count
+        #expect((written - 5200..<written - 4800).contains(spooled))
+        let batch = BatchInput(
+            urls: [], lines: input, template: RequestTemplate(directory: "/work"),
+            context: Sample.context())
+        let outcomes = outcomes(batch)
+        #expect(outcomes[300] == "301!")
+        #expect(
+            outcomes.map { $0.split(separator: " ").last ?? "" }.filter { $0 != "301!" }
+                == urls.map { $0[...] })
     }
 
     @Test func linesMayBeCutAnywhereByTheReadsUnderneath() throws {

@@ -280,6 +280,27 @@ import Testing
         #expect(try await home.run("retry", "1").status == 5)
     }
 
+    /// What comes slowly is waited for before anything is written: the store is everybody's.
+    @Test func aListThatComesSlowlyKeepsNobodyOut() async throws {
+        let home = try LonghaulHome()
+        let path = home.file("pipe")
+        #expect(mkfifo(path, 0o600) == 0)
+        let pipe = FileHandle(fileDescriptor: open(path, O_RDWR), closeOnDealloc: true)
+        let enqueue = try home.start("enqueue", "--no-start", "--input", path)
+        // More than is kept in memory. When all has been taken there is room for more.
+        let tail = String(repeating: "x", count: 1500)
+        for number in 0..<2000 {
+            try pipe.write(contentsOf: Data("http://127.0.0.1:1/f\(number)?\(tail)\n".utf8))
+        }
+        let other = try await home.run("enqueue", "--no-start", "http://127.0.0.1:1/other")
+        #expect(other.output == "1\n", "\(other)")
+        try pipe.write(contentsOf: Data("http://127.0.0.1:1/last\n".utf8))
+        try pipe.close()
+        let result = try await enqueue.wait()
+        #expect(result.status == 0, "\(result)")
+        #expect(result.output.split(separator: "\n").last == "2002")
+    }
+
     @Test func exitCodes() async throws {
         let home = try LonghaulHome()
         #expect(try await home.run("enqueue", "gopher://x/").status == 64)

@@ -26,6 +26,11 @@ extension TransferQueue {
     /// The same for any number of requests in bounded memory and one transaction: `next` is called
     /// until it returns `nil`; throwing records nothing. Both closures are called on the caller's
     /// thread; outcomes come in the order of the requests, in batches.
+    ///
+    /// The closures must not wait, for a network, a pipe or a person: from the 257th request on
+    /// they are called inside the transaction, and until it ends no other process, the engine
+    /// included, can change anything in the store; it gives up after ten seconds. Collect first
+    /// what takes time to come.
     public func enqueue(
         keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
     ) throws {
@@ -39,5 +44,17 @@ extension TransferQueue {
             try belt.carry(first, then: { admitted.batch(from: next) }, report: report)
         }
         WakeChannel.poke(directory)
+    }
+
+    /// For what comes slowly, until all of it is there; beside the store, which will need more room
+    /// for it anyway.
+    ///
+    /// - Returns: its descriptor, the caller's to close.
+    package func unnamedFile() throws(LonghaulError) -> Int32 {
+        do {
+            return try SpooledFile.unnamed(in: directory)
+        } catch {
+            throw error.longhaulError()
+        }
     }
 }

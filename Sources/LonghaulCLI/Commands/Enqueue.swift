@@ -50,12 +50,14 @@ struct Enqueue: ConsoleCommand {
         let context = try InputContext.current()
         _ = try start.isWanted()
         let template = try request.template(context, try ConfigurationFile.read().defaults)
+        let lines = try (input ?? (urls.contains("-") ? "-" : nil)).map { try ByteLines(path: $0) }
         let source = BatchInput(
-            urls: urls.contains("-") ? [] : urls,
-            lines: try (input ?? (urls.contains("-") ? "-" : nil)).map { try ByteLines(path: $0) },
-            template: template, context: context)
+            urls: urls.contains("-") ? [] : urls, lines: lines, template: template,
+            context: context)
         let batch = BatchRecord()
         let queue = try TransferQueue()
+        // Nobody else can write to the store from the first batch to the last.
+        try lines?.gather { () throws(LonghaulError) in try queue.unnamedFile() }
         do {
             try queue.enqueue(keepGoing: keepGoing) {
                 try nextRequest(from: source, batch, on: console)

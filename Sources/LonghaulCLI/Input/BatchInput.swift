@@ -24,6 +24,13 @@ final class BatchInput {
     private enum Format {
         case jsonLines(JSONRequest)
         case urls
+
+        var hasOptions: Bool {
+            switch self {
+            case .jsonLines: false
+            case .urls: true
+            }
+        }
     }
 
     init(urls: [String], lines: ByteLines?, template: RequestTemplate, context: InputContext) {
@@ -55,7 +62,7 @@ final class BatchInput {
             while try lines.nextIsOption() { _ = try lines.next() }
             isInsideRefused = false
         }
-        while let text = try lines.next() {
+        while let text = try nextLine(of: lines) {
             guard let first = text.first(where: { !$0.isBlank }) else { continue }
             line = lines.number
             switch format ?? decideFormat(first) {
@@ -67,6 +74,18 @@ final class BatchInput {
             }
         }
         return nil
+    }
+
+    /// The options below a line that cannot be taken are no entries either.
+    private func nextLine(
+        of lines: ByteLines
+    ) throws(LonghaulError) -> UnsafeBufferPointer<UInt8>? {
+        do {
+            return try lines.next()
+        } catch {
+            isInsideRefused = format?.hasOptions ?? true
+            throw error
+        }
     }
 
     private func listed(

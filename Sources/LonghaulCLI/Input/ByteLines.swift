@@ -6,13 +6,15 @@ final class ByteLines {
     /// The number of the line that ``next()`` returned last, from 1.
     private(set) var number = 0
 
-    private let descriptor: Int32
+    private var descriptor: Int32
     private let name: String
-    private let ownsDescriptor: Bool
+    private var ownsDescriptor: Bool
     private var buffer: UnsafeMutableRawBufferPointer
     /// What of the buffer has been read from the file and not yet returned.
     private var pending = 0..<0
     private var isAtEnd = false
+    /// The rest of a line that is too long has not been passed over yet.
+    private var isInsideTooLong = false
 
     private let lineBytesMaximum: Int
 
@@ -42,18 +44,17 @@ final class ByteLines {
 
     /// Without its line end; valid until the next call. `nil` at the end.
     func next() throws(LonghaulError) -> UnsafeBufferPointer<UInt8>? {
+        try leaveTooLong()
         var searched = 0
         while true {
             if let end = lineEnd(from: pending.lowerBound + searched) {
-                return take(to: end, skipping: 1)
+                return try take(to: end, skipping: 1)
             }
             searched = pending.count
-            if isAtEnd { return pending.isEmpty ? nil : take(to: pending.upperBound, skipping: 0) }
-            if searched > lineBytesMaximum {
-                number += 1
-                throw giveUp(
-                    .usage("\(shownName): a line is longer than \(lineBytesMaximum) bytes"))
+            if isAtEnd {
+                return pending.isEmpty ? nil : try take(to: pending.upperBound, skipping: 0)
             }
+            if searched > lineBytesMaximum { throw tooLong() }
             try fill()
         }
     }
@@ -61,6 +62,7 @@ final class ByteLines {
     /// Whether a line follows that begins with a blank. Empty lines and comments (`#`) before it
     /// are passed over, as aria2 does.
     func nextIsOption() throws(LonghaulError) -> Bool {
+        try leaveTooLong()
         while true {
             while pending.count < 2 && !isAtEnd { try fill() }
             guard let first = pending.first.map({ buffer[$0] }) else { return false }
@@ -79,7 +81,11 @@ final class ByteLines {
         return rest.firstIndex(of: UInt8(ascii: "\n")).map { start + $0 }
     }
 
-    private func take(to end: Int, skipping terminator: Int) -> UnsafeBufferPointer<UInt8> {
+    private func take(
+        to end: Int, skipping terminator: Int
+    ) throws(LonghaulError) -> UnsafeBufferPointer<UInt8> {
+        // Whether it came with what follows it makes no difference.
+        if end - pending.lowerBound > lineBytesMaximum { throw tooLong() }
         number += 1
         var line = pending.lowerBound..<end
         // Editors put a byte order mark in front.
@@ -92,28 +98,114 @@ final class ByteLines {
         return UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[line])
     }
 
+    private func tooLong() -> LonghaulError {
+        number += 1
+        isInsideTooLong = true
+        return .usage("\(shownName): a line is longer than \(lineBytesMaximum) bytes")
+    }
+
+    private func leaveTooLong() throws(LonghaulError) {
+        while isInsideTooLong {
+            let end = lineEnd(from: pending.lowerBound)
+            pending = (end.map { $0 + 1 } ?? pending.upperBound)..<pending.upperBound
+            isInsideTooLong = end == nil && !isAtEnd
+            if isInsideTooLong { try fill() }
+        }
+    }
+
+    /// Waits for all that a pipe or a terminal brings: afterwards nothing is waited for any more.
+    /// What does not fit the buffer goes to a file without a name; of a line that is too long, no
+    /// more than shows it.
+    ///
+    /// - Parameter unnamedFile: Makes one, and gives its descriptor away.
+    func gather(
+        into unnamedFile: () throws(LonghaulError) -> Int32
+    ) throws(LonghaulError) {
+        if Platform.isRegularFile(descriptor) { return }
+        while !isAtEnd, pending.upperBound < buffer.count { try fill() }
+        if isAtEnd { return }
+        let file = try unnamedFile()
+        do {
+            try spool(to: file)
+        } catch {
+            Platform.closeFile(file)
+            throw error
+        }
+        if ownsDescriptor { Platform.closeFile(descriptor) }
+        (descriptor, ownsDescriptor) = (file, true)
+    }
+
+    private func spool(to file: Int32) throws(LonghaulError) {
+        let lastEnd = buffer[pending].lastIndex(of: UInt8(ascii: "\n"))
+        var length = pending.upperBound - (lastEnd.map { $0 + 1 } ?? pending.lowerBound)
+        let piece = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: lineBytesMaximum, alignment: 16)
+        defer { piece.deallocate() }
+        var count = try read(into: piece)
+        while count > 0 {
+            let kept = shorten(piece, count, &length)
+            do {
+                try Platform.writeAll(file, UnsafeRawBufferPointer(rebasing: piece[..<kept]))
+            } catch {
+                throw LonghaulError(
+                    .io, "\(shownName) cannot be kept until all has come: \(error.message)")
+            }
+            count = try read(into: piece)
+        }
+        Platform.rewind(file)
+    }
+
+    /// Moves together what is kept of a piece, and says how much that is.
+    ///
+    /// - Parameter length: Of the line so far.
+    private func shorten(
+        _ piece: UnsafeMutableRawBufferPointer, _ count: Int, _ length: inout Int
+    ) -> Int {
+        var kept = 0
+        var start = 0
+        while start < count {
+            let rest = UnsafeRawBufferPointer(rebasing: piece[start..<count])
+            let end = rest.firstIndex(of: UInt8(ascii: "\n"))
+            let line = rest.prefix(min(end ?? rest.count, max(0, lineBytesMaximum + 1 - length)))
+            if kept < start {
+                UnsafeMutableRawBufferPointer(rebasing: piece[kept...])
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: line))
+            }
+            kept += line.count
+            length += end ?? rest.count
+            if end != nil {
+                piece[kept] = UInt8(ascii: "\n")
+                (kept, length) = (kept + 1, 0)
+            }
+            start += end.map { $0 + 1 } ?? rest.count
+        }
+        return kept
+    }
+
     private func fill() throws(LonghaulError) {
         if pending.lowerBound > 0 {
             buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[pending]))
             pending = 0..<pending.count
         }
-        do {
-            let free = UnsafeMutableRawBufferPointer(rebasing: buffer[pending.upperBound...])
-            let count = try Platform.readSome(descriptor, into: free)
-            if count == 0 { isAtEnd = true }
-            pending = 0..<pending.upperBound + count
-        } catch {
-            let message = "\(shownName) cannot be read: \(error.message)"
-            // A mistake, as a file that is not there.
-            throw giveUp(error.isDirectory ? .usage(message) : LonghaulError(.io, message))
-        }
+        let free = UnsafeMutableRawBufferPointer(rebasing: buffer[pending.upperBound...])
+        let count = try read(into: free)
+        if count == 0 { isAtEnd = true }
+        pending = 0..<pending.upperBound + count
     }
 
-    /// What follows cannot be told apart any more: whoever goes on after the error is at the end.
-    private func giveUp(_ error: LonghaulError) -> LonghaulError {
-        isAtEnd = true
-        pending = 0..<0
-        return error
+    /// After a failure there is nothing more to read, for whoever goes on.
+    private func read(
+        into free: UnsafeMutableRawBufferPointer
+    ) throws(LonghaulError) -> Int {
+        do {
+            return try Platform.readSome(descriptor, into: free)
+        } catch {
+            isAtEnd = true
+            pending = 0..<0
+            let message = "\(shownName) cannot be read: \(error.message)"
+            // A mistake, as a file that is not there.
+            throw error.isDirectory ? .usage(message) : LonghaulError(.io, message)
+        }
     }
 
     private var shownName: String { TerminalText.shown(name) }

@@ -78,12 +78,17 @@ enum OptionText {
         return needs
     }
 
+    /// Of what is refused; a line may be a megabyte long.
+    private static let quotedCharacters = 200
+
     static func url(_ text: String, _ name: String? = nil) throws(LonghaulError) -> String {
         do {
             return try URLParts(text).url
         } catch {
             let place = name.map { "\($0): " } ?? ""
-            let url = TerminalText.shown(shown(refused: text))
+            var url = shown(refused: text)
+            if url.count > quotedCharacters { url = url.prefix(quotedCharacters) + "…" }
+            url = TerminalText.shown(url)
             switch error {
             // What stands for the scheme may be a secret: `token:x@host`.
             case .unsupportedScheme where text.contains("@") && !text.contains("://"):
