@@ -203,12 +203,70 @@ import Testing
 
     @Test(arguments: [
         ("http-user=me\n http-passwd=pw", "me:pw"), ("http-passwd=pw\n http-user=me", "me:pw"),
-        ("ftp-user=me", "me"), ("http-passwd=pw", ":pw"), ("gid=1", "c:l"),
+        ("ftp-user=me\n ftp-passwd=no", "c:l"), ("ftp-user=f\n http-user=h", "h"),
+        ("http-user=h\n ftp-user=f", "h"), ("http-passwd=pw", ":pw"), ("gid=1", "c:l"),
     ])
     func userAndPasswordComeInAnyOrder(_ options: String, _ user: String) throws {
         let requests = try all(
             input("http://h/a\n \(options)\n") { $0.request.options.user = "c:l" })
         #expect(requests[0].options.user == user)
+    }
+
+    @Test(
+        arguments: [
+            ("ftp://h/a", "ftp-user=f\n http-user=h", "f"), ("sftp://h/a", "ftp-passwd=p", ":p"),
+            ("https://h/a", "http-user=h\n ftp-passwd=p", "h"), ("ftp://h/a", "http-user=h", nil),
+        ] as [(String, String, String?)])
+    func userAndPasswordAreThoseOfTheProtocol(
+        _ url: String, _ options: String, _ user: String?
+    ) throws {
+        #expect(try all(input("\(url)\n \(options)\n"))[0].options.user == user)
+    }
+
+    @Test(arguments: [
+        ("http://h/a", "http-proxy=one\n https-proxy=two", "one"),
+        ("https://h/a", "https-proxy=two\n http-proxy=one", "two"),
+        ("sftp://h/a", "http-proxy=one\n ftp-proxy=three", "three"),
+        ("http://h/a", "ftp-proxy=three", "line"),
+        ("http://h/a", "http-proxy=one\n all-proxy=all", "one"),
+        ("https://h/a", "http-proxy=one\n all-proxy=all", "all"),
+        ("http://h/a", "http-proxy=\n all-proxy=all", ""),
+        ("http://h/a\tftp://h/a", "all-proxy=all", "all"),
+        ("http://h/a\thttp://m/a", "http-proxy=one", "one"),
+    ])
+    func theProxyIsThatOfTheProtocol(_ urls: String, _ options: String, _ proxy: String) throws {
+        let requests = try all(
+            input("\(urls)\n \(options)\n") { $0.request.options.proxy = "line" })
+        #expect(requests[0].options.proxy == proxy)
+    }
+
+    @Test func mirrorsThatNeedAnotherProxyAreRefused() throws {
+        let text = "http://h/a\tftp://h/a\n http-proxy=one\n out=b\nhttp://h/b\n"
+        #expect(outcomes(try input(text)) == ["3!", "4 http://h/b"])
+        let problem = #expect(throws: BatchInput.Problem.self) { try input(text).next() }
+        #expect(problem?.error.message.contains("another for ftp than for http") == true)
+    }
+
+    @Test func aStarIsTheURLAsReferer() throws {
+        let requests = try all(
+            input("http://u:p@h/u:p@?x#é\n referer=*\nhttp://h/b\n referer=http://r/\n"))
+        #expect(requests.map { $0.options.headers["Referer"] } == ["http://h/u:p@?x", "http://r/"])
+    }
+
+    /// Both would go out.
+    @Test(arguments: [
+        "http://h/a\n header=authorization: B\n header=AUTHORIZATION: C\n",
+        #"{"url":"http://h/a","headers":{"authorization":"B","AUTHORIZATION":"C"}}"#,
+    ])
+    func aHeaderOfALineTakesThePlaceOfTheCommandLines(_ text: String) throws {
+        let requests = try all(
+            input(text) {
+                $0.request.options.headers = HeaderFields([
+                    .init(name: "Authorization", value: "A"), .init(name: "X-A", value: "1"),
+                    .init(name: "Authorization", value: "A2"),
+                ])
+            })
+        #expect(requests[0].options.headers.fields.map(\.value) == ["1", "B", "C"])
     }
 
     /// The context's now is 2026-03-01T12:00:00Z.
@@ -280,7 +338,8 @@ import Testing
         #"{"url":"http://h/f","deadline":7}"#, #"{"url":"http://h/f","headers":{"a b":"c"}}"#,
         #"{"url":"http://h/f","headers":{"a":"b\r\nc: d"}}"#, #"{"url":"http://h/f"} x"#,
         #"{"url":"http://h/f","destination":""}"#, #"{"url":"http://h/f","connections":99}"#,
-        #"{"url":"http://h/f","bogus":null}"#,
+        #"{"url":"http://h/f","bogus":null}"#, #"{"url":"http://h/f","url":"http://h/g"}"#,
+        #"{"session":"s","url":"http://h/f","session":null}"#,
         "http://h/f", "[]",
     ])
     func aMalformedObjectIsRefusedWithItsLine(_ line: String) throws {

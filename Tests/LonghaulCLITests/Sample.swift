@@ -33,7 +33,7 @@ enum Sample {
     }
 
     static func context(_ directory: String = "/work") -> InputContext {
-        InputContext(now: now, secondsFromUTC: { _ in 0 }, directory: directory)
+        InputContext(now: now, secondsFromUTC: { _ in 0 }, directory: .success(directory))
     }
 
     /// A console that keeps what is written.

@@ -301,6 +301,42 @@ import Testing
         #expect(result.output.split(separator: "\n").last == "2002")
     }
 
+    /// It is only where something is relative that there must be one.
+    @Test func aCurrentDirectoryThatIsGone() async throws {
+        let home = try LonghaulHome()
+        let gone = home.through([
+            "/bin/sh", "-c", "mkdir gone && cd gone && rmdir ../gone && exec \"$@\"", "sh",
+        ])
+        for place in [["-o", home.file("a")], ["-d", home.scratch.path]] {
+            let result = try await gone.start(
+                ["enqueue", "--no-start", "http://127.0.0.1:1/f"] + place
+            ).wait()
+            #expect(result.status == 0, "\(result)")
+        }
+        #expect(try await gone.run("set", "1", "--priority", "high").status == 0)
+        for words in [
+            ["enqueue", "http://127.0.0.1:1/g"], ["enqueue", "http://127.0.0.1:1/g", "-o", "g"],
+            ["set", "1", "--cacert", "ca"], ["get", "http://127.0.0.1:1/g", "-d", "g"],
+        ] {
+            let result = try await gone.start(words).wait()
+            #expect(result.status == 64, "\(result)")
+            #expect(result.errors.contains("does not exist any more"), "\(result)")
+        }
+    }
+
+    /// It would be a file of that name.
+    @Test func standardOutputIsNoFile() async throws {
+        let home = try LonghaulHome()
+        for command in ["get", "enqueue"] {
+            let result = try await home.run(command, "http://127.0.0.1:1/f", "-o", "-")
+            #expect(result.status == 64, "\(result)")
+            #expect(result.errors.contains("./-"), "\(result)")
+        }
+        #expect(
+            try await home.run("enqueue", "--no-start", "http://127.0.0.1:1/f", "-o", "./-")
+                .status == 0)
+    }
+
     @Test func exitCodes() async throws {
         let home = try LonghaulHome()
         #expect(try await home.run("enqueue", "gopher://x/").status == 64)

@@ -47,7 +47,7 @@ struct Enqueue: ConsoleCommand {
     private var isBatch: Bool { input != nil || urls.contains("-") }
 
     func perform(on console: Console) throws -> ExitStatus {
-        let context = try InputContext.current()
+        let context = InputContext.current()
         _ = try start.isWanted()
         let template = try request.template(context, try ConfigurationFile.read().defaults)
         let lines = try (input ?? (urls.contains("-") ? "-" : nil)).map { try ByteLines(path: $0) }

@@ -34,7 +34,7 @@ struct Get: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let configuration = try ConfigurationFile.read()
-        let template = try request.template(try .current(), configuration.defaults)
+        let template = try request.template(.current(), configuration.defaults)
         var requests = try template.requests(urls: urls)
         // Somebody is watching: a full disk is an answer, not something to wait for.
         for index in requests.indices { requests[index].options.failOnFullDisk = true }

@@ -97,7 +97,7 @@ struct SetCommand: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let context = try InputContext.current()
+        let context = InputContext.current()
         var change = try change(context)
         if change == TransferChange() {
             throw LonghaulError.usage(

@@ -100,7 +100,7 @@ final class BatchInput {
             try entry.apply(option: option)
         }
         isInsideRefused = false
-        return entry.finished()
+        return try entry.finished()
     }
 
     /// An option where there is no entry. An indented URL is one all the same.

@@ -13,9 +13,10 @@ struct JSONRequest {
         do {
             var scanner = JSONScanner(line)
             try scanner.object { key, scanner in
-                guard JSONRequest.names.contains(key) else {
-                    throw JSONRequest.unknown(key)
-                }
+                guard let bit = JSONRequest.bits[key] else { throw JSONRequest.unknown(key) }
+                // Which of the two was meant, nobody knows.
+                if fields.seen & bit != 0 { throw LonghaulError.usage("'\(key)' is there twice") }
+                fields.seen |= bit
                 if scanner.null() { return }
                 try read(key, &scanner, into: &fields)
             }
@@ -39,6 +40,8 @@ struct JSONRequest {
 
     private struct Fields {
         var request: TransferRequest
+        /// See ``JSONRequest/bits``.
+        var seen: UInt64 = 0
         var url: String?
         var destination: String?
         var directory: String?
@@ -55,8 +58,12 @@ struct JSONRequest {
         "maxSize", "retries", "stallTimeout", "remoteName", "meta",
     ]
 
+    /// Each name's own: a line is read without making a set.
+    private static let bits: [String: UInt64] = Dictionary(
+        uniqueKeysWithValues: names.enumerated().map { ($1, 1 << UInt64($0)) })
+
     private func destination(_ fields: Fields) throws(LonghaulError) -> Destination {
-        let directory = fields.directory.map(context.absolute) ?? template.directory
+        let directory = try fields.directory.map(context.absolute) ?? template.directory
         if let file = fields.destination {
             if file.isEmpty { throw .usage("destination: the path is empty") }
             return .file(context.absolute(file, in: directory))
@@ -111,16 +118,18 @@ struct JSONRequest {
     ) throws -> Bool {
         switch key {
         case "headers":
+            var own = HeaderFields()
             try scanner.object { name, scanner in
                 let field = try OptionText.header("\(name): \(try scanner.string())", key)
-                options.headers.append(name: field.name, value: field.value)
+                own.append(name: field.name, value: field.value)
             }
+            options.headers = options.headers.overridden(by: own)
         case "user": options.user = try scanner.string()
         case "netrc": options.netrc = try scanner.bool()
         case "proxy": options.proxy = try OptionText.proxy(try scanner.string(), key)
-        case "cacert": options.caCertificate = context.absolute(try scanner.string())
-        case "cert": options.clientCertificate = context.absolute(try scanner.string())
-        case "key": options.clientKey = context.absolute(try scanner.string())
+        case "cacert": options.caCertificate = try context.absolute(try scanner.string())
+        case "cert": options.clientCertificate = try context.absolute(try scanner.string())
+        case "key": options.clientKey = try context.absolute(try scanner.string())
         case "insecure": options.insecure = try scanner.bool()
         case "mirrors":
             options.mirrors = []

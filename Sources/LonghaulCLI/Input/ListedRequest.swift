@@ -6,11 +6,9 @@ struct ListedRequest {
     private var request: TransferRequest
     private var directory: String
     private var file: String?
-    /// By itself as long as lines are read: options are copied whenever they change. `nil` = those
-    /// of the template.
-    private var headers: HeaderFields?
-    private var userName: String?
-    private var password: String?
+    /// By itself as long as lines are read: options are copied whenever they change.
+    private var headers = HeaderFields()
+    private var access = ListedAccess()
     private let context: InputContext
     private let template: RequestTemplate
 
@@ -48,18 +46,13 @@ struct ListedRequest {
         case "out":
             if value.isEmpty { throw .usage("out: the path is empty") }
             file = value
-        case "dir": directory = context.absolute(value)
+        case "dir": directory = try context.absolute(value)
         case "header":
             let field = try OptionText.header(value, name)
-            if headers == nil { headers = request.options.headers }
-            headers?.append(name: field.name, value: field.value)
+            headers.append(name: field.name, value: field.value)
         case "checksum": request.options.checksum = try OptionText.checksum(value, name)
-        case "referer": try set("Referer", to: value, name)
+        case "referer": try set("Referer", to: value == "*" ? ownReferer() : value, name)
         case "user-agent": try set("User-Agent", to: value, name)
-        case "http-user", "ftp-user": userName = value
-        case "http-passwd", "ftp-passwd": password = value
-        case "all-proxy", "http-proxy", "https-proxy", "ftp-proxy":
-            request.options.proxy = try OptionText.proxy(value, name)
         case "split", "max-connection-per-server":
             request.options.connections = try OptionText.connections(value, name)
         case "max-download-limit":
@@ -69,7 +62,9 @@ struct ListedRequest {
             request.options.ifExists = isAllowed ? .overwrite : .fail
         // How aria2 itself keeps its books.
         case "gid", "continue", "always-resume", "auto-file-renaming": return
-        default: throw .usage("'\(TerminalText.shown(name))' is no option of an input file")
+        default:
+            if try access.apply(name, value) { return }
+            throw .usage("'\(TerminalText.shown(name))' is no option of an input file")
         }
     }
 
@@ -77,16 +72,28 @@ struct ListedRequest {
         _ field: String, to value: String, _ name: String
     ) throws(LonghaulError) {
         let value = try OptionText.header("\(field): \(value)", name).value
-        if headers == nil { headers = request.options.headers }
-        headers?[field] = value
+        headers[field] = value
     }
 
-    func finished() -> TransferRequest {
-        var request = request
-        if let headers { request.options.headers = headers }
-        if userName != nil || password != nil {
-            request.options.user = (userName ?? "") + (password.map { ":" + $0 } ?? "")
+    /// `*` is the URL itself, which says nothing of who asks.
+    private func ownReferer() throws(LonghaulError) -> String {
+        guard let parts = try? URLParts(request.url) else { return request.url }
+        var url = request.url
+        if let fragment = parts.fragment {
+            url = String(Substring(url.utf8.dropLast(fragment.utf8.count + 1)))
         }
+        if let userInfo = parts.userInfo, let range = url.firstRange(of: userInfo + "@") {
+            url.removeSubrange(range)
+        }
+        return url
+    }
+
+    func finished() throws(LonghaulError) -> TransferRequest {
+        var request = request
+        if !headers.isEmpty {
+            request.options.headers = request.options.headers.overridden(by: headers)
+        }
+        if !access.isEmpty { try access.settle(&request) }
         if let file {
             request.destination = .file(context.absolute(file, in: directory))
         } else if directory == template.directory {

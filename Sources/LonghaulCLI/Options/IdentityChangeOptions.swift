@@ -34,12 +34,13 @@ struct IdentityChangeOptions: ParsableArguments {
         if let proxy {
             change.proxy = proxy == "none" ? .some(nil) : try OptionText.proxy(proxy, "--proxy")
         }
-        func file(_ path: String?) -> String?? {
-            path.map { $0 == "none" ? nil : context.absolute($0) }
+        func file(_ path: String?) throws(LonghaulError) -> String?? {
+            guard let path else { return nil }
+            return .some(path == "none" ? nil : try context.absolute(path))
         }
-        change.caCertificate = file(cacert)
-        change.clientCertificate = file(cert)
-        change.clientKey = file(key)
+        change.caCertificate = try file(cacert)
+        change.clientCertificate = try file(cert)
+        change.clientKey = try file(key)
         change.isInsecure = insecure
     }
 }

@@ -5,20 +5,21 @@ struct InputContext {
     var now: Timestamp
     /// How far local time is ahead of UTC at that moment.
     var secondsFromUTC: @Sendable (Timestamp) -> Int
-    /// Absolute.
-    var directory: String
+    /// Absolute. Where there is none any more, only what is relative is refused.
+    var directory: Result<String, LonghaulError>
     /// `nil` = none is set.
     var proxyVariables: ProxyVariables?
 
-    static func current() throws(LonghaulError) -> InputContext {
+    static func current() -> InputContext {
         InputContext(
             now: Platform.now(), secondsFromUTC: LocalZone.secondsFromUTC,
-            directory: try WorkingDirectory.path,
+            directory: Result { () throws(LonghaulError) in try WorkingDirectory.path },
             proxyVariables: Platform.proxyVariables.isEmpty ? nil : Platform.proxyVariables)
     }
 
-    func absolute(_ path: String) -> String {
-        absolute(path, in: directory)
+    func absolute(_ path: String) throws(LonghaulError) -> String {
+        if path.utf8.first == UInt8(ascii: "/") { return path }
+        return absolute(path, in: try directory.get())
     }
 
     func absolute(_ path: String, in directory: String) -> String {
@@ -33,7 +34,8 @@ struct InputContext {
 /// A request that lacks nothing but its URL.
 struct RequestTemplate {
     var request: TransferRequest
-    /// Absolute.
+    /// Absolute, but for `.` where there is no current directory: whoever gets no other one is
+    /// refused.
     var directory: String
     /// Absolute; the file of the one URL.
     var file: String?

@@ -12,7 +12,7 @@ struct RequestOptions: ParsableArguments {
     func template(
         _ context: InputContext, _ defaults: TransferDefaults = TransferDefaults()
     ) throws(LonghaulError) -> RequestTemplate {
-        var template = RequestTemplate(directory: context.directory)
+        var template = RequestTemplate(directory: (try? context.directory.get()) ?? ".")
         defaults.apply(to: &template.request)
         try place.apply(to: &template, context)
         try asking.apply(to: &template.request.options, context)
@@ -68,6 +68,11 @@ struct PlaceOptions: ParsableArguments {
         if output != nil, remoteName {
             throw ValidationError("-o and --remote-name exclude each other")
         }
+        // Other programs mean standard output by it, and a file of that name surprises.
+        if output == "-" {
+            throw ValidationError(
+                "the file cannot go to standard output; -o ./- makes one of that name")
+        }
         if output == "" || directory == "" { throw ValidationError("the path is empty") }
         if session == "" { throw ValidationError("--session must not be empty") }
         if host == "" { throw ValidationError("--host must not be empty") }
@@ -76,8 +81,8 @@ struct PlaceOptions: ParsableArguments {
     func apply(
         to template: inout RequestTemplate, _ context: InputContext
     ) throws(LonghaulError) {
-        if let directory { template.directory = context.absolute(directory) }
-        template.file = output.map(context.absolute)
+        if let directory { template.directory = try context.absolute(directory) }
+        template.file = try output.map(context.absolute)
         template.request.options.remoteName = remoteName
         if let ifExists { template.request.options.ifExists = ifExists }
         template.request.options.reuse = reuse
@@ -129,9 +134,9 @@ struct AskingOptions: ParsableArguments {
         options.netrc = netrc
         if let proxy { options.proxy = try OptionText.proxy(proxy, "--proxy") }
         options.proxyVariables = context.proxyVariables
-        options.caCertificate = cacert.map(context.absolute)
-        options.clientCertificate = cert.map(context.absolute)
-        options.clientKey = key.map(context.absolute)
+        options.caCertificate = try cacert.map(context.absolute)
+        options.clientCertificate = try cert.map(context.absolute)
+        options.clientKey = try key.map(context.absolute)
         options.insecure = insecure
         for mirror in mirrors { options.mirrors.append(try OptionText.url(mirror, "--mirror")) }
     }

@@ -1,0 +1,77 @@
+import Longhaul
+
+/// Who an entry of an aria2 file is to a server, and by which proxy it goes there: each is said for
+/// a protocol, and holds for that one only.
+struct ListedAccess {
+    private enum Service: String {
+        case http, https, ftp, all
+
+        /// Whose proxy counts; SFTP has none of its own.
+        init(_ scheme: URLParts.Scheme) {
+            switch scheme {
+            case .http: self = .http
+            case .https: self = .https
+            case .ftp, .ftps, .sftp: self = .ftp
+            }
+        }
+
+        /// Whose user counts.
+        var family: Service { self == .https ? .http : self }
+    }
+
+    private var users: [Service: String] = [:]
+    private var passwords: [Service: String] = [:]
+    private var proxies: [Service: String] = [:]
+
+    var isEmpty: Bool { users.isEmpty && passwords.isEmpty && proxies.isEmpty }
+
+    /// Whether it is an option of this kind.
+    mutating func apply(_ name: String, _ value: String) throws(LonghaulError) -> Bool {
+        switch name {
+        case "http-user": users[.http] = value
+        case "ftp-user": users[.ftp] = value
+        case "http-passwd": passwords[.http] = value
+        case "ftp-passwd": passwords[.ftp] = value
+        case "http-proxy": proxies[.http] = try OptionText.proxy(value, name)
+        case "https-proxy": proxies[.https] = try OptionText.proxy(value, name)
+        case "ftp-proxy": proxies[.ftp] = try OptionText.proxy(value, name)
+        case "all-proxy": proxies[.all] = try OptionText.proxy(value, name)
+        default: return false
+        }
+        return true
+    }
+
+    /// Puts into the request what counts for its URL.
+    func settle(_ request: inout TransferRequest) throws(LonghaulError) {
+        guard let own = ListedAccess.service(of: request.url) else { return }
+        let (user, password) = (users[own.family], passwords[own.family])
+        if user != nil || password != nil {
+            request.options.user = (user ?? "") + (password.map { ":" + $0 } ?? "")
+        }
+        if proxies.isEmpty { return }
+        let proxy = proxy(for: own)
+        for mirror in request.options.mirrors {
+            guard let other = ListedAccess.service(of: mirror), self.proxy(for: other) != proxy
+            else { continue }
+            throw .usage(
+                "the URLs of a transfer have one proxy, and here it would be another for \(other)"
+                    + " than for \(own); give all-proxy alone, or an entry to each")
+        }
+        if let proxy { request.options.proxy = proxy }
+    }
+
+    private func proxy(for own: Service) -> String? { proxies[own] ?? proxies[.all] }
+
+    private static func service(of url: String) -> Service? {
+        (try? URLParts(url)).map { Service($0.scheme) }
+    }
+}
+
+extension HeaderFields {
+    /// With those of a line, which hold in place of those of the same names.
+    func overridden(by own: HeaderFields) -> HeaderFields {
+        let names = Set(own.fields.map { $0.name.lowercased() })
+        return HeaderFields(
+            fields.filter { !names.contains($0.name.lowercased()) } + own.fields)
+    }
+}
