@@ -4,7 +4,7 @@ extension JSONText {
     package mutating func host(_ host: HostRecord) {
         object {
             $0.field("id", host.name)
-            $0.field("argv", array: host.settings.argv) { $0.value($1) }
+            $0.field("argv", array: ShownOutput.arguments(host.settings.argv)) { $0.value($1) }
             $0.field("permitted", array: host.settings.permitted) { $0.value($1) }
             $0.field(
                 "eventBudget",
@@ -33,7 +33,7 @@ extension JSONText {
             $0.field("endedAt", launch.endedAt)
             $0.field("ending", launch.ending?.rawValue)
             $0.field("status", launch.status)
-            $0.field("output", launch.output)
+            $0.field("output", launch.output.map(ShownOutput.text))
         }
     }
 }

@@ -13,7 +13,7 @@ struct HostText {
         let rows = hosts.map { host in
             [
                 TerminalText.shown(host.name), state(host.state), "\(host.failures)",
-                TerminalText.shown(host.settings.argv.joined(separator: " ")),
+                program(host.settings),
             ]
         }
         var lines = layout.lines(rows, includingTitles: true)
@@ -30,12 +30,16 @@ struct HostText {
         let permitted = settings.permitted.map { TerminalText.shown($0) }
         return [
             "host       \(TerminalText.shown(host.name))",
-            "program    \(TerminalText.shown(settings.argv.joined(separator: " ")))",
+            "program    \(program(settings))",
             "state      \(state(host.state))",
             "failures   \(host.failures)",
             "budgets    events \(budgets[0]), tasks \(budgets[1])",
             "permitted  \(permitted.isEmpty ? "none" : permitted.joined(separator: ", "))",
         ] + host.launches.flatMap { lines($0) }
+    }
+
+    private func program(_ settings: HostSettings) -> String {
+        TerminalText.shown(ShownOutput.arguments(settings.argv).joined(separator: " "))
     }
 
     private func state(_ state: HostState) -> String {
@@ -58,7 +62,7 @@ struct HostText {
             "launch \(launch.id): \(time.full(launch.startedAt)), \(launch.reason.rawValue)"
                 + "\(about), \(events): \(ending(launch))"
         ]
-        let output = (launch.output ?? "").split(separator: "\n")
+        let output = ShownOutput.text(launch.output ?? "").split(separator: "\n")
         for line in output.suffix(5) { lines.append("    " + TerminalText.shown(String(line))) }
         return lines
     }
