@@ -43,6 +43,10 @@ import Testing
         }
     }
 
+    @Test func aByteOrderMarkIsPassedOver() throws {
+        #expect(try !parse("\u{FEFF}{\"autostart\": false}").autostart)
+    }
+
     /// File, key and what is allowed.
     @Test(arguments: [
         ("", "it is no JSON"), ("[]", "it is no JSON"), ("{} {}", "it is no JSON"),
@@ -66,6 +70,10 @@ import Testing
         (#"{"limits": {"rates": ["08:00-18:00 0"]}}"#, "it is a list of windows and rates"),
         (#"{"limits": {"rates": [1]}}"#, "it is a list of windows and rates"),
         (#"{"limits": {"running": 1, "running": 2}}"#, "'limits.running' is there twice"),
+        (
+            #"{"limits": {"running": 5}, "limits": {"rate": "1M"}}"#, "'limits' is there twice"
+        ),
+        (#"{"defaults": {"stallTimeout": "0s"}}"#, "7d, and more than 0s"),
         (#"{"autostart": 1}"#, "'autostart' is 1; it is true or false"),
         (#"{"autostart": "off"}"#, "'autostart' is \"off\"; it is true or false"),
         (#"{"defaults": {"connections": 17}}"#, "it is auto, or a number from 1 to 16"),

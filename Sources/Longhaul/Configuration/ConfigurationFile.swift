@@ -69,6 +69,7 @@ package enum ConfigurationFile {
     package static func parse(
         _ bytes: [UInt8], _ path: String
     ) throws(LonghaulError) -> UserConfiguration {
+        let bytes = bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(3)) : bytes
         // First the names: the library passes over what nobody asks for.
         let written = try members(bytes, path)
         let snapshot: JSONSnapshot
@@ -92,11 +93,16 @@ package enum ConfigurationFile {
         return configuration
     }
 
+    /// Some editors begin a file with it.
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
     /// Every value by its whole name, as it is written.
     private static func members(
         _ bytes: [UInt8], _ path: String
     ) throws(LonghaulError) -> [(name: String, raw: String)] {
         var found: [(name: String, raw: String)] = []
+        var opened = Set<String>()
+        var twice: String?
         do {
             try bytes.withUnsafeBufferPointer { bytes in
                 var scanner = JSONScanner(bytes)
@@ -104,6 +110,7 @@ package enum ConfigurationFile {
                     guard groups.contains(name) else {
                         return found.append((name, try scanner.raw()))
                     }
+                    if !opened.insert(name).inserted { twice = twice ?? name }
                     try scanner.object { key, scanner in
                         found.append(("\(name).\(key)", try scanner.raw()))
                     }
@@ -114,9 +121,8 @@ package enum ConfigurationFile {
             throw problem(path, "it is no JSON: \(error)")
         }
         var names = Set<String>()
-        for (name, _) in found where !names.insert(name).inserted {
-            throw problem(path, "'\(name)' is there twice")
-        }
+        for (name, _) in found where !names.insert(name).inserted { twice = twice ?? name }
+        if let twice { throw problem(path, "'\(twice)' is there twice") }
         return found
     }
 

@@ -41,8 +41,10 @@ extension UserConfiguration {
         Key(name: "defaults.retries", allowed: "a number") { value, all in
             value.number(in: 0...Int(Int32.max)).map { all.defaults.retries = $0 } != nil
         },
-        Key(name: "defaults.stallTimeout", allowed: duration) { value, all in
-            value.seconds.map { all.defaults.stallTimeout = $0 } != nil
+        Key(name: "defaults.stallTimeout", allowed: duration + ", and more than 0s") {
+            value, all in
+            value.seconds.flatMap { $0 > 0 ? $0 : nil }.map { all.defaults.stallTimeout = $0 }
+                != nil
         },
         Key(name: "defaults.waiveAfter", allowed: duration) { value, all in
             value.seconds.map { all.defaults.waiveAfter = $0 } != nil
