@@ -78,6 +78,9 @@ extension EngineOutlook {
                 let reason = left.blockage(ofSeconds: Double(bytes) / rate, since: since)
                 if let reason { return reason }
             }
+            return WaitReason(
+                .engine, required: "one that begins it", current: "this one has not come to it",
+                since: since)
         }
         return limits.allRun(running.total, since: since)
     }

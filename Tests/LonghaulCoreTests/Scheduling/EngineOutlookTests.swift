@@ -55,12 +55,15 @@ import Testing
                 $0.box = EngineOutlook.Box(seconds: 60, endsAt: EngineOutlookTests.now + 20)
             }),
         Row(
-            what: "a box of which half is left", reason: .concurrency,
-            required: "fewer than 3 running",
-            current: "0",
+            what: "a box of which half is left", reason: .engine,
+            required: "one that begins it", current: "this one has not come to it",
             outlook: {
                 $0.box = EngineOutlook.Box(seconds: 60, endsAt: EngineOutlookTests.now + 31)
             }),
+        Row(
+            what: "an engine that stands still", reason: .engine, required: "one that begins it",
+            current: "this one has not come to it",
+            running: RunningNumbers(total: 1, discretionary: 0, ofOrigin: 1)),
     ]
 
     @Test(arguments: rows) func explains(_ row: Row) {
