@@ -70,7 +70,7 @@ public final class TransferQueue: Sendable {
 
     /// Re-arms failed and cancelled transfers from the bytes that are kept; those that wait are
     /// tried now as with ``resume(_:)``. Refused while another transfer that has not ended has the
-    /// same destination.
+    /// same destination, and where the deadline is a moment that is over.
     public func retry(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
         try change(selection, to: .retry)
     }
@@ -78,7 +78,7 @@ public final class TransferQueue: Sendable {
     private func change(
         _ selection: TransferSelection, to change: WantedChange
     ) throws(LonghaulError) -> [ChangeOutcome] {
-        let outcomes = try store.change(selection.inStore, to: change)
+        let outcomes = try store.change(selection.inStore, to: change, now: now)
         WakeChannel.poke(directory)
         return outcomes.map { ChangeOutcome(id: $0.id, error: $0.refusal(of: change)) }
     }
@@ -136,6 +136,10 @@ extension LonghaulStore.ChangeOutcome {
         case .hasEnded(let state):
             LonghaulError(
                 .conflict, "it is \(state.rawValue)\(change.advice(state))",
+                transferID: id)
+        case .deadlinePassed:
+            LonghaulError(
+                .conflict, "its deadline is over; `set --deadline` gives it a later one",
                 transferID: id)
         case .destinationTaken(let path, by: let holder):
             LonghaulError(

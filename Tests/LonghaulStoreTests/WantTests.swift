@@ -52,6 +52,24 @@ import Testing
         #expect(found == expected, "\(phase) \(want) pending: \(pending)")
     }
 
+    /// It would fail at once; a span begins anew.
+    @Test func aFixedDeadlineThatIsOverIsNotRearmed() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let fixed = try scratch.add("/d/1") { $0.deadline = .at(.start + 20) }
+        let span = try scratch.add("/d/2") { $0.deadline = .after(seconds: 20) }
+        try scratch.turn(epoch) { tx in
+            for id in [fixed, span] {
+                try tx.cancel(id, numbers: TransferNumbers(), now: .start)
+            }
+        }
+        func retry(_ now: Timestamp) throws -> [ChangeOutcome.Result] {
+            try scratch.store.change(.ids([fixed, span]), to: .retry, now: now).map(\.result)
+        }
+        #expect(try retry(.start + 20) == [.deadlinePassed, .changed])
+        #expect(try retry(.start + 19) == [.changed, .unchanged])
+    }
+
     @Test func everySituationHasAState() {
         for phase in Phase.allCases {
             for want in Want.allCases {

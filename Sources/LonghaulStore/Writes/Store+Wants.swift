@@ -12,8 +12,10 @@ extension Store {
     /// `all` and `session` concern the transfers that the change leads somewhere for; the others
     /// are not in the result. Ids that are named are all in the result, in their order. A selection
     /// of more than 10,000 is changed in several transactions.
+    ///
+    /// - Parameter now: What has a fixed deadline before it is not re-armed; `nil` = nobody looks.
     package func change(
-        _ selection: Selection, to change: WantedChange
+        _ selection: Selection, to change: WantedChange, now: Timestamp? = nil
     ) throws(LonghaulError) -> [ChangeOutcome] {
         let ids = try ids(of: selection, for: change)
         var outcomes: [ChangeOutcome] = []
@@ -24,7 +26,8 @@ extension Store {
             let end = min(start + Self.changesPerTransaction, ids.count)
             outcomes += try write(.durable) { connection in
                 try ids[start..<end].map {
-                    ChangeOutcome(id: $0, result: try connection.rewrite($0, change, &rearmed))
+                    ChangeOutcome(
+                        id: $0, result: try connection.rewrite($0, change, &rearmed, now: now))
                 }
             }
             start = end
@@ -63,7 +66,8 @@ extension Store {
 extension Connection {
     /// - Parameter rearmed: Destinations of those that were re-armed before, in the same call.
     fileprivate func rewrite(
-        _ id: TransferID, _ change: WantedChange, _ rearmed: inout [String: TransferID]
+        _ id: TransferID, _ change: WantedChange, _ rearmed: inout [String: TransferID],
+        now: Timestamp?
     ) throws -> ChangeOutcome.Result {
         let found = try first(
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
@@ -80,12 +84,19 @@ extension Connection {
             try callAttention(to: id)
             return .unchanged
         case .rearm(let wanted):
+            if let now, try hasFixedDeadline(id, before: now) { return .deadlinePassed }
             if let taken = try rival(of: id, &rearmed) { return taken }
             try run(
                 "UPDATE transfer SET want = ?2, rearm = rearm + 1 WHERE id = ?1", id, wanted)
         }
         try callAttention(to: id)
         return .changed
+    }
+
+    /// A span would begin anew.
+    private func hasFixedDeadline(_ id: TransferID, before now: Timestamp) throws -> Bool {
+        try first("SELECT deadlineAt <= ?2 FROM transfer WHERE id = ?1", id, now) { $0.bool(0) }
+            ?? false
     }
 
     /// Whoever has reserved the destination of one that has ended. Under `rename` each finds a name
