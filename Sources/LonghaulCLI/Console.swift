@@ -63,7 +63,8 @@ final class Console {
 
     /// An error, as a sentence or as an object among the results, which is where scripts look.
     func refuse(_ error: LonghaulError, line number: Int? = nil) throws {
-        if isJSON { return try line { $0.refusal(error, line: number) } }
+        // What cannot be written at all is said where it can be.
+        if isJSON, !results.isClosed { return try line { $0.refusal(error, line: number) } }
         let place = number.map { "line \($0): " } ?? error.transferID.map { "\($0): " } ?? ""
         complain("longhaul: " + place + TerminalText.shown(Redaction.text(error.message)))
     }
@@ -78,7 +79,7 @@ final class Console {
 final class ByteStream {
     private let descriptor: Int32?
     private(set) var buffer: [UInt8] = []
-    private var isClosed = false
+    private(set) var isClosed = false
 
     private static let flushBytes = 64 << 10
 

@@ -1,3 +1,4 @@
+import Glibc
 import LonghaulCore
 import Testing
 
@@ -53,6 +54,22 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
 }
 
 @Suite struct ConsoleTests {
+    @Test func whatCannotBeWrittenIsSaidAmongTheDiagnostics() throws {
+        let full = open("/dev/full", O_WRONLY)
+        defer { close(full) }
+        let diagnostics = ByteStream(descriptor: nil)
+        let console = Console(
+            results: ByteStream(descriptor: full), diagnostics: diagnostics, isJSON: true)
+        let status = console.run {
+            try console.line { $0.object { $0.field("id", 1) } }
+            return .done
+        }
+        #expect(status == .internalError)
+        #expect(
+            String(decoding: diagnostics.buffer, as: UTF8.self)
+                .hasPrefix("longhaul: the output cannot be written: "))
+    }
+
     @Test func errorsAreSentencesForPeople() throws {
         let console = Sample.console()
         try console.refuse(

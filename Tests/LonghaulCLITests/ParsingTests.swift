@@ -323,6 +323,11 @@ import Testing
         #expect(throws: LonghaulError.self) { try options("--max-time", "20") }
     }
 
+    @Test func anIdCountsOnce() throws {
+        let wait = try LonghaulCommand.parseAsRoot(["wait", "6", "5", "6"]) as? Wait
+        #expect(wait?.which.ids.map(\.rawValue) == [6, 5])
+    }
+
     @Test func listsFilter() throws {
         func filter(_ arguments: String...) throws -> TransferFilter? {
             (try LonghaulCommand.parseAsRoot(["list"] + arguments) as? List)?.filter
@@ -332,6 +337,8 @@ import Testing
         #expect(try filter("--all")?.limit == nil)
         #expect(try filter("--all", "--limit", "3")?.limit == 3)
         #expect(try filter("--state", "failed", "--state", "paused")?.states == [.failed, .paused])
+        #expect(try filter("--state", "failed")?.limit == nil)
+        #expect(try filter("--state", "failed", "--limit", "3")?.limit == 3)
     }
 
     @Test(arguments: [

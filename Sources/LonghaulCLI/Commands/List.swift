@@ -6,7 +6,8 @@ struct List: ConsoleCommand {
         commandName: "list",
         abstract: "Show transfers in a table.",
         discussion: """
-            Without options: the newest 50 that are unfinished or ended lately.
+            Without options: the newest 50 that are unfinished, or where there is room those that
+            ended lately.
 
               longhaul list --state failed
               longhaul ls --all --json | jq 'select(.bytesDone > 1e9).destination'
@@ -21,7 +22,7 @@ struct List: ConsoleCommand {
     @Option(help: "Only those of this session.")
     var session: String?
 
-    @Option(help: "At most this many, newest first.")
+    @Option(help: "At most this many; the unfinished are taken first.")
     var limit: Int?
 
     @Flag(help: "All of them, those that ended long ago too.")
@@ -78,7 +79,7 @@ struct List: ConsoleCommand {
         filter.includeAll = all
         // Asking for a state is asking for those that ended long ago in it, too.
         if !states.isEmpty { filter.includeAll = true }
-        filter.limit = limit ?? (all ? nil : 50)
+        filter.limit = limit ?? (filter.includeAll ? nil : 50)
         return filter
     }
 }

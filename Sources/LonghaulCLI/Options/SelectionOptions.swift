@@ -3,8 +3,8 @@ import Longhaul
 
 /// Which transfers a command is about: ids, a session, or all.
 struct SelectionOptions: ParsableArguments {
-    @Argument(help: "Ids, as `enqueue` and `list` print them.")
-    var ids: [TransferID] = []
+    @Argument(help: ArgumentHelp("Ids, as `enqueue` and `list` print them.", valueName: "ids"))
+    var named: [TransferID] = []
 
     @Flag(help: "All transfers.")
     var all = false
@@ -13,9 +13,15 @@ struct SelectionOptions: ParsableArguments {
     var session: String?
 
     func validate() throws {
-        let ways = [!ids.isEmpty, all, session != nil].filter { $0 }.count
+        let ways = [!named.isEmpty, all, session != nil].filter { $0 }.count
         if ways == 0 { throw ValidationError("say which: ids, --all, or --session S") }
         if ways > 1 { throw ValidationError("ids, --all and --session exclude each other") }
+    }
+
+    /// Each once, in the order in which they were named first.
+    var ids: [TransferID] {
+        var seen = Set<TransferID>()
+        return named.filter { seen.insert($0).inserted }
     }
 
     /// A session that was misspelt has no transfers, and must not look as if all were done.
