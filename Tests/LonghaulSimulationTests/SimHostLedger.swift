@@ -128,7 +128,7 @@ struct SimHostLedger {
             unsettled[id] = Truth(host: host, ending: .notStarted)
             watched[id]?.isOver = true
         case .nothingToDo(let id): watched[id]?.isOver = true
-        case .prepared, .answersWait, .attachments: break
+        case .prepared, .answersWait, .answerRefused, .attachments: break
         }
     }
 

@@ -34,6 +34,18 @@ import Testing
         HostAnswers { (answer, session) throws(LonghaulError) in try book.take(answer, session) }
     }
 
+    @Test func whatMakesNoSenseIsSaid() throws {
+        let book = Book()
+        let answers = answers(book)
+        book.fail(.invalidRequest)
+        var said: [LonghaulError.Code] = []
+        let waits = try answers.take(answer(1), of: id, session: "s") { said.append($0.code) }
+        #expect(!waits && said == [.invalidRequest])
+        book.fail(.storeUnavailable)
+        #expect(try answers.take(answer(2), of: id, session: "s") { said.append($0.code) })
+        #expect(said.count == 1)
+    }
+
     @Test func whatCanBeRecordedIsRecordedAtOnce() throws {
         let book = Book()
         let answers = answers(book)

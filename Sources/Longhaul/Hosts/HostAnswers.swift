@@ -24,7 +24,12 @@ final class HostAnswers: Sendable {
 
     /// Records it, or keeps it. `true`: from now on there is something to be recorded later, see
     /// ``recordKept(of:)``.
-    func take(_ answer: InputAnswer, of id: LaunchID, session: String) -> Bool {
+    ///
+    /// - Parameter refuse: Is told why an answer makes no sense.
+    func take(
+        _ answer: InputAnswer, of id: LaunchID, session: String,
+        refuse: (LonghaulError) -> Void = { _ in }
+    ) -> Bool {
         let waits = kept.withLock { kept in
             guard let count = kept[id]?.answers.count else { return false }
             if count < Self.keptMax { kept[id]?.answers.append(answer) }
@@ -36,8 +41,10 @@ final class HostAnswers: Sendable {
             try record(answer, session)
             return false
         } catch {
-            // What makes no sense is in the kept output, where whoever wrote it will look.
-            guard error.isOfStore else { return false }
+            guard error.isOfStore else {
+                refuse(error)
+                return false
+            }
             kept.withLock { $0[id] = Kept(session: session, answers: [answer]) }
             return true
         }

@@ -129,7 +129,10 @@ final class HostLauncher: HostPort {
             guard let session = state.withLock({ $0.sessions[id] }),
                 let answer = InputAnswer(line)
             else { return }
-            if answers.take(answer, of: id, session: session) { report(.answersWait(id)) }
+            let waits = answers.take(answer, of: id, session: session) {
+                report(.answerRefused(id, message: "\(answer.transfer): \($0.message)"))
+            }
+            if waits { report(.answersWait(id)) }
         case .ended(let number, let end, let output):
             let id = LaunchID(rawValue: number)
             state.withLock { $0.sessions[id] = nil }

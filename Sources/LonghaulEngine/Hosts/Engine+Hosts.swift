@@ -99,6 +99,8 @@ extension Engine {
             hosts.launches[id] = nil
         case .prepared(let launch): try begin(launch, now: now)
         case .answersWait(let id): try recordAnswers(of: id)
+        case .answerRefused(let id, let message):
+            journal?.answerRefused(hosts.launches[id]?.host, id, message)
         case .ended(let id, let ending, var status, let output):
             guard let launch = hosts.launches[id] else { return }
             let isWell = ending == .exited && status == 0

@@ -31,7 +31,9 @@ struct HostKeeper {
         reports.contains { report in
             switch report {
             case .ended(launch, _, _, _): true
-            case .ended, .answersWait, .prepared, .nothingToDo, .notPrepared, .attachments: false
+            case .ended, .answersWait, .answerRefused, .prepared, .nothingToDo, .notPrepared,
+                .attachments:
+                false
             }
         }
     }

@@ -23,6 +23,15 @@ extension EngineJournal {
             ])
     }
 
+    func answerRefused(_ host: String?, _ id: LaunchID, _ message: String) {
+        logger.warning(
+            "an answer of a host is refused; the transfer waits on",
+            metadata: [
+                "host": "\(host ?? "unknown")", "launch": "\(id.rawValue)",
+                "why": "\(Redaction.text(message))",
+            ])
+    }
+
     func answersLost(_ host: String, _ id: LaunchID, _ error: LonghaulError) {
         logger.warning(
             "the answers of a host cannot be recorded; it is asked again",

@@ -56,6 +56,8 @@ package enum HostReport: Sendable {
     case notPrepared(LaunchID, message: String)
     /// The store could not be written when it answered. Before the end of the launch is told.
     case answersWait(LaunchID)
+    /// It answered something that makes no sense; the transfer waits on.
+    case answerRefused(LaunchID, message: String)
     case ended(LaunchID, LaunchEnding, status: Int?, output: String)
     /// A program has attached itself, or gone away, perhaps.
     case attachments
