@@ -54,6 +54,16 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
 }
 
 @Suite struct ConsoleTests {
+    @Test func whatWasRemovedIsNamedToPrograms() throws {
+        let results = ByteStream(descriptor: nil)
+        let console = Console(
+            results: results, diagnostics: ByteStream(descriptor: nil), isJSON: true)
+        try console.removed("h")
+        #expect(
+            String(decoding: results.buffer, as: UTF8.self)
+                == #"{"id":"h","removed":true}"# + "\n")
+    }
+
     @Test func whatCannotBeWrittenIsSaidAmongTheDiagnostics() throws {
         let full = open("/dev/full", O_WRONLY)
         defer { close(full) }

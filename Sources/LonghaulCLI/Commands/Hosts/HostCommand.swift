@@ -134,6 +134,7 @@ struct HostRemove: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         try TransferQueue().remove(host: id)
+        try console.removed(id)
         return .done
     }
 }
@@ -153,5 +154,18 @@ struct HostReset: ConsoleCommand {
         let queue = try TransferQueue()
         try queue.reset(host: id)
         return try report(id, queue, start, on: console)
+    }
+}
+
+extension Console {
+    /// For programs, as of a transfer; people see that nothing was refused.
+    func removed(_ name: String) throws {
+        if !isJSON { return }
+        try line { json in
+            json.object {
+                $0.field("id", name)
+                $0.field("removed", true)
+            }
+        }
     }
 }

@@ -144,6 +144,7 @@ struct SessionRemove: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         try TransferQueue().remove(session: id, discardingEvents: discardEvents)
+        try console.removed(id)
         return .done
     }
 }
