@@ -65,6 +65,13 @@ extension Exchange {
         if isOneOf(CURLPX_USER_REJECTED, CURLPX_NO_AUTH, CURLPX_LONG_USER, CURLPX_LONG_PASSWD) {
             return .proxyRefusedCredentials(text: words(of: code))
         }
+        // A rule, CONNECT or the kind of address: none of these changes by itself.
+        if isOneOf(
+            CURLPX_REPLY_NOT_ALLOWED, CURLPX_REPLY_COMMAND_NOT_SUPPORTED,
+            CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED)
+        {
+            return .proxyForbids(text: words(of: code))
+        }
         if isOneOf(
             CURLPX_REPLY_GENERAL_SERVER_FAILURE, CURLPX_REPLY_NETWORK_UNREACHABLE,
             CURLPX_REPLY_HOST_UNREACHABLE, CURLPX_REPLY_CONNECTION_REFUSED,

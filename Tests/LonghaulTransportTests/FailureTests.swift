@@ -177,6 +177,20 @@ struct FailureTests {
         #expect(!message.contains("--proxy"))
     }
 
+    /// A rule, and what the proxy cannot do: as a 403 to CONNECT.
+    @Test(arguments: [2, 7, 8] as [UInt8])
+    func aSOCKSProxyForbidsTheWay(reply: UInt8) async throws {
+        let proxy = try RefusingSOCKSProxy([[5, 0], [5, reply, 0, 1, 0, 0, 0, 0, 0, 0], []])
+        var connection = ConnectionSettings()
+        connection.proxy = "socks5h://127.0.0.1:\(proxy.port)"
+        let wire = try Wire()
+        let outcome = try await wire.run(
+            wire.request("http://h.invalid/", PartFile(), connection: connection))
+        let failure = outcome.failure.flatMap { FailureTable.classify($0) }
+        #expect(failure?.kind == .permanent && failure?.blamesOrigin == false, "\(outcome)")
+        #expect(failure?.error.message.contains("the proxy refuses the way") == true)
+    }
+
     /// No better at the next try, unlike all else that may be wrong with one.
     @Test func aSOCKSProxyRefusesThePassword() async throws {
         let proxy = try RefusingSOCKSProxy()

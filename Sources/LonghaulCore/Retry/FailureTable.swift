@@ -23,6 +23,7 @@ package enum FailureTable {
                     "the server's header fields are longer than \(Limits.headerBytes) bytes"))
         case .proxyRefused(let status): classify(proxyStatus: status)
         case .proxyCannotReach(let text): classify(unreachedByProxy: text)
+        case .proxyForbids(let text): classify(forbiddenByProxy: text)
         case .proxyRefusedCredentials(let text): classify(proxyCredentials: text)
         case .unknownHostKey(let text): classify(hostKey: text)
         case .curl(let code, let text, let osError):
@@ -40,6 +41,15 @@ package enum FailureTable {
     /// Of a mirror that has something else than what is held.
     package static func mirror(_ reason: RestartReason) -> Failure {
         Failure(.permanent, LonghaulError(.serverError, "the mirror is of no use: \(reason)"))
+    }
+
+    /// Of a source that is not asked: its server has asked for time, or does not answer.
+    static func leftAlone(_ origin: OriginMemory, now: Timestamp) -> Failure {
+        let wish = origin.pauseUntil.map { $0 - now } ?? 0
+        return Failure(
+            .transient,
+            LonghaulError(.serverError, "\(origin.origin) is left alone for a while"),
+            retryAfter: wish > 0 ? wish : nil)
     }
 
     /// Of a page in the place of a file of which a part is held.
@@ -187,6 +197,16 @@ package enum FailureTable {
             "the proxy could not reach the server (\(TerminalText.shown(text))); check the address")
         error.curlCode = 97
         return Failure(.transient, error, blamesOrigin: true)
+    }
+
+    /// As a 4xx to CONNECT: it is no better at the next try.
+    private static func classify(forbiddenByProxy text: String) -> Failure {
+        var error = LonghaulError(
+            .forbidden,
+            "the proxy refuses the way to the server (\(TerminalText.shown(text))); check --proxy "
+                + "and the *_proxy variables, or ask who runs the proxy")
+        error.curlCode = 97
+        return Failure(.permanent, error)
     }
 
     private static func classify(proxyCredentials text: String) -> Failure {

@@ -61,6 +61,8 @@ package enum WireFailure: Hashable, Sendable {
     case proxyRefused(status: Int)
     /// A SOCKS proxy has no way to the server. libcurl's words.
     case proxyCannotReach(text: String)
+    /// A SOCKS proxy has a rule against it, or cannot do what it takes. libcurl's words.
+    case proxyForbids(text: String)
     /// A SOCKS proxy does not accept who we say we are, or how. libcurl's words.
     case proxyRefusedCredentials(text: String)
     /// The key of an SSH host is not the one in `known_hosts`, or none is there. libcurl's words.
