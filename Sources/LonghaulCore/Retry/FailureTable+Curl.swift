@@ -135,6 +135,7 @@ extension FailureTable {
                     kind: .permanent, code: .tls, what: "the TLS certificates were not accepted",
                     advice: "check --cacert, --cert and --key")
             }
+            if let row = handshakeRow(text.lowercased()) { return row }
             return Row(
                 kind: .transient, code: .tls, what: "the TLS handshake broke off",
                 blamesOrigin: true)
@@ -161,6 +162,31 @@ extension FailureTable {
                 kind: .permanent, code: .tls, what: "TLS could not be set up as asked")
         default: return nil
         }
+    }
+
+    /// What does not pass by waiting. Up to TLS 1.2 a server that wants a certificate may say no
+    /// more than that the handshake failed (RFC 5246 §7.2.2).
+    private static func handshakeRow(_ text: String) -> Row? {
+        if text.contains("alert handshake failure") {
+            return Row(
+                kind: .permanent, code: .tls, what: "the server refuses the TLS handshake",
+                advice: "it may ask for a client certificate: give --cert and --key; or it has no "
+                    + "TLS version or cipher in common with this machine")
+        }
+        let versions = ["alert protocol version", "unsupported protocol"]
+        if versions.contains(where: { text.contains($0) }) {
+            return Row(
+                kind: .permanent, code: .tls,
+                what: "the server has no TLS version in common with this machine",
+                advice: "allow an older one in this machine's OpenSSL configuration, or ask who "
+                    + "runs the server")
+        }
+        if text.contains("wrong version number") {
+            return Row(
+                kind: .permanent, code: .tls, what: "the server does not speak TLS on this port",
+                advice: "check the URL's scheme and port: it may be plain http")
+        }
+        return nil
     }
 
     /// FTP and SFTP answers, which have no HTTP status.
