@@ -118,11 +118,16 @@ extension FetchMachine {
         _ wanted: Checksum, actual: String, keptAt: String, _ context: FetchContext,
         _ step: inout FetchStep
     ) {
+        // The server's word is not for the user to check.
+        let isExpected = wanted == request.options.checksum
+        let (whose, suspects) =
+            isExpected
+            ? ("the expected \(wanted.hex)", "the expected value and the source")
+            : ("\(wanted.hex), the digest that the server announced", "the source")
         let error = LonghaulError(
             .checksumMismatch,
-            "The \(wanted.algorithm.rawValue) of the file is \(actual), not the expected "
-                + "\(wanted.hex); it is kept as \(keptAt). Check the expected value and "
-                + "the source, then retry.",
+            "The \(wanted.algorithm.rawValue) of the file is \(actual), not \(whose); "
+                + "it is kept as \(keptAt). Check \(suspects), then retry.",
             transferID: transfer)
         // A mirror may have brought what is wrong: the file's own URL gets its chance, once.
         let isOfMirror = !isAtOwnOrigin || state.validator?.elsewhere != nil
