@@ -186,6 +186,27 @@ import Testing
         #expect(later.coolDownEnds == .start + 104)
     }
 
+    /// Those with mirrors may begin elsewhere.
+    @Test func whoHasMirrorsIsSeenBesideTheCoolDown() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try enqueue(scratch, 2, origin: "o", session: "one")
+        try enqueue(scratch, 2, origin: "o", session: "one") { $0.options.mirrors = ["http://m/"] }
+        let head = try scratch.turn(epoch) { tx in
+            var memory = OriginMemory(origin: "o")
+            memory.failures = 3
+            memory.coolDownUntil = .start + 100
+            memory.coolDownSince = .start
+            try tx.save(memory)
+            return try tx.readyHead(excludingOrigins: ["o"], now: .start)
+        }
+        #expect(head.rows.map(\.id.rawValue) == [3, 4])
+        let mirrors = try scratch.turn(epoch) { tx in
+            try head.rows.map { try tx.mirrors(of: $0.id) }
+        }
+        #expect(mirrors == [["http://m/"], ["http://m/"]])
+    }
+
     /// The next moment that matters is not that of one for which nothing waits any more.
     @Test func aCoolDownThatNobodyWaitsForIsNoMoment() throws {
         let scratch = try ScratchStore()

@@ -136,14 +136,14 @@ extension FetchMachine {
 
     /// The origin's throughput, for planning, from transfers long enough to tell.
     private func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
-        guard let startedMoving, isAtOwnOrigin else { return }
+        guard let startedMoving, let origin = asked(context) else { return }
         let seconds = context.now.monotonic - startedMoving
         let bytes = state.bytesFetched - receivedAtStart
         guard seconds > 1, bytes > 1 << 20 else { return }
         let rate = Double(bytes) / seconds
         step.writes.append(
             .originWorked(
-                origin: context.origin.origin, bytesPerSecond: rate, http2: lastHTTPVersion >= 20))
+                origin: origin.origin, bytesPerSecond: rate, http2: lastHTTPVersion >= 20))
     }
 
     private mutating func failed(
@@ -221,13 +221,16 @@ extension FetchMachine {
         _ failure: Failure, _ context: FetchContext, _ step: inout FetchStep
     ) {
         sourcesFailed += 1
-        if failure.kind == .transient { passingFailure = failure }
+        notePassing(failure)
         if isAtOwnOrigin { ownFailure = failure }
         // Why its own URL is asked from zero is nothing to a mirror.
         fromZero = nil
-        if sourcesFailed < sources.count, segments.isEmpty {
+        if sources.count > 1 {
             blame(failure, context, &step)
-            nextSource()
+            // Each has been blamed for its own.
+            passingFailure?.blamesOrigin = false
+        }
+        if segments.isEmpty, isAtNextSource(context) {
             askNext(context, &step)
         } else if let passingFailure {
             leave(.retry(passingFailure), context, &step)
@@ -237,6 +240,26 @@ extension FetchMachine {
             leave(
                 isAnswerable ? .needInput(failure.error) : .fail(failure.error), context, &step)
         }
+    }
+
+    /// What comes first with one of the sources is waited for, and no other's wish.
+    private mutating func notePassing(_ failure: Failure) {
+        guard failure.kind == .transient else { return }
+        if let passingFailure, passingFailure.retryAfter ?? 0 < failure.retryAfter ?? 0 { return }
+        passingFailure = failure
+    }
+
+    /// One that is left alone for now counts as one that has failed, and is not asked.
+    private mutating func isAtNextSource(_ context: FetchContext) -> Bool {
+        while sourcesFailed < sources.count {
+            nextSource()
+            guard let origin = asked(context),
+                case .cooling = origin.health(at: context.now.wall)
+            else { return true }
+            sourcesFailed += 1
+            notePassing(FailureTable.leftAlone(origin, now: context.now.wall))
+        }
+        return false
     }
 
     private mutating func stopOthersOrAsk(_ context: FetchContext, _ step: inout FetchStep) {

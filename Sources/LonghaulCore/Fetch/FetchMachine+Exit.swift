@@ -99,9 +99,8 @@ extension FetchMachine {
     }
 
     func blame(_ failure: Failure, _ context: FetchContext, _ step: inout FetchStep) {
-        guard isAtOwnOrigin else { return }
-        step.writes.append(
-            .originFailed(origin: context.origin.origin, failure, gained: progress))
+        guard let origin = asked(context) else { return }
+        step.writes.append(.originFailed(origin: origin.origin, failure, gained: progress))
     }
 
     /// Whose name for the version it is that is pinned.

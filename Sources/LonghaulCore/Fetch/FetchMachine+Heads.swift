@@ -14,7 +14,8 @@ extension FetchMachine {
         let gap = firstGap
         let ask = RangeAsk.plan(
             from: gap.start, to: gap.end, held: have, validator: state.validator,
-            origin: ways(of: context.origin), scheme: ResponseHead.Scheme(of: url),
+            origin: ways(of: asked(context) ?? context.origin),
+            scheme: ResponseHead.Scheme(of: url),
             heldCoding: state.contentCoding)
         send(ask, isParallel: false, context, &step)
     }
@@ -111,16 +112,16 @@ extension FetchMachine {
         _ judgement: ResumeJudgement, _ ask: RangeAsk, _ head: ResponseHead,
         _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard isAtOwnOrigin, !head.isProxied, head.scheme == .http else { return }
+        guard let origin = asked(context), !head.isProxied, head.scheme == .http else { return }
         var lesson = judgement.learned
         if case .append = judgement.decision {
             lesson = ask.isConditional ? .honoursIfRange : .honoursRanges
         }
         guard let lesson else { return }
-        var changed = context.origin
+        var changed = origin
         changed.learn(lesson)
-        if changed == context.origin { return }
-        step.writes.append(.learn(origin: context.origin.origin, lesson))
+        if changed == origin { return }
+        step.writes.append(.learn(origin: origin.origin, lesson))
     }
 
     /// What the answer says of the version that it has proven to be of, and that was not known. Its
@@ -190,9 +191,9 @@ extension FetchMachine {
     private func noteHealth(
         _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard isAtOwnOrigin, head.status == 200 || head.status == 206 else { return }
+        guard let origin = asked(context), head.status == 200 || head.status == 206
+        else { return }
         let http2 = head.httpVersion >= 20
-        let origin = context.origin
         guard origin.mayRecover(at: context.now.wall) || origin.speaksHTTP2 != http2
         else { return }
         step.writes.append(

@@ -46,10 +46,10 @@ extension FetchMachine {
         let range = piece.range
         let ask = RangeAsk.plan(
             from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound, held: have,
-            validator: state.validator, origin: context.origin, scheme: .http,
+            validator: state.validator, origin: asked(context), scheme: .http,
             heldCoding: state.contentCoding)
         // Without If-Range two versions could meet in one file.
-        guard ask.isConditional, rangesProven || !context.origin.ignoresRanges else {
+        guard ask.isConditional, rangesProven || asked(context)?.ignoresRanges != true else {
             rangesRefused = true
             return
         }

@@ -37,8 +37,8 @@ extension FetchMachine {
     /// Whether the server has not asked for time, and answers others.
     private func mayAsk(_ context: FetchContext) -> Bool {
         if isToPause(context) { return false }
-        switch context.origin.health(at: context.now.wall) {
-        case .well, .probing: return true
+        switch asked(context)?.health(at: context.now.wall) {
+        case .well, .probing, nil: return true
         case .cooling: return false
         }
     }

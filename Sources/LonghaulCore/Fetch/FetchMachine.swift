@@ -95,7 +95,8 @@ package struct FetchMachine: Sendable {
     /// Sources that have failed in this stay on the wire; each gets its chance before the transfer
     /// backs off or fails.
     var sourcesFailed = 0
-    /// One of them may fare better later: the transfer does, too.
+    /// One of them may fare better later: the transfer does, too. Of several the one that wants
+    /// the least time.
     var passingFailure: Failure?
     /// What has become of the transfer's own URL: said of it when no source is left.
     var ownFailure: Failure?
@@ -146,8 +147,17 @@ package struct FetchMachine: Sendable {
         state.source %= sources.count
     }
 
-    /// What is learned of a mirror is not the origin's own.
     var isAtOwnOrigin: Bool { url == request.url }
+
+    /// Of the source in use: what is learned of a mirror is not the own origin's.
+    func asked(_ context: FetchContext) -> OriginMemory? {
+        isAtOwnOrigin ? context.origin : context.mirrors[url]
+    }
+
+    /// The first source, from the one in use on, that is not among those to be left alone.
+    package mutating func begin(elsewhereThan resting: Set<String>) {
+        for _ in sources where resting.contains(url) { nextSource() }
+    }
 
     /// Every byte is there.
     package var isWhole: Bool {
@@ -276,7 +286,10 @@ package struct HeldBody: Hashable, Sendable {
 /// on the progress board.
 package struct FetchContext: Sendable {
     package var now: Moment
+    /// Of the transfer's own URL.
     package var origin: OriginMemory
+    /// The origins of its mirrors, by the mirrors' URLs.
+    package var mirrors: [String: OriginMemory] = [:]
     /// Requests that the origin's budget allows this fetch to have at a time.
     package var connectionsAllowed: Int
     /// The turn's randomness, for back-off jitter.

@@ -4,7 +4,8 @@
 ///
 /// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
 /// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
-/// 24–34 start of the window plus one, 35–45 its end plus one, 46 preferences were given.
+/// 24–34 start of the window plus one, 35–45 its end plus one, 46 preferences were given, 47 has
+/// mirrors.
 package struct ScheduleClass: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -16,9 +17,10 @@ package struct ScheduleClass: RawRepresentable, Hashable, Sendable {
     /// - Parameter usesNetwork: False for URLs of this machine itself.
     package init(
         _ schedule: TransferSchedule = TransferSchedule(), isDiscretionary: Bool = false,
-        usesNetwork: Bool = true
+        usesNetwork: Bool = true, hasMirrors: Bool = false
     ) {
         var bits: Int64 = (usesNetwork ? 1 : 0) | (isDiscretionary ? 2 : 0)
+        if hasMirrors { bits |= 1 << 47 }
         bits |= ScheduleClass.pack(schedule.requires) << 2
         bits |= Int64(schedule.requires.battery ?? 0) << 10
         if let prefers = schedule.prefers {
@@ -37,6 +39,8 @@ package struct ScheduleClass: RawRepresentable, Hashable, Sendable {
 
     package var usesNetwork: Bool { rawValue & 1 != 0 }
     package var isDiscretionary: Bool { rawValue & 2 != 0 }
+    /// What its own server is like does not decide alone whether it may run.
+    package var hasMirrors: Bool { rawValue & 1 << 47 != 0 }
 
     package var schedule: TransferSchedule {
         var schedule = TransferSchedule()
@@ -67,7 +71,8 @@ package struct ScheduleClass: RawRepresentable, Hashable, Sendable {
 
     private func withMark(_ schedule: TransferSchedule, _ mark: Bool) -> ScheduleClass {
         let plain = ScheduleClass(
-            schedule, isDiscretionary: isDiscretionary, usesNetwork: usesNetwork)
+            schedule, isDiscretionary: isDiscretionary, usesNetwork: usesNetwork,
+            hasMirrors: hasMirrors)
         return ScheduleClass(rawValue: plain.rawValue & ~(1 << 46) | (mark ? 1 << 46 : 0))
     }
 

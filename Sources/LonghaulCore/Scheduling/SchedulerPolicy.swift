@@ -156,6 +156,8 @@ package struct Candidate: Hashable, Sendable {
     package var id: TransferID
     package var session: String
     package var origin: OriginID
+    /// Where it may begin as well; told only of one whose own origin is left alone for a while.
+    package var mirrors: [OriginID] = []
     package var priority: Priority
     /// What it has to wait for besides its turn.
     package var lane: ScheduleClass

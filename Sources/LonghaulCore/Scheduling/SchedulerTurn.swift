@@ -46,12 +46,13 @@ struct SchedulerTurn {
                 ? left.waitingSince < right.waitingSince : left.id < right.id
         }
         var first: Int?
-        for index in aged where blockage(of: candidates[index], byAge: true) == nil {
+        for index in aged {
+            if blockage(of: atItsSource(candidates[index]), byAge: true) != nil { continue }
             first = index
             break
         }
         guard let index = first else { return }
-        let candidate = candidates.remove(at: index)
+        let candidate = atItsSource(candidates.remove(at: index))
         start(candidate)
         plan.overdue = candidate.id
     }
@@ -122,6 +123,7 @@ struct SchedulerTurn {
     private mutating func consider(
         _ candidate: Candidate, _ round: Round, _ rest: inout [Candidate]
     ) {
+        let candidate = atItsSource(candidate)
         if isPutOff(origins[origins.index(of: candidate.origin)], in: round) {
             rest.append(candidate)
             return
@@ -131,6 +133,24 @@ struct SchedulerTurn {
             return
         }
         start(candidate)
+    }
+
+    /// It begins at the first of its sources that is not left alone for now, else at the one that
+    /// is first to be asked again.
+    private mutating func atItsSource(_ candidate: Candidate) -> Candidate {
+        var (best, soonest) = (candidate, Timestamp.distantFuture)
+        if candidate.mirrors.isEmpty { return candidate }
+        best.mirrors = []
+        for name in [candidate.origin] + candidate.mirrors {
+            let origin = origins[origins.index(of: name)]
+            let reason = limits.blockage(
+                of: origin.state, connections: origin.connections, since: nil)
+            let isCooling = reason?.reason == .originCooldown
+            let ends = isCooling ? reason?.nextCheck ?? .distantFuture : now
+            if ends < soonest { (best.origin, soonest) = (name, ends) }
+            if !isCooling { break }
+        }
+        return best
     }
 
     private func isPutOff(_ origin: OriginTable.Entry, in round: Round) -> Bool {

@@ -4,7 +4,9 @@ internal import LonghaulCore
 /// engine's thread.
 final class ActiveFetch {
     var machine: FetchMachine
+    /// Where it counts: the origin of the source that it began at.
     let site: OriginSite
+    let sources: FetchSources
     let session: String
     /// Those that it serves.
     var roster: Roster {
@@ -37,11 +39,12 @@ final class ActiveFetch {
     var counted = HeldAtOrigin()
 
     init(
-        machine: FetchMachine, site: OriginSite, session: String, roster: Roster,
+        machine: FetchMachine, sources: FetchSources, session: String, roster: Roster,
         identityKey: Int64, overdueSince: Timestamp?, receivedBefore: Int64
     ) {
         self.machine = machine
-        self.site = site
+        self.sources = sources
+        site = sources.site(of: machine.url)
         self.session = session
         self.roster = roster
         lane = roster.lane

@@ -225,9 +225,10 @@ extension Engine {
     ) -> OriginMemory {
         let site = site(name)
         var memory = site.known
+        let mayCool = site.memory == nil || memory.health(at: now.wall) != .well
         change(&memory)
         site.memory = memory
-        noteCooling(site, memory, now: now)
+        if mayCool || memory.health(at: now.wall) != .well { noteCooling(site, memory, now: now) }
         return memory
     }
 

@@ -54,8 +54,13 @@ extension Engine {
         if lanes.isEmpty { return outcome }
         let rows = try heads(
             of: lanes, excluding: fullOrigins(running, now: now), tx, &outcome, now: now)
-        let states = originStates(of: rows, now: now)
-        let head = rows.map { candidate($0) }
+        var states = originStates(of: rows, now: now)
+        let mirrors = try mirrorOrigins(of: rows, tx, &states, now: now)
+        let head = rows.map { row in
+            var candidate = candidate(row)
+            candidate.mirrors = mirrors[row.id] ?? []
+            return candidate
+        }
         let box = box.map { TimeBox(length: $0.seconds, left: $0.ends - now.monotonic) }
         let plan = policy.plan(
             head: head, running: running, origins: states, in: surroundings, box: box,
@@ -67,6 +72,7 @@ extension Engine {
                 var claim = try takeUp(id, session: rows[row].sessionKey, tx, now: now, &outcome)
             else { continue }
             claim.isOverdue = id == plan.overdue
+            try meet(claim.work.request.options.mirrors, tx)
             outcome.claims.append(claim)
         }
         // What a place would not help is no backlog: a pause of its server, or too little time.
@@ -189,6 +195,8 @@ extension Engine {
         machine.serve(claim.roster)
         machine.proven = claim.proven
         machine.kept = claim.kept
+        let sources = sources(of: work)
+        machine.begin(elsewhereThan: sources.resting(at: now.wall))
         machine.partsLeft = work.partsLeft
         machine.leftSince = leftUnrecorded.removeValue(forKey: work.id)
         // Serials of one fetch never repeat in this process, whatever becomes of this stay.
@@ -199,8 +207,8 @@ extension Engine {
         let isShort = spaceIsShortUntil.map { now.monotonic < $0 } ?? false
         let step = machine.begin(spaceIsShort: isShort)
         let entry = ActiveFetch(
-            machine: machine, site: site(work.origin), session: claim.session,
-            roster: claim.roster, identityKey: work.identityKey,
+            machine: machine, sources: sources, session: claim.session, roster: claim.roster,
+            identityKey: work.identityKey,
             overdueSince: claim.isOverdue ? now.wall : nil,
             receivedBefore: claim.state.bytesFetched)
         active[claim.state.id] = entry

@@ -130,9 +130,11 @@ extension Engine {
     }
 
     func context(_ entry: ActiveFetch, now: Moment) -> FetchContext {
-        FetchContext(
-            now: now, origin: entry.site.known,
+        var context = FetchContext(
+            now: now, origin: entry.sources.own.known,
             connectionsAllowed: connectionsAllowed(for: entry), seed: random.next())
+        context.mirrors = entry.sources.mirrors.mapValues(\.known)
+        return context
     }
 
     /// The origin's budget less what its other fetches use.

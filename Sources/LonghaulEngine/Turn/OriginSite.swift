@@ -48,7 +48,7 @@ extension Engine {
     /// Before a plan, and not within: what it claims goes by what it has read.
     func forgetOrigins() {
         if sites.count < Engine.originsMax { return }
-        let inUse = Set(active.values.map(\.site.name))
+        let inUse = Set(active.values.flatMap(\.sources.names))
         sites = sites.filter { inUse.contains($0.key) }
     }
 

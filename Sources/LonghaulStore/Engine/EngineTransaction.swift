@@ -78,6 +78,14 @@ extension EngineTransaction {
             ?? OriginMemory(origin: name)
     }
 
+    /// What a transfer may be fetched from besides its URL.
+    package func mirrors(of id: TransferID) throws -> [String] {
+        let options = try connection.first("SELECT options FROM transfer WHERE id = ?1", id) {
+            TransferOptions(stored: $0.optionalText(0))
+        }
+        return options??.mirrors ?? []
+    }
+
     package func save(_ memory: OriginMemory) throws {
         try connection.run(
             OriginRecord.save, memory.origin, memory.ignoresRanges, memory.mishandlesIfRange,

@@ -97,9 +97,11 @@ private struct OriginSearch {
     /// See ``ReadyHead/originsRead``.
     var read = 0
 
-    /// Whether the transfers of one that has been read are worth a look.
-    mutating func takes(_ id: Int64, _ memory: OriginMemory) -> Bool {
+    /// Whether the transfers of one that has been read are worth a look. Those with mirrors may
+    /// begin at one of them while it is left alone.
+    mutating func takes(_ id: Int64, _ memory: OriginMemory, hasMirrors: Bool) -> Bool {
         read += 1
+        if hasMirrors, memory.health(at: now) != .well { return true }
         if case .cooling(let until) = memory.health(at: now) {
             coolDownEnds = min(coolDownEnds ?? until, until)
             cooling.note(id, until: until)
@@ -189,7 +191,7 @@ extension EngineTransaction {
             guard
                 let memory = try connection.first(
                     OriginRecord.selectByID, row.originID, read: OriginRecord.read),
-                search.takes(row.originID, memory)
+                search.takes(row.originID, memory, hasMirrors: row.lane.hasMirrors)
             else { continue }
             row.memory = memory
             rows.append(row)
@@ -253,7 +255,7 @@ extension EngineTransaction {
             if isOver || found.count >= search.foundMax { return false }
             visits += 1
             let memory = try connection.first(OriginRecord.selectByID, id) { OriginRecord.read($0) }
-            if let memory, search.takes(id, memory) {
+            if let memory, search.takes(id, memory, hasMirrors: queue.lane.hasMirrors) {
                 found.append(ReadyOrigin(id: id, memory: memory))
             }
             return true
@@ -266,7 +268,7 @@ extension EngineTransaction {
     ) throws -> Int64? {
         var last = last
         while let id = try nextOrigin(queue, after: last) {
-            guard let end = search.passes(from: id) else { return id }
+            guard !queue.lane.hasMirrors, let end = search.passes(from: id) else { return id }
             last = end
         }
         return nil

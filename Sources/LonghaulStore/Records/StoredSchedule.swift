@@ -13,7 +13,8 @@ struct StoredSchedule {
     ///   - begin: When it may begin.
     init(_ request: TransferRequest, usesNetwork: Bool, begin: Timestamp, deadline: Timestamp) {
         asked = ScheduleClass(
-            request.schedule, isDiscretionary: request.isDiscretionary, usesNetwork: usesNetwork)
+            request.schedule, isDiscretionary: request.isDiscretionary, usesNetwork: usesNetwork,
+            hasMirrors: !request.options.mirrors.isEmpty)
         lane = asked.lane
         guard lane.hasPreferences else { return }
         waiver = Waiver(

@@ -102,6 +102,72 @@ import Testing
         #expect(script.machine.state.restarts == (hasMirror ? 1 : 0))
     }
 
+    /// Who wants the most time is not waited for: the own URL is asked again soon.
+    @Test(arguments: [true, false]) func aMirrorsWishIsItsOwn(isMirrorLast: Bool) throws {
+        var script = holding { $0.options.mirrors = ["http://m/f"] }
+        script.mirrors = ["http://m/f": OriginMemory(origin: "http://m:80")]
+        let wish = head(429, "Retry-After: 3600")
+        script.answer(isMirrorLast ? head(500) : wish)
+        script.ended(.refused, through: 0, received: 0)
+        #expect(blamed(script) == ["http://h:80"])
+        script.answer(isMirrorLast ? wish : head(500))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(blamed(script).first == "http://m:80")
+        guard case .queued(_, let at?, let waiting)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(at - script.now.wall <= 2 && waiting.first?.required == nil)
+    }
+
+    /// It has asked for time, of this transfer or another.
+    @Test func aMirrorThatRestsIsPassedOver() throws {
+        var script = holding { $0.options.mirrors = ["http://m/f", "http://n/f"] }
+        var resting = OriginMemory(origin: "http://m:80")
+        resting.coolDownUntil = script.now.wall + 3600
+        resting.pauseUntil = resting.coolDownUntil
+        script.mirrors = ["http://m/f": resting, "http://n/f": OriginMemory(origin: "http://n:80")]
+        script.answer(head(404))
+        script.ended(.refused, through: 0, received: 0)
+        script.answer(head(404))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.asks.map(\.url) == ["http://h/f", "http://n/f"])
+        // It may have the file.
+        guard case .queued(_, let at?, _)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(at - script.now.wall >= 3600)
+    }
+
+    private func blamed(_ script: Script) -> [String] {
+        script.writes.compactMap {
+            if case .originFailed(let origin, let failure, _) = $0, failure.blamesOrigin {
+                origin
+            } else {
+                nil
+            }
+        }
+    }
+
+    /// Only the user's word is for the user to check.
+    @Test(arguments: [true, false]) func aWrongDigestSaysWhoseItIs(isExpected: Bool) {
+        let wanted = Checksum(algorithm: .sha256, hex: String(repeating: "0", count: 64))
+        var script = holding { if isExpected { $0.options.checksum = wanted } }
+        script.answer(
+            head(
+                206, tag, "Content-Range: bytes 4194304-10485759/10485760",
+                "Repr-Digest: \(DigestField.stored(wanted) ?? "")"))
+        script.ended(through: 10 * Self.mib, received: 6 * Self.mib)
+        script.event(.mismatched(wanted, actual: "1", keptAt: "/d/f.longhaul-bad"))
+        guard case .failed(_, let error, _)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(error.message.contains("the expected") == isExpected)
+        #expect(error.message.contains("that the server announced") != isExpected)
+    }
+
     // MARK: Pages
 
     @Test func aLoginPageCostsNothing() {

@@ -14,6 +14,7 @@ import Testing
         var writes: [StoreWrite] = []
         var isDurable = false
         var origin = OriginMemory(origin: "http://h:80")
+        var mirrors: [String: OriginMemory] = [:]
         var now = Moment(wall: receivedAt, monotonic: Instant(nanoseconds: 0))
         private let created: Bool
 
@@ -46,8 +47,9 @@ import Testing
         }
 
         mutating func event(_ event: FetchEvent) {
-            let context = FetchContext(
+            var context = FetchContext(
                 now: now, origin: origin, connectionsAllowed: 6, seed: 1)
+            context.mirrors = mirrors
             take(machine.handle(event, in: context))
         }
 

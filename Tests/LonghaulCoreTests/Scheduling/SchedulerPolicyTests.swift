@@ -51,6 +51,29 @@ import Testing
         #expect(result.starts.isEmpty && result.waiting.isEmpty)
     }
 
+    /// A good mirror is begun at while the own server is left alone, and counts there.
+    @Test func mirrors() {
+        let (soon, late) = (now + 50, now + 100)
+        var head = (1...4).map { candidate($0) }
+        head[0].mirrors = [OriginID(rawValue: "m")]
+        head[1].mirrors = [OriginID(rawValue: "m")]
+        head[2].mirrors = [OriginID(rawValue: "n")]
+        let cooling = OriginState(health: .cooling(until: late))
+        let result = plan(
+            head,
+            origins: [
+                "o": cooling, "m": OriginState(),
+                "n": OriginState(health: .cooling(until: soon)),
+            ], perOrigin: 1)
+        #expect(starts(result) == [1])
+        #expect(waits(result) == [2: .originLimit, 3: .originCooldown, 4: .originCooldown])
+        #expect(result.nextWake == soon)
+        // One tries the own one, the others go on elsewhere.
+        let probed = plan(
+            Array(head[...1]), running: [running(9)], origins: ["o": OriginState(health: .probing)])
+        #expect(starts(probed) == [1, 2])
+    }
+
     @Test func order() {
         let head = [
             candidate(1, priority: .high, discretionary: true),
