@@ -1,4 +1,4 @@
-/// `Repr-Digest` (RFC 9530).
+/// `Repr-Digest` and `Content-Digest` (RFC 9530).
 package enum DigestField {
     /// The digest in a field's value that we check: SHA-256, which machines compute fastest, else
     /// SHA-512. Others are deprecated (RFC 9530 §5) or unknown, and a malformed member counts as
@@ -32,12 +32,17 @@ package enum DigestField {
     /// The digest of the whole representation that a response announces, in the stored form
     /// `sha-256=:…:`.
     ///
-    /// Not `Content-Digest`, which covers the content of one message (RFC 9530 §2): a cache that
-    /// puts a file together of parts passes on that of the first part, and good files would be
-    /// refused.
+    /// `Content-Digest` covers this message's content: the whole only where the answer is a 200
+    /// (RFC 9530 §2) that brings it.
     static func announced(by head: ResponseHead) -> String? {
-        guard head.headers.contains("Repr-Digest") else { return nil }
-        return checksum(head.headers.values("Repr-Digest").joined(separator: ",")).flatMap(stored)
+        if let digest = announced("Repr-Digest", in: head.headers) { return digest }
+        guard head.status == 200, !head.isPart else { return nil }
+        return announced("Content-Digest", in: head.headers)
+    }
+
+    private static func announced(_ name: String, in headers: HeaderFields) -> String? {
+        guard headers.contains(name) else { return nil }
+        return checksum(headers.values(name).joined(separator: ",")).flatMap(stored)
     }
 
     /// The form that ``checksum(_:)`` reads.
