@@ -79,20 +79,34 @@ struct LiveView {
         var reasons = gate.reasons
         if !hasEngine {
             reasons.append(WaitReason(.engine, required: "running", current: "none runs"))
+            if transfer.waitingFor.isEmpty, let pause = coolDown(transfer) { reasons.append(pause) }
         } else if reasons.isEmpty, transfer.waitingFor.isEmpty {
             reasons.append(turn(transfer))
         }
         return reasons
     }
 
+    /// Its server is left alone for a while, whoever comes to run.
+    private func coolDown(_ transfer: Transfer) -> WaitReason? {
+        memory(transfer).flatMap {
+            outlook.coolDown(of: $0, since: transfer.readySince, now: now)
+        }
+    }
+
+    /// What is known of the one server that decides whether it may begin.
+    private func memory(_ transfer: Transfer) -> OriginMemory? {
+        guard !transfer.lane.hasMirrors, let url = try? URLParts(transfer.url) else { return nil }
+        return try? store.origin(url.origin)
+    }
+
     /// Nothing holds it but its turn.
     private func turn(_ transfer: Transfer) -> WaitReason {
         let url = try? URLParts(transfer.url)
-        let memory = url.flatMap { try? store.origin($0.origin) }
         let total = transfer.bytesTotal ?? transfer.expectedBytes
         return outlook.turn(
-            isDiscretionary: transfer.isDiscretionary, since: transfer.readySince,
-            bytes: total.map { max(0, $0 - transfer.bytesDone) }, memory: memory,
+            isDiscretionary: transfer.isDiscretionary, isAwaited: transfer.lane.isAwaited,
+            since: transfer.readySince,
+            bytes: total.map { max(0, $0 - transfer.bytesDone) }, memory: memory(transfer),
             running: RunningNumbers(
                 total: running.total, discretionary: running.discretionary,
                 ofOrigin: url.flatMap { running.ofOrigin[$0.origin] } ?? 0),

@@ -215,6 +215,9 @@ import Testing
             }
             #expect(try await home.run("run", "--max-time", "1s").status == 0)
             _ = try await home.run("enqueue", server.url("g.bin?size=1K"))
+            let without = try #require(try await home.run("why", "4", "--json").rows.first)
+            let reasons = without["waitingFor"].items.compactMap { $0["reason"].string }
+            #expect(reasons == ["engine", "originCooldown"])
             let engine = try home.start("daemon")
             try await eventually("an engine runs") {
                 try await home.run("status", "--json").rows.first?["engine"]["pid"].int != nil

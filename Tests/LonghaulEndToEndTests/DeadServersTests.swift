@@ -11,7 +11,7 @@ import Testing
     }
 
     /// Enqueues these and, after them, fifty files of a server that works, and runs until all of
-    /// those have been asked for.
+    /// those are there.
     private func run(
         _ home: LonghaulHome, _ urls: [String], _ options: [String] = [], within limit: Duration
     ) async throws {
@@ -22,7 +22,9 @@ import Testing
             #expect(try await enqueue.wait().status == 0)
             let run = try home.start("run")
             try await eventually(within: limit, "all of the one that works is there") {
-                server.log.all.count == good.count
+                guard server.log.all.count == good.count else { return false }
+                return try await home.run("list", "--json", "--state", "completed").rows.count
+                    == good.count
             }
             run.send(SIGTERM)
             #expect(try await run.wait().status == 0)

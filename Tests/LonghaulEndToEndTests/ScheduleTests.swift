@@ -169,4 +169,22 @@ import Testing
             #expect(try await engine.wait().status == 0)
         }
     }
+
+    /// An engine that is there for others, and not for long, does for who waits what it can.
+    @Test func aGetIsBegunByARunForOthers() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let slow = server.url("a.bin?size=1M&stall=500K&stalls=1")
+            _ = try await home.run("enqueue", "--discretionary", "--prefer", "none", slow)
+            let run = try home.start("run", "--only", "discretionary", "--max-time", "5m")
+            try await eventually("it runs") {
+                try await home.run("show", "1", "--json").rows.first?["state"] == "running"
+            }
+            let get = try await home.run("get", "-q", server.url("b.bin?size=1K&seed=2"))
+            #expect(get.status == 0, "\(get.errors)")
+            #expect(try await home.run("status", "--json").rows.first?["engine"]["pid"].int != nil)
+            run.send(SIGTERM)
+            _ = try await run.wait()
+        }
+    }
 }

@@ -31,6 +31,9 @@ import Testing
         #expect(shown.schedule == schedule && shown.waiverCheck == .start + 3600)
         let plain = try scratch.add("/d/b", origin: "http://127.0.0.1:80")
         #expect(try self.work(scratch, epoch, plain).lane.usesNetwork == false)
+        // The proxy may be the only way out of a sandbox.
+        let proxied = try scratch.add("/d/c") { $0.options.proxy = "socks5h://127.0.0.1:1080" }
+        #expect(try self.work(scratch, epoch, proxied).lane.usesNetwork == false)
     }
 
     @Test func lanesOfReadyTransfersAreFound() throws {

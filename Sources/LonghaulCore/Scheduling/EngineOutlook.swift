@@ -42,10 +42,12 @@ extension EngineOutlook {
     /// Why a transfer that waits for no condition and no time has not been started.
     ///
     /// - Parameters:
+    ///   - isAwaited: see ``ScheduleClass/isAwaited``.
     ///   - bytes: that are left of it; `nil` = unknown.
     ///   - memory: what is known of its origin.
     package func turn(
-        isDiscretionary: Bool, since: Timestamp?, bytes: Int64?, memory: OriginMemory?,
+        isDiscretionary: Bool, isAwaited: Bool = false, since: Timestamp?, bytes: Int64?,
+        memory: OriginMemory?,
         running: RunningNumbers, now: Timestamp
     ) -> WaitReason {
         if isLyingDown {
@@ -53,7 +55,7 @@ extension EngineOutlook {
                 .engine, required: "one that begins something",
                 current: "the machine sleeps, or this one leaves", since: since)
         }
-        if let only = onlyDiscretionary, only != isDiscretionary {
+        if let only = onlyDiscretionary, only != isDiscretionary, !isAwaited {
             return WaitReason(
                 .engine,
                 required:
@@ -73,7 +75,7 @@ extension EngineOutlook {
             if isDiscretionary, running.discretionary >= limits.runningDiscretionary {
                 return limits.allDiscretionaryRun(running.discretionary, since: since)
             }
-            if let box, let bytes, let rate = memory?.bytesPerSecond, rate > 0 {
+            if !isAwaited, let box, let bytes, let rate = memory?.bytesPerSecond, rate > 0 {
                 let left = TimeBox(length: box.seconds, left: max(0, box.endsAt - now))
                 let reason = left.blockage(ofSeconds: Double(bytes) / rate, since: since)
                 if let reason { return reason }
@@ -83,5 +85,14 @@ extension EngineOutlook {
                 since: since)
         }
         return limits.allRun(running.total, since: since)
+    }
+
+    /// Why one of this origin will not be begun yet whatever else runs; `nil` = it may be.
+    package func coolDown(
+        of memory: OriginMemory, since: Timestamp?, now: Timestamp
+    ) -> WaitReason? {
+        let reason = limits.blockage(
+            of: OriginState(memory, now: now), connections: 0, since: since)
+        return reason?.reason == .originCooldown ? reason : nil
     }
 }

@@ -5,7 +5,7 @@
 /// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
 /// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
 /// 24–34 start of the window plus one, 35–45 its end plus one, 46 preferences were given, 47 has
-/// mirrors.
+/// mirrors, 48 somebody waits for it.
 package struct ScheduleClass: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -17,10 +17,11 @@ package struct ScheduleClass: RawRepresentable, Hashable, Sendable {
     /// - Parameter usesNetwork: False for URLs of this machine itself.
     package init(
         _ schedule: TransferSchedule = TransferSchedule(), isDiscretionary: Bool = false,
-        usesNetwork: Bool = true, hasMirrors: Bool = false
+        usesNetwork: Bool = true, hasMirrors: Bool = false, isAwaited: Bool = false
     ) {
         var bits: Int64 = (usesNetwork ? 1 : 0) | (isDiscretionary ? 2 : 0)
         if hasMirrors { bits |= 1 << 47 }
+        if isAwaited { bits |= 1 << 48 }
         bits |= ScheduleClass.pack(schedule.requires) << 2
         bits |= Int64(schedule.requires.battery ?? 0) << 10
         if let prefers = schedule.prefers {
@@ -41,6 +42,8 @@ package struct ScheduleClass: RawRepresentable, Hashable, Sendable {
     package var isDiscretionary: Bool { rawValue & 2 != 0 }
     /// What its own server is like does not decide alone whether it may run.
     package var hasMirrors: Bool { rawValue & 1 << 47 != 0 }
+    /// An engine that is there for others only, or not for long, begins it too.
+    package var isAwaited: Bool { rawValue & 1 << 48 != 0 }
 
     package var schedule: TransferSchedule {
         var schedule = TransferSchedule()
@@ -72,7 +75,7 @@ package struct ScheduleClass: RawRepresentable, Hashable, Sendable {
     private func withMark(_ schedule: TransferSchedule, _ mark: Bool) -> ScheduleClass {
         let plain = ScheduleClass(
             schedule, isDiscretionary: isDiscretionary, usesNetwork: usesNetwork,
-            hasMirrors: hasMirrors)
+            hasMirrors: hasMirrors, isAwaited: isAwaited)
         return ScheduleClass(rawValue: plain.rawValue & ~(1 << 46) | (mark ? 1 << 46 : 0))
     }
 

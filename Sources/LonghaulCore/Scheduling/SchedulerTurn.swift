@@ -198,6 +198,7 @@ struct SchedulerTurn {
         if yields, discretionaryCount >= limits.runningDiscretionary {
             return limits.allDiscretionaryRun(discretionaryCount, since: since)
         }
+        if candidate.lane.isAwaited { return nil }
         return box?.blockage(ofSeconds: candidate.expectedSeconds, since: since)
     }
 }

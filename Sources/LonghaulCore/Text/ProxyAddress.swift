@@ -6,6 +6,12 @@ package enum ProxyAddress {
         "http", "https", "socks", "socks4", "socks4a", "socks5", "socks5h",
     ]
 
+    /// Whether the proxy is on this machine.
+    package static func isLoopback(_ text: String) -> Bool {
+        guard let host = try? URLParts("http://\(parts(of: text).rest)").host else { return false }
+        return Loopback.isLoopback(host: host)
+    }
+
     /// An empty text is none at all, whatever the variables say. A path is no fault: it names the
     /// socket of a `socks5h://localhost/run/socks`.
     package static func check(_ text: String) throws(ProxyProblem) {

@@ -160,7 +160,9 @@ extension Engine {
         }
         defer { outcome.interest = interest }
         return try tx.readyLanes().filter { lane in
-            guard (scope.onlyDiscretionary ?? lane.isDiscretionary) == lane.isDiscretionary
+            guard
+                lane.isAwaited
+                    || (scope.onlyDiscretionary ?? lane.isDiscretionary) == lane.isDiscretionary
             else { return false }
             interest = interest.union(lane.interest)
             // Preferences are content with unknown, not with what nobody has looked at yet.

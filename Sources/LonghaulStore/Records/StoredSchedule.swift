@@ -10,11 +10,16 @@ struct StoredSchedule {
     var waiver: Waiver?
 
     /// - Parameters:
+    ///   - usesNetwork: By its URL. A proxy on this machine needs none: it may be the only way out.
     ///   - begin: When it may begin.
     init(_ request: TransferRequest, usesNetwork: Bool, begin: Timestamp, deadline: Timestamp) {
+        let options = request.options
+        let proxy = options.proxy ?? options.proxyVariables?.proxy(for: request.url)
+        let isProxyHere = proxy.map(ProxyAddress.isLoopback) ?? false
         asked = ScheduleClass(
-            request.schedule, isDiscretionary: request.isDiscretionary, usesNetwork: usesNetwork,
-            hasMirrors: !request.options.mirrors.isEmpty)
+            request.schedule, isDiscretionary: request.isDiscretionary,
+            usesNetwork: usesNetwork && !isProxyHere, hasMirrors: !options.mirrors.isEmpty,
+            isAwaited: options.failOnFullDisk)
         lane = asked.lane
         guard lane.hasPreferences else { return }
         waiver = Waiver(

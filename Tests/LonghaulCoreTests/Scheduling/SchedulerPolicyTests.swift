@@ -290,7 +290,7 @@ import Testing
     }
 
     @Test func aBoxTakesFirstWhatFits() {
-        let head = [
+        var head = [
             candidate(1, priority: .high, takes: 700), candidate(2, takes: 500), candidate(3),
             candidate(4, takes: 601),
         ]
@@ -307,6 +307,9 @@ import Testing
         #expect(starts(left: 600, total: 2) == [2, 3])
         // Too late in the box to begin what cannot be finished.
         #expect(starts(left: 499) == [3])
+        // Somebody waits for it: who comes after this engine goes on with it.
+        head[1].lane = ScheduleClass(isAwaited: true).lane
+        #expect(starts(left: 499) == [3, 2])
     }
 
     @Test func aClosedLaneWaitsAndItsRunningOnesStop() {

@@ -12,6 +12,14 @@ import Testing
         #expect(throws: Never.self) { try ProxyAddress.check(text) }
     }
 
+    @Test(arguments: [
+        ("127.0.0.1:3128", true), ("socks5://[::1]:1080", true), ("http://u:p@localhost:8", true),
+        ("socks5h://localhost/run/socks", true), ("http://h:3128", false), ("", false),
+    ])
+    func isOfThisMachine(text: String, isLoopback: Bool) {
+        #expect(ProxyAddress.isLoopback(text) == isLoopback)
+    }
+
     @Test(
         arguments: [
             ("foo://bob:s3cret@h:1", .unsupportedScheme), ("ftp://h:1", .unsupportedScheme),

@@ -51,7 +51,7 @@ struct EndWatch {
                     continue
                 }
                 let needsInput = transfer.waitingFor.contains { $0.reason == .input }
-                if transfer.state.hasEnded || needsInput { found.append((id, .success(transfer))) }
+                if transfer.isOver || needsInput { found.append((id, .success(transfer))) }
             }
             log = read
             unseen.removeAll()
@@ -61,6 +61,11 @@ struct EndWatch {
         }
         return found
     }
+}
+
+extension Transfer {
+    /// One that is being cancelled has its end, and its event, before it.
+    var isOver: Bool { state.hasEnded && finishedAt != nil }
 }
 
 extension LonghaulError {

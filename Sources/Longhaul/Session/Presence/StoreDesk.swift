@@ -250,9 +250,9 @@ final class StoreDesk: Sendable {
         if waited.isEmpty { return watch.rest() }
         let found = watch.look(in: books.queue, for: waited, fresh: fresh, edition: edition)
         for (id, result) in found {
-            let hasEnded = (try? result.get().state.hasEnded) ?? true
+            let isOver = (try? result.get().isOver) ?? true
             let waiting = state.withLock {
-                $0.ends.take { $0.id == id && (hasEnded || $0.orInput) }
+                $0.ends.take { $0.id == id && (isOver || $0.orInput) }
             }
             for continuation in waiting { continuation.resume(with: result) }
         }
