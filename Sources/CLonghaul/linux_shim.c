@@ -372,6 +372,23 @@ int lh_signal_ignore(int signal) {
     return answer(sigaction(signal, &action, NULL));
 }
 
+int lh_suspend(void) {
+    struct sigaction action, caught;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = SIG_DFL;
+    if (sigaction(SIGTSTP, &action, &caught) < 0) return -errno;
+    sigset_t wanted, blocked;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGTSTP);
+    int failure = pthread_sigmask(SIG_UNBLOCK, &wanted, &blocked);
+    if (!failure) {
+        raise(SIGTSTP);
+        pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+    }
+    int answered = answer(sigaction(SIGTSTP, &caught, NULL));
+    return failure ? -failure : answered;
+}
+
 int lh_pipe(int ends[2]) { return answer(pipe2(ends, O_CLOEXEC | O_NONBLOCK)); }
 
 // MARK: Processes

@@ -3,7 +3,8 @@ internal import LonghaulSystem
 
 extension EngineRun {
     /// Runs on the calling thread; SIGINT, SIGTERM and SIGHUP checkpoint everything and make it
-    /// return with `.signal`. The process has one such run at a time.
+    /// return with `.signal`; SIGTSTP (Ctrl-Z) checkpoints everything and gives up the lease before
+    /// it stops the process. The process has one such run at a time.
     ///
     /// No task is awaited in here: Swift's shared threads wake up once a second for as long as they
     /// live, and an engine with nothing to do is to sleep.
@@ -17,7 +18,8 @@ extension EngineRun {
     ) throws(LonghaulError) -> EngineSummary {
         let trap: SignalTrap
         do {
-            trap = try SignalTrap { [self] signal in
+            trap = try SignalTrap(SignalTrap.leaving + [SignalTrap.suspending]) { [self] signal in
+                if signal == SignalTrap.suspending { return suspend() }
                 if signal == SignalTrap.hangUp, let onHangUp { return onHangUp() }
                 onSignal(signal)
                 stop()

@@ -8,11 +8,15 @@ internal import Synchronization
 public final class EngineRun: Sendable {
     private let queue: TransferQueue
     private let options: EngineOptions
-    private let loop: EngineLoop
+    /// Another one after each stop by ``suspend()``.
+    private let loop: Mutex<EngineLoop>
     /// A daemon tells its service manager how it does.
     private let attendant: ServiceAttendant?
     private let waiting = Mutex<EngineLockWait?>(nil)
     private let isStopped = Atomic(false)
+    private let isSuspending = Atomic(false)
+    /// Once it was adjusted.
+    private let tuning = Mutex<EngineTuning?>(nil)
 
     public init(queue: TransferQueue, options: EngineOptions) {
         self.queue = queue
@@ -20,30 +24,66 @@ public final class EngineRun: Sendable {
         attendant =
             options.mode == .daemon ? ServiceAttendant(environment: Environment.all()) : nil
         if options.mode == .background { StandardError.keepSmall(queue.engineLog) }
-        loop = EngineLoop(
-            store: queue.store, directory: queue.directory, holder: queue.holder(options.mode),
-            orders: EngineOrders(options), attendant: attendant,
-            journal: EngineJournal.wanted(by: options.mode))
+        loop = Mutex(
+            EngineRun.loop(
+                of: queue, EngineOrders(options), mode: options.mode, attendant))
+    }
+
+    private static func loop(
+        of queue: TransferQueue, _ orders: EngineOrders, mode: EngineMode,
+        _ attendant: ServiceAttendant?
+    ) -> EngineLoop {
+        EngineLoop(
+            store: queue.store, directory: queue.directory, holder: queue.holder(mode),
+            orders: orders, attendant: attendant, journal: EngineJournal.wanted(by: mode))
     }
 
     /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread.
     /// When another process holds the lease: returns at once with `.busy`, or with
     /// ``EngineOptions/waitsForLease`` takes over when that one ends.
     public func run() throws(LonghaulError) -> EngineSummary {
-        guard let report = try work() else {
-            return try summary(
-                nil, stoppedBy: isStopped.load(ordering: .relaxed) ? .signal : .busy)
+        let began = SystemClock.now().monotonic
+        var sum = EngineSummary(
+            completed: 0, failed: 0, left: 0, bytes: 0, seconds: 0, stoppedBy: .signal)
+        while true {
+            let report = try work()
+            if let report {
+                sum.add(report)
+                queue.startWantedEngine()
+            }
+            if isStopped.load(ordering: .relaxed) { return try finished(sum, .signal) }
+            if isSuspending.exchange(false, ordering: .relaxed) {
+                OwnProcess.suspend()
+                goOn(after: SystemClock.now().monotonic - began, bytes: sum.bytes)
+                continue
+            }
+            guard let report else { return try finished(sum, .busy) }
+            let reason = EngineSummary.StoppedBy(rawValue: report.stoppedBy.rawValue)
+            return try finished(sum, reason ?? .signal)
         }
-        queue.startWantedEngine()
-        let reason = EngineSummary.StoppedBy(rawValue: report.stoppedBy.rawValue) ?? .signal
-        return try summary(report, stoppedBy: reason)
     }
 
     /// Holds the lease no longer when it returns; `nil` = did not get it.
     private func work() throws(LonghaulError) -> EngineReport? {
         guard let lock = try acquire() else { return nil }
+        let loop = loop.withLock { $0 }
         return try loop.run(
             holding: lock, conditions: MachineConditions(queue), hosts: HostLauncher(queue))
+    }
+
+    /// With what is left of its time and bytes.
+    private func goOn(after seconds: Double, bytes: Int64) {
+        var options = options
+        options.maxSeconds = options.maxSeconds.map { max(0, $0 - seconds) }
+        options.maxBytes = options.maxBytes.map { max(0, $0 - bytes) }
+        var orders = EngineOrders(options)
+        waiting.withLock { $0 = nil }
+        loop.withLock { loop in
+            if let tuning = tuning.withLock({ $0 }) { orders.tuning = tuning }
+            loop = EngineRun.loop(of: queue, orders, mode: options.mode, attendant)
+        }
+        // Of the loop before.
+        if isStopped.load(ordering: .relaxed) { stop() }
     }
 
     private func acquire() throws(LonghaulError) -> EngineLock? {
@@ -54,25 +94,29 @@ public final class EngineRun: Sendable {
             waiting.withLock { $0 = wait }
             attendant?.standsBy()
             if isStopped.load(ordering: .relaxed) { return nil }
+            if isSuspending.load(ordering: .relaxed) { return nil }
             return try wait.acquire()
         } catch {
             throw error.longhaulError()
         }
     }
 
-    private func summary(
-        _ report: EngineReport?, stoppedBy: EngineSummary.StoppedBy
+    private func finished(
+        _ sum: EngineSummary, _ reason: EngineSummary.StoppedBy
     ) throws(LonghaulError) -> EngineSummary {
-        let counts = try queue.store.counts()
-        let left = counts.reduce(0) { $1.key.hasEnded ? $0 : $0 + $1.value }
-        return EngineSummary(
-            completed: report?.completed ?? 0, failed: report?.failed ?? 0, left: left,
-            bytes: report?.bytes ?? 0, seconds: report?.seconds ?? 0, stoppedBy: stoppedBy)
+        var sum = sum
+        sum.left = try queue.store.counts().reduce(0) { $1.key.hasEnded ? $0 : $0 + $1.value }
+        sum.stoppedBy = reason
+        return sum
     }
 
     /// Other limits from now on; what runs goes on. From any thread; returns at once.
     public func adjust(_ limits: EngineLimits) {
-        loop.adjust(EngineTuning(limits))
+        let new = EngineTuning(limits)
+        loop.withLock { loop in
+            tuning.withLock { $0 = new }
+            loop.adjust(new)
+        }
     }
 
     /// Reads limits anew, and keeps to the present ones where that fails. A service manager is told
@@ -93,8 +137,29 @@ public final class EngineRun: Sendable {
     /// at once.
     public func stop() {
         isStopped.store(true, ordering: .relaxed)
+        leave()
+    }
+
+    /// Checkpoints everything, gives up the lease, and only then stops the process as Ctrl-Z does:
+    /// what is stopped and holds the lease, or a lock of the store, holds everybody up. When it is
+    /// continued, ``run()`` goes on. From any thread; returns at once.
+    func suspend() {
+        isSuspending.store(true, ordering: .relaxed)
+        leave()
+    }
+
+    private func leave() {
         waiting.withLock { $0 }?.cancel()
-        loop.leave()
+        loop.withLock { $0 }.leave()
+    }
+}
+
+extension EngineSummary {
+    fileprivate mutating func add(_ other: EngineReport) {
+        completed += other.completed
+        failed += other.failed
+        bytes = bytes.addingClamped(other.bytes)
+        seconds += other.seconds
     }
 }
 

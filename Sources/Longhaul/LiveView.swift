@@ -8,6 +8,7 @@ internal import LonghaulSystem
 struct LiveView {
     private let board: [FetchID: BoardReader.Live]
     private let hasEngine: Bool
+    private let stoppedEngine: Int32?
     private let store: Store
     private let now: Timestamp
     private let outlook: EngineOutlook
@@ -16,6 +17,7 @@ struct LiveView {
 
     init(_ queue: TransferQueue) throws(LonghaulError) {
         hasEngine = queue.isEngineRunning
+        stoppedEngine = try hasEngine ? queue.stoppedEngine() : nil
         // A killed engine leaves its board, and what was written is there as long as the machine
         // is.
         board = BoardReader.live(in: queue.directory)
@@ -80,6 +82,11 @@ struct LiveView {
         if !hasEngine {
             reasons.append(WaitReason(.engine, required: "running", current: "none runs"))
             if transfer.waitingFor.isEmpty, let pause = coolDown(transfer) { reasons.append(pause) }
+        } else if let stoppedEngine {
+            reasons.append(
+                WaitReason(
+                    .engine, required: "running",
+                    current: "stopped; kill -CONT \(stoppedEngine) lets it go on"))
         } else if reasons.isEmpty, transfer.waitingFor.isEmpty {
             reasons.append(turn(transfer))
         }

@@ -112,6 +112,9 @@ public struct QueueStatus: Sendable {
         public var pid: Int32
         public var mode: EngineMode
         public var since: Timestamp
+        /// It holds the lease and does nothing until it is continued (SIGCONT): something has
+        /// stopped it (SIGSTOP, a debugger).
+        public var isStopped = false
     }
 
     /// `nil` = no engine runs.

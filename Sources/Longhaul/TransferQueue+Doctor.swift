@@ -29,14 +29,25 @@ extension TransferQueue {
                     DoctorFinding(
                         check: found.check, ok: found.ok, detail: found.detail, fix: found.fix))
             }
-            let isRunning = (try? EngineLock.isHeld(in: home)) ?? false
-            report(
-                DoctorFinding(
-                    check: "engine", ok: true, detail: isRunning ? "one runs" : "none runs",
-                    fix: nil))
+            report(engine(home))
         } catch {
             report(DoctorFinding(check: "store", ok: false, detail: error.message, fix: nil))
         }
+    }
+
+    private static func engine(_ home: String) -> DoctorFinding {
+        guard (try? EngineLock.isHeld(in: home)) ?? false else {
+            return DoctorFinding(check: "engine", ok: true, detail: "none runs", fix: nil)
+        }
+        // A store that cannot be read has been reported.
+        if let stopped = try? TransferQueue(directory: home).stoppedEngine() {
+            return DoctorFinding(
+                check: "engine", ok: false,
+                detail: "process \(stopped) is the engine and was stopped: nothing moves",
+                fix: "kill -CONT \(stopped) lets it go on; kill -KILL \(stopped) lets another"
+                    + " take over, and costs nothing")
+        }
+        return DoctorFinding(check: "engine", ok: true, detail: "one runs", fix: nil)
     }
 
     private static func mend(_ home: String) throws(LonghaulError) -> DoctorFinding {

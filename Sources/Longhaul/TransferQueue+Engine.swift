@@ -93,10 +93,30 @@ extension TransferQueue {
         }
     }
 
+    /// The number of the process that is the engine and that something has stopped: it holds the
+    /// lease, and nothing moves until it is continued.
+    func stoppedEngine() throws(LonghaulError) -> Int32? {
+        guard let holder = try store.engineInfo().holder, holder.isStopped else { return nil }
+        return holder.pid
+    }
+
+    /// Before times are recorded by a clock that may have been set since others were.
+    func followClock() throws(LonghaulError) {
+        guard let boot = BootID.current else { return }
+        let now = SystemClock.now()
+        try store.follow(ClockMark(boot: boot.text, at: now), now: now.wall)
+    }
+
     func holder(_ mode: EngineMode) -> EngineHolder {
         let process = ProcessIdentity.current
         return EngineHolder(
             pid: process.pid, pidStart: Int64(clamping: process.startTicks),
             bootID: BootID.current?.text ?? "", mode: mode.rawValue)
+    }
+}
+
+extension EngineHolder {
+    var isStopped: Bool {
+        ProcessIdentity(pid: pid, startTicks: UInt64(clamping: pidStart)).isStopped
     }
 }

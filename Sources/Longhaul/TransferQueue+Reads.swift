@@ -73,7 +73,7 @@ extension TransferQueue {
         if isEngineRunning, let holder = info.holder, let since = info.since {
             engine = QueueStatus.Engine(
                 pid: holder.pid, mode: EngineMode(rawValue: holder.mode) ?? .embedded,
-                since: since)
+                since: since, isStopped: holder.isStopped)
         }
         let rates =
             engine == nil ? [] : BoardReader.live(in: directory).values.map(\.bytesPerSecond)

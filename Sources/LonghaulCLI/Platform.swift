@@ -110,8 +110,17 @@ enum Platform {
             let count = write(
                 descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count > 0 { rest = rest.dropFirst(count) }
-            if count < 0 && errno != EINTR { throw Refusal(number: errno) }
+            // Nor is who asks us to stop kept waiting for somebody to read.
+            if count < 0, errno != EINTR || Signals.received != nil {
+                throw Refusal(number: errno)
+            }
         }
+    }
+
+    /// Whether a few bytes can be written there without waiting for a reader.
+    static func takesSome(_ descriptor: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&entry, 1, 0) != 0
     }
 
     /// Whether what is written there reaches nobody any more: the other end of a pipe is closed.
@@ -247,6 +256,44 @@ enum Signals {
         for kind in [SIGINT, SIGTERM, SIGHUP] where !isIgnored(kind) {
             sigaction(kind, &action, nil)
         }
+    }
+
+    // MARK: Ctrl-Z
+
+    private static let isToSuspend = Atomic(false)
+
+    /// From now on Ctrl-Z is noted instead of stopping the process, which may hold locks that
+    /// others wait for.
+    static func watchSuspension() {
+        if isIgnored(SIGTSTP) { return }
+        var action = sigaction()
+        action.__sigaction_handler.sa_handler = { _ in
+            Signals.isToSuspend.store(true, ordering: .relaxed)
+        }
+        action.sa_flags = SA_RESTART
+        sigaction(SIGTSTP, &action, nil)
+    }
+
+    /// Whether Ctrl-Z has come since it was last asked.
+    static func takeSuspension() -> Bool {
+        isToSuspend.exchange(false, ordering: .relaxed)
+    }
+
+    /// Stops here as Ctrl-Z would have; returns when the process is continued.
+    static func suspend() {
+        signal(SIGTSTP, SIG_DFL)
+        raise(SIGTSTP)
+        watchSuspension()
+    }
+
+    /// Ctrl-Z stops the process after `body`, not in it.
+    static func withoutSuspension<T>(_ body: () throws -> T) rethrows -> T {
+        watchSuspension()
+        defer {
+            signal(SIGTSTP, isIgnored(SIGTSTP) ? SIG_IGN : SIG_DFL)
+            if takeSuspension() { raise(SIGTSTP) }
+        }
+        return try body()
     }
 
     private static func isIgnored(_ kind: Int32) -> Bool {

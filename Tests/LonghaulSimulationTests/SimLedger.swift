@@ -28,6 +28,9 @@ struct SimTransfer {
     /// It runs, was discretionary when it began, and is that no more: it is being taken off the
     /// wire, and counts as before until then.
     var beganDiscretionary = false
+    /// When it was asked for, if it has the deadline that nobody asked for: of days that pass,
+    /// whatever the clock is set to.
+    var mayTakeDaysSince: Instant?
 }
 
 /// Bytes that really came, and those of them that were lost by no fault of the engine.

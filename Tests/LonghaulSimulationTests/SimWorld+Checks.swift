@@ -153,8 +153,13 @@ extension SimWorld {
         }
     }
 
-    /// A right file is not called wrong.
+    /// A right file is not called wrong, nor one late that is not.
     private func checkFailure(_ id: TransferID, _ event: StoredEvent) throws {
+        if event.detail?.contains("deadline") == true,
+            let since = expected[id]?.mayTakeDaysSince, now.monotonic - since < 6 * 86_400
+        {
+            throw SimComplaint("\(id) is late by a clock that was set", self)
+        }
         guard event.detail?.contains("checksumMismatch") == true, let known = expected[id] else {
             return
         }

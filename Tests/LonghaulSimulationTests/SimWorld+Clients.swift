@@ -47,6 +47,7 @@ extension SimWorld {
         if random.happens(0.1) { request.options.mirrors = [sibling(of: url)] }
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: destination)
+        try clients.follow(ClockMark(boot: Self.boot, at: now), now: now.wall)
         let outcomes = try clients.enqueue([new], now: now.wall)
         guard case .recorded(let id, _)? = outcomes.first else { return }
         expected[id] = SimTransfer(
@@ -54,6 +55,9 @@ extension SimWorld {
             checksums: request.options.checksum.map { [$0] } ?? [],
             hasMirrors: !request.options.mirrors.isEmpty,
             isExempt: !request.options.mirrors.isEmpty)
+        if request.deadline == .after(seconds: Deadline.defaultSeconds) {
+            expected[id]?.mayTakeDaysSince = now.monotonic
+        }
         say("enqueued \(id): \(request)")
         hint()
     }

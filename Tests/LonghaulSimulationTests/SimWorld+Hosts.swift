@@ -47,6 +47,7 @@ extension SimWorld {
         }
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: destination)
+        try clients.follow(ClockMark(boot: Self.boot, at: now), now: now.wall)
         guard case .recorded(let id, _)? = try clients.enqueue([new], now: now.wall).first else {
             throw SimComplaint("hosts: an enqueue for \(session) was refused", self)
         }

@@ -102,6 +102,7 @@ final class SimWorld: @unchecked Sendable {
         try startEngine()
     }
 
+    static let boot = "sim"
     static let start = Timestamp(milliseconds: 1_790_000_000_000)
 
     func cleanUp() {
@@ -242,12 +243,13 @@ final class SimWorld: @unchecked Sendable {
 
     /// Between two engines a client folds in what is wanted, and starts nothing.
     private func keepHouse() throws {
-        let holder = EngineHolder(pid: 2, pidStart: 1, bootID: "sim", mode: "settle")
+        let holder = EngineHolder(pid: 2, pidStart: 1, bootID: Self.boot, mode: "settle")
         var scope = EngineScope()
         scope.startsNothing = true
         let keeper = Engine(
             store: store, epoch: try store.raiseEpoch(holder, now: now.wall), files: disk,
             wire: wire, policy: policy, scope: scope, time: time, seed: 0)
+        keeper.bootID = Self.boot
         try keeper.recover(now: now)
         var outcome = try keeper.turn([.wake], now: now)
         for _ in 0..<50 where !outcome.isQuiet { outcome = try keeper.turn([], now: now) }
@@ -263,7 +265,7 @@ final class SimWorld: @unchecked Sendable {
             do {
                 if random.happens(trouble.crash) { try keepHouse() }
                 try hosts?.engineStarts()
-                let holder = EngineHolder(pid: 1, pidStart: 1, bootID: "sim", mode: "run")
+                let holder = EngineHolder(pid: 1, pidStart: 1, bootID: Self.boot, mode: "run")
                 let epoch = try store.raiseEpoch(holder, now: now.wall)
                 watched = ConditionNeeds()
                 told = nil
@@ -273,6 +275,7 @@ final class SimWorld: @unchecked Sendable {
                     store: store, epoch: epoch, files: disk, wire: wire,
                     hosts: hosts ?? NoHosts(), policy: policy, time: time, watching: watched,
                     seed: random.next())
+                engine.bootID = Self.boot
                 try engine.recover(now: now)
                 inputs = [.wake]
                 nextTurn = now.monotonic

@@ -41,14 +41,17 @@ import Testing
 
     @Test(
         arguments: [
-            ("1 (a) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 77 9 9", 77, true),
-            ("1 (a) b) (c) Z 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 78 9", 78, false),
-            ("1 (x y) X 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 79 9", 79, false),
-        ] as [(String, UInt64, Bool)])
-    func readsTheKernelsLine(line: String, ticks: UInt64, isAlive: Bool) throws {
+            ("1 (a) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 77 9 9", 77, true, false),
+            ("1 (a) b) (c) Z 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 78 9", 78, false, false),
+            ("1 (x y) X 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 79 9", 79, false, false),
+            ("1 (a) T 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 80 9", 80, true, true),
+            ("1 (a) t 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 81 9", 81, true, true),
+        ] as [(String, UInt64, Bool, Bool)])
+    func readsTheKernelsLine(line: String, ticks: UInt64, isAlive: Bool, isStopped: Bool) throws {
         let facts = try #require(ProcessIdentity.parse(line))
         #expect(facts.startTicks == ticks)
         #expect(facts.isAlive == isAlive)
+        #expect(facts.isStopped == isStopped)
     }
 
     @Test(arguments: ["", "1 (a", "1 (a) S 0 1", "1 (a) S 0 1 1 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 x"])

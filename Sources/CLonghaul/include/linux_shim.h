@@ -91,6 +91,9 @@ int lh_signal_catch(int signal, int descriptor);
 // Back to what was there before the first catch.
 int lh_signal_restore(int signal);
 int lh_signal_ignore(int signal);
+// Stops this process as SIGTSTP does where nobody catches it, and returns when it is continued: at
+// once where the kernel lets the signal do nothing (a process group without a shell).
+int lh_suspend(void);
 int lh_pipe(int ends[2]);
 
 // posix_spawn(3) of a process of its own session: standard input from /dev/null, output and errors

@@ -34,6 +34,7 @@ extension TransferQueue {
     public func enqueue(
         keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
     ) throws {
+        try followClock()
         var admitted = AdmittedRequests(keepGoing: keepGoing)
         let belt = EnqueueBelt(store: store, now: now, keepGoing: keepGoing)
         let first = admitted.batch(from: next)

@@ -59,10 +59,12 @@ struct Enqueue: ConsoleCommand {
         // Nobody else can write to the store from the first batch to the last.
         try lines?.gather { () throws(LonghaulError) in try queue.unnamedFile() }
         do {
-            try queue.enqueue(keepGoing: keepGoing) {
-                try nextRequest(from: source, batch, on: console)
-            } report: { outcome in
-                batch.take(outcome, on: console)
+            try Signals.withoutSuspension {
+                try queue.enqueue(keepGoing: keepGoing) {
+                    try nextRequest(from: source, batch, on: console)
+                } report: { outcome in
+                    batch.take(outcome, on: console)
+                }
             }
         } catch let problem as BatchInput.Problem {
             try? console.refuse(problem.error, line: problem.line)

@@ -41,6 +41,7 @@ struct Get: ConsoleCommand {
         let queue = try TransferQueue()
         // From here on work is recorded that Ctrl-C must leave in order.
         Signals.watch()
+        Signals.watchSuspension()
         let outcomes = try queue.enqueue(requests)
         let ids = outcomes.compactMap(\.id)
         let display = ProgressDisplay.standard(console, count: ids.count)

@@ -31,7 +31,8 @@ struct Status: ConsoleCommand {
         if let engine = status.engine {
             lines.append(
                 "Engine:     \(engine.mode.rawValue), pid \(engine.pid), since "
-                    + "\(time.full(engine.since))")
+                    + "\(time.full(engine.since))"
+                    + (engine.isStopped ? "; stopped: kill -CONT \(engine.pid)" : ""))
         } else {
             lines.append("Engine:     none runs; `longhaul run` or `longhaul daemon` starts one")
         }

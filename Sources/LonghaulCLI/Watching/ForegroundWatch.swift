@@ -48,6 +48,7 @@ final class ForegroundWatch {
                 try putDown(pausing: signal == Signals.interrupt)
                 return .signalled(signal)
             }
+            if Signals.takeSuspension() { try standAside() }
             try look()
             if watch.isOver { break }
             try takeSeatIfFree()
@@ -80,6 +81,15 @@ final class ForegroundWatch {
     /// An engine that cannot work is why the command fails; one that found another at work is not.
     private func noteLeaving() throws {
         _ = try seat.takeResult()?.get()
+    }
+
+    /// A stopped process holds no lease: others go on with the queue meanwhile.
+    private func standAside() throws {
+        seat.stop()
+        while seat.isTaken { seat.waitForLeaving(timeout: ForegroundWatch.settleSeconds) }
+        try noteLeaving()
+        display.clear()
+        Signals.suspend()
     }
 
     private func putDown(pausing: Bool) throws {

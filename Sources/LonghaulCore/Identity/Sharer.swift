@@ -26,4 +26,19 @@ package struct Sharer: Hashable, Sendable {
         self.isWanted = isWanted
         self.bytesFetched = bytesFetched
     }
+
+    /// The clock was set by so many milliseconds, and shows `now`: the store does the same to
+    /// those that do not run (`Store.follow`).
+    package func moved(by jump: Int64, now: Timestamp) -> Sharer {
+        guard case .after(let seconds) = request.deadline else { return self }
+        let began = deadline + -seconds
+        let wasAskedFor = request.earliestBegin.map { $0 >= began } ?? false
+        let isWrong = jump > 0 ? began <= now : began > now && !wasAskedFor
+        guard isWrong else { return self }
+        var moved = self
+        let shift = min(jump, now.milliseconds.subtractingClamped(began.milliseconds))
+        moved.deadline.milliseconds = min(
+            deadline.milliseconds.addingClamped(shift), Timestamp.distantFuture.milliseconds)
+        return moved
+    }
 }

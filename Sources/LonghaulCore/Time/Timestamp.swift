@@ -85,7 +85,7 @@ extension Int64 {
         return other > 0 ? .max : .min
     }
 
-    func subtractingClamped(_ other: Int64) -> Int64 {
+    package func subtractingClamped(_ other: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(other)
         if !overflow { return difference }
         return other < 0 ? .max : .min

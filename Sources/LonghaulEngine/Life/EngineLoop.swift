@@ -91,6 +91,7 @@ package final class EngineLoop: Sendable {
             policy: SchedulerPolicy(limits: orders.tuning.limits), scope: orders.scope,
             time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
             watching: ConditionNeeds(), seed: random.next())
+        engine.bootID = bootID
         engine.journal = journal
         engine.partFilesMax = min(Limits.openPartFiles, OwnProcess.openFilesMax / 2)
         engine.partFilesCap = max(1, EngineLoop.openFilesLeft / 2)
@@ -115,6 +116,8 @@ package final class EngineLoop: Sendable {
         journal?.leaves(report)
         return report
     }
+
+    private var bootID: String? { holder.bootID.isEmpty ? nil : holder.bootID }
 
     private func files(on workers: FileWorkers) throws(LonghaulError) -> DiskFiles {
         let mailbox = mailbox
@@ -151,6 +154,7 @@ package final class EngineLoop: Sendable {
         scope.startsNothing = true
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: NoWire(), scope: scope, seed: 0)
+        engine.bootID = bootID
         try engine.recover(now: SystemClock.now())
         var inputs = [EngineInput.wake]
         while true {

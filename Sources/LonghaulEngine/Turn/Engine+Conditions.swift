@@ -101,6 +101,28 @@ extension Engine {
         }
     }
 
+    /// What is meant as a duration stays one when the clock is set: of those that run before
+    /// anything is decided by it, of the others with the next look.
+    func followClock(now: Moment) {
+        guard bootID != nil, let before = gates.turnedAt,
+            let jump = ClockMark(boot: "", at: now).jump(since: ClockMark(boot: "", at: before))
+        else { return }
+        needsLook = true
+        gates.clockWasSet = true
+        for entry in active.values {
+            for sharer in entry.roster.all {
+                entry.roster.admit(sharer.moved(by: jump, now: now.wall))
+            }
+            entry.machine.serve(entry.roster)
+        }
+    }
+
+    /// Before any deadline is looked at.
+    func lookAtClock(_ tx: borrowing EngineTransaction, now: Moment) throws {
+        guard let bootID, gates.clockWasSet else { return }
+        try tx.follow(ClockMark(boot: bootID, at: now), now: now.wall)
+    }
+
     /// Pauses whose reason has gone, or whose clock.
     func lookAtPauses(_ tx: borrowing EngineTransaction, now: Moment) throws {
         let isFirst = looks == 0 && !scope.startsNothing
@@ -189,6 +211,8 @@ struct GateWatch {
     var turnedAt: Moment?
     /// Since the last look at the store.
     var clockWentBack = false
+    /// The same, to an earlier or a later time.
+    var clockWasSet = false
     /// The end of a window that something runs in.
     var runningChangesAt: Timestamp?
     /// An edge of a window, or the end of the network's settling, that something waits for.
@@ -201,6 +225,7 @@ struct GateWatch {
     /// The store has been told.
     mutating func noteLook() {
         clockWentBack = false
+        clockWasSet = false
         isNetworkNew = false
     }
 

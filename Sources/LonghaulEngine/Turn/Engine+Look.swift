@@ -22,6 +22,7 @@ extension Engine {
 
     func look(_ tx: borrowing EngineTransaction, now: Moment) throws -> LookOutcome {
         var outcome = LookOutcome()
+        try lookAtClock(tx, now: now)
         // Before any origin is read.
         try lookAtPauses(tx, now: now)
         // Before anybody leaves: who comes may go on with what another gives up.

@@ -9,6 +9,8 @@ extension Engine {
         for left in files.leftovers() { leftovers[left.fetch, default: []].append(left) }
         var plans: [Recovered] = []
         try transaction(.relaxed) { tx in
+            // Before any deadline is read.
+            if let bootID { try tx.follow(ClockMark(boot: bootID, at: now), now: now.wall) }
             for id in try tx.liveUnqueued() {
                 guard let work = try tx.work(id) else { continue }
                 var state: FetchState?

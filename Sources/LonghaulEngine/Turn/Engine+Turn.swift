@@ -30,6 +30,7 @@ extension Engine {
     /// One turn: inputs → machines → commit → effects. Throws only when the engine must end: the
     /// lease is lost, or the store is gone.
     package func turn(_ inputs: [EngineInput], now: Moment) throws(LonghaulError) -> TurnOutcome {
+        followClock(now: now)
         for input in inputs { feed(input, now: now) }
         tickMachines(now: now)
         watchGates(now: now)

@@ -65,6 +65,8 @@ package final class Engine {
     /// Where the last looks into the queue ended: that for discretionary lanes, and the other.
     var looksAfter: [Bool: ReadyPlace] = [:]
     var looks = 0
+    /// Tells a clock that was set from one of another boot; `nil` = nobody can tell.
+    package var bootID: String?
     var conditions = Conditions()
     /// Which of them are looked at: what is not says nothing.
     var watching: ConditionNeeds

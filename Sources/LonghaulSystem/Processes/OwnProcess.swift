@@ -9,6 +9,11 @@ package enum OwnProcess {
         lh_process_tune()
     }
 
+    /// Stops here as Ctrl-Z does where nobody catches it; returns when the process is continued.
+    package static func suspend() {
+        _ = lh_suspend()
+    }
+
     /// What it was called with, as bytes and without its own name.
     package static var arguments: [[UInt8]] {
         var count: Int32 = 0

@@ -27,19 +27,34 @@ package struct ProcessIdentity: Hashable, Sendable {
     /// This very process runs.
     package var isAlive: Bool { Self.of(pid: pid) == self }
 
+    /// It does nothing until it is continued (SIGSTOP, a debugger).
+    package var isStopped: Bool {
+        guard let facts = Self.facts(of: pid) else { return false }
+        return facts.startTicks == startTicks && facts.isStopped
+    }
+
     // MARK: -
 
-    private static func facts(of pid: Int32) -> (startTicks: UInt64, isAlive: Bool)? {
+    struct Facts: Equatable {
+        var startTicks: UInt64
+        /// See proc(5), `State`.
+        var state: Substring
+
+        var isAlive: Bool { state != "Z" && state != "X" && state != "x" }
+        var isStopped: Bool { state == "T" || state == "t" }
+    }
+
+    private static func facts(of pid: Int32) -> Facts? {
         (try? smallFile("/proc/\(pid)/stat")).flatMap { parse($0) }
     }
 
-    static func parse(_ stat: String) -> (startTicks: UInt64, isAlive: Bool)? {
+    static func parse(_ stat: String) -> Facts? {
         // The second field is the program's name in parentheses, and may itself contain parentheses
         // and blanks.
         guard let end = stat.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = stat[stat.utf8.index(after: end)...].split(separator: " ")
         // From the third field on, the state; the start is the 22nd.
         guard fields.count > 19, let ticks = UInt64(fields[19]) else { return nil }
-        return (ticks, fields[0] != "Z" && fields[0] != "X" && fields[0] != "x")
+        return Facts(startTicks: ticks, state: fields[0])
     }
 }

@@ -11,6 +11,8 @@ package final class SignalTrap: Sendable {
     /// What asks a process to leave.
     package static let leaving: [Int32] = [SIGINT, SIGTERM, SIGHUP]
     package static let hangUp = SIGHUP
+    /// Ctrl-Z.
+    package static let suspending = SIGTSTP
 
     private let signals: [Int32]
     private let stopping: Descriptor

@@ -1,34 +1,55 @@
 internal import Glibc
 internal import Synchronization
 
-/// This process's standard error, for lines that are whole in one call.
+/// This process's standard error, for lines that are whole in one call. An engine's own thread
+/// writes them, and waits for nobody who reads: a terminal that was held (Ctrl-S), a pager, or a
+/// pipe whose reader hangs would hold up every transfer, and the lease with them.
 package enum StandardError {
-    private static let log = Mutex<BoundedLog?>(nil)
+    private struct State {
+        var log: BoundedLog?
+        var waiting = UnreadLines()
+    }
+
+    private static let state = Mutex(State())
 
     /// Where it is this file, it stays small from now on.
     package static func keepSmall(_ path: String) {
         let descriptors = BoundedLog.leading(to: path, of: [2, 1])
         guard descriptors.first == 2 else { return }
-        log.withLock { $0 = BoundedLog(path, descriptors: descriptors) }
+        state.withLock { $0.log = BoundedLog(path, descriptors: descriptors) }
     }
 
-    /// What cannot be written is lost: there is nowhere to say so.
+    /// Returns at once. Where nobody reads, some lines are kept until the next call and those
+    /// after them are counted; what cannot be written at all is lost: there is nowhere to say so.
     package static func write(_ text: String) {
-        log.withLock { log in
-            log?.makeRoom(for: text.utf8.count)
-            put(text)
+        state.withLock { state in
+            state.log?.makeRoom(for: text.utf8.count)
+            state.waiting.append(text)
+            flush(&state.waiting)
         }
     }
 
-    private static func put(_ text: String) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { bytes in
+    /// What is kept, if somebody reads by now.
+    package static func flush() {
+        state.withLock { flush(&$0.waiting) }
+    }
+
+    private static func flush(_ lines: inout UnreadLines) {
+        while let chunk = lines.next {
+            guard takesSome else { return }
+            let count = chunk.withUnsafeBytes { bytes in
                 uninterrupted { Glibc.write(2, bytes.baseAddress, bytes.count) }
             }
-            if count <= 0 { return }
-            rest = rest.dropFirst(count)
+            if count <= 0 { return lines.removeAll() }
+            lines.remove(count)
         }
+    }
+
+    /// Whether a write of ``UnreadLines/chunkBytes`` does not wait: pipe(7) promises that much
+    /// where poll(2) says that there is room.
+    private static var takesSome: Bool {
+        var asked = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
+        return uninterrupted { Int(poll(&asked, 1, 0)) } != 0
     }
 
     /// Whether it is connected to the journal (systemd.exec(5), `$JOURNAL_STREAM`): the variable is
