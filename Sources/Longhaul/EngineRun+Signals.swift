@@ -3,8 +3,9 @@ internal import LonghaulSystem
 
 extension EngineRun {
     /// Runs on the calling thread; SIGINT, SIGTERM and SIGHUP checkpoint everything and make it
-    /// return with `.signal`; SIGTSTP (Ctrl-Z) checkpoints everything and gives up the lease before
-    /// it stops the process. The process has one such run at a time.
+    /// return with `.signal`, and the second of them ends the process at once. SIGTSTP (Ctrl-Z)
+    /// checkpoints everything and gives up the lease before it stops the process. The process has
+    /// one such run at a time.
     ///
     /// No task is awaited in here: Swift's shared threads wake up once a second for as long as they
     /// live, and an engine with nothing to do is to sleep.
@@ -21,6 +22,8 @@ extension EngineRun {
             trap = try SignalTrap(SignalTrap.leaving + [SignalTrap.suspending]) { [self] signal in
                 if signal == SignalTrap.suspending { return suspend() }
                 if signal == SignalTrap.hangUp, let onHangUp { return onHangUp() }
+                // Nobody is kept waiting who insists.
+                if isToStop { OwnProcess.end(by: signal) }
                 onSignal(signal)
                 stop()
             }

@@ -14,6 +14,8 @@ public final class EngineRun: Sendable {
     private let attendant: ServiceAttendant?
     private let waiting = Mutex<EngineLockWait?>(nil)
     private let isStopped = Atomic(false)
+    /// ``stop()`` was called.
+    var isToStop: Bool { isStopped.load(ordering: .relaxed) }
     private let isSuspending = Atomic(false)
     /// Once it was adjusted.
     private let tuning = Mutex<EngineTuning?>(nil)
@@ -24,19 +26,20 @@ public final class EngineRun: Sendable {
         attendant =
             options.mode == .daemon ? ServiceAttendant(environment: Environment.all()) : nil
         if options.mode == .background { StandardError.keepSmall(queue.engineLog) }
-        loop = Mutex(
-            EngineRun.loop(
-                of: queue, EngineOrders(options), mode: options.mode, attendant))
+        loop = Mutex(EngineRun.loop(of: queue, EngineOrders(options), options, attendant))
     }
 
     private static func loop(
-        of queue: TransferQueue, _ orders: EngineOrders, mode: EngineMode,
+        of queue: TransferQueue, _ orders: EngineOrders, _ options: EngineOptions,
         _ attendant: ServiceAttendant?
     ) -> EngineLoop {
         EngineLoop(
-            store: queue.store, directory: queue.directory, holder: queue.holder(mode),
-            orders: orders, attendant: attendant, journal: EngineJournal.wanted(by: mode))
+            store: queue.store, directory: queue.directory, holder: queue.holder(options.mode),
+            orders: orders, attendant: attendant, journal: EngineJournal.wanted(by: options.mode),
+            leaving: options.onOverdue.map { LeavingWatch(leavingSeconds, overdue: $0) })
     }
+
+    private static let leavingSeconds: Double = 30
 
     /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread.
     /// When another process holds the lease: returns at once with `.busy`, or with
@@ -80,7 +83,7 @@ public final class EngineRun: Sendable {
         waiting.withLock { $0 = nil }
         loop.withLock { loop in
             if let tuning = tuning.withLock({ $0 }) { orders.tuning = tuning }
-            loop = EngineRun.loop(of: queue, orders, mode: options.mode, attendant)
+            loop = EngineRun.loop(of: queue, orders, options, attendant)
         }
         // Of the loop before.
         if isStopped.load(ordering: .relaxed) { stop() }

@@ -53,6 +53,14 @@ final class Console {
         complain(text)
     }
 
+    /// Before a process leaves without an engine that hangs; from any thread.
+    static func sayHanging() {
+        let console = Console.standard(isJSON: false)
+        console.complain(
+            "longhaul: a disk does not answer; left without it, what it has got is found again")
+        try? console.flush()
+    }
+
     /// The same, and not even `--quiet` keeps it back.
     func complain(_ text: String) {
         try? results.flush()

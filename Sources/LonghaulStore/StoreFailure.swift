@@ -114,7 +114,7 @@ enum StoreFailure {
     private static func failing(_ path: String, _ detail: String) -> LonghaulError {
         unavailable(
             "reading or writing \(path) failed (\(detail)). Look at the system log for errors of"
-                + " the disk.", retryable: true)
+                + " the disk, and whether a file may be so large (`ulimit -f`).", retryable: true)
     }
 
     /// A file system that has shut down may still give what it has in memory, of which SQLite can

@@ -50,6 +50,25 @@ import Testing
         }
     }
 
+    /// Mounts that cannot do it say so in several ways: the file comes all the same.
+    @Test(
+        .enabled(if: Strace.isInstalled, "skipped: no strace"),
+        arguments: [
+            ("fchmod", "EPERM"), ("fchmod", "EACCES"), ("fchmod", "EINVAL"),
+            ("fdatasync", "EINVAL"), ("fdatasync", "EOPNOTSUPP"),
+        ])
+    func whatADiskCannotDoIsDoneWithout(call: String, error: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?seed=5&size=1M&etag=v1")
+            let part = home.file(".a.bin.1.longhaul-part")
+            let poor = home.through(Strace.inject(call, "error=\(error)", on: [part]))
+            let result = try await poor.run("get", url, "-o", home.file("a.bin"))
+            #expect(result.status == 0, "\(result.errors)")
+            try server.expected(url).verify(file: home.file("a.bin"))
+        }
+    }
+
     @Test(.enabled(if: isRoot, "skipped: mounting a tmpfs needs root"))
     func aFullDiskIsWaitedFor() async throws {
         let home = try LonghaulHome()

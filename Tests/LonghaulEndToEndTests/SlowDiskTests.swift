@@ -67,6 +67,73 @@ struct SlowDiskTests {
         disk.unmount()
     }
 
+    /// Who has done what was asked, or whose time is over, leaves half a minute later all the same,
+    /// and what the disk has got is found again.
+    @Test(
+        .enabled(if: OwnDisk.hasLoops, "skipped: no loop devices"), arguments: ["get", "run"])
+    func nobodyStaysForADiskThatHangs(command: String) async throws {
+        let home = try LonghaulHome()
+        let disk = try OwnDisk(ext4: 96 << 20, at: home.scratch("disk"))
+        try await LoopbackServer.run { server in
+            let hanging = server.url("hanging?size=48M&seed=1&etag=v1&stall=8M")
+            #expect(
+                try await home.run("enqueue", "--no-start", "-d", disk.path, hanging).status == 0)
+            let other = server.url("other?size=1M&seed=2&etag=v1&stall=500K")
+            let process: CLIProcess
+            if command == "get" {
+                process = try home.start("get", "-q", other, "-o", home.file("other"))
+            } else {
+                process = try home.start("run", "--max-time", "2s")
+            }
+            try await server.log.waitForBytes(8 << 20)
+            try disk.freeze()
+            do {
+                defer { try? disk.thaw() }
+                server.goOn()
+                try await process.waitForOutput("a disk does not answer", within: .seconds(90))
+            }
+            // The kernel lets go of a thread that waits for the disk only now.
+            let ended = try await process.wait()
+            #expect(ended.status == 0, "\(ended.errors)")
+            if command == "get" { #expect(ended.output == home.file("other") + "\n") }
+            #expect(try await home.run("run").status == 0)
+            try server.expected(hanging).verify(file: disk.path + "/hanging")
+        }
+        disk.unmount()
+    }
+
+    /// Nobody is kept waiting who insists.
+    @Test(
+        .enabled(if: OwnDisk.hasLoops, "skipped: no loop devices"), arguments: ["daemon", "run"])
+    func theSecondSignalEndsIt(command: String) async throws {
+        let home = try LonghaulHome()
+        let disk = try OwnDisk(ext4: 96 << 20, at: home.scratch("disk"))
+        try await LoopbackServer.run { server in
+            let hanging = server.url("hanging?size=48M&seed=1&etag=v1&stall=8M")
+            #expect(
+                try await home.run("enqueue", "--no-start", "-d", disk.path, hanging).status == 0)
+            let process = try home.start(command)
+            try await server.log.waitForBytes(8 << 20)
+            try disk.freeze()
+            do {
+                defer { try? disk.thaw() }
+                // Two that come at once may arrive as one. Its threads wait for the disk, and are
+                // gone with it.
+                try await eventually(within: .seconds(20), "it ends") {
+                    process.send(SIGTERM)
+                    let stat = try? String(
+                        contentsOfFile: "/proc/\(process.pid)/stat", encoding: .utf8)
+                    return stat?.contains(") Z ") ?? true
+                }
+            }
+            #expect(try await process.wait().ending == .signalled(SIGTERM))
+            server.goOn()
+            #expect(try await home.run("run").status == 0)
+            try server.expected(hanging).verify(file: disk.path + "/hanging")
+        }
+        disk.unmount()
+    }
+
     /// One that shares a fetch has its file on it: copies for other disks are made as ever.
     @Test(.enabled(if: OwnDisk.hasLoops, "skipped: no loop devices"))
     func copiesAreMadeBesideADiskThatHangs() async throws {

@@ -92,7 +92,9 @@ extension SimWorld {
         let isNamed = [held.partPath, leader.destination].contains {
             disk.durableNames[$0] == inode
         }
-        if !isNamed, !isSmallAndWhole {
+        // Brought back from where it was set aside: by either name the next one finds it.
+        let hasOldName = ledger.setAside.contains(held.fetch)
+        if !isNamed, !isSmallAndWhole, !hasOldName {
             throw SimComplaint("\(id): \(end) bytes are claimed, their name is not durable", self)
         }
     }

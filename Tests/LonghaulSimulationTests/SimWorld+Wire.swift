@@ -117,8 +117,11 @@ extension SimWorld {
         for (fetch, event) in disk.outcomes {
             switch event {
             case .prepared(_, _, let created, _, _, _):
-                // A power cut has put it back.
-                if !created { ledger.setAside.remove(fetch) }
+                // A power cut, or recovery, has put it back; another cut may undo the latter.
+                let hasOldName = disk.durableNames.contains {
+                    $0.key.hasSuffix(".bad") && $0.value == disk.open[fetch]?.inode
+                }
+                if !created, !hasOldName { ledger.setAside.remove(fetch) }
                 ledger.held[fetch]?.isDistrusted = false
                 ledger.lastSync[fetch] = now.monotonic
                 ledger.dueSince[fetch] = nil

@@ -31,6 +31,7 @@ struct Daemon: ConsoleCommand {
             options.exitWhenIdle = try OptionText.duration(exitWhenIdle, "--exit-when-idle")
         }
         options.limits = try ConfigurationFile.read().limits
+        options.onOverdue = { Run.leaveWithoutDisk() }
         let queue = try TransferQueue()
         // Whoever wanted an engine for a while has one; a daemon stands by until it is needed, and
         // so does one whose start somebody waits to hear of.

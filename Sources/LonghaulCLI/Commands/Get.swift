@@ -50,10 +50,22 @@ struct Get: ConsoleCommand {
         }
         let foreground = try ForegroundWatch(
             ids, in: queue, limits: configuration.limits, display: display)
-        switch try foreground.run() {
+        let ending: ForegroundWatch.Ending
+        do {
+            ending = try foreground.run()
+        } catch {
+            // It is recorded all the same: to ask for it again would be a conflict.
+            try? explain(foreground.watch, in: queue, on: console)
+            throw error
+        }
+        switch ending {
         case .allEnded:
             // A reader that goes away ends the printing, not the work.
             let printing = Result { try report(outcomes, foreground.watch, on: console) }
+            if foreground.isHanging {
+                try? console.flush()
+                Platform.exitNow(Get.status(of: foreground.watch).rawValue)
+            }
             try StartOptions.startForHosts(queue, on: console)
             try printing.get()
             return Get.status(of: foreground.watch)
@@ -61,6 +73,7 @@ struct Get: ConsoleCommand {
             try? explain(foreground.watch, in: queue, on: console)
             try? console.flush()
             if signal != Signals.interrupt { Signals.end(by: signal) }
+            if foreground.isHanging { Platform.exitNow(ExitStatus.interrupted.rawValue) }
             return .interrupted
         }
     }

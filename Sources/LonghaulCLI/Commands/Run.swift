@@ -20,8 +20,9 @@ struct Run: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let options = try engineOptions()
+        var options = try engineOptions()
         let queue = try TransferQueue()
+        options.onOverdue = { Run.leaveWithoutDisk() }
         let engine = EngineRun(queue: queue, options: options)
         let summary = try engine.runUntilSignalled { Signals.note($0) }
         if console.isJSON {
@@ -38,6 +39,13 @@ struct Run: ConsoleCommand {
         try box.apply(to: &options)
         options.limits = try ConfigurationFile.read().limits
         return options
+    }
+
+    /// Its bytes are found again, as after a crash.
+    static func leaveWithoutDisk() -> Never {
+        let status: ExitStatus = Signals.received == Signals.interrupt ? .interrupted : .done
+        Console.sayHanging()
+        Platform.exitNow(status.rawValue)
     }
 
     static func text(_ summary: EngineSummary) -> String {

@@ -9,6 +9,8 @@ final class ForegroundWatch {
     }
 
     private(set) var watch: TransferWatch
+    /// Our engine could not leave, and the process cannot end in order.
+    private(set) var isHanging = false
     private let queue: TransferQueue
     /// Of no use while the engine is here.
     private lazy var changes = StoreChanges(of: queue)
@@ -24,6 +26,8 @@ final class ForegroundWatch {
     private static let shownWaitingMaximum = 32
     /// How long another engine is given to put down what we paused.
     private static let settleSeconds: Double = 10
+    /// How long our own engine is given to leave.
+    private static let leavingSeconds: Double = 30
 
     init(
         _ ids: [TransferID], in queue: TransferQueue, limits: EngineLimits = EngineLimits(),
@@ -60,9 +64,20 @@ final class ForegroundWatch {
             try noteLeaving()
         }
         // Ours leaves by itself now that all have ended.
-        while seat.isTaken { seat.waitForLeaving(timeout: ForegroundWatch.settleSeconds) }
+        waitForLeaving()
         try noteLeaving()
         return .allEnded
+    }
+
+    /// The engine that is to leave, unless a disk keeps it for too long: what such a disk has got
+    /// is found again, as after a crash.
+    private func waitForLeaving() {
+        let end = Platform.uptime() + ForegroundWatch.leavingSeconds
+        while seat.isTaken, Platform.uptime() < end {
+            seat.waitForLeaving(timeout: end - Platform.uptime())
+        }
+        isHanging = seat.isTaken
+        if isHanging { Console.sayHanging() }
     }
 
     // MARK: - The engine
@@ -86,7 +101,7 @@ final class ForegroundWatch {
     /// A stopped process holds no lease: others go on with the queue meanwhile.
     private func standAside() throws {
         seat.stop()
-        while seat.isTaken { seat.waitForLeaving(timeout: ForegroundWatch.settleSeconds) }
+        waitForLeaving()
         try noteLeaving()
         display.clear()
         Signals.suspend()
@@ -95,7 +110,7 @@ final class ForegroundWatch {
     private func putDown(pausing: Bool) throws {
         if pausing { _ = try queue.pause(.ids(watch.pending)) }
         seat.stop()
-        while seat.isTaken { seat.waitForLeaving(timeout: ForegroundWatch.settleSeconds) }
+        waitForLeaving()
         let end = Platform.uptime() + ForegroundWatch.settleSeconds
         while pausing, try isMoving(), Platform.uptime() < end { changes.wait(timeout: 0.1) }
         // The pause is recorded; an engine does what cannot be done now.

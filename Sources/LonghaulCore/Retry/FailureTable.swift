@@ -254,9 +254,24 @@ package enum FailureTable {
             error = LonghaulError(.io, "the disk failed (EIO); check it, then `resume`")
         default:
             kind = .localFault
+            let what = words(errno).map { "\($0), errno \(errno)" } ?? "errno \(errno)"
             error = LonghaulError(
-                .io, "the file could not be written (errno \(errno)); mend that, then `resume`")
+                .io, "the file could not be written (\(what)); mend that, then `resume`")
         }
         return Failure(kind, error)
+    }
+
+    /// Of what disks and mounts say that went away.
+    private static func words(_ errno: Int32) -> String? {
+        switch errno {
+        case 6, 19: "no such device"  // ENXIO, ENODEV
+        case 22: "the file system does not know how"  // EINVAL
+        case 107: "the program behind the mount is gone"  // ENOTCONN
+        case 108: "the mount was taken away"  // ESHUTDOWN
+        case 110: "the server behind the mount does not answer"  // ETIMEDOUT
+        case 112, 113: "the server behind the mount cannot be reached"  // EHOSTDOWN, EHOSTUNREACH
+        case 117: "the file system is damaged"  // EUCLEAN
+        default: nil
+        }
     }
 }

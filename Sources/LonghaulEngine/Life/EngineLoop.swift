@@ -13,6 +13,7 @@ package final class EngineLoop: Sendable {
     private let transport: TransportConfiguration
     private let attendant: (any EngineAttendant)?
     private let journal: EngineJournal?
+    private let leaving: LeavingWatch?
     private let mailbox = Mailbox<Message>()
 
     private enum Message: Sendable {
@@ -25,7 +26,8 @@ package final class EngineLoop: Sendable {
     package init(
         store: Store, directory: String, holder: EngineHolder, orders: EngineOrders,
         transport: TransportConfiguration = TransportConfiguration(),
-        attendant: (any EngineAttendant)? = nil, journal: EngineJournal? = nil
+        attendant: (any EngineAttendant)? = nil, journal: EngineJournal? = nil,
+        leaving: LeavingWatch? = nil
     ) {
         self.store = store
         self.directory = directory
@@ -34,6 +36,7 @@ package final class EngineLoop: Sendable {
         self.transport = transport
         self.attendant = attendant
         self.journal = journal
+        self.leaving = leaving
     }
 
     /// New limits, with the next turn. From any thread, at any time.
@@ -65,12 +68,7 @@ package final class EngineLoop: Sendable {
             throw error.longhaulError()
         }
         let files = try files(on: workers)
-        var transport = transport
-        transport.maxConnectionsPerHost = orders.tuning.limits.perOrigin
-        transport.bound(connections: max(1, EngineLoop.openFilesLeft / 4))
-        let wire = LazyWire(configuration: transport) { facts in
-            mailbox.put(facts.map { .input(.wire($0)) })
-        }
+        let wire = wire()
         if (try? store.isAnyReady()) == true { wire.expectRequests() }
         hosts.listen { mailbox.put([.input(.host($0))]) }
         conditions.listen {
@@ -84,6 +82,7 @@ package final class EngineLoop: Sendable {
             wire.shutdown()
             workers.stop()
             listener?.stop()
+            leaving?.end()
         }
         var random = SystemRandom()
         let engine = Engine(
@@ -109,15 +108,25 @@ package final class EngineLoop: Sendable {
         try store.releaseLease(epoch)
         life.end()
         withExtendedLifetime(lock) {}
-        let seconds = SystemClock.now().monotonic - started.monotonic
         let report = EngineReport(
             completed: engine.totals.completed, failed: engine.totals.failed,
-            bytes: engine.bytesReceived, seconds: seconds, stoppedBy: reason)
+            bytes: engine.bytesReceived,
+            seconds: SystemClock.now().monotonic - started.monotonic, stoppedBy: reason)
         journal?.leaves(report)
         return report
     }
 
     private var bootID: String? { holder.bootID.isEmpty ? nil : holder.bootID }
+
+    private func wire() -> LazyWire {
+        var transport = transport
+        transport.maxConnectionsPerHost = orders.tuning.limits.perOrigin
+        transport.bound(connections: max(1, EngineLoop.openFilesLeft / 4))
+        let mailbox = mailbox
+        return LazyWire(configuration: transport) { facts in
+            mailbox.put(facts.map { .input(.wire($0)) })
+        }
+    }
 
     private func files(on workers: FileWorkers) throws(LonghaulError) -> DiskFiles {
         let mailbox = mailbox
@@ -225,6 +234,7 @@ package final class EngineLoop: Sendable {
             if let reason = watch.reason {
                 life.leave()
                 if !engine.isLeaving {
+                    leaving?.begin()
                     engine.beginLeaving(now: now)
                     // Who stops it means all that was wanted before.
                     if reason == .signal, holder.stays { _ = try store.takeEngineWish() }

@@ -32,6 +32,9 @@ extension SystemFailure {
 
     private var sentence: String {
         switch errno {
+        case ENOSPC where operation == "open":
+            "The disk that holds \(path) has no room for another file: it is full, or has no inode "
+                + "left (`df -i`). Remove something, then resume."
         case ENOSPC:
             "The disk that holds \(path) is full. Free some space, then resume."
         case EDQUOT:
@@ -87,6 +90,7 @@ extension SystemFailure {
         case "fchmod": "set the permissions of"
         case "flock", "fcntl": "lock"
         case "posix_spawn": "start"
+        case "pthread_create": "start the thread"
         default: operation
         }
     }

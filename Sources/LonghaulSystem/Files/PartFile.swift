@@ -106,7 +106,10 @@ extension PartFile {
     /// ``sync()`` for a file that is about to be renamed: its present name does not matter any
     /// more.
     func syncContent() throws(SystemFailure) {
-        if uninterrupted({ fdatasync(descriptor) }) < 0 { throw .last("fdatasync", path) }
+        if uninterrupted({ fdatasync(descriptor) }) == 0 { return }
+        let failure = SystemFailure.last("fdatasync", path)
+        // The file system has no way to sync it (fsync(2)), which says nothing of its bytes.
+        if failure.errno != EINVAL, failure.errno != EOPNOTSUPP { throw failure }
     }
 
     /// Lets go of what the page cache holds of the file, as far as it is on the disk: nobody will

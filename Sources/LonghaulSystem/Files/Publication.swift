@@ -60,8 +60,9 @@ package enum Publication {
         if fchmod(part.descriptor, part.directory.fileMode) == 0 { return }
         let failure = SystemFailure.last("fchmod", part.path)
         switch failure.errno {
-        // The mount says what modes its files have, or whose they all are.
-        case EPERM, EOPNOTSUPP, ENOSYS: return
+        // The mount says what modes its files have, or whose they all are; some servers behind it
+        // put that in other words. A whole file is worth more than its mode.
+        case EPERM, EACCES, EINVAL, EOPNOTSUPP, ENOSYS: return
         default: throw failure
         }
     }

@@ -14,6 +14,18 @@ package enum OwnProcess {
         _ = lh_suspend()
     }
 
+    /// Ends this process as the signal would have: shells and service managers see why.
+    package static func end(by kind: Int32) -> Never {
+        var only = sigset_t()
+        sigemptyset(&only)
+        sigaddset(&only, kind)
+        signal(kind, SIG_DFL)
+        kill(getpid(), kind)
+        // The signal may be blocked in all threads but those that hang.
+        pthread_sigmask(SIG_UNBLOCK, &only, nil)
+        _exit(128 + kind)
+    }
+
     /// What it was called with, as bytes and without its own name.
     package static var arguments: [[UInt8]] {
         var count: Int32 = 0
