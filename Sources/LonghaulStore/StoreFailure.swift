@@ -46,7 +46,9 @@ enum StoreFailure {
     static func locked(_ path: String) -> LonghaulError {
         unavailable(
             "another process has kept \(path) locked for \(Int(Store.busySeconds)) s;"
-                + " nothing was recorded. Try again.", retryable: true)
+                + " nothing was recorded. Try again; `longhaul doctor` says whether one was"
+                + " stopped.",
+            retryable: true)
     }
 
     static func damaged(_ path: String, _ detail: String) -> LonghaulError {
