@@ -85,8 +85,8 @@ public final class EngineRun: Sendable {
             if let tuning = tuning.withLock({ $0 }) { orders.tuning = tuning }
             loop = EngineRun.loop(of: queue, orders, options, attendant)
         }
-        // Of the loop before.
-        if isStopped.load(ordering: .relaxed) { stop() }
+        // What the loop before was told.
+        if isStopped.load(ordering: .relaxed) || isSuspending.load(ordering: .relaxed) { leave() }
     }
 
     private func acquire() throws(LonghaulError) -> EngineLock? {

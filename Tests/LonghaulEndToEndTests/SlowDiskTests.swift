@@ -90,6 +90,7 @@ struct SlowDiskTests {
             do {
                 defer { try? disk.thaw() }
                 server.goOn()
+                try await eventually("it hangs") { try hangs(process.pid) }
                 try await process.waitForOutput("a disk does not answer", within: .seconds(90))
             }
             // The kernel lets go of a thread that waits for the disk only now.
@@ -100,6 +101,14 @@ struct SlowDiskTests {
             try server.expected(hanging).verify(file: disk.path + "/hanging")
         }
         disk.unmount()
+    }
+
+    /// Whether one of its threads is in a call that nothing can end.
+    private func hangs(_ pid: pid_t) throws -> Bool {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task").contains {
+            let stat = try? String(contentsOfFile: "/proc/\(pid)/task/\($0)/stat", encoding: .utf8)
+            return stat?.contains(") D ") ?? false
+        }
     }
 
     /// Nobody is kept waiting who insists.
@@ -117,6 +126,8 @@ struct SlowDiskTests {
             try disk.freeze()
             do {
                 defer { try? disk.thaw() }
+                server.goOn()
+                try await eventually("it hangs") { try hangs(process.pid) }
                 // Two that come at once may arrive as one. Its threads wait for the disk, and are
                 // gone with it.
                 try await eventually(within: .seconds(20), "it ends") {
@@ -127,7 +138,6 @@ struct SlowDiskTests {
                 }
             }
             #expect(try await process.wait().ending == .signalled(SIGTERM))
-            server.goOn()
             #expect(try await home.run("run").status == 0)
             try server.expected(hanging).verify(file: disk.path + "/hanging")
         }
