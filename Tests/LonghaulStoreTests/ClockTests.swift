@@ -42,6 +42,9 @@ import Testing
             name: "written by a clock that was right", jump: 50 * day, enqueued: 52 * day,
             expected: 59 * day),
         Case(
+            name: "written by a clock that was right, and begun", jump: 50 * day,
+            enqueued: 20 * day, expected: 27 * day),
+        Case(
             name: "a moment is a moment", jump: 50 * day, deadline: .at(.start + 8 * day),
             expected: 8 * day),
         Case(name: "backward", jump: -50 * day, enqueued: 600, expected: -43 * day + 600),

@@ -33,7 +33,10 @@ package struct Sharer: Hashable, Sendable {
         guard case .after(let seconds) = request.deadline else { return self }
         let began = deadline + -seconds
         let wasAskedFor = request.earliestBegin.map { $0 >= began } ?? false
-        let isWrong = jump > 0 ? began <= now : began > now && !wasAskedFor
+        // By the clock before; without one that was asked for, no later.
+        let wasPast = began.milliseconds <= now.milliseconds.subtractingClamped(jump)
+        let isWrong =
+            jump > 0 ? began <= now && (wasPast || wasAskedFor) : began > now && !wasAskedFor
         guard isWrong else { return self }
         var moved = self
         let shift = min(jump, now.milliseconds.subtractingClamped(began.milliseconds))

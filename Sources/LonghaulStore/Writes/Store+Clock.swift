@@ -43,10 +43,12 @@ extension Connection {
     /// What has begun goes on with what was left of it; what was to begin in the time that was
     /// jumped over begins now.
     private static let shift = "min(?2, ?1 - \(began))"
-    /// What began later than now was written by a clock that was right.
-    private static let isPast = "\(began) <= ?1"
+    /// What began later than the clock showed before, and was not asked to, was written by one that
+    /// was right.
+    private static let isPast = "\(began) <= ?1 AND (\(began) <= ?1 - ?2 OR \(wasAskedFor))"
     /// Seems to begin at a moment that is yet to come, and was not asked to.
-    private static let isAhead = "\(began) > ?1 AND (earliest IS NULL OR earliest < \(began))"
+    private static let isAhead = "\(began) > ?1 AND NOT (\(wasAskedFor))"
+    private static let wasAskedFor = "earliest IS NOT NULL AND earliest >= \(began)"
 
     private func moveDeadlines(by jump: Int64, now: Timestamp) throws {
         try run(
