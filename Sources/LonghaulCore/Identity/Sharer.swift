@@ -34,7 +34,8 @@ package struct Sharer: Hashable, Sendable {
         let began = deadline + -seconds
         let wasAskedFor = request.earliestBegin.map { $0 >= began } ?? false
         // By the clock before; without one that was asked for, no later.
-        let wasPast = began.milliseconds <= now.milliseconds.subtractingClamped(jump)
+        let before = now.milliseconds.subtractingClamped(jump)
+        let wasPast = began.milliseconds <= before.addingClamped(ClockMark.smallestJump)
         let isWrong =
             jump > 0 ? began <= now && (wasPast || wasAskedFor) : began > now && !wasAskedFor
         guard isWrong else { return self }

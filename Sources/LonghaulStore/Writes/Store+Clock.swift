@@ -44,8 +44,10 @@ extension Connection {
     /// jumped over begins now.
     private static let shift = "min(?2, ?1 - \(began))"
     /// What began later than the clock showed before, and was not asked to, was written by one that
-    /// was right.
-    private static let isPast = "\(began) <= ?1 AND (\(began) <= ?1 - ?2 OR \(wasAskedFor))"
+    /// was right. What the clock was steered by before is not known.
+    private static let isPast = """
+        \(began) <= ?1 AND (\(began) <= ?1 - ?2 + \(ClockMark.smallestJump) OR \(wasAskedFor))
+        """
     /// Seems to begin at a moment that is yet to come, and was not asked to.
     private static let isAhead = "\(began) > ?1 AND NOT (\(wasAskedFor))"
     private static let wasAskedFor = "earliest IS NOT NULL AND earliest >= \(began)"
