@@ -27,10 +27,22 @@ package enum PathParts {
     /// doing so, and `..` stays: through a link it leads elsewhere than to what is written before
     /// it.
     package static func plain(_ path: String) -> String {
-        guard path.contains("//") || path.contains("/./") else { return path }
+        if isPlain(path) { return path }
         let names = names(in: path).filter { $0 != "." }
         let end = path.utf8.last == UInt8(ascii: "/") && !names.isEmpty ? "/" : ""
         return "/" + names.joined(separator: "/") + end
+    }
+
+    /// No slash is followed by another, or by a dot and a slash: byte by byte, because a million
+    /// paths of a list are asked in a row.
+    private static func isPlain(_ path: String) -> Bool {
+        let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
+        var (last, beforeLast): (UInt8, UInt8) = (0, 0)
+        for byte in path.utf8 {
+            if byte == slash, last == slash || last == dot && beforeLast == slash { return false }
+            (last, beforeLast) = (byte, last)
+        }
+        return true
     }
 
     /// Without the slashes at its end; `/` stays.
