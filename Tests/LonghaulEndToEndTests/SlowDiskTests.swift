@@ -83,7 +83,7 @@ struct SlowDiskTests {
             if command == "get" {
                 process = try home.start("get", "-q", other, "-o", home.file("other"))
             } else {
-                process = try home.start("run", "--max-time", "2s")
+                process = try home.start("run", "--max-time", "8s")
             }
             try await server.log.waitForBytes(8 << 20)
             try disk.freeze()
