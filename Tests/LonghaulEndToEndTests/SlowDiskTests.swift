@@ -34,16 +34,27 @@ struct SlowDiskTests {
         }
     }
 
-    /// Writes to it do not come back: files for other disks come as ever, and its own is right in
-    /// the end.
-    @Test(.enabled(if: OwnDisk.hasLoops, "skipped: no loop devices"))
-    func othersGoOnBesideADiskThatHangs() async throws {
+    /// A file on its way to a disk of its own, 8 MiB of which come; the whole is right in the end.
+    private func withAFile(
+        _ body: (LonghaulHome, OwnDisk, LoopbackServer) async throws -> Void
+    ) async throws {
         let home = try LonghaulHome()
         let disk = try OwnDisk(ext4: 96 << 20, at: home.scratch("disk"))
         try await LoopbackServer.run { server in
             let hanging = server.url("hanging?size=48M&seed=1&etag=v1&stall=8M")
             #expect(
                 try await home.run("enqueue", "--no-start", "-d", disk.path, hanging).status == 0)
+            try await body(home, disk, server)
+            try server.expected(hanging).verify(file: disk.path + "/hanging")
+        }
+        disk.unmount()
+    }
+
+    /// Writes to it do not come back: files for other disks come as ever, and its own is right in
+    /// the end.
+    @Test(.enabled(if: OwnDisk.hasLoops, "skipped: no loop devices"))
+    func othersGoOnBesideADiskThatHangs() async throws {
+        try await withAFile { home, disk, server in
             let run = try home.start("run")
             try await server.log.waitForBytes(8 << 20)
             try disk.freeze()
@@ -62,9 +73,7 @@ struct SlowDiskTests {
                 #expect(rows.first?["state"] == "running")
             }
             #expect(try await run.wait().status == 0)
-            try server.expected(hanging).verify(file: disk.path + "/hanging")
         }
-        disk.unmount()
     }
 
     /// Who has done what was asked, or whose time is over, leaves half a minute later all the same,
@@ -72,12 +81,7 @@ struct SlowDiskTests {
     @Test(
         .enabled(if: OwnDisk.hasLoops, "skipped: no loop devices"), arguments: ["get", "run"])
     func nobodyStaysForADiskThatHangs(command: String) async throws {
-        let home = try LonghaulHome()
-        let disk = try OwnDisk(ext4: 96 << 20, at: home.scratch("disk"))
-        try await LoopbackServer.run { server in
-            let hanging = server.url("hanging?size=48M&seed=1&etag=v1&stall=8M")
-            #expect(
-                try await home.run("enqueue", "--no-start", "-d", disk.path, hanging).status == 0)
+        try await withAFile { home, disk, server in
             let other = server.url("other?size=1M&seed=2&etag=v1&stall=500K")
             let process: CLIProcess
             if command == "get" {
@@ -98,9 +102,7 @@ struct SlowDiskTests {
             #expect(ended.status == 0, "\(ended.errors)")
             if command == "get" { #expect(ended.output == home.file("other") + "\n") }
             #expect(try await home.run("run").status == 0)
-            try server.expected(hanging).verify(file: disk.path + "/hanging")
         }
-        disk.unmount()
     }
 
     /// Whether one of its threads is in a call that nothing can end.
@@ -115,12 +117,7 @@ struct SlowDiskTests {
     @Test(
         .enabled(if: OwnDisk.hasLoops, "skipped: no loop devices"), arguments: ["daemon", "run"])
     func theSecondSignalEndsIt(command: String) async throws {
-        let home = try LonghaulHome()
-        let disk = try OwnDisk(ext4: 96 << 20, at: home.scratch("disk"))
-        try await LoopbackServer.run { server in
-            let hanging = server.url("hanging?size=48M&seed=1&etag=v1&stall=8M")
-            #expect(
-                try await home.run("enqueue", "--no-start", "-d", disk.path, hanging).status == 0)
+        try await withAFile { home, disk, server in
             let process = try home.start(command)
             try await server.log.waitForBytes(8 << 20)
             try disk.freeze()
@@ -139,9 +136,7 @@ struct SlowDiskTests {
             }
             #expect(try await process.wait().ending == .signalled(SIGTERM))
             #expect(try await home.run("run").status == 0)
-            try server.expected(hanging).verify(file: disk.path + "/hanging")
         }
-        disk.unmount()
     }
 
     /// One that shares a fetch has its file on it: copies for other disks are made as ever.

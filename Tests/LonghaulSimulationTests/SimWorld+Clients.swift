@@ -19,6 +19,12 @@ extension SimWorld {
         if !random.happens(trouble.hint) { inputs.append(.wake) }
     }
 
+    /// As `TransferQueue.enqueue` does.
+    func record(_ new: NewTransfer) throws -> EnqueueOutcome? {
+        try clients.follow(ClockMark(boot: Self.boot, at: now), now: now.wall)
+        return try clients.enqueue([new], now: now.wall).first
+    }
+
     func enqueue() throws {
         let url = makeContent()
         let destination = "/d/f\(nextURL)"
@@ -47,9 +53,7 @@ extension SimWorld {
         if random.happens(0.1) { request.options.mirrors = [sibling(of: url)] }
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: destination)
-        try clients.follow(ClockMark(boot: Self.boot, at: now), now: now.wall)
-        let outcomes = try clients.enqueue([new], now: now.wall)
-        guard case .recorded(let id, _)? = outcomes.first else { return }
+        guard case .recorded(let id, _)? = try record(new) else { return }
         expected[id] = SimTransfer(
             url: url, destination: destination, policy: request.options.ifExists,
             checksums: request.options.checksum.map { [$0] } ?? [],

@@ -47,8 +47,7 @@ extension SimWorld {
         }
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: destination)
-        try clients.follow(ClockMark(boot: Self.boot, at: now), now: now.wall)
-        guard case .recorded(let id, _)? = try clients.enqueue([new], now: now.wall).first else {
+        guard case .recorded(let id, _)? = try record(new) else {
             throw SimComplaint("hosts: an enqueue for \(session) was refused", self)
         }
         // How often its bytes come is not the matter here.

@@ -20,8 +20,7 @@ extension SimWorld {
         edit(&request)
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: destination)
-        try clients.follow(ClockMark(boot: Self.boot, at: now), now: now.wall)
-        let outcome = try #require(try clients.enqueue([new], now: now.wall).first)
+        let outcome = try #require(try record(new))
         guard case .recorded(let id, _) = outcome else { throw SimComplaint("\(outcome)", self) }
         expected[id] = SimTransfer(url: url, destination: destination, policy: .fail)
         inputs.append(.wake)

@@ -29,11 +29,6 @@ package enum StandardError {
         }
     }
 
-    /// What is kept, if somebody reads by now.
-    package static func flush() {
-        state.withLock { flush(&$0.waiting) }
-    }
-
     private static func flush(_ lines: inout UnreadLines) {
         while let chunk = lines.next {
             guard takesSome else { return }
