@@ -16,7 +16,7 @@ package struct FetchStep: Sendable {
 
 /// What the engine commits. Values, so that a commit that failed (disk full) can be tried again as
 /// it was.
-package enum StoreWrite: Hashable, Sendable {
+package indirect enum StoreWrite: Hashable, Sendable {
     case save(FetchState)
     /// Back to the queue; due at once if `readyAt` is nil.
     case queued(TransferID, readyAt: Timestamp?, waitingFor: [WaitReason])
@@ -101,9 +101,9 @@ package struct AttemptOutcome: Hashable, Codable, Sendable {
 
 /// What is done after the commit. The outcome of each comes back as an event.
 package enum FetchEffect: Sendable {
-    case prepare(PartOrder)
-    case ask(SegmentAsk)
-    case proceed(SegmentKey, BodyPlan)
+    indirect case prepare(PartOrder)
+    indirect case ask(SegmentAsk)
+    indirect case proceed(SegmentKey, BodyPlan)
     /// Let the request end at this offset instead of its range's end.
     case shrink(SegmentKey, end: Int64)
     case stop([SegmentKey])
@@ -119,11 +119,11 @@ package enum FetchEffect: Sendable {
     /// Make the whole file durable; batched with others.
     case secure(length: Int64)
     /// Fill the empty part file with a copy of this one, if it is still what it was.
-    case fill(KeptFile)
+    indirect case fill(KeptFile)
     /// Give those that share the fetch their copies.
     case handOut
     /// Give it its name; batched with others.
-    case publish(PublicationOrder)
+    indirect case publish(PublicationOrder)
     /// Close the part file and free its cells; delete it too if it is of no more use.
     case close(deletingPart: Bool)
 }

@@ -1,12 +1,12 @@
 /// What the transport reports. It decides nothing: the engine turns facts into what happens next.
 package enum WireFact: Sendable {
     /// The final head arrived and was judged. Exactly one per request that got a head.
-    case head(SegmentKey, ResponseHead, HeadVerdict)
+    indirect case head(SegmentKey, ResponseHead, HeadVerdict)
     /// `noticeEvery` more bytes were written; how many stands on the progress board.
     case progress(SegmentKey)
     /// The request has left the wire; nothing is written for it any more. Exactly one per started
     /// request.
-    case ended(SegmentKey, SegmentEnd)
+    indirect case ended(SegmentKey, SegmentEnd)
 }
 
 /// How a request ended.

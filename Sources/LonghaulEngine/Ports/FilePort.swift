@@ -56,23 +56,23 @@ package protocol FilePort: Sendable {
 
 /// One thing to do on the disk.
 package enum FileOrder: Sendable {
-    case prepare(FetchID, PartOrder, fetched: Int64)
+    indirect case prepare(FetchID, PartOrder, fetched: Int64)
     case reserve(FetchID, bytes: Int64)
     case truncate(FetchID, generation: Int64)
     case sync(FetchID, token: Int64, digests: [Checksum.Algorithm], through: Int64)
-    case verify(FetchID, [Checksum], length: Int64, destination: String)
+    indirect case verify(FetchID, [Checksum], length: Int64, destination: String)
     /// One batch: see group commit in the documentation of the engine.
     case secure([(FetchID, length: Int64)])
     case publish([(FetchID, PublicationOrder)])
     /// Copy a file into the empty part file, if it is still what it was.
-    case fill(FetchID, KeptFile)
+    indirect case fill(FetchID, KeptFile)
     /// Copies of the fetch's whole part file; each is durable when it is reported. Every one is
     /// answered once, that of a fetch that was closed meanwhile with a failure.
     case copy(FetchID, [CopyOrder], length: Int64)
     case close(FetchID, deletingPart: Bool)
     /// The part file of a transfer that nobody wants any more; only if it still is that file. When
     /// it is gone, by this or by `close`, that is told.
-    case delete(LeftPart)
+    indirect case delete(LeftPart)
 }
 
 /// What the board says of a fetch whose engine was killed.

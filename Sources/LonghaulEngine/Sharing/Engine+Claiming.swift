@@ -36,10 +36,9 @@ extension Engine {
         if try tx.peers(of: id, limit: 1).isEmpty,
             let (work, state) = try tx.claim(id, now: now.wall)
         {
-            var claim = Claim(
-                work: work, state: state, session: session, isOverdue: false,
-                roster: Roster(leader: Sharer(work)))
-            try look(for: [work], &claim, tx)
+            let claim = Claim(
+                work: work, state: state, session: session, roster: Roster(leader: Sharer(work)))
+            try look(for: [work], claim, tx)
             return claim
         }
         guard let work = try tx.work(id), work.phase == .queued, work.want == .run,
@@ -193,16 +192,15 @@ extension Engine {
         }
         // Its numbers are in the store only now.
         guard let work = try tx.work(lead.id), let state = try tx.fetch(fetch) else { return nil }
-        var claim = Claim(
-            work: work, state: state, session: session, isOverdue: false, roster: roster)
-        try look(for: runners, &claim, tx)
+        let claim = Claim(work: work, state: state, session: session, roster: roster)
+        try look(for: runners, claim, tx)
         return claim
     }
 
     /// For a start from nothing: a file that may be copied instead, where that was asked for, or
     /// where one was served together with others that may have theirs by now.
     private func look(
-        for works: [TransferWork], _ claim: inout Claim, _ tx: borrowing EngineTransaction
+        for works: [TransferWork], _ claim: Claim, _ tx: borrowing EngineTransaction
     ) throws {
         guard claim.state.durable.isEmpty,
             let work = works.first(where: { $0.request.options.reuse || $0.sharedFetch != nil })

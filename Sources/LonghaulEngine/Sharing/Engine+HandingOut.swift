@@ -117,7 +117,7 @@ extension Engine {
         }
         sharing.given.append(
             Claim(
-                work: work, state: state, session: work.request.session, isOverdue: false,
+                work: work, state: state, session: work.request.session,
                 roster: Roster(leader: Sharer(work)), proven: proven))
     }
 }

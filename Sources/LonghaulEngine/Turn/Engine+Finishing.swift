@@ -4,26 +4,28 @@ internal import LonghaulCore
 /// one: a disk that is slow holds up nobody else's files.
 extension Engine {
     /// In the lane of the file system that its part file is on.
-    func finish(_ fetch: FetchID, _ change: (inout FinishingLane) -> Void) {
+    func lane(of fetch: FetchID) -> FinishingLane {
         let device = active[fetch]?.machine.state.partIdentity?.device ?? 0
-        change(&finishing[device, default: FinishingLane()])
+        if let lane = finishing[device] { return lane }
+        let lane = FinishingLane()
+        finishing[device] = lane
+        return lane
     }
 
     /// An outcome frees its place in the lane.
     func settleLane(_ event: FetchEvent, _ fetch: FetchID) {
         switch event.settles {
         case .securing:
-            for device in finishing.keys { finishing[device]?.securing.remove(fetch) }
+            for lane in finishing.values { lane.securing.remove(fetch) }
         case .publishing:
-            for device in finishing.keys { finishing[device]?.publishing.remove(fetch) }
+            for lane in finishing.values { lane.publishing.remove(fetch) }
         case .copy, nil: break
         }
     }
 
     /// Sends the next batch off when the one before has come back.
     func gatherFinishing() {
-        for device in finishing.keys.sorted() {
-            guard var lane = finishing[device] else { continue }
+        for (device, lane) in finishing.sorted(by: { $0.key < $1.key }) {
             if lane.securing.isEmpty, !lane.toSecure.isEmpty {
                 lane.securing = Set(lane.toSecure.map(\.0))
                 files.submit([.secure(lane.toSecure)])
@@ -34,7 +36,7 @@ extension Engine {
                 files.submit([.publish(lane.toPublish)])
                 lane.toPublish = []
             }
-            finishing[device] = lane.isEmpty ? nil : lane
+            if lane.isEmpty { finishing[device] = nil }
         }
     }
 }

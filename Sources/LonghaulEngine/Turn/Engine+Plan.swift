@@ -20,16 +20,28 @@ struct PlanOutcome {
     var refused: [(TransferID, LonghaulError)] = []
 }
 
-struct Claim {
-    var work: TransferWork
-    var state: FetchState
-    var session: String
-    var isOverdue: Bool
-    var roster: Roster
+/// A reference, as it is large and handed on from hand to hand.
+final class Claim {
+    let work: TransferWork
+    let state: FetchState
+    let session: String
+    var isOverdue = false
+    let roster: Roster
     /// What a copy need not be checked for again.
-    var proven: [Checksum] = []
+    let proven: [Checksum]
     /// What may make the transfer unnecessary.
     var kept: KeptFile?
+
+    init(
+        work: TransferWork, state: FetchState, session: String, roster: Roster,
+        proven: [Checksum] = []
+    ) {
+        self.work = work
+        self.state = state
+        self.session = session
+        self.roster = roster
+        self.proven = proven
+    }
 }
 
 extension ReadyRow {
@@ -69,7 +81,7 @@ extension Engine {
         outcome.claims.reserveCapacity(plan.starts.count)
         for id in plan.starts.prefix(files) {
             guard let row = places[id],
-                var claim = try takeUp(id, session: rows[row].sessionKey, tx, now: now, &outcome)
+                let claim = try takeUp(id, session: rows[row].sessionKey, tx, now: now, &outcome)
             else { continue }
             claim.isOverdue = id == plan.overdue
             try meet(claim.work.request.options.mirrors, tx)

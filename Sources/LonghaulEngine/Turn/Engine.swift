@@ -143,8 +143,9 @@ struct Unwritten {
     }
 }
 
-/// Group commit: while one batch is on the disk, the next one gathers.
-struct FinishingLane {
+/// Group commit: while one batch is on the disk, the next one gathers. A reference: an outcome
+/// takes one out of the hundreds of a batch.
+final class FinishingLane {
     var toSecure: [(FetchID, Int64)] = []
     var securing: Set<FetchID> = []
     var toPublish: [(FetchID, PublicationOrder)] = []
