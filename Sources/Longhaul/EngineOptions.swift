@@ -22,10 +22,12 @@ public struct EngineOptions: Sendable {
     public var onlyDiscretionary: Bool?
     /// When another process is the engine: wait until it ends, and take over.
     public var waitsForLease = false
-    /// Called, on a thread of its own, where the engine is to leave and has not left half a minute
-    /// later, because a disk does not answer. To end the process then costs no byte: it is what
-    /// `kill -9` does.
+    /// Called, on a thread of its own, where the engine is to leave and has not left
+    /// ``leavingSeconds`` later, because a disk does not answer. To end the process then costs no
+    /// byte: it is what `kill -9` does.
     public var onOverdue: (@Sendable () -> Void)?
+    /// How long an engine is given to leave: half a minute.
+    public static let leavingSeconds: Double = 30
     public var limits = EngineLimits()
 
     public init(mode: EngineMode) {

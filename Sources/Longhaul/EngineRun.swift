@@ -8,8 +8,7 @@ internal import Synchronization
 public final class EngineRun: Sendable {
     private let queue: TransferQueue
     private let options: EngineOptions
-    /// Another one after each stop by ``suspend()``.
-    private let loop: Mutex<EngineLoop>
+    private let stay: Mutex<Stay>
     /// A daemon tells its service manager how it does.
     private let attendant: ServiceAttendant?
     private let waiting = Mutex<EngineLockWait?>(nil)
@@ -17,8 +16,13 @@ public final class EngineRun: Sendable {
     /// ``stop()`` was called.
     var isToStop: Bool { isStopped.load(ordering: .relaxed) }
     private let isSuspending = Atomic(false)
-    /// Once it was adjusted.
-    private let tuning = Mutex<EngineTuning?>(nil)
+
+    private struct Stay {
+        /// Another one after each stop by ``suspend()``.
+        var loop: EngineLoop
+        /// Once it was adjusted.
+        var tuning: EngineTuning?
+    }
 
     public init(queue: TransferQueue, options: EngineOptions) {
         self.queue = queue
@@ -26,7 +30,8 @@ public final class EngineRun: Sendable {
         attendant =
             options.mode == .daemon ? ServiceAttendant(environment: Environment.all()) : nil
         if options.mode == .background { StandardError.keepSmall(queue.engineLog) }
-        loop = Mutex(EngineRun.loop(of: queue, EngineOrders(options), options, attendant))
+        stay = Mutex(
+            Stay(loop: EngineRun.loop(of: queue, EngineOrders(options), options, attendant)))
     }
 
     private static func loop(
@@ -36,10 +41,10 @@ public final class EngineRun: Sendable {
         EngineLoop(
             store: queue.store, directory: queue.directory, holder: queue.holder(options.mode),
             orders: orders, attendant: attendant, journal: EngineJournal.wanted(by: options.mode),
-            leaving: options.onOverdue.map { LeavingWatch(leavingSeconds, overdue: $0) })
+            leaving: options.onOverdue.map {
+                LeavingWatch(EngineOptions.leavingSeconds, overdue: $0)
+            })
     }
-
-    private static let leavingSeconds: Double = 30
 
     /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread.
     /// When another process holds the lease: returns at once with `.busy`, or with
@@ -69,7 +74,7 @@ public final class EngineRun: Sendable {
     /// Holds the lease no longer when it returns; `nil` = did not get it.
     private func work() throws(LonghaulError) -> EngineReport? {
         guard let lock = try acquire() else { return nil }
-        let loop = loop.withLock { $0 }
+        let loop = stay.withLock { $0.loop }
         return try loop.run(
             holding: lock, conditions: MachineConditions(queue), hosts: HostLauncher(queue))
     }
@@ -81,9 +86,9 @@ public final class EngineRun: Sendable {
         options.maxBytes = options.maxBytes.map { max(0, $0 - bytes) }
         var orders = EngineOrders(options)
         waiting.withLock { $0 = nil }
-        loop.withLock { loop in
-            if let tuning = tuning.withLock({ $0 }) { orders.tuning = tuning }
-            loop = EngineRun.loop(of: queue, orders, options, attendant)
+        stay.withLock { stay in
+            if let tuning = stay.tuning { orders.tuning = tuning }
+            stay.loop = EngineRun.loop(of: queue, orders, options, attendant)
         }
         // What the loop before was told.
         if isStopped.load(ordering: .relaxed) || isSuspending.load(ordering: .relaxed) { leave() }
@@ -116,9 +121,9 @@ public final class EngineRun: Sendable {
     /// Other limits from now on; what runs goes on. From any thread; returns at once.
     public func adjust(_ limits: EngineLimits) {
         let new = EngineTuning(limits)
-        loop.withLock { loop in
-            tuning.withLock { $0 = new }
-            loop.adjust(new)
+        stay.withLock { stay in
+            stay.tuning = new
+            stay.loop.adjust(new)
         }
     }
 
@@ -153,7 +158,7 @@ public final class EngineRun: Sendable {
 
     private func leave() {
         waiting.withLock { $0 }?.cancel()
-        loop.withLock { $0 }.leave()
+        stay.withLock { $0.loop }.leave()
     }
 }
 

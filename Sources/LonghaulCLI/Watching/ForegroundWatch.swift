@@ -26,8 +26,6 @@ final class ForegroundWatch {
     private static let shownWaitingMaximum = 32
     /// How long another engine is given to put down what we paused.
     private static let settleSeconds: Double = 10
-    /// How long our own engine is given to leave.
-    private static let leavingSeconds: Double = 30
 
     init(
         _ ids: [TransferID], in queue: TransferQueue, limits: EngineLimits = EngineLimits(),
@@ -72,7 +70,7 @@ final class ForegroundWatch {
     /// The engine that is to leave, unless a disk keeps it for too long: what such a disk has got
     /// is found again, as after a crash.
     private func waitForLeaving() {
-        let end = Platform.uptime() + ForegroundWatch.leavingSeconds
+        let end = Platform.uptime() + EngineOptions.leavingSeconds
         while seat.isTaken, Platform.uptime() < end {
             seat.waitForLeaving(timeout: end - Platform.uptime())
         }
