@@ -246,4 +246,52 @@ struct SharingTests {
             #expect(try inode(home.file("a")) != inode(home.file("b")))
         }
     }
+
+    /// Of a weak tag it is not asked whether the version is another: a 304 is no answer to anything
+    /// then, and the bytes of before are not what there is now.
+    @Test func a304ThatNobodyAskedForIsNoFile() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=300K&weak=v1&seed=2&304&statusafter=1")
+            #expect(try await home.run("get", "-q", url, "-o", "a").status == 0)
+            let second = try await home.run(
+                "get", "-q", url, "-o", "b", "--reuse", "--retries", "1")
+            #expect(second.status == 1, "\(second.errors)")
+            #expect(server.log.all[1]["If-None-Match"] == nil)
+            #expect(!FileManager.default.fileExists(atPath: home.file("b")))
+        }
+    }
+
+    /// Its leader has left, and the other one's disk is full: nobody else has the bytes.
+    @Test(.enabled(if: geteuid() == 0, "skipped: mounting a tmpfs needs root"))
+    func theLastOneKeepsTheBytes() async throws {
+        let home = try LonghaulHome()
+        let disk = try OwnDisk(memory: "2m", at: home.file("disk"))
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=4M&etag=v1&seed=2&rate=2M")
+            for name in ["a", "disk/b"] {
+                _ = try await home.run("enqueue", "--no-start", url, "-o", home.file(name))
+            }
+            let engine = try home.start("daemon")
+            try await eventually("it moves") {
+                try await home.run("show", "2", "--json").rows[0]["bytesDone"].int ?? 0 > 0
+            }
+            #expect(try await home.run("cancel", "1").status == 0)
+            try await eventually("the disk was found full") {
+                try await home.run("why", "2", "--json").rows.first?["waitingFor"].items
+                    .contains { $0["reason"] == "storage" } ?? false
+            }
+            #expect(try await home.run("show", "2", "--json").rows[0]["bytesDone"].int == 4 << 20)
+            try disk.remount("size=16m")
+            #expect(try await home.run("resume", "2").status == 0)
+            #expect(try await home.run("wait", "2", within: .seconds(60)).status == 0)
+            try server.expected(url).verify(file: home.file("disk/b"))
+            #expect(server.log.bodyBytesSent() == 4 << 20)
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+            #expect(try home.scratch.names(in: "files") == ["disk"])
+            #expect(try home.scratch.names(in: "files/disk") == ["b"])
+        }
+        disk.unmount()
+    }
 }

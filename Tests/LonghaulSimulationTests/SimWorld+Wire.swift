@@ -131,7 +131,8 @@ extension SimWorld {
             case .prepareFailed, .reserved, .reserveFailed, .truncateFailed, .head, .progress,
                 .ended, .verified, .mismatched, .verifyFailed, .secured, .secureFailed,
                 .published, .occupied, .publishFailed, .foundPublished, .displaced, .filled,
-                .fillFailed, .copied, .copyFailed, .handedOut, .leave, .tick:
+                .fillFailed, .copied, .copyFailed, .handedOut, .handOutFailed, .leave,
+                .tick:
                 break
             }
         }

@@ -93,6 +93,42 @@ import Testing
         #expect(abs(found - .start - known.expected) < 0.01)
     }
 
+    /// What was done to a file since is dated before its end, where the clock was set back.
+    @Test(arguments: [
+        (-7200.0, 600.0, false), (-7200, -7300, true), (-30, 600, true), (7200, 600, true),
+    ])
+    func finishedFilesAreTrustedUnlessTheirTimeComesAgain(
+        _ jump: Double, _ ended: Double, _ isKept: Bool
+    ) throws {
+        let scratch = try ScratchStore()
+        try scratch.store.follow(mark("a", .start, uptime: 100_000), now: .start)
+        let epoch = try scratch.lead()
+        func end(_ path: String, at seconds: Double) throws {
+            let id = try scratch.add(path) { $0.url = "https://a.example\(path)" }
+            try scratch.turn(epoch) { tx in
+                let claim = try tx.claim(id, now: .start + seconds)
+                var (_, state) = try #require(claim)
+                state.partIdentity = FileIdentity(device: 1, inode: 2)
+                state.partPath = path
+                state.validator = Validator(etag: "\"v1\"", length: 5)
+                state.bytesTotal = 5
+                try tx.save(state)
+                let numbers = TransferNumbers(state)
+                try tx.complete(id, finalPath: path, numbers: numbers, now: .start + seconds)
+            }
+        }
+        try end("/d/a", at: ended)
+        try end("/d/last", at: 1000)
+        let now = Timestamp.start + 3600 + jump
+        try scratch.store.follow(mark("a", now, uptime: 103_600), now: now)
+        let id = try scratch.add("/d/b") { $0.url = "https://a.example/d/a" }
+        let kept = try scratch.turn(epoch) { tx in
+            let found = try tx.work(id)
+            return try tx.finished(like: try #require(found), now: now + 86_400)
+        }
+        #expect((kept != nil) == isKept)
+    }
+
     @Test func aMarkIsReadAsItWasWritten() {
         let mark = mark("0a0b", .start, uptime: 5)
         #expect(ClockMark(mark.text) == mark)

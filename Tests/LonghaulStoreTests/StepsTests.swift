@@ -62,7 +62,7 @@ import Testing
                 let found = try tx.work(id)
                 let work = try #require(found)
                 let newcomers = try tx.newcomers(work.identityKey, after: id, limit: 9)
-                let finished = try tx.finished(like: work)
+                let finished = try tx.finished(like: work, now: .start)
                 #expect(peers.isEmpty && newcomers.isEmpty && finished == nil)
             }
         }

@@ -18,6 +18,17 @@ import Testing
         #expect(fcntl(first.descriptor, F_GETFD) & FD_CLOEXEC != 0)
     }
 
+    @Test func tellsSpellingsApart() throws {
+        let handles = DirectoryHandles(trustedFor: 3600)
+        let paths = try ["caf\u{E9}", "cafe\u{301}"].map { try scratch.subdirectory($0) }
+        let found = try paths.map { try handles.handle(for: $0) }
+        #expect(found[0].identity != found[1].identity && handles.count == 2)
+        let names = try #require(DirectoryNames(of: scratch.path))
+        #expect(names.contains("caf\u{E9}") && names.contains("cafe\u{301}"))
+        try #require(rmdir(paths[1]) == 0)
+        #expect(DirectoryNames(of: scratch.path)?.contains("cafe\u{301}") == false)
+    }
+
     @Test func isTrustedForAMoment() throws {
         let handles = DirectoryHandles(trustedFor: 3600)
         let path = try scratch.subdirectory("d")

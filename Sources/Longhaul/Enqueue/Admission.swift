@@ -15,7 +15,7 @@ struct Admission {
         var realPath: String
     }
 
-    private var checked: [String: CheckedDirectory] = [:]
+    private var checked: [ExactText: CheckedDirectory] = [:]
     /// The directory that the batch fills, and how many destinations in it were asked about.
     private var filling: (directory: String, asked: Int, names: DirectoryNames?) = ("", 0, nil)
     /// From this many on its names are looked through at once.
@@ -144,7 +144,7 @@ struct Admission {
         try Admission.checkLength(of: name)
         try Admission.checkLength(ofPath: destination)
         let place: CheckedDirectory
-        if let known = checked[directory] {
+        if let known = checked[ExactText(directory)] {
             place = known
         } else {
             for name in PathParts.names(in: directory) { try Admission.checkLength(of: name) }
@@ -154,10 +154,10 @@ struct Admission {
             place = CheckedDirectory(
                 mayHoldFiles: Admission.exists(directory), realPath: DiskSpace.realPath(directory))
             if checked.count >= Admission.rememberedMax { checked.removeAll() }
-            checked[directory] = place
+            checked[ExactText(directory)] = place
         }
         let realPath =
-            place.realPath == directory ? nil : PathParts.join(place.realPath, name)
+            place.realPath.isExactly(directory) ? nil : PathParts.join(place.realPath, name)
         guard place.mayHoldFiles, mayExist(name, in: directory) else { return (false, realPath) }
         return (try Admission.isTaken(destination), realPath)
     }
@@ -223,7 +223,7 @@ struct Admission {
     /// Spares a large batch a system call for each destination. What comes into being meanwhile is
     /// seen when the file is published, as it would be after a look at each.
     private mutating func mayExist(_ name: String, in directory: String) -> Bool {
-        if filling.directory != directory { filling = (directory, 0, nil) }
+        if !filling.directory.isExactly(directory) { filling = (directory, 0, nil) }
         filling.asked += 1
         if filling.asked == Admission.askedOneByOne {
             filling.names = DirectoryNames(of: directory)

@@ -133,7 +133,8 @@ public final class BackgroundSession: Sendable {
     public func task(_ id: TransferID) async throws(LonghaulError) -> DownloadTask? {
         let session = identifier
         let found = try await desk.perform { books throws(LonghaulError) in
-            try books.queue.store.transfer(id, now: books.queue.now)?.session == session
+            try books.queue.store.transfer(id, now: books.queue.now)?.session
+                .isExactly(session) ?? false
         }
         return found ? DownloadTask(id, self) : nil
     }

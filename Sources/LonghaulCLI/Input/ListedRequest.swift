@@ -96,7 +96,7 @@ struct ListedRequest {
         if !access.isEmpty { try access.settle(&request) }
         if let file {
             request.destination = .file(context.absolute(file, in: directory))
-        } else if directory == template.directory {
+        } else if directory.isExactly(template.directory) {
             request.destination = template.destination
         } else {
             request.destination = .directory(

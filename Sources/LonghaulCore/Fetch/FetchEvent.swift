@@ -45,6 +45,9 @@ package enum FetchEvent: Sendable {
     case copyFailed(TransferID, LocalFault)
     /// All that others were to get of the file they have.
     case handedOut(leaderHasCopy: Bool)
+    /// Nobody is left but the leader, who cannot be given its own copy: the bytes stay where they
+    /// are.
+    case handOutFailed(LocalFault)
     /// Leave the wire, checkpointed.
     case leave(FetchDeparture)
     case tick
@@ -66,7 +69,8 @@ extension FetchEvent {
         case .published, .occupied, .publishFailed, .displaced: .publishing
         case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
             .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
-            .foundPublished, .filled, .fillFailed, .handedOut, .leave, .tick:
+            .foundPublished, .filled, .fillFailed, .handedOut, .handOutFailed, .leave,
+            .tick:
             nil
         }
     }

@@ -309,7 +309,7 @@ extension FetchMachine {
 
     /// The kept file is still the one that the server has.
     private func saysUnchanged(_ segment: ActiveSegment) -> Bool {
-        segment.head?.status == 304 && have.isEmpty && kept != nil
+        segment.head?.status == 304 && segment.asksForChange && have.isEmpty && kept != nil
     }
 
     private func unusable(_ what: String) -> Failure {

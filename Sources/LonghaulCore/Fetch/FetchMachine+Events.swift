@@ -45,9 +45,12 @@ extension FetchMachine {
             leaving = leaving ?? local(fault, context)
             stage = .settling
             exit(context, &step)
-        case .reserved, .truncated: proceedWithHeld(&step)
-        case .reserveFailed(let fault), .truncateFailed(let fault), .verifyFailed(let fault),
-            .publishFailed(let fault):
+        case .reserved: proceedWithHeld(&step)
+        case .truncated: emptied(context, &step)
+        case .truncateFailed(let fault):
+            isEmptying = false
+            failedLocally(fault, context, &step)
+        case .reserveFailed(let fault), .verifyFailed(let fault), .publishFailed(let fault):
             failedLocally(fault, context, &step)
         case .displaced(let fault, let isGone): displaced(fault, isGone: isGone, context, &step)
         case .secureFailed(let fault): secureFailed(fault, context, &step)
@@ -64,6 +67,8 @@ extension FetchMachine {
         case .occupied(let next, let fault): occupied(next, fault, context, &step)
         case .foundPublished(let path): foundPublished(path, context, &step)
         case .handedOut(let leaderHasCopy): handedOut(leaderHasCopy: leaderHasCopy, &step)
+        case .handOutFailed(let fault):
+            if stage == .sharing { failedLocally(fault, context, &step) }
         case .filled: filled(&step)
         case .fillFailed(let fault): fillFailed(fault, context, &step)
         // Whose copy it was is not the fetch's affair.
@@ -231,10 +236,23 @@ extension FetchMachine {
         }
     }
 
+    /// The answer for whose sake it was may have broken off meanwhile.
+    private mutating func emptied(_ context: FetchContext, _ step: inout FetchStep) {
+        isEmptying = false
+        if stage == .moving, segments.isEmpty {
+            askNext(context, &step)
+        } else {
+            proceedWithHeld(&step)
+        }
+    }
+
     mutating func failedLocally(
         _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        if stage == .verifying || stage == .securing || stage == .publishing { stage = .settling }
+        switch stage {
+        case .verifying, .securing, .sharing, .publishing: stage = .settling
+        case .preparing, .moving, .settling, .left: break
+        }
         if let end = fault.cutAt { cutOff(at: end, &step) }
         leave(outlasted(local(fault, context)), context, &step)
     }

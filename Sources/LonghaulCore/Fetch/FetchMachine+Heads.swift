@@ -3,6 +3,8 @@ extension FetchMachine {
     /// One request for the first missing bytes, or for the whole from zero.
     mutating func askNext(_ context: FetchContext, _ step: inout FetchStep) {
         precondition(segments.isEmpty, "the first request of a round goes out alone")
+        // Its body may be small, and let in at once.
+        if isEmptying { return }
         if let fromZero {
             let ask = RangeAsk.wholeFile(
                 because: fromZero, held: have, validator: state.validator,
@@ -60,6 +62,7 @@ extension FetchMachine {
             ResponseHead.Scheme(of: url) == .http
         {
             order.condition = kept?.condition ?? HeaderFields()
+            segments[segments.count - 1].asksForChange = !order.condition.isEmpty
         }
         step.effects.append(.ask(order))
     }
@@ -132,7 +135,7 @@ extension FetchMachine {
     /// another version, and a shorter length would make a whole file of what is held.
     mutating func learnVersion(_ segment: ActiveSegment) {
         guard case .append? = segment.decision, let head = segment.head,
-            !isVersionKnown || state.askedURL != request.url
+            !isVersionKnown || !state.askedURL.isExactly(request.url)
         else { return }
         let answer = Validator(head, start: segment.ask.start)
         state.bytesTotal = state.bytesTotal ?? answer.length
@@ -235,6 +238,7 @@ extension FetchMachine {
             // The truncation follows the commit: a power cut between the two leaves a longer file,
             // never a spliced one.
             step.durable = true
+            isEmptying = true
             step.effects.append(.truncate(generation: state.generation))
         } else if let length = validator.length {
             step.effects.append(.reserve(bytes: length))

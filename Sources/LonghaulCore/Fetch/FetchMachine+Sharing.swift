@@ -13,7 +13,8 @@ extension FetchMachine {
     /// Whether the part file can be given its leader by a rename.
     package var isAtHome: Bool {
         state.partPath.isEmpty
-            || FileNaming.directory(of: state.partPath) == FileNaming.directory(of: destination)
+            || FileNaming.directory(of: state.partPath)
+                .isExactly(FileNaming.directory(of: destination))
     }
 
     /// Whether another transfer may still come along. None may while the file is, or may be, under

@@ -75,6 +75,8 @@ package struct FetchMachine: Sendable {
     var hasEndedWell = false
     /// A request whose body waits until what its head means has been committed.
     package internal(set) var held: HeldBody?
+    /// The part file is about to be emptied: what is written before that has happened is lost.
+    var isEmptying = false
     /// Why the next request starts from zero whatever is held.
     package internal(set) var fromZero: RestartReason?
     /// Bytes that this stay on the wire has gained.
@@ -132,7 +134,7 @@ package struct FetchMachine: Sendable {
     /// The list may be another one than when the source in use was chosen: it is looked for by its
     /// URL. Another one has to prove that it has the same version, unless it has named it before.
     private mutating func findSource() {
-        if let asked = state.askedURL, asked != request.url {
+        if let asked = state.askedURL, !asked.isExactly(request.url) {
             state.validator = state.validator?.withoutIdentity
             state.source = 0
         } else if let mirror = state.validator?.mirror, mirror != url {
@@ -239,6 +241,9 @@ package struct ActiveSegment: Hashable, Sendable {
     package internal(set) var heardAt: Instant
     /// It was silent, and is to end so that others take what it leaves.
     package internal(set) var isGivenUp = false
+    /// It asks whether the version of the kept file is still the current one: else a 304 answers
+    /// nothing.
+    package internal(set) var asksForChange = false
     /// False while its body is held back: its cell still says where it was meant to begin, in a
     /// version that may be given up by now. What it says then is nothing that was written.
     package var isOpen = true

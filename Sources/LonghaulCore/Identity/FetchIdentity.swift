@@ -7,7 +7,7 @@
 package struct FetchIdentity: Hashable, Sendable {
     package var method: String
     /// Canonical, without user information.
-    package var url: String
+    package var url: ExactText
     /// Names in lower case, in the order of the names, then as given.
     package var headers: [HeaderFields.Field]
     package var credentials: Credentials
@@ -17,18 +17,18 @@ package struct FetchIdentity: Hashable, Sendable {
     package var checksum: Checksum?
     package var maxSize: Int64?
     /// Who did not name a mirror does not get its bytes.
-    package var mirrors: [String]
+    package var mirrors: [ExactText]
 
     /// Who asks, and whom it trusts. Files are told by their paths.
     package struct Credentials: Hashable, Sendable {
-        package var userInfo: String?
-        package var user: String?
+        package var userInfo: ExactText?
+        package var user: ExactText?
         package var netrc: Bool
-        package var proxy: String?
+        package var proxy: ExactText?
         package var proxyVariables: ProxyVariables?
-        package var caCertificate: String?
-        package var clientCertificate: String?
-        package var clientKey: String?
+        package var caCertificate: ExactText?
+        package var clientCertificate: ExactText?
+        package var clientKey: ExactText?
         package var insecure: Bool
     }
 
@@ -39,19 +39,20 @@ package struct FetchIdentity: Hashable, Sendable {
         guard let url = CanonicalURL.of(request.url) else { return nil }
         let options = request.options
         self.method = method
-        self.url = url
+        self.url = ExactText(url)
         headers = FetchIdentity.selecting(options.headers)
         credentials = Credentials(
-            userInfo: (try? URLParts(request.url))?.userInfo, user: options.user,
-            netrc: options.netrc, proxy: options.proxy,
+            userInfo: (try? URLParts(request.url))?.userInfo.map(ExactText.init),
+            user: options.user.map(ExactText.init), netrc: options.netrc,
+            proxy: options.proxy.map(ExactText.init),
             proxyVariables: options.proxy == nil ? options.proxyVariables : nil,
-            caCertificate: options.caCertificate,
-            clientCertificate: options.clientCertificate, clientKey: options.clientKey,
-            insecure: options.insecure)
+            caCertificate: options.caCertificate.map(ExactText.init),
+            clientCertificate: options.clientCertificate.map(ExactText.init),
+            clientKey: options.clientKey.map(ExactText.init), insecure: options.insecure)
         self.bodyDigest = bodyDigest
         checksum = options.checksum
         maxSize = options.maxSize
-        mirrors = options.mirrors.map { CanonicalURL.of($0) ?? $0 }
+        mirrors = options.mirrors.map { ExactText(CanonicalURL.of($0) ?? $0) }
     }
 
     /// Fields that select no representation whatever the server: those between one hop and the next

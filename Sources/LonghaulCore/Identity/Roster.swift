@@ -82,6 +82,6 @@ package struct Roster: Hashable, Sendable {
     }
 
     private static func rank(_ sharer: Sharer, _ home: String) -> Int {
-        (sharer.isWanted ? 0 : 2) + (FileNaming.directory(of: sharer.destination) == home ? 0 : 1)
+        (sharer.isWanted ? 0 : 2) + (sharer.isAt(home) ? 0 : 1)
     }
 }

@@ -27,6 +27,11 @@ package struct Sharer: Hashable, Sendable {
         self.bytesFetched = bytesFetched
     }
 
+    /// It can be given what is in that directory by a rename.
+    package func isAt(_ home: String) -> Bool {
+        FileNaming.directory(of: destination).isExactly(home)
+    }
+
     /// The clock was set by so many milliseconds, and shows `now`: the store does the same to
     /// those that do not run (`Store.follow`).
     package func moved(by jump: Int64, now: Timestamp) -> Sharer {

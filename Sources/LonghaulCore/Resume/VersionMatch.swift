@@ -41,7 +41,7 @@ extension Validator {
 
     private func matchDates(_ answer: Validator) -> VersionMatch {
         guard let lastModified, let other = answer.lastModified else { return .unknown }
-        guard lastModified == other else { return .different(.lastModified) }
+        guard lastModified.isExactly(other) else { return .different(.lastModified) }
         return lastModifiedIsStrong ? .same : .similar
     }
 }

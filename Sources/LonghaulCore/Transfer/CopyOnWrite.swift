@@ -25,8 +25,11 @@ package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
         }
     }
 
+    /// Without a look at the value.
+    package func isSame(_ other: CopyOnWrite) -> Bool { box === other.box }
+
     package static func == (left: CopyOnWrite, right: CopyOnWrite) -> Bool {
-        left.box === right.box || left.box.value == right.box.value
+        left.isSame(right) || left.box.value == right.box.value
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -8,6 +8,11 @@ public struct HeaderFields: Hashable, Codable, Sendable {
             self.name = name
             self.value = value
         }
+
+        /// By their bytes: what looks the same to a reader is another password to a server.
+        public static func == (left: Field, right: Field) -> Bool {
+            left.name.isExactly(right.name) && left.value.isExactly(right.value)
+        }
     }
 
     public var fields: [Field]

@@ -235,7 +235,7 @@ extension DiskFiles {
     }
 
     package func syncDirectory(of path: String, without part: LeftPart?) -> LocalFault? {
-        if let part, part.path != path { PartFile.discard(part) }
+        if let part, !part.path.isExactly(path) { PartFile.discard(part) }
         guard let (directory, _) = PathParts.split(path) else { return nil }
         do throws(SystemFailure) {
             try directories.handle(for: directory).sync()

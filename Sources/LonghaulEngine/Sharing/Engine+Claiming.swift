@@ -38,7 +38,7 @@ extension Engine {
         {
             let claim = Claim(
                 work: work, state: state, session: session, roster: Roster(leader: Sharer(work)))
-            try look(for: [work], claim, tx)
+            try look(for: [work], claim, tx, now: now)
             return claim
         }
         guard let work = try tx.work(id), work.phase == .queued, work.want == .run,
@@ -193,19 +193,19 @@ extension Engine {
         // Its numbers are in the store only now.
         guard let work = try tx.work(lead.id), let state = try tx.fetch(fetch) else { return nil }
         let claim = Claim(work: work, state: state, session: session, roster: roster)
-        try look(for: runners, claim, tx)
+        try look(for: runners, claim, tx, now: now)
         return claim
     }
 
     /// For a start from nothing: a file that may be copied instead, where that was asked for, or
     /// where one was served together with others that may have theirs by now.
     private func look(
-        for works: [TransferWork], _ claim: Claim, _ tx: borrowing EngineTransaction
+        for works: [TransferWork], _ claim: Claim, _ tx: borrowing EngineTransaction, now: Moment
     ) throws {
         guard claim.state.durable.isEmpty,
             let work = works.first(where: { $0.request.options.reuse || $0.sharedFetch != nil })
         else { return }
-        claim.kept = try tx.finished(like: work)
+        claim.kept = try tx.finished(like: work, now: now.wall)
     }
 
     // MARK: - Joining what runs

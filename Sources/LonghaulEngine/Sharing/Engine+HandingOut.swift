@@ -57,11 +57,16 @@ extension Engine {
         needsLook = true
     }
 
-    /// The failure of one copy is its transfer's alone.
+    /// The failure of one copy is its transfer's alone. The last one keeps the bytes, which nobody
+    /// else has: they are copied when its disk has room, or is well.
     private func withhold(
         _ sharer: Sharer, _ fault: LocalFault, _ entry: ActiveFetch, now: Moment
     ) {
         let id = sharer.id
+        if id == entry.roster.leader.id, entry.roster.followers.isEmpty {
+            let event = sharer.isWanted ? FetchEvent.handOutFailed(fault) : .leave(.requeue)
+            return handle(event, of: entry.machine.state.id, now: now)
+        }
         let error = LonghaulError(
             fault.code, fault.message, transferID: id, retryable: true, bytesKept: 0)
         let next = now.wall + Limits.storageCheckSeconds

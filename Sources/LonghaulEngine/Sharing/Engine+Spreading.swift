@@ -97,6 +97,6 @@ extension Engine {
 
 extension Sharer {
     fileprivate func isElsewhere(than home: String) -> Bool {
-        isWanted && FileNaming.directory(of: destination) != home
+        isWanted && !isAt(home)
     }
 }

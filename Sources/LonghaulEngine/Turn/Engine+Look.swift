@@ -73,7 +73,7 @@ extension Engine {
             let leader = entry.roster.leader
             // The same request in another lane: changed and changed back, it has its preferences
             // again.
-            let isOther = work.request != leader.request || work.lane != leader.lane
+            let isOther = !work.request.isExactly(leader.request) || work.lane != leader.lane
             if work.want == .run, isOther, work.request.mayGoOn(as: leader.request, entry.machine) {
                 outcome.rosters[fetch] = Roster(leader: Sharer(work))
             } else if let departure = departure(for: work, entry) {
@@ -114,7 +114,7 @@ extension Engine {
             return .renew
         case .pause: return .requeue
         // Other settings than those it runs with: off the wire and on again.
-        case .run: return work.request == entry.roster.leader.request ? nil : .renew
+        case .run: return work.request.isExactly(entry.roster.leader.request) ? nil : .renew
         }
     }
 
@@ -168,6 +168,6 @@ extension TransferRequest {
             old.options.maxSize = options.maxSize
         }
         if machine.url == url { old.options.mirrors = options.mirrors }
-        return self == old
+        return isExactly(old)
     }
 }

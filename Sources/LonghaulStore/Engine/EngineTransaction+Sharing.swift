@@ -134,7 +134,7 @@ extension EngineTransaction {
 
     /// The newest completed transfer with an equal request, if the version of its file is known.
     /// Whether the file is still what it was is for the disk to say.
-    package func finished(like work: TransferWork) throws -> KeptFile? {
+    package func finished(like work: TransferWork, now: Timestamp) throws -> KeptFile? {
         let ids = try connection.all(
             """
             SELECT id FROM transfer INDEXED BY transferKept WHERE identityKey = ?1 \
@@ -149,7 +149,8 @@ extension EngineTransaction {
                 FetchIdentity(other.request) == identity,
                 let file = try connection.first(KeptFile.select, id, read: KeptFile.read)
             else { continue }
-            if let file { return file }
+            // By a clock that was ahead: what was done to the file since seems to come before.
+            if let file, file.finishedAt <= now { return file }
         }
         return nil
     }

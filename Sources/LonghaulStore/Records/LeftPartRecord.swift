@@ -17,7 +17,7 @@ extension Connection {
     ) throws -> [LeftPart] {
         try deleteFetch(state.id)
         var parts = state.leftParts
-        if sparingPublished { parts.removeAll { $0.path == state.publication } }
+        if sparingPublished { parts.removeAll { state.publication.isExactly($0.path) } }
         for part in parts where part.identity.isUnmistakable {
             try run(
                 """

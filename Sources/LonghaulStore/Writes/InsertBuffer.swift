@@ -40,7 +40,7 @@ struct InsertBuffer {
 
     func holder(of realPath: String, key: Int64) -> TransferID? {
         guard keys.contains(key) else { return nil }
-        return batch.rows.first { ($0.realPath ?? $0.destination) == realPath }
+        return batch.rows.first { ($0.realPath ?? $0.destination).isExactly(realPath) }
             .map { TransferID(rawValue: $0.id) }
     }
 

@@ -20,7 +20,7 @@ package struct NewTransfer: Sendable {
         self.request = request
         self.origin = origin
         self.destination = destination
-        self.realPath = realPath == destination ? nil : realPath
+        self.realPath = realPath.isExactly(destination) ? nil : realPath
         destinationKey = DestinationKey.of(realPath ?? destination)
     }
 }

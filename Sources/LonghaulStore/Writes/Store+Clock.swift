@@ -35,7 +35,19 @@ extension Connection {
         let jump = known.flatMap { clock.jump(since: $0) }
         if jump == nil, known?.boot == clock.boot { return }
         try set(Connection.clockKey, to: clock.text)
-        if let jump { try moveDeadlines(by: jump, now: now) }
+        guard let jump else { return }
+        try moveDeadlines(by: jump, now: now)
+        if jump < 0 { try forgetFiles(finishedWithin: -jump) }
+    }
+
+    /// Whether a finished file has been touched since is told by the clock. Of those that were
+    /// finished in the time that comes a second time nobody can tell: they are not copied.
+    private func forgetFiles(finishedWithin milliseconds: Int64) throws {
+        try run(
+            """
+            UPDATE transfer SET fileValidator = NULL WHERE ended = 1 AND finishedAt > \
+            (SELECT max(finishedAt) FROM transfer INDEXED BY transferFinished WHERE ended = 1) - ?1
+            """, milliseconds)
     }
 
     /// Where a relative deadline began to run.

@@ -20,7 +20,7 @@ extension Store {
         let ids = try ids(of: selection, for: change)
         var outcomes: [ChangeOutcome] = []
         outcomes.reserveCapacity(ids.count)
-        var rearmed: [String: TransferID] = [:]
+        var rearmed: [ExactText: TransferID] = [:]
         var start = 0
         while start < ids.count {
             let end = min(start + Self.changesPerTransaction, ids.count)
@@ -66,7 +66,7 @@ extension Store {
 extension Connection {
     /// - Parameter rearmed: Destinations of those that were re-armed before, in the same call.
     fileprivate func rewrite(
-        _ id: TransferID, _ change: WantedChange, _ rearmed: inout [String: TransferID],
+        _ id: TransferID, _ change: WantedChange, _ rearmed: inout [ExactText: TransferID],
         now: Timestamp?
     ) throws -> ChangeOutcome.Result {
         let found = try first(
@@ -102,7 +102,7 @@ extension Connection {
     /// Whoever has reserved the destination of one that has ended. Under `rename` each finds a name
     /// of its own in the end.
     private func rival(
-        of id: TransferID, _ rearmed: inout [String: TransferID]
+        of id: TransferID, _ rearmed: inout [ExactText: TransferID]
     ) throws -> ChangeOutcome.Result? {
         guard let work = try first(WorkRecord.select, id, read: WorkRecord.read),
             work.request.options.ifExists != .rename
@@ -112,10 +112,10 @@ extension Connection {
             $0.optionalText(0) ?? path
         }
         guard let realPath else { return nil }
-        if let other = try holder(of: realPath) ?? rearmed[realPath], other != id {
+        if let other = try holder(of: realPath) ?? rearmed[ExactText(realPath)], other != id {
             return .destinationTaken(path, by: other)
         }
-        rearmed[realPath] = id
+        rearmed[ExactText(realPath)] = id
         return nil
     }
 

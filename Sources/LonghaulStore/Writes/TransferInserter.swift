@@ -17,11 +17,11 @@ package final class TransferInserter {
     var buffer = InsertBuffer()
     private var nextID: Int64
     private let firstID: Int64
-    private var sessions: [String: SessionRow] = [:]
-    private var origins: [String: Int64] = [:]
+    private var sessions: [ExactText: SessionRow] = [:]
+    private var origins: [ExactText: Int64] = [:]
     /// Number to try next for a name that was taken before, so that a thousand equal names do not
     /// cost a million look-ups.
-    private var nextNumbers: [String: Int] = [:]
+    private var nextNumbers: [ExactText: Int] = [:]
     private var inserted: [Int64: Int] = [:]
     private var lastOptions = TransferRequest.standardOptions
     private var lastRemoteName = false
@@ -116,7 +116,7 @@ package final class TransferInserter {
         defer { reservation.reset() }
         while try reservation.step() {
             let row = StoredRow(handle: reservation.handle)
-            if row.text(1) == realPath { return row.transferID(0) }
+            if row.text(1).isExactly(realPath) { return row.transferID(0) }
         }
         return nil
     }
@@ -142,7 +142,7 @@ package final class TransferInserter {
     private func freeName(
         _ path: String, _ realPath: String?, isTaken: (String) -> Bool
     ) throws -> (String, realPath: String?) {
-        var number = nextNumbers[path] ?? 1
+        var number = nextNumbers[ExactText(path)] ?? 1
         while number <= Self.maximumNumber {
             let candidate = numberedPath(path, number)
             let realCandidate = realPath.map { numberedPath($0, number) }
@@ -152,7 +152,7 @@ package final class TransferInserter {
                 !isTaken(candidate)
             {
                 if nextNumbers.count >= Self.rememberedNames { nextNumbers.removeAll() }
-                nextNumbers[path] = number
+                nextNumbers[ExactText(path)] = number
                 return (candidate, realCandidate)
             }
         }
@@ -167,7 +167,7 @@ package final class TransferInserter {
             case .file: request.sharedOptions.value.remoteName
             case .directory(_, let remoteName): remoteName
             }
-        if lastRemoteName != remoteName || lastOptions != request.sharedOptions {
+        if lastRemoteName != remoteName || !lastOptions.isExactly(request.sharedOptions) {
             lastOptions = request.sharedOptions
             lastRemoteName = remoteName
             var options = request.options
@@ -178,28 +178,30 @@ package final class TransferInserter {
     }
 
     private func originID(_ name: String) throws -> Int64 {
-        if lastOrigin.name == name { return lastOrigin.id }
-        let id = try origins[name] ?? connection.id(ofOrigin: name)
+        if lastOrigin.name.isExactly(name) { return lastOrigin.id }
+        let id = try origins[ExactText(name)] ?? connection.id(ofOrigin: name)
         if origins.count >= Self.rememberedNames { origins.removeAll() }
-        origins[name] = id
+        origins[ExactText(name)] = id
         lastOrigin = (name, id, Loopback.isLoopback(origin: name))
         return id
     }
 
     private func sessionRow(_ request: TransferRequest) throws -> SessionRow {
         let name = request.session
-        if lastSession.name == name, request.host == lastSession.row.host || request.host == nil {
+        if lastSession.name.isExactly(name),
+            request.host == lastSession.row.host || request.host == nil
+        {
             return lastSession.row
         }
-        let row = try sessions[name] ?? connection.row(ofSession: name, now: now)
+        let row = try sessions[ExactText(name)] ?? connection.row(ofSession: name, now: now)
         if sessions.count >= Self.rememberedNames { sessions.removeAll() }
-        sessions[name] = row
+        sessions[ExactText(name)] = row
         guard let host = request.host, host != row.host else {
             lastSession = (name, row)
             return row
         }
         try connection.bind(session: row.id, to: host)
-        sessions[name] = nil
+        sessions[ExactText(name)] = nil
         return try connection.row(ofSession: name, now: now)
     }
 }

@@ -17,7 +17,7 @@ package final class DirectoryHandles: Sendable {
     }
 
     private struct State {
-        var entries: [String: Entry] = [:]
+        var entries: [ExactText: Entry] = [:]
         var clock: UInt64 = 0
     }
 
@@ -55,7 +55,7 @@ package final class DirectoryHandles: Sendable {
 
     /// The disk that the path was on when it was last used, without a look.
     package func device(of path: String) -> UInt64? {
-        state.withLock { $0.entries[path]?.handle.identity.device }
+        state.withLock { $0.entries[ExactText(path)]?.handle.identity.device }
     }
 
     /// Closes what is not in use elsewhere.
@@ -68,7 +68,8 @@ package final class DirectoryHandles: Sendable {
     // MARK: -
 
     private func known(_ path: String) -> (DirectoryHandle, seen: Instant)? {
-        state.withLock { state in
+        let path = ExactText(path)
+        return state.withLock { state in
             state.clock += 1
             state.entries[path]?.used = state.clock
             return state.entries[path].map { ($0.handle, $0.seen) }
@@ -76,10 +77,11 @@ package final class DirectoryHandles: Sendable {
     }
 
     private func forget(_ path: String) {
-        state.withLock { _ = $0.entries.removeValue(forKey: path) }
+        state.withLock { _ = $0.entries.removeValue(forKey: ExactText(path)) }
     }
 
     private func keep(_ handle: DirectoryHandle, for path: String, seen: Instant) {
+        let path = ExactText(path)
         state.withLock { state in
             if state.entries[path] == nil, state.entries.count >= Self.openMax,
                 let oldest = state.entries.min(by: { $0.value.used < $1.value.used })

@@ -1,26 +1,27 @@
 internal import Glibc
+internal import LonghaulCore
 
 /// What stood in a directory when it was looked through: for those who ask for very many names, one
 /// look instead of one system call each.
 package struct DirectoryNames: Sendable {
-    private let names: Set<String>
+    private let names: Set<ExactText>
 
     /// More names than this are not held in memory.
     package static let namesMax = 100_000
 
     /// `nil` when the directory cannot be looked through, or holds too much.
     package init?(of path: String) {
-        var names: Set<String> = []
+        var names: Set<ExactText> = []
         let isRead = eachName(in: path) { name in
             guard names.count < Self.namesMax else { return false }
-            names.insert(name)
+            names.insert(ExactText(name))
             return true
         }
         guard isRead else { return nil }
         self.names = names
     }
 
-    package func contains(_ name: String) -> Bool { names.contains(name) }
+    package func contains(_ name: String) -> Bool { names.contains(ExactText(name)) }
 }
 
 /// The names in a directory, but for `.` and `..`; `nil` when it cannot be read.

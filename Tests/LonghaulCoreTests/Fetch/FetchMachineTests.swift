@@ -101,6 +101,22 @@ import Testing
         }
     }
 
+    /// It broke off before it was let in, and the next source is not to write to a file that is
+    /// about to be emptied.
+    @Test func nobodyIsAskedWhileThePartFileIsEmptied() {
+        let mib = Self.mib
+        var script = Script(
+            held: 2 * mib, validator: Validator(etag: "\"v0\"", length: 4 * mib), total: 4 * mib,
+            askedURL: "http://h/f"
+        ) { $0.options.mirrors = ["http://m/f"] }
+        script.answer(head(200, strong, "Content-Length: \(4 * mib)"))
+        #expect(script.machine.held != nil)
+        script.ended(.stalled, through: 0, received: 0)
+        #expect(script.asks.count == 1)
+        script.event(.truncated)
+        #expect(script.asks.count == 2 && script.asks[1].url == "http://m/f")
+    }
+
     @Test func aSmallFile() throws {
         var script = Script()
         #expect(script.ranges == [nil])

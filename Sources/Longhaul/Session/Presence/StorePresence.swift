@@ -16,7 +16,7 @@ final class StorePresence: Sendable {
         var awaited: Set<TransferID> = []
     }
 
-    private static let open = Mutex<[String: StorePresence]>([:])
+    private static let open = Mutex<[ExactText: StorePresence]>([:])
     /// How long an engine may take to save everything when the process ends.
     private static let exitSeconds: Double = 3
 
@@ -38,11 +38,11 @@ final class StorePresence: Sendable {
         _ directory: String, else made: StorePresence?
     ) -> StorePresence? {
         open.withLock { open in
-            if let there = open[directory] {
+            if let there = open[ExactText(directory)] {
                 there.state.withLock { $0.users += 1 }
                 return there
             }
-            open[directory] = made
+            open[ExactText(directory)] = made
             return nil
         }
     }
@@ -65,7 +65,8 @@ final class StorePresence: Sendable {
                 state.users -= 1
                 return state.users
             }
-            if users == 0, open[desk.directory] === self { open[desk.directory] = nil }
+            let directory = ExactText(desk.directory)
+            if users == 0, open[directory] === self { open[directory] = nil }
             return users == 0
         }
     }

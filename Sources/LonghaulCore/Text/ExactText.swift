@@ -1,0 +1,64 @@
+/// Text that is another as soon as a byte is: paths, names of files, credentials, version names.
+///
+/// Two `String`s are equal to Swift where Unicode calls them equivalent: `é` in one scalar, and as
+/// `e` with an accent put to it. To Linux these are two files, and to a server two passwords. So
+/// what is keyed by such a text is keyed by this, and such texts are compared by
+/// ``Swift/String/isExactly(_:)``.
+package struct ExactText: Hashable, Sendable {
+    package let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    package static func == (left: ExactText, right: ExactText) -> Bool {
+        left.text.isExactly(right.text)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        // A separator that no text has in it.
+        hasher.combine(UInt8.max)
+    }
+}
+
+extension String {
+    /// The same bytes.
+    package func isExactly(_ other: String) -> Bool {
+        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    }
+}
+
+extension String? {
+    /// The same bytes, or nothing both.
+    package func isExactly(_ other: String?) -> Bool {
+        switch (self, other) {
+        case (let own?, let other?): own.isExactly(other)
+        case (nil, nil): true
+        case (nil, _?), (_?, nil): false
+        }
+    }
+}
+
+extension TransferRequest {
+    /// Equal, and its texts are to the byte: another spelling is another resource or password.
+    package func isExactly(_ other: TransferRequest) -> Bool {
+        self == other && url.isExactly(other.url) && session.isExactly(other.session)
+            && sharedOptions.isExactly(other.sharedOptions)
+    }
+}
+
+extension CopyOnWrite<TransferOptions> {
+    package func isExactly(_ other: Self) -> Bool {
+        isSame(other) || (self == other && value.texts == other.value.texts)
+    }
+}
+
+extension TransferOptions {
+    /// Header fields are compared by their bytes anyway.
+    fileprivate var texts: [ExactText?] {
+        let own = [user, proxy, caCertificate, clientCertificate, clientKey, metadata]
+        return (own + mirrors).map { $0.map(ExactText.init) }
+    }
+}
