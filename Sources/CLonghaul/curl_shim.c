@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "curl_shim.h"
+#include "yield_shim.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -199,6 +201,7 @@ static int socket_made(void *opaque, curl_socket_t fd, curlsocktype purpose) {
     (void)purpose;
     lh_flow *flow = opaque;
     flow->socket = fd;
+    flow->cookie = lh_socket_cookie(fd);
     flow->connected = 0;
     begin(flow);
     return CURL_SOCKOPT_OK;
@@ -447,6 +450,39 @@ void lh_flow_drain(lh_flow *flow, CURL *easy) {
     }
 }
 
+void lh_flow_cut(lh_flow *flow, CURL *easy) {
+    // Before it has a connection libcurl would tell the one that the handle had before.
+    curl_socket_t active = flow->connected ? lh_easy_getinfo_socket(easy) : CURL_SOCKET_BAD;
+    if (active != CURL_SOCKET_BAD)
+        shutdown(active, SHUT_RDWR);
+    if (flow->socket >= 0 && flow->socket != active && flow->cookie != 0
+        && lh_socket_cookie(flow->socket) == flow->cookie)
+        shutdown(flow->socket, SHUT_RDWR);
+}
+
+// libcurl tells its progress once or so for each turn, and once a second while it waits.
+static int progressed(
+    void *opaque, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now) {
+    (void)total;
+    (void)now;
+    (void)up_total;
+    (void)up_now;
+    lh_flow *flow = opaque;
+    const int64_t longest = 5 * second;
+    int64_t time = monotonic();
+    if (flow->asked_in != flow->turn->now) {
+        flow->asked_in = flow->turn->now;
+        flow->asked_since = time;
+    }
+    return time - flow->asked_since > longest;
+}
+
+void lh_flow_bound(lh_flow *flow, CURL *easy) {
+    curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, progressed);
+    curl_easy_setopt(easy, CURLOPT_XFERINFODATA, flow);
+    curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+}
+
 static size_t pass(lh_flow *flow, const char *data, size_t length) {
     if (length == 0)
         return 0;
@@ -494,5 +530,7 @@ size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
     lh_flow *flow = opaque;
     size_t taken = flow->drained ? size * count : pass(flow, data, size * count);
     flow->paused = taken == CURL_WRITEFUNC_PAUSE;
+    // A disk may have taken its time.
+    flow->asked_in = 0;
     return taken;
 }

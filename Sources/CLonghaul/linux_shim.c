@@ -314,6 +314,18 @@ void lh_locale_leave(void *locale) {
     freelocale(locale);
 }
 
+_Bool lh_join_within(pthread_t thread, int milliseconds) {
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += milliseconds / 1000;
+    end.tv_nsec += milliseconds % 1000 * 1000000L;
+    if (end.tv_nsec >= 1000000000L) {
+        end.tv_sec++;
+        end.tv_nsec -= 1000000000L;
+    }
+    return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &end) == 0;
+}
+
 void lh_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 char **lh_environment(void) { return environ; }

@@ -18,7 +18,7 @@ static const int lower_effort = 1 << 2;
 
 // MARK: sockets
 
-static uint64_t cookie_of(int fd) {
+uint64_t lh_socket_cookie(int fd) {
     uint64_t cookie = 0;
     socklen_t length = sizeof cookie;
     return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
@@ -56,7 +56,7 @@ static void remember(lh_pool *pool, int fd, const struct curl_sockaddr *address)
         pool->capacity = capacity;
     }
     pool->sockets[pool->count++] =
-        (lh_socket){.fd = fd, .cookie = cookie_of(fd), .is_loopback = is_loopback(address)};
+        (lh_socket){.fd = fd, .cookie = lh_socket_cookie(fd), .is_loopback = is_loopback(address)};
 }
 
 static curl_socket_t open_socket(void *opaque, curlsocktype purpose, struct curl_sockaddr *address) {
@@ -122,7 +122,7 @@ static int info_of(int fd, struct tcp_info *info) {
 }
 
 int lh_socket_sample(const lh_socket *socket, lh_tcp_sample *sample) {
-    if (cookie_of(socket->fd) != socket->cookie)
+    if (lh_socket_cookie(socket->fd) != socket->cookie)
         return -EBADF;
     struct tcp_info info;
     int failed = info_of(socket->fd, &info);

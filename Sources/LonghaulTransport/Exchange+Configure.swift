@@ -59,6 +59,8 @@ extension Exchange {
         }
         set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0)
         set(CURLOPT_MAXLIFETIME_CONN, isFresh ? 0 : seconds.map { max(1, $0) } ?? 0)
+        // What is not trusted any more may have moved to another address.
+        if connectionsTrustedFor != nil { set(CURLOPT_DNS_CACHE_TIMEOUT, 0) }
     }
 
     /// Asked when libcurl has found a connection for it, before anything is sent there: whether it
@@ -196,6 +198,7 @@ extension Exchange {
     }
 
     private func setFileProtocol(_ request: SegmentRequest) {
+        lh_flow_bound(flow, easy)
         set(CURLOPT_FILETIME, 1)
         if request.offset > 0 {
             lh_easy_setopt_off_t(easy, CURLOPT_RESUME_FROM_LARGE, request.offset)

@@ -14,6 +14,10 @@ extension Exchange {
         let outcome = flow.pointee.outcome
         if verdict == nil, outcome == 0, hasAnswer(code) { judge(isCutOff: code != CURLE_OK) }
         if let asksAgain { return .again(asksAgain) }
+        if wasClosedIdle(code) {
+            connectionsTrustedFor = 0
+            return .again(framing)
+        }
         if lacksHTTP1(code) { return .again(.unproven) }
         switch verdict {
         case .redirect:
@@ -126,16 +130,24 @@ extension Exchange {
 
     var isProxied: Bool { proxy != nil }
 
-    /// Why a login was refused, and that the server closes its service (421), which libcurl tells
-    /// as a timeout: only the reply itself says it.
+    /// An FTP server says good-bye to a connection that was idle for too long, and that is read as
+    /// the answer to what is asked on it next. Nothing is wrong with the server.
+    private func wasClosedIdle(_ code: CURLcode) -> Bool {
+        code == CURLE_OPERATION_TIMEDOUT && connectionsTrustedFor != 0
+            && lh_easy_getinfo_long(easy, CURLINFO_NUM_CONNECTS) == 0 && replyOfFTP(code) != nil
+    }
+
+    /// Why a login was refused, or a file from an offset, and that the server closes its service
+    /// (421), which libcurl tells as a timeout: only the reply itself says it.
     private func replyOfFTP(_ code: CURLcode) -> String? {
-        guard code == CURLE_LOGIN_DENIED || code == CURLE_OPERATION_TIMEDOUT else { return nil }
+        let asked = [CURLE_LOGIN_DENIED, CURLE_OPERATION_TIMEDOUT, CURLE_FTP_COULDNT_RETR_FILE]
+        guard asked.contains(code) else { return nil }
         let reply = withUnsafeBytes(of: &flow.pointee.reply) { bytes in
             bytes[..<flow.pointee.reply_length].split { $0 == 0x0A || $0 == 0x0D }
                 .map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
         }
-        if code == CURLE_LOGIN_DENIED { return reply.isEmpty ? nil : reply }
-        return reply.hasPrefix("421") ? reply : nil
+        if code == CURLE_OPERATION_TIMEDOUT { return reply.hasPrefix("421") ? reply : nil }
+        return reply.isEmpty ? nil : reply
     }
 
     /// Redirects are followed here and not by libcurl: the answer is judged first, and what may go

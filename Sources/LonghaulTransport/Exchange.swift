@@ -54,6 +54,8 @@ final class Exchange {
     var isSlowed = false
     /// It may share a connection with others.
     var mayShare = false
+    /// libcurl is done with it: the handle is in nobody's way.
+    var isOver = false
     /// Its answer is left, and it is asked once more in this way.
     var asksAgain: Framing?
     /// Bytes per second that the request itself may take; `nil` = unlimited.
@@ -173,6 +175,7 @@ final class Exchange {
         guard let request else { preconditionFailure("A hop without a request") }
         verdict = nil
         head = nil
+        isOver = false
         asksAgain = nil
         isStalled = false
         receivedBelow = nil
@@ -203,6 +206,7 @@ final class Exchange {
         hadHTTP2 = false
         isAlone = false
         isSlowed = false
+        isOver = false
         asksAgain = nil
     }
 

@@ -41,6 +41,17 @@ struct LoopThread: @unchecked Sendable {
         pthread_join(thread, nil)
     }
 
+    /// Waits for its end. Of one that has nothing to do but to say good-bye to servers, which
+    /// libcurl waits for, no longer than a moment: it may take as long as it likes.
+    func join(orLeaveOnceDone isDone: () -> Bool) {
+        while !lh_join_within(thread, 500) {
+            if isDone() {
+                pthread_detach(thread)
+                return
+            }
+        }
+    }
+
     private final class Box: Sendable {
         let name: String
         let body: @Sendable () -> Void

@@ -107,7 +107,7 @@ package final class Transport: Sendable {
         isJoined.withLock { isJoined in
             guard !isJoined else { return }
             inbox.send(.shutdown)
-            thread.join()
+            thread.join { inbox.isClosed }
             isJoined = true
         }
     }

@@ -34,6 +34,8 @@ final class TransportInbox: Sendable {
         state.withLock { swap(&$0.commands, &commands) }
     }
 
+    var isClosed: Bool { state.withLock { $0.multi == nil } }
+
     /// Before the multi handle is freed.
     func close() {
         state.withLock { state in

@@ -52,7 +52,9 @@ extension TransportLoop {
         var code = CURLE_OK
         while let easy = lh_multi_next_done(multi, &code) {
             guard let owner = lh_easy_getinfo_private(easy) else { continue }
-            complete(Unmanaged<Exchange>.fromOpaque(owner).takeUnretainedValue(), code)
+            let exchange = Unmanaged<Exchange>.fromOpaque(owner).takeUnretainedValue()
+            exchange.isOver = true
+            complete(exchange, code)
         }
     }
 
@@ -82,8 +84,14 @@ extension TransportLoop {
     ///
     /// What a paused sink has sent back libcurl 7.88 keeps in the handle, through a reset and past
     /// its end, where others use the connection: it is taken from it first.
+    ///
+    /// Over FTP and SFTP it says good-bye then, and waits for the answer within the call, on a line
+    /// that is dead for a quarter of an hour: so the line is cut first.
     func finish(_ exchange: Exchange, _ failure: WireFailure?) {
         lh_flow_drain(exchange.flow, exchange.easy)
+        if !exchange.isOver, !exchange.url.beginsIgnoringCase(with: "http") {
+            lh_flow_cut(exchange.flow, exchange.easy)
+        }
         curl_multi_remove_handle(multi, exchange.easy)
         retire(exchange, failure)
     }

@@ -294,4 +294,49 @@ struct SharingTests {
         }
         disk.unmount()
     }
+
+    /// Killed between a copy and its record. Its transfer is not to have one any more when the next
+    /// engine comes.
+    @Test(.enabled(if: Strace.isInstalled, "skipped: no strace"))
+    func aCopyThatNobodyRecordedIsRemoved() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=300K&etag=v1&seed=2")
+            for name in ["x/a", "y/b"] {
+                _ = try home.scratch.directory("files/\(name.prefix(1))")
+                _ = try await home.run("enqueue", "--no-start", url, "-o", home.file(name))
+            }
+            let dying = home.through(Strace.kill(before: "fsync", 1))
+            #expect(try await dying.run("run").status != 0)
+            try #require(try home.scratch.names(in: "files/y").count == 1)
+            #expect(try await home.run("cancel", "2").status == 0)
+            #expect(try await home.run("run").status == 0)
+            try server.expected(url).verify(file: home.file("x/a"))
+            #expect(try home.scratch.names(in: "files/x") == ["a"])
+            #expect(try home.scratch.names(in: "files/y") == [])
+        }
+    }
+
+    /// It counts until its deadline, as its fetch does: the number never goes down.
+    @Test func whatWasCountedStaysCounted() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=8M&etag=v1&seed=2&rate=800K")
+            _ = try await home.run(
+                "enqueue", "--no-start", url, "-o", "a", "--deadline", "2s")
+            _ = try await home.run("enqueue", "--no-start", url, "-o", "b")
+            let engine = try home.start("daemon")
+            var most = 0
+            try await eventually("its deadline has passed") {
+                let shown = try await home.run("show", "1", "--json").rows[0]
+                let count = shown["bytesFetched"].int ?? 0
+                #expect(count >= most)
+                most = max(most, count)
+                return shown["state"] == "failed"
+            }
+            #expect(most > 0)
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+        }
+    }
 }

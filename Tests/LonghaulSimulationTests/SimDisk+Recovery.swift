@@ -17,7 +17,9 @@ extension SimDisk {
     }
 
     /// Here, what has the name is what is written to.
-    func clearPart(of: TransferID, _ partsLeft: Int, beside: String, madeSince: Timestamp) {}
+    func clearPart(
+        of: TransferID, _ partsLeft: Int, beside: String, madeSince: Timestamp, sparing: LeftPart?
+    ) {}
 
     private func entry(_ path: String) -> FileFacts.Entry {
         if random.happens(trouble.open / 2) { return .unusable(errno: 5) }

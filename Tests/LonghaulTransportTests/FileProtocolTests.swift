@@ -32,6 +32,54 @@ struct FileProtocolTests {
         #expect(isWhole)
     }
 
+    /// A control connection that was dropped on the way while the file came. The wait for its word
+    /// would be everybody's.
+    @Test func theLastWordIsNotWaitedForLong() async throws {
+        let server = try ScriptedFTPServer(
+            file: body, replies: ["SIZE": "213 \(body.count)", "RETR": "150 comes"])
+        let wire = try Wire()
+        let part = PartFile()
+        let begun = ContinuousClock.now
+        let outcome = try await wire.run(
+            wire.request("ftp://127.0.0.1:\(server.port)/f", part))
+        guard case .curl(42, _, _)? = outcome.failure else {
+            Issue.record("\(String(describing: outcome.failure))")
+            return
+        }
+        #expect(part.content == body)
+        #expect(ContinuousClock.now - begun < .seconds(25))
+    }
+
+    @Test func nobodyWaitsForGoodbyes() async throws {
+        let server = try ScriptedFTPServer(
+            file: body, replies: ["SIZE": "213 \(body.count)", "QUIT": ""])
+        let wire = try Wire()
+        let outcome = try await wire.run(
+            wire.request("ftp://127.0.0.1:\(server.port)/f", PartFile()))
+        #expect(outcome.failure == nil)
+        let begun = ContinuousClock.now
+        wire.transport.shutdown()
+        #expect(ContinuousClock.now - begun < .seconds(10))
+    }
+
+    @Test func aRefusedOffsetIsToldInTheServersWords() async throws {
+        let server = try ScriptedFTPServer(
+            file: body,
+            replies: [
+                "SIZE": "213 \(body.count)", "REST": "350 go on",
+                "RETR": "451 f: Restart not permitted, try again",
+            ])
+        let wire = try Wire()
+        let part = PartFile(Array(body[..<1000]))
+        let outcome = try await wire.run(
+            wire.request("ftp://127.0.0.1:\(server.port)/f", part, offset: 1000))
+        guard case .curl(19, let text, _)? = outcome.failure else {
+            Issue.record("\(String(describing: outcome.failure))")
+            return
+        }
+        #expect(FailureTable.classify(curl: 19, text: text).kind == .restartFromZero)
+    }
+
     /// What both protocols have to do alike.
     private func check(
         _ url: (String) -> String, root: String, scheme: ResponseHead.Scheme, wire: Wire,

@@ -54,7 +54,9 @@ final class ScriptedFTPServer: Sendable {
         data?.stop()
     }
 
+    /// An empty reply is none: the server goes on listening.
     private static func say(_ reply: String, to client: Int32) -> Bool {
+        if reply.isEmpty { return true }
         let bytes = Array(reply.utf8) + [0x0D, 0x0A]
         return send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0
     }

@@ -130,12 +130,21 @@ typedef struct lh_flow {
     int begun;        // libcurl looks up a name, opens a connection or uses one
     int connected;    // it has a connection, the last one that was made or one that was there
     int socket;       // the last one made for it, perhaps closed by now; -1 = none was
+    uint64_t cookie;  // of that one: the number may be another's by now
+    int64_t asked_in;     // `now` of the turn in which libcurl last told its progress; 0 = none yet
+    int64_t asked_since;  // monotonic nanoseconds of the first time in that turn
 } lh_flow;
 
 // Forgets everything of the last request, keeps the head buffer.
 void lh_flow_reset(lh_flow *flow);
 // Takes from a handle that is to leave the wire what it holds back for a paused sink, and drops it.
 void lh_flow_drain(lh_flow *flow, CURL *easy);
+// Lets libcurl no longer wait within one call than some seconds: at the end of a file over FTP and
+// SFTP it waits for the server's word, and all other transfers with it.
+void lh_flow_bound(lh_flow *flow, CURL *easy);
+// Shuts the sockets of a handle down that is to leave the wire before its end: what FTP and SFTP
+// have to say to the server then, and wait to hear, fails at once.
+void lh_flow_cut(lh_flow *flow, CURL *easy);
 void lh_flow_free_head(lh_flow *flow);
 // Connects the flow to a handle: header and write function, and those that tell that it has begun,
 // with their data.

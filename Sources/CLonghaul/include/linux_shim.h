@@ -3,6 +3,7 @@
 // Linux calls that Swift's Glibc module does not show (variadic functions, GNU extensions, macros).
 // Every function answers with its result, or with -errno: errno itself does not survive the way
 // from C to Swift reliably.
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -76,6 +77,8 @@ int lh_random(void *bytes, size_t count);
 void *lh_locale_use_utf8(void);
 void lh_locale_leave(void *locale);
 
+// Waits for a thread's end, so many milliseconds at the most: whether it has ended and is joined.
+_Bool lh_join_within(pthread_t thread, int milliseconds);
 // Names the calling thread; the kernel keeps 15 bytes.
 void lh_name_thread(const char *name);
 // The process's variables, ended by a null; null itself after clearenv(3).

@@ -59,9 +59,11 @@ extension Console {
         do {
             try queue.settle()
         } catch {
+            // Of a transaction of its own, after the one that has recorded it.
+            let reason = error.message.replacing("; nothing was recorded", with: "")
             complain(
                 "longhaul: it is recorded, and done by the next engine: for now, "
-                    + TerminalText.shown(error.message))
+                    + TerminalText.shown(reason))
         }
     }
 }

@@ -17,4 +17,10 @@ enum FTPReply {
     private static let aboutPasswords = [
         "fail", "attempt", "password", "incorrect", "invalid", "disabled", "banned", "blocked",
     ]
+
+    /// Whether a file is refused because it was asked for from an offset: servers that take REST
+    /// and then say no to RETR.
+    static func refusesRestart(_ reply: String) -> Bool {
+        reply.lowercased().contains("restart")
+    }
 }

@@ -38,7 +38,7 @@ extension FailureTable {
 
     private static func row(for code: Int32, text: String) -> Row {
         alertRow(code, text: text) ?? networkRow(code, text: text) ?? tlsRow(code, text: text)
-            ?? serverRow(code) ?? localRow(code)
+            ?? serverRow(code, text: text) ?? localRow(code)
             // Codes that later versions of libcurl add: trying again is the careful choice.
             ?? Row(kind: .transient, code: .network, what: "the transfer failed")
     }
@@ -60,7 +60,8 @@ extension FailureTable {
             return Row(
                 kind: .transient, code: .serverError,
                 what: "the FTP server has no room now, or closes its service", blamesOrigin: true)
-        case 28:  // OPERATION_TIMEDOUT
+        case 28, 42:
+            // OPERATION_TIMEDOUT; ABORTED_BY_CALLBACK: nothing was said at the end of a file
             return Row(
                 kind: .transient, code: .timedOut, what: "the server did not answer in time",
                 blamesOrigin: true)
@@ -190,7 +191,7 @@ extension FailureTable {
     }
 
     /// FTP and SFTP answers, which have no HTTP status.
-    private static func serverRow(_ code: Int32) -> Row? {
+    private static func serverRow(_ code: Int32, text: String) -> Row? {
         switch code {
         case 9:  // REMOTE_ACCESS_DENIED
             return Row(
@@ -205,6 +206,9 @@ extension FailureTable {
                 kind: .needsInput, code: .notFound, what: "the server has no such file",
                 advice: "give another URL with `set --url`, then `resume`")
         case 31, 33, 36:  // FTP_COULDNT_USE_REST, RANGE_ERROR, BAD_DOWNLOAD_RESUME
+            return Row(
+                kind: .restartFromZero, code: .network, what: "the server cannot resume")
+        case 19 where FTPReply.refusesRestart(text):
             return Row(
                 kind: .restartFromZero, code: .network, what: "the server cannot resume")
         case 10...15, 17, 19, 21, 30, 79, 84, 87, 88:
@@ -235,7 +239,7 @@ extension FailureTable {
             return Row(
                 kind: .permanent, code: .tooLarge, what: "the file is larger than is allowed",
                 advice: "raise --max-size")
-        case 23, 26, 42:  // WRITE_ERROR, READ_ERROR, ABORTED_BY_CALLBACK
+        case 23, 26:  // WRITE_ERROR, READ_ERROR
             return Row(
                 kind: .localFault, code: .io, what: "the file could not be written",
                 advice: "mend that, then `resume`")

@@ -225,13 +225,18 @@ extension DiskFiles {
 
     package func clearPart(
         of transfer: TransferID, _ partsLeft: Int, beside destination: String,
-        madeSince since: Timestamp
+        madeSince since: Timestamp, sparing recorded: LeftPart?
     ) {
         guard let (directory, name) = PathParts.split(destination),
             let handle = try? directories.handle(for: directory)
         else { return }
-        PartFile.clear(
-            names(name, transfer, partsLeft), in: handle, leftSince: since, sparing: isInUse)
+        // By its path as well: where numbers do not outlast a mount it has another identity.
+        let names = names(name, transfer, partsLeft).filter {
+            recorded?.path.isExactly(handle.path(of: $0.text)) != true
+        }
+        PartFile.clear(names, in: handle, leftSince: since) {
+            isInUse($0) || $0 == recorded?.identity
+        }
     }
 
     package func syncDirectory(of path: String, without part: LeftPart?) -> LocalFault? {

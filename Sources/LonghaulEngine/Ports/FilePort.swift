@@ -46,8 +46,10 @@ package protocol FilePort: Sendable {
     /// this destination: that was not recorded.
     func takeBack(_ part: LeftPart, from destination: String)
 
-    /// Removes a part file that was made for the transfer since then and never recorded.
-    func clearPart(of: TransferID, _ partsLeft: Int, beside: String, madeSince: Timestamp)
+    /// Removes a part file that was made for the transfer since then and never recorded: not the
+    /// one that was.
+    func clearPart(
+        of: TransferID, _ partsLeft: Int, beside: String, madeSince: Timestamp, sparing: LeftPart?)
 
     /// Makes the names in the directory of this path durable. `part` is a name that the same file
     /// may still have besides, and loses.

@@ -89,7 +89,7 @@ extension Engine {
         if !leads {
             try tx.setQueued(work.id, now: now.wall)
         } else if let next = roster.stepDown(home: machine.home) {
-            try tx.setLeader(of: fetch, to: next)
+            try succeed(machine.state, next, tx)
             try tx.setQueued(work.id, now: now.wall)
         }
         if !roster.isWanted { outcome.departures.append((fetch, .requeue)) }
@@ -100,8 +100,10 @@ extension Engine {
         _ work: TransferWork, from fetch: FetchID, _ how: Parting,
         _ tx: borrowing EngineTransaction, now: Moment, _ outcome: inout LookOutcome
     ) throws -> Bool {
-        guard let machine = active[fetch]?.machine else { return false }
-        var roster = try outcome.rosters[fetch] ?? roster(of: fetch)
+        guard let entry = active[fetch] else { return false }
+        note(entry, now: now)
+        let machine = entry.machine
+        var roster = outcome.rosters[fetch] ?? entry.roster
         guard roster.isShared, roster[work.id] != nil else { return false }
         let leads = work.id == roster.leader.id
         // Too late to be seen.
@@ -113,7 +115,7 @@ extension Engine {
         }
         switch roster.remove(work.id, home: machine.home) {
         case .follower: break
-        case .succeeded(let next): try tx.setLeader(of: fetch, to: next)
+        case .succeeded(let next): try succeed(machine.state, next, tx)
         case .wasLast, .wasNotThere: return false
         }
         switch how {
@@ -131,6 +133,15 @@ extension Engine {
         // With only paused ones left there is nobody to give the file to.
         if !roster.isWanted { outcome.departures.append((fetch, .renew)) }
         return true
+    }
+
+    /// The part file has the name of the one that led. Where no row tells of it yet, as while the
+    /// first bytes come, an engine that is killed leaves it to nobody.
+    private func succeed(
+        _ state: FetchState, _ next: TransferID, _ tx: borrowing EngineTransaction
+    ) throws {
+        try tx.save(state)
+        try tx.setLeader(of: state.id, to: next)
     }
 
     /// The bytes of one that gives them up go to one that asks for the same, if there is any.

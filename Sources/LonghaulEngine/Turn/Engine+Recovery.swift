@@ -15,7 +15,11 @@ extension Engine {
                 guard let work = try tx.work(id) else { continue }
                 var state: FetchState?
                 if let fetch = work.fetchID { state = try tx.fetch(fetch) }
-                plans.append(Recovered(work: work, state: state))
+                var plan = Recovered(work: work, state: state)
+                if let state, state.isDurable, state.leader == id {
+                    plan.sharers = try tx.members(of: state.id).compactMap { try tx.work($0) }
+                }
+                plans.append(plan)
             }
         }
         for index in plans.indices { examine(&plans[index], leftovers) }
@@ -37,6 +41,8 @@ extension Engine {
         var work: TransferWork
         var state: FetchState?
         var action: RecoveryAction = .requeueFresh
+        /// Of a whole fetch, of which there may be copies that nobody has recorded.
+        var sharers: [TransferWork] = []
         /// The file is, whatever its bytes are worth.
         var isPartThere = false
     }
@@ -47,7 +53,15 @@ extension Engine {
         if plan.action == .requeueFresh, !plan.isPartThere, let since = plan.work.startedAt {
             files.clearPart(
                 of: plan.work.id, plan.work.partsLeft, beside: plan.work.destination,
-                madeSince: since)
+                madeSince: since, sparing: nil)
+        }
+        let recorded = plan.state.flatMap { state in
+            state.partIdentity.map { LeftPart(path: state.partPath, identity: $0) }
+        }
+        for sharer in plan.sharers {
+            files.clearPart(
+                of: sharer.id, sharer.partsLeft, beside: sharer.destination,
+                madeSince: sharer.startedAt ?? sharer.createdAt, sparing: recorded)
         }
     }
 

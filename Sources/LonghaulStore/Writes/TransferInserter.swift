@@ -178,7 +178,7 @@ package final class TransferInserter {
     }
 
     private func originID(_ name: String) throws -> Int64 {
-        if lastOrigin.name.isExactly(name) { return lastOrigin.id }
+        if lastOrigin.name == name { return lastOrigin.id }
         let id = try origins[ExactText(name)] ?? connection.id(ofOrigin: name)
         if origins.count >= Self.rememberedNames { origins.removeAll() }
         origins[ExactText(name)] = id
