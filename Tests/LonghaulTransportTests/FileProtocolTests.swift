@@ -50,6 +50,20 @@ struct FileProtocolTests {
         #expect(ContinuousClock.now - begun < .seconds(25))
     }
 
+    /// That it was idle for too long says nothing against the server.
+    @Test func aConnectionThatWasClosedIdleIsMadeAnew() async throws {
+        let server = try ScriptedFTPServer(
+            file: body, replies: ["SIZE": "213 \(body.count)"], closesIdle: true)
+        let wire = try Wire()
+        for _ in 0..<2 {
+            let part = PartFile()
+            let outcome = try await wire.run(
+                wire.request("ftp://127.0.0.1:\(server.port)/f", part))
+            #expect(outcome.failure == nil)
+            #expect(part.content == body)
+        }
+    }
+
     @Test func nobodyWaitsForGoodbyes() async throws {
         let server = try ScriptedFTPServer(
             file: body, replies: ["SIZE": "213 \(body.count)", "QUIT": ""])

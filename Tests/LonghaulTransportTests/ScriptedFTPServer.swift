@@ -25,7 +25,8 @@ final class ScriptedFTPServer: Sendable {
     /// With one file.
     ///
     /// - Parameter replies: to SIZE and the like, by command; 502 to those that are not there.
-    init(file: [UInt8], replies: [String: String]) throws {
+    /// - Parameter closesIdle: What is asked on a connection after a file meets its end.
+    init(file: [UInt8], replies: [String: String], closesIdle: Bool = false) throws {
         let data = try ListeningSocket(backlog: 8)
         self.data = data
         data.acceptEach { client in
@@ -41,8 +42,15 @@ final class ScriptedFTPServer: Sendable {
         listener = try ListeningSocket(backlog: 8)
         listener.acceptEach { client in
             var reply = "220 hi"
+            var isIdle = false
             while Self.say(reply, to: client), let line = Self.line(from: client) {
-                reply = replies[String(line.prefix { $0 != " " })] ?? "502 no"
+                let command = String(line.prefix { $0 != " " })
+                if closesIdle, isIdle {
+                    _ = Self.say("421 No transfer timeout", to: client)
+                    break
+                }
+                reply = replies[command] ?? "502 no"
+                isIdle = command == "RETR"
             }
             close(client)
             return true
