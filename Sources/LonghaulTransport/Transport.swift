@@ -100,8 +100,8 @@ package final class Transport: Sendable {
         inbox.send(.connectionsPerHost(count))
     }
 
-    /// Stops all requests, delivers their facts and ends the thread. May be called more than once,
-    /// never from `facts`.
+    /// Stops all requests, delivers their facts and ends the thread, which may say good-bye to
+    /// servers for a while longer. May be called more than once, never from `facts`.
     package func shutdown() {
         precondition(!thread.isCurrent, "shutdown() would wait for itself")
         isJoined.withLock { isJoined in

@@ -24,10 +24,10 @@ typedef struct lh_pool {
     size_t capacity;
 } lh_pool;
 
-// NULL = no memory.
 // Tells a socket from another that has its number later; 0 = it is none.
 uint64_t lh_socket_cookie(int fd);
 
+// NULL = no memory.
 lh_pool *lh_pool_new(void);
 // After all handles that used it are gone: closes its connections.
 void lh_pool_free(lh_pool *pool);

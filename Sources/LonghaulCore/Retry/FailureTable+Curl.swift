@@ -205,10 +205,10 @@ extension FailureTable {
             return Row(
                 kind: .needsInput, code: .notFound, what: "the server has no such file",
                 advice: "give another URL with `set --url`, then `resume`")
-        case 31, 33, 36:  // FTP_COULDNT_USE_REST, RANGE_ERROR, BAD_DOWNLOAD_RESUME
-            return Row(
-                kind: .restartFromZero, code: .network, what: "the server cannot resume")
-        case 19 where FTPReply.refusesRestart(text):
+        case 31, 33, 36,
+            19 where FTPReply.refusesRestart(text):
+            // FTP_COULDNT_USE_REST, RANGE_ERROR, BAD_DOWNLOAD_RESUME; FTP_COULDNT_RETR_FILE, with
+            // the server's reply
             return Row(
                 kind: .restartFromZero, code: .network, what: "the server cannot resume")
         case 10...15, 17, 19, 21, 30, 79, 84, 87, 88:

@@ -18,7 +18,7 @@ package final class TransferInserter {
     private var nextID: Int64
     private let firstID: Int64
     private var sessions: [ExactText: SessionRow] = [:]
-    private var origins: [ExactText: Int64] = [:]
+    private var origins: [String: Int64] = [:]
     /// Number to try next for a name that was taken before, so that a thousand equal names do not
     /// cost a million look-ups.
     private var nextNumbers: [ExactText: Int] = [:]
@@ -179,9 +179,9 @@ package final class TransferInserter {
 
     private func originID(_ name: String) throws -> Int64 {
         if lastOrigin.name == name { return lastOrigin.id }
-        let id = try origins[ExactText(name)] ?? connection.id(ofOrigin: name)
+        let id = try origins[name] ?? connection.id(ofOrigin: name)
         if origins.count >= Self.rememberedNames { origins.removeAll() }
-        origins[ExactText(name)] = id
+        origins[name] = id
         lastOrigin = (name, id, Loopback.isLoopback(origin: name))
         return id
     }
