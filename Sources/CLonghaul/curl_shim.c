@@ -2,7 +2,9 @@
 #include "curl_shim.h"
 #include "yield_shim.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <stdlib.h>
@@ -75,6 +77,26 @@ curl_socket_t lh_easy_getinfo_socket(CURL *easy) {
     curl_socket_t value = CURL_SOCKET_BAD;
     curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &value);
     return value;
+}
+
+int lh_easy_has_lost_address(CURL *easy) {
+    char *text = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_LOCAL_IP, &text) != CURLE_OK || !text)
+        return 0;
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    int is_v4 = inet_pton(AF_INET, text, &v4.sin_addr) == 1;
+    if (!is_v4 && inet_pton(AF_INET6, text, &v6.sin6_addr) != 1)
+        return 0;
+    int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    // One that counts on its link alone is not to be had without naming that (EINVAL).
+    int answer = is_v4 ? bind(fd, (struct sockaddr *)&v4, sizeof v4)
+                       : bind(fd, (struct sockaddr *)&v6, sizeof v6);
+    int is_lost = answer != 0 && errno == EADDRNOTAVAIL;
+    close(fd);
+    return is_lost;
 }
 
 const curl_version_info_data *lh_version_info(void) {

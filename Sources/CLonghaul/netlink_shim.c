@@ -138,7 +138,7 @@ static void take_route(tables *tables, const struct nlmsghdr *message) {
     if (info->rtm_dst_len != 0 || info->rtm_type != RTN_UNICAST
         || info->rtm_table != RT_TABLE_MAIN || tables->route_count == tables->route_capacity)
         return;
-    lh_default_route route = {0, 0};
+    lh_default_route route = {.is_ipv6 = info->rtm_family == AF_INET6};
     int length = (int)RTM_PAYLOAD(message);
     for (struct rtattr *field = RTM_RTA(info); RTA_OK(field, length);
          field = RTA_NEXT(field, length)) {

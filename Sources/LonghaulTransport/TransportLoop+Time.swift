@@ -61,12 +61,14 @@ extension TransportLoop {
     // MARK: - Stalls
 
     /// Ends requests from which nothing came for their stall timeout: no head, no body byte. Those
-    /// that we hold or slow down are not stalled, nor those that have not been sent.
+    /// that we hold or slow down are not stalled, nor those that have not been sent. Where it is
+    /// plain that nothing can come, some seconds are enough.
     func endStalled() {
         let now = turn.pointee.now
         guard now >= nextStallCheck else { return }
         nextStallCheck = .max
         var stalled: [Exchange] = []
+        var lost: [Exchange] = []
         for exchange in active {
             guard let request = exchange.request else { continue }
             let timeout = nanoseconds(request.connection.stallTimeout)
@@ -85,11 +87,28 @@ extension TransportLoop {
             if deadline <= now {
                 exchange.isStalled = true
                 stalled.append(exchange)
+            } else if isSilent(exchange), exchange.hasLostAddress {
+                lost.append(exchange)
             } else {
-                nextStallCheck = min(nextStallCheck, deadline)
+                nextStallCheck = min(nextStallCheck, deadline, nextLook(at: exchange))
             }
         }
         endWithConnections(stalled)
+        for exchange in lost {
+            exchange.closesConnection()
+            if let line = exchange.line { deadWays.note(line.name, now: now) }
+            finish(exchange, .lostAddress)
+        }
+    }
+
+    private func isSilent(_ exchange: Exchange) -> Bool {
+        turn.pointee.now - exchange.flow.pointee.touched >= Self.silenceOfTheDead
+    }
+
+    /// When it may be silent, or is to be looked at again because it still is.
+    private func nextLook(at exchange: Exchange) -> Int64 {
+        let since = isSilent(exchange) ? turn.pointee.now : exchange.flow.pointee.touched
+        return since + Self.silenceOfTheDead
     }
 
     /// Over HTTP/2 a connection outlives its requests. One whose way has gone, and nobody says so,
@@ -114,8 +133,7 @@ extension TransportLoop {
     /// Who is stopped may have been stopped for its silence, if that is not ours. While others use
     /// its connection, they will tell.
     func leaveConnection(of exchange: Exchange) {
-        let silence = turn.pointee.now - exchange.flow.pointee.touched
-        guard silence >= Self.silenceOfTheDead, exchange.hasBegun, !exchange.isKeptSilent,
+        guard isSilent(exchange), exchange.hasBegun, !exchange.isKeptSilent,
             mates(of: exchange).isEmpty
         else { return }
         exchange.closesConnection()
@@ -180,6 +198,11 @@ extension Exchange {
             lh_easy_getinfo_long(easy, $0)
         }
         return ports.contains(0) ? nil : ports
+    }
+
+    /// Of its connection: what is sent to it never comes, and nobody says so.
+    var hasLostAddress: Bool {
+        flow.pointee.connected != 0 && lh_easy_has_lost_address(easy) != 0
     }
 
     /// Of what came over TLS libcurl hands a record over when it is whole: with 16 KiB in it, that

@@ -39,7 +39,9 @@ extension TransportLoop {
         }
         nextPendingCheck = min(nextPendingCheck, turn.pointee.now + Self.pendingTime)
         if let stall = exchange.request?.connection.stallTimeout {
-            nextStallCheck = min(nextStallCheck, turn.pointee.now.addingClamped(nanoseconds(stall)))
+            nextStallCheck = min(
+                nextStallCheck,
+                turn.pointee.now.addingClamped(min(nanoseconds(stall), Self.silenceOfTheDead)))
         }
     }
 
@@ -188,6 +190,13 @@ extension WireFailure {
         .curl(
             code: Int32(CURLE_RECV_ERROR.rawValue),
             text: "nothing came on the connection any more", osError: 0)
+    }
+
+    /// Another lease, another prefix, a tunnel that has ended.
+    static var lostAddress: WireFailure {
+        .curl(
+            code: Int32(CURLE_RECV_ERROR.rawValue),
+            text: "this machine lost the address of the connection", osError: 0)
     }
 
     /// libcurl or the multi handle had no memory.

@@ -161,6 +161,48 @@ struct MachineTests {
             good: { try machine.ip("link", "set", "eth0", "up") })
     }
 
+    /// The same cable, and never without a network: what was sent to the old address never comes,
+    /// and nobody says so. The usual stall timeout would be 30 s.
+    @Test(
+        arguments: [
+            (["192.0.2.5/24", "192.0.2.7/25"], "192.0.2.1", 24),
+            (["2001:db8::5/64", "2001:db8::7/65"], "2001:db8::1", 64),
+        ])
+    func anotherAddressOnTheSameLink(
+        addresses: [String], there: String, length: Int
+    ) async throws {
+        var addresses = addresses
+        let machine = try OwnMachine()
+        let far = try OwnMachine()
+        try machine.cable(addresses[0], to: far, "\(there)/\(length)")
+        let home = try noBus().through(machine.launcher())
+        let server = try await RemoteServer.start(on: far, address: there)
+        let url = server.url(Self.file)
+        let get = try home.start(
+            "get", url, "-q", "-o", home.file("a.bin"), "--connections", "1")
+        let watched = Sightings(home)
+        for round in 1...2 {
+            let before = watched.done
+            try await eventually("it moves: \(watched.last)") {
+                try await watched.look() == "running" && watched.done > before + 1 << 20
+            }
+            try machine.add(addresses[1])
+            try machine.ip("address", "delete", addresses[0], "dev", "eth0")
+            addresses.swapAt(0, 1)
+            let kept = watched.done
+            try await eventually(
+                within: .seconds(15), "round \(round) goes on: \(watched.last)"
+            ) { try await watched.look() == "running" && watched.done > kept + 1 << 19 }
+        }
+        #expect(try await get.wait().status == 0)
+        let expected = try server.expected(url)
+        try expected.verify(file: home.file("a.bin"))
+        _ = try await watched.look()
+        #expect(watched.neverWentDown)
+        #expect(watched.last["bytesFetched"].int == expected.size)
+        #expect(watched.last["restarts"] == 0)
+    }
+
     private func noBus() throws -> LonghaulHome {
         let home = try LonghaulHome()
         return home.with(["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(home.scratch("no-bus"))"])

@@ -23,6 +23,9 @@ int64_t lh_easy_getinfo_off_t(CURL *easy, CURLINFO info);
 void *lh_easy_getinfo_private(CURL *easy);
 // -1 where there is none.
 curl_socket_t lh_easy_getinfo_socket(CURL *easy);
+// Whether the address that its connection was made from is none of this machine's any more: nothing
+// comes on it then, and nobody says so.
+int lh_easy_has_lost_address(CURL *easy);
 // Whether the two ends of its connection have agreed on HTTP/2; -1 = only OpenSSL is asked.
 int lh_easy_has_agreed_on_http2(CURL *easy);
 

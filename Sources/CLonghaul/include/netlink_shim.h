@@ -17,6 +17,7 @@ typedef struct lh_link {
 
 typedef struct lh_default_route {
     int link;
+    int is_ipv6;
     uint32_t metric;
 } lh_default_route;
 

@@ -21,6 +21,8 @@ package struct NetworkLink: Hashable, Sendable {
         self.name = name
     }
 
+    fileprivate var leadsOut: Bool { isUp && !isLoopback }
+
     /// Mobile modems, dialled lines and telephones that share theirs.
     package var isMetered: Bool {
         if isPointToPoint || deviceType == "wwan" || deviceType == "bluetooth" { return true }
@@ -38,12 +40,40 @@ package struct NetworkLink: Hashable, Sendable {
 
 package struct DefaultRoute: Hashable, Sendable {
     package var link: Int
+    package var isIPv6: Bool
     /// The lowest is taken.
     package var metric: UInt32
 
-    package init(link: Int, metric: UInt32) {
+    package init(link: Int, isIPv6: Bool = false, metric: UInt32) {
         self.link = link
+        self.isIPv6 = isIPv6
         self.metric = metric
+    }
+}
+
+/// The links that the best default routes lead over.
+package struct OutwardLinks: Hashable, Sendable {
+    private var ipv4: Int?
+    private var ipv6: Int?
+
+    package init() {}
+
+    package init(_ links: [NetworkLink], _ routes: [DefaultRoute]) {
+        ipv4 = NetworkFacts.best(links, routes.filter { !$0.isIPv6 })?.index
+        ipv6 = NetworkFacts.best(links, routes.filter(\.isIPv6))?.index
+    }
+
+    /// Returns whether what went over one link goes over another now. One that is gone is
+    /// remembered until there is another.
+    package mutating func follow(_ new: Self) -> Bool {
+        let hasSwitched = Self.differ(ipv4, new.ipv4) || Self.differ(ipv6, new.ipv6)
+        ipv4 = new.ipv4 ?? ipv4
+        ipv6 = new.ipv6 ?? ipv6
+        return hasSwitched
+    }
+
+    private static func differ(_ old: Int?, _ new: Int?) -> Bool {
+        old != nil && new != nil && old != new
     }
 }
 
@@ -52,21 +82,20 @@ package enum NetworkFacts {
     /// The best default route tells; without one, any interface with an address of some reach: what
     /// is asked for may be nearby.
     package static func state(_ links: [NetworkLink], _ routes: [DefaultRoute]) -> NetworkState {
-        var up: [Int: NetworkLink] = [:]
-        for link in links where link.isUp && !link.isLoopback { up[link.index] = link }
-        let best = routes.filter { up[$0.link] != nil }.min { $0.metric < $1.metric }
-        if let best, let link = up[best.link] { return link.isMetered ? .metered : .unmetered }
-        let usable = up.values.filter { $0.hasAddress && !$0.isBridge }
+        if let best = best(links, routes) { return best.isMetered ? .metered : .unmetered }
+        let usable = links.filter { $0.leadsOut && $0.hasAddress && !$0.isBridge }
         if usable.isEmpty { return .offline }
         return usable.contains { !$0.isMetered } ? .unmetered : .metered
     }
 
-    /// The name of the interface that tells, for asking somebody else about it.
-    package static func deciding(_ links: [NetworkLink], _ routes: [DefaultRoute]) -> String? {
-        let up = links.filter { $0.isUp && !$0.isLoopback }
-        let best = routes.filter { route in up.contains { $0.index == route.link } }
-            .min { $0.metric < $1.metric }
-        return up.first { $0.index == best?.link }?.name
+    /// The link that tells; of routes as good as each other the one over the first link.
+    package static func best(_ links: [NetworkLink], _ routes: [DefaultRoute]) -> NetworkLink? {
+        let out = links.filter(\.leadsOut)
+        return
+            routes.compactMap { route in
+                out.first { $0.index == route.link }.map { (route.metric, $0) }
+            }
+            .min { ($0.0, $0.1.index) < ($1.0, $1.1.index) }?.1
     }
 }
 

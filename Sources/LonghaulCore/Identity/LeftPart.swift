@@ -12,6 +12,11 @@ package struct LeftPart: Hashable, Sendable {
 }
 
 extension FetchState {
+    /// The part file as it is recorded; `nil` before one was made.
+    package var recordedPart: LeftPart? {
+        partIdentity.map { LeftPart(path: partPath, identity: $0) }
+    }
+
     /// What is to be deleted when nobody wants its bytes. The file is under one of two names: the
     /// directory could not be synced after it had been renamed.
     package var leftParts: [LeftPart] {

@@ -55,9 +55,7 @@ extension Engine {
                 of: plan.work.id, plan.work.partsLeft, beside: plan.work.destination,
                 madeSince: since, sparing: nil)
         }
-        let recorded = plan.state.flatMap { state in
-            state.partIdentity.map { LeftPart(path: state.partPath, identity: $0) }
-        }
+        let recorded = plan.state?.recordedPart
         for sharer in plan.sharers {
             files.clearPart(
                 of: sharer.id, sharer.partsLeft, beside: sharer.destination,
@@ -85,9 +83,9 @@ extension Engine {
             }
         }
         plan.state = state
-        if let identity = state.partIdentity {
+        if let part = state.recordedPart {
             files.takeBack(
-                LeftPart(path: state.partPath, identity: identity),
+                part,
                 from: state.finalDestination(
                     of: plan.work.request, at: plan.work.destination))
         }
@@ -102,8 +100,7 @@ extension Engine {
         if plan.action == .markCompleted {
             // The crash may have come between the rename and the sync of its directory.
             let path = state.publication ?? plan.work.destination
-            let part = state.partIdentity.map { LeftPart(path: state.partPath, identity: $0) }
-            if files.syncDirectory(of: path, without: part) != nil {
+            if files.syncDirectory(of: path, without: state.recordedPart) != nil {
                 plan.action = .requeue(have: state.durable)
             }
             return

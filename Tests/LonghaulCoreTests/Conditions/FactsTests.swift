@@ -119,6 +119,51 @@ import Testing
     }
 }
 
+@Suite struct OutwardLinksTests {
+    private static func outward(_ ipv4: Int?, _ ipv6: Int?) -> OutwardLinks {
+        let links = [1, 2, 3].map { index in
+            var link = NetworkLink(index: index, name: "eth\(index)")
+            link.isUp = true
+            return link
+        }
+        // The other two are worse.
+        let routes = [(false, ipv4), (true, ipv6)].flatMap { isIPv6, best in
+            (best == nil ? [] : [1, 2, 3]).map {
+                DefaultRoute(link: $0, isIPv6: isIPv6, metric: $0 == best ? 100 : 600)
+            }
+        }
+        return OutwardLinks(links, routes)
+    }
+
+    @Test(
+        arguments: [
+            ([(1, 1), (1, 1)], [false, false]),
+            ([(1, 1), (2, 1)], [false, true]),
+            ([(1, 1), (1, 2)], [false, true]),
+            ([(1, nil), (1, 2)], [false, false]),
+            ([(1, 2), (1, nil)], [false, false]),
+            // What is gone is remembered.
+            ([(1, nil), (nil, nil), (1, nil)], [false, false, false]),
+            ([(1, nil), (nil, nil), (2, nil)], [false, false, true]),
+            ([(1, 1), (nil, 1), (2, 1), (2, 1)], [false, false, true, false]),
+        ] as [([(Int?, Int?)], [Bool])])
+    func whatGoesOverAnotherLink(looks: [(Int?, Int?)], switches: [Bool]) {
+        var outward = OutwardLinks()
+        #expect(looks.map { outward.follow(Self.outward($0.0, $0.1)) } == switches)
+    }
+
+    @Test func ofRoutesAsGoodAsEachOtherTheFirstLinkTells() {
+        let links = [5, 3].map { index in
+            var link = NetworkLink(index: index, name: "eth\(index)")
+            link.isUp = true
+            return link
+        }
+        let routes = [5, 3].map { DefaultRoute(link: $0, metric: 100) }
+        #expect(NetworkFacts.best(links, routes)?.index == 3)
+        #expect(NetworkFacts.best(links, routes.reversed())?.index == 3)
+    }
+}
+
 @Suite struct IdleFactsTests {
     @Test(
         arguments: [

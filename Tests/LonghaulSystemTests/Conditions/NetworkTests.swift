@@ -70,6 +70,20 @@ struct KernelNetworkTests {
         #expect(watched.watch.current.network.value == .unmetered)
     }
 
+    /// IPv4 goes by another cable, and IPv6 stays.
+    @Test func eachFamilyHasALinkOfItsOwn() throws {
+        try link("lan0", "192.0.2.5/24")
+        try link("lan1", "198.51.100.5/24")
+        try network.ip("-6", "route", "add", "default", "dev", "lan0", "metric", "10")
+        try network.ip("route", "add", "default", "dev", "lan0", "metric", "100")
+        try network.ip("route", "add", "default", "dev", "lan1", "metric", "200")
+        let watched = try Watched(surroundings, .network)
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        let first = watched.watch.current.network
+        try network.ip("route", "delete", "default", "dev", "lan0")
+        eventually("another network") { watched.watch.current.network.isAnother(than: first) }
+    }
+
     @Test func readsIPv6Too() throws {
         let watched = try Watched(surroundings, .network)
         watched.becomes(\.network, .offline, "rtnetlink")

@@ -37,9 +37,16 @@ package final class OwnMachine {
         try ip(
             "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", other.name)
         for (machine, address) in [(self, address), (other, far)] {
-            try machine.ip("address", "add", address, "dev", "eth0")
+            try machine.add(address)
             try machine.ip("link", "set", "eth0", "up")
         }
+    }
+
+    /// An address on `eth0`, to be used at once.
+    package func add(_ address: String) throws {
+        let isIPv6 = address.contains(":")
+        try OwnNetwork.ip(
+            ["-n", name, "address", "add", address, "dev", "eth0"] + (isIPv6 ? ["nodad"] : []))
     }
 
     /// What starts a program on this machine, its path and arguments after it.
@@ -106,7 +113,8 @@ package final class RemoteServer {
     }
 
     package func url(_ nameAndKnobs: String) -> String {
-        "http://\(address):\(port)/f/\(nameAndKnobs)"
+        let host = address.contains(":") ? "[\(address)]" : address
+        return "http://\(host):\(port)/f/\(nameAndKnobs)"
     }
 
     /// What an honest first answer brings.

@@ -10,8 +10,7 @@ final class KernelNetwork {
     private(set) var state: NetworkState?
     /// The interface of the best default route.
     private(set) var deciding: String?
-    /// The one before, where there may have been none in between.
-    private var decidingBefore: String?
+    private var outward = OutwardLinks()
     private var hasSwitched = false
 
     private let sysfs: String
@@ -50,11 +49,8 @@ final class KernelNetwork {
             state = nil
             return
         }
-        deciding = NetworkFacts.deciding(links, routes)
-        if let deciding {
-            if let decidingBefore, decidingBefore != deciding { hasSwitched = true }
-            decidingBefore = deciding
-        }
+        deciding = NetworkFacts.best(links, routes)?.name
+        if outward.follow(OutwardLinks(links, routes)) { hasSwitched = true }
         state = NetworkFacts.state(links, routes)
     }
 
@@ -78,7 +74,9 @@ final class KernelNetwork {
         guard lh_route_read(&links, &linkCount, &routes, &routeCount) == 0 else { return nil }
         return (
             links.prefix(linkCount).map(describe),
-            routes.prefix(routeCount).map { DefaultRoute(link: Int($0.link), metric: $0.metric) }
+            routes.prefix(routeCount).map {
+                DefaultRoute(link: Int($0.link), isIPv6: $0.is_ipv6 != 0, metric: $0.metric)
+            }
         )
     }
 
