@@ -94,7 +94,8 @@ extension TransportLoop {
             }
         }
         endWithConnections(stalled)
-        for exchange in lost {
+        // Some may have ended with those that stalled.
+        for exchange in lost where exchange.request != nil {
             exchange.closesConnection()
             if let line = exchange.line { deadWays.note(line.name, now: now) }
             finish(exchange, .lostAddress)
