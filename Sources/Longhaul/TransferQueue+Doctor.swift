@@ -15,6 +15,7 @@ extension TransferQueue {
                 detail: "\(curl.version), \(curl.schemes.joined(separator: " "))",
                 fix: curl.isUsable ? nil : "install libcurl 7.85 or later"))
         report(ConfigurationFile.finding())
+        if let finding = environmentFinding() { report(finding) }
         report(
             MachineDoctor.limits(
                 openFiles: OwnProcess.openFilesMax, fileBytes: OwnProcess.fileBytesMax))
@@ -32,6 +33,19 @@ extension TransferQueue {
             report(engine(home))
         } catch {
             report(DoctorFinding(check: "store", ok: false, detail: error.message, fix: nil))
+        }
+    }
+
+    /// What every other command refuses; `nil` = nothing.
+    private static func environmentFinding() -> DoctorFinding? {
+        do {
+            _ = try environmentOverride()
+            try JournalLevel.check()
+            return nil
+        } catch {
+            return DoctorFinding(
+                check: "environment", ok: false, detail: error.message,
+                fix: "unset or mend the variable: all other commands refuse it")
         }
     }
 

@@ -100,6 +100,14 @@ public final class TransferQueue: Sendable {
         return changes
     }
 
+    /// Whether a cancel of some of these (`nil` = of any) is recorded, and no engine has carried it
+    /// out yet: they cannot be removed before.
+    public func isCancelPending(
+        among ids: [TransferID]? = nil
+    ) throws(LonghaulError) -> Bool {
+        try store.isCancelPending(among: ids)
+    }
+
     /// Forgets all that ended more than `seconds` ago. Returns how many.
     public func clean(endedBefore seconds: Double) throws(LonghaulError) -> Int {
         try store.clean(endedBefore: now + -seconds, now: now) { parts in

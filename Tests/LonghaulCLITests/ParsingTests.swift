@@ -24,6 +24,37 @@ import Testing
         #expect(try request() == plain)
     }
 
+    /// What the configuration file sets can be lifted again.
+    @Test func noneIsTheDefault() throws {
+        let none = try request(
+            "--limit-rate", "none", "--retries", "none", "--proxy", "none")
+        #expect(try none == request())
+    }
+
+    @Test(
+        arguments: [
+            ("0", false), ("false", false), ("No", false), ("off", false), ("1", true),
+            ("on", true), ("", nil), (nil, nil), ("perhaps", nil),
+        ] as [(String?, Bool?)])
+    func autostartIsOnOrOff(said: String?, isOn: Bool?) throws {
+        let start = try StartOptions.parse([])
+        func isWanted(_ configured: Bool) throws -> Bool {
+            try start.isWanted(
+                environment: { $0 == "LONGHAUL_AUTOSTART" ? said : nil },
+                configuration: {
+                    var configuration = UserConfiguration()
+                    configuration.autostart = configured
+                    return configuration
+                })
+        }
+        if said == "perhaps" {
+            #expect(throws: LonghaulError.self) { try isWanted(true) }
+            return
+        }
+        #expect(try isWanted(true) == isOn ?? true)
+        #expect(try isWanted(false) == isOn ?? false)
+    }
+
     /// The bytes are to come as they are. Who says so himself says nothing new.
     @Test func noCodingIsAskedFor() throws {
         let refusal = #expect(throws: LonghaulError.self) {

@@ -130,6 +130,19 @@ import Testing
         #expect(stream.text.hasPrefix("\u{1B}[?7l7: completed: a, 100 B\u{1B}[K\nb"))
     }
 
+    /// It is the engine itself that shows it.
+    @Test func whatStandsInTheWayComesBeforeItsTurn() {
+        let stream = ByteStream(descriptor: nil)
+        let display = display(.plain, stream)
+        var transfer = Sample.transfer(12, .waiting)
+        transfer.waitingFor = [WaitReason(.engine), WaitReason(.power)]
+        display.show([transfer], nil)
+        #expect(stream.text == "12: 0 B, waits for external power\n")
+        transfer.waitingFor = [WaitReason(.engine)]
+        display.show([transfer], nil)
+        #expect(stream.text.hasSuffix("12: 0 B, waits for an engine\n"))
+    }
+
     @Test func withoutATerminalThereAreNoEscapes() {
         let stream = ByteStream(descriptor: nil)
         let display = display(.plain, stream)

@@ -101,6 +101,48 @@ import Testing
         #expect(lines[1].hasPrefix("\u{1B}[31m") && lines[1].hasSuffix("\u{1B}[0m"))
     }
 
+    @Test func showSaysWhatWasAskedFor() {
+        let text = TransferText(time: Sample.time, terminal: Sample.terminal(columns: nil))
+        func lines(_ change: (inout TransferOptions) -> Void) -> [String] {
+            var transfer = Sample.transfer()
+            change(&transfer.options)
+            let usual = text.lines(Sample.transfer(), attempts: [], events: [])
+            return text.lines(transfer, attempts: [], events: []).filter { !usual.contains($0) }
+        }
+        #expect(lines { _ in }.isEmpty)
+        let all = lines {
+            $0.headers = HeaderFields([.init(name: "Cookie", value: "secret")])
+            $0.user = "me:secret"
+            $0.netrc = true
+            $0.proxy = "http://me:secret@proxy:3128"
+            $0.caCertificate = "/ca"
+            $0.clientCertificate = "/cert"
+            $0.clientKey = "/key"
+            $0.insecure = true
+            $0.mirrors = ["https://me:secret@b/f"]
+            $0.ifExists = .rename
+            $0.onDuplicate = .separate
+            $0.reuse = true
+            $0.limitRate = 10_240
+            $0.yields = false
+            $0.connections = .exactly(3)
+            $0.maxSize = 1 << 20
+            $0.retries = 2
+            $0.remoteName = true
+        }
+        #expect(
+            all == [
+                "Rate limit:    10.0 KiB/s", "Yields:        off", "Connections:   3",
+                "Largest size:  1.0 MiB", "Retries:       2", "If it exists:  rename",
+                "On duplicate:  separate", "Remote name:   yes", "Reuse:         yes",
+                "Mirror:        https://REDACTED@b/f", "Headers:       Cookie",
+                "User:          given", "Netrc:         yes",
+                "Proxy:         http://REDACTED@proxy:3128", "Authorities:   /ca",
+                "Certificate:   /cert", "Key:           /key",
+                "Insecure:      the server's certificate is not verified",
+            ])
+    }
+
     @Test func nothingFromOutsideReachesTheTerminal() {
         var hostile = Sample.transfer(name: "a\u{1B}]0;owned\u{07}\u{202E}b\nc")
         hostile.state = .failed

@@ -86,6 +86,16 @@ import Testing
         #expect(finding?["detail"].string?.hasPrefix("\(path): it is no JSON: ") == true)
     }
 
+    @Test(arguments: ["LONGHAUL_CONDITIONS", "LONGHAUL_LOG"])
+    func doctorNamesAVariableThatAllOthersRefuse(name: String) async throws {
+        let home = try LonghaulHome().with([name: "nonsense"])
+        #expect(try await home.run("list").status == 64)
+        let doctor = try await home.run("doctor", "--json")
+        let finding = try doctor.rows.first { $0["check"] == "environment" }
+        #expect(finding?["ok"] == false)
+        #expect(finding?["detail"].string?.hasPrefix("\(name): ") == true)
+    }
+
     @Test func theFileThatIsNamedMustBeThere() async throws {
         let home = try home("{").with(["LONGHAUL_CONFIG": "/nonexistent/c.json"])
         let result = try await home.run("run")

@@ -45,6 +45,21 @@ import Testing
         }
     }
 
+    /// It would be tried for a week.
+    @Test(arguments: ["bogus://proxy", "127.0.0.1:99999"])
+    func aVariableThatNamesNoneIsRefused(proxy: String) async throws {
+        let home = try LonghaulHome().with(["http_proxy": proxy])
+        let refused = try await home.run("enqueue", "http://h.invalid/f", "-o", home.file("a"))
+        #expect(refused.status == 64)
+        #expect(refused.errors.contains("http_proxy, or all_proxy: "), "\(refused.errors)")
+        // It is not for those.
+        let other = try await home.run("enqueue", "ftp://h.invalid/f", "-o", home.file("b"))
+        #expect(other.status == 0, "\(other.errors)")
+        let none = try await home.with(["no_proxy": "h.invalid"])
+            .run("enqueue", "http://h.invalid/f", "-o", home.file("c"))
+        #expect(none.status == 0, "\(none.errors)")
+    }
+
     /// Of a transfer whose shell names no proxy, the proxy of a shell that happens to be the engine
     /// is no way; that of an engine which is one for its own sake is.
     @Test(arguments: ["get", "background", "run"])

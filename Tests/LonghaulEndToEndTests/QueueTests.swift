@@ -337,6 +337,30 @@ import Testing
                 .status == 0)
     }
 
+    /// As `remove --help` has it: the engine is a moment behind.
+    @Test(arguments: ["remove", "clean"])
+    func whatIsJustBeingCancelledCanBeForgotten(command: String) async throws {
+        let home = try LonghaulHome()
+        let daemon = try home.start("daemon")
+        try await LoopbackServer.run { server in
+            for round in 1...5 {
+                let url = server.url("a.bin?size=50M&rate=1M&seed=\(round)")
+                _ = try await home.run("enqueue", url, "-o", home.file("a"))
+                let id = "\(round)"
+                try await eventually("it moves") {
+                    let shown = try await home.run("show", id, "--json").rows.first
+                    return (shown?["bytesDone"].int ?? 0) > 0
+                }
+                #expect(try await home.run("cancel", id).status == 0)
+                let gone = try await home.start([command] + (command == "clean" ? [] : [id])).wait()
+                #expect(gone.status == 0, "\(gone.errors)")
+                #expect(try await home.run("show", id).status == 4)
+            }
+        }
+        daemon.send(SIGTERM)
+        #expect(try await daemon.wait().status == 0)
+    }
+
     @Test func exitCodes() async throws {
         let home = try LonghaulHome()
         #expect(try await home.run("enqueue", "gopher://x/").status == 64)

@@ -27,6 +27,7 @@ struct Admission {
         let url = try Admission.parse(request.url)
         for mirror in request.options.mirrors { _ = try Admission.parse(mirror) }
         try Admission.check(request.options)
+        try Admission.checkVariables(request.options, for: url)
         try Admission.check(request.deadline)
         try Admission.check(earliest: request.earliestBegin)
         try request.deadline.check(earliest: request.earliestBegin)
@@ -122,6 +123,20 @@ struct Admission {
             try ProxyAddress.check(proxy)
         } catch {
             throw LonghaulError(error)
+        }
+    }
+
+    /// The proxy that the caller's variables name, where none is named.
+    private static func checkVariables(
+        _ options: TransferOptions, for url: URLParts
+    ) throws(LonghaulError) {
+        guard options.proxy == nil, let variables = options.proxyVariables,
+            let proxy = variables.proxy(scheme: url.scheme.rawValue, host: url.host)
+        else { return }
+        do throws(ProxyProblem) {
+            try ProxyAddress.check(proxy)
+        } catch {
+            throw LonghaulError(error, at: "\(url.scheme.rawValue)_proxy, or all_proxy: ")
         }
     }
 

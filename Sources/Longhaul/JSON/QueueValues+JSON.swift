@@ -7,6 +7,7 @@ extension JSONText {
     ) {
         object {
             $0.transferFields(transfer)
+            $0.field("options") { $0.optionFields(transfer.options) }
             if let yielding = transfer.yielding {
                 $0.field("yielding") { $0.yieldReport(yielding) }
             }

@@ -21,7 +21,10 @@ struct Clean: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let seconds = try olderThan.map { try OptionText.duration($0, "--older-than") } ?? 0
-        let count = try TransferQueue().clean(endedBefore: seconds)
+        let queue = try TransferQueue()
+        // What is ending now has not ended that long ago.
+        if seconds == 0 { try PendingCancels.wait(for: nil, in: queue) }
+        let count = try queue.clean(endedBefore: seconds)
         if console.isJSON {
             try console.line { $0.object { $0.field("removed", count) } }
         } else {

@@ -6,7 +6,7 @@ struct List: ConsoleCommand {
         commandName: "list",
         abstract: "Show transfers in a table.",
         discussion: """
-            Without options: the newest 50 that are unfinished, or where there is room those that
+            Without options: the newest 50 that are unfinished, or where there is room those that \
             ended lately.
 
               longhaul list --state failed

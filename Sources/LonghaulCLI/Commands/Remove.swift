@@ -22,6 +22,7 @@ struct Remove: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
+        try PendingCancels.wait(for: ids, in: queue)
         let outcomes = try queue.remove(ids)
         for outcome in outcomes {
             if var error = outcome.error {

@@ -151,17 +151,16 @@ struct JSONRequest {
             options.onDuplicate = try OptionText.onDuplicate(try scanner.string(), key)
         case "reuse": options.reuse = try scanner.bool()
         case "limitRate":
-            options.limitRate =
-                scanner.isString()
-                ? try OptionText.rate(try scanner.string(), key)
-                : try OptionText.rate(String(try scanner.integer()), key)
+            let text = scanner.isString() ? try scanner.string() : String(try scanner.integer())
+            options.limitRate = text == "none" ? nil : try OptionText.rate(text, key)
         case "yield": options.yields = try scanner.bool()
         case "connections":
             let text = scanner.isString() ? try scanner.string() : String(try scanner.integer())
             options.connections = try OptionText.connections(text, key)
         case "maxSize": options.maxSize = try size(key, &scanner)
         case "retries":
-            options.retries = try OptionText.retries(String(try scanner.integer()), key)
+            let text = scanner.isString() ? try scanner.string() : String(try scanner.integer())
+            options.retries = text == "none" ? nil : try OptionText.retries(text, key)
         case "stallTimeout":
             let text = scanner.isString() ? try scanner.string() : "\(try scanner.integer())s"
             options.stallTimeout = try OptionText.duration(text, key)

@@ -13,13 +13,18 @@ struct IdentityChangeOptions: ParsableArguments {
     var proxy: String?
 
     @Option(
-        help: ArgumentHelp("Trust the certificates in this file, or none.", valueName: "file"))
+        help: ArgumentHelp("Trust the certificates in this file, or none.", valueName: "file"),
+        completion: .file())
     var cacert: String?
 
-    @Option(help: ArgumentHelp("The client certificate to show, or none.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The client certificate to show, or none.", valueName: "file"),
+        completion: .file())
     var cert: String?
 
-    @Option(help: ArgumentHelp("Its private key (alone, SFTP's), or none.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Its private key (alone, SFTP's), or none.", valueName: "file"),
+        completion: .file())
     var key: String?
 
     @Flag(

@@ -187,7 +187,7 @@ enum OptionText {
 
     static func retries(_ text: String, _ name: String) throws(LonghaulError) -> Int {
         guard let count = text.decimalValue, count <= Int64(Int32.max) else {
-            throw bad(text, name, "it is a number")
+            throw bad(text, name, "it is a number, at most \(Int32.max)")
         }
         return Int(count)
     }

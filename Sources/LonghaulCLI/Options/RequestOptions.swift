@@ -25,13 +25,14 @@ struct RequestOptions: ParsableArguments {
 struct PlaceOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("The file to write.", valueName: "file"))
+        help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
     var output: String?
 
     @Option(
         name: [.customShort("d"), .customLong("directory")],
         help: ArgumentHelp(
-            "The directory to write to; the URL names the file (default: here).", valueName: "dir"))
+            "The directory to write to; the URL names the file (default: here).", valueName: "dir"),
+        completion: .directory)
     var directory: String?
 
     @Flag(help: "Let the server name the file (Content-Disposition).")
@@ -109,13 +110,19 @@ struct AskingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Go through this proxy.", valueName: "url"))
     var proxy: String?
 
-    @Option(help: ArgumentHelp("Trust the certificates in this file.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Trust the certificates in this file.", valueName: "file"),
+        completion: .file())
     var cacert: String?
 
-    @Option(help: ArgumentHelp("The client certificate to show.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The client certificate to show.", valueName: "file"),
+        completion: .file())
     var cert: String?
 
-    @Option(help: ArgumentHelp("Its private key; alone, SFTP's.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Its private key; alone, SFTP's.", valueName: "file"),
+        completion: .file())
     var key: String?
 
     @Flag(help: "Do not verify the server's certificate.")
@@ -132,7 +139,9 @@ struct AskingOptions: ParsableArguments {
         options.headers = HeaderFields(try OptionText.headers(headers))
         options.user = user
         options.netrc = netrc
-        if let proxy { options.proxy = try OptionText.proxy(proxy, "--proxy") }
+        if let proxy, proxy != "none" {
+            options.proxy = try OptionText.proxy(proxy, "--proxy")
+        }
         options.proxyVariables = context.proxyVariables
         options.caCertificate = try cacert.map(context.absolute)
         options.clientCertificate = try cert.map(context.absolute)
@@ -183,7 +192,8 @@ struct ScheduleOptions: ParsableArguments {
     )
     var discretionary = false
 
-    @Option(help: "high, normal (default) or low.")
+    @Option(
+        help: "high, normal (default) or low.", completion: .list(["high", "normal", "low"]))
     var priority: String?
 
     func apply(
@@ -212,14 +222,15 @@ struct ScheduleOptions: ParsableArguments {
 }
 
 struct MovingOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Bytes per second at most: 500K, 10M.", valueName: "size"))
+    @Option(help: ArgumentHelp("Bytes per second at most: 500K, 10M, none.", valueName: "size"))
     var limitRate: String?
 
     @Option(
         name: .customLong("yield"),
         help: ArgumentHelp(
             "Take only what other traffic leaves of the line (default: if discretionary).",
-            valueName: "on|off"))
+            valueName: "on|off"),
+        completion: .list(["on", "off"]))
     var yields: String?
 
     @Option(help: ArgumentHelp("Connections for one file, or auto (default).", valueName: "n"))
@@ -241,13 +252,14 @@ struct MovingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Retries after the first attempt; gained bytes reset the count (default: until the "
-                + "deadline).", valueName: "n"))
+            "Retries after the first attempt; gained bytes reset the count (default: none = until "
+                + "the deadline).", valueName: "n"))
     var retries: String?
 
     func apply(to request: inout TransferRequest) throws(LonghaulError) {
         if let limitRate {
-            request.options.limitRate = try OptionText.rate(limitRate, "--limit-rate")
+            request.options.limitRate =
+                limitRate == "none" ? nil : try OptionText.rate(limitRate, "--limit-rate")
         }
         if let yields { request.options.yields = try OptionText.onOff(yields, "--yield") }
         if let connections {
@@ -261,6 +273,9 @@ struct MovingOptions: ParsableArguments {
         if let stallTimeout {
             request.options.stallTimeout = try OptionText.duration(stallTimeout, "--stall-timeout")
         }
-        if let retries { request.options.retries = try OptionText.retries(retries, "--retries") }
+        if let retries {
+            request.options.retries =
+                retries == "none" ? nil : try OptionText.retries(retries, "--retries")
+        }
     }
 }

@@ -25,8 +25,15 @@ struct StartOptions: ParsableArguments {
         configuration: () throws(LonghaulError) -> UserConfiguration = ConfigurationFile.read
     ) throws(LonghaulError) -> Bool {
         if noStart { return false }
-        if let said = environment("LONGHAUL_AUTOSTART"), !said.isEmpty { return said != "0" }
-        return try configuration().autostart
+        guard let said = environment("LONGHAUL_AUTOSTART"), !said.isEmpty else {
+            return try configuration().autostart
+        }
+        switch said.lowercased() {
+        case "0", "false", "no", "off": return false
+        case "1", "true", "yes", "on": return true
+        default:
+            throw .usage("LONGHAUL_AUTOSTART: '\(TerminalText.shown(said))' is neither 0 nor 1")
+        }
     }
 
     /// What was asked for is recorded by now: an engine that cannot be started is worth a word, not

@@ -78,6 +78,7 @@ struct TransferText {
         add("Content coding", transfer.contentCoding.map(TransferText.coding))
         add("Checksum", transfer.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
         add("Meta", transfer.metadata.map(TerminalText.shown))
+        facts += OptionLines.of(transfer.options)
         return facts
     }
 

@@ -158,7 +158,10 @@ final class ProgressDisplay {
             row.rate = transfer.bytesPerSecond
             row.secondsLeft = TransferText.secondsLeft(transfer)
         case .waiting:
-            let reason = wait.at(Platform.now()).short(transfer.waitingFor)
+            // Whose turn it is says less than what stands in its way.
+            let obstacles = transfer.waitingFor.filter { !$0.reason.isTurn }
+            let reason = wait.at(Platform.now())
+                .short(obstacles.isEmpty ? transfer.waitingFor : obstacles)
             row.note = reason.isEmpty ? "waiting" : "waits for " + reason
         case .paused, .completed, .failed, .cancelled: row.note = transfer.state.rawValue
         }

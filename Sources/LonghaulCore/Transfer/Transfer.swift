@@ -65,6 +65,8 @@ public struct Transfer: Hashable, Sendable {
     /// Of one that has completed: the file that stands there is not its own, and was kept
     /// (`--if-exists skip`).
     public var error: LonghaulError?
+    /// What was asked for besides; secrets in it are hidden where it is shown.
+    public var options = TransferOptions()
     /// The expected digest; `nil` = none was given.
     public var checksum: Checksum?
     /// The caller's own JSON.

@@ -63,15 +63,17 @@ extension Store {
                 AND (phase = 0 OR pending = 1)
                 """, id, read: { $0.int(0) })
             if let live, live > 0 {
+                let what = live == 1 ? "transfer that has" : "transfers that have"
                 throw LonghaulError(
                     .conflict,
-                    "session \(name) has \(live) transfers that have not ended; cancel them first")
+                    "session \(name) has \(live) \(what) not ended; cancel what is left first")
             }
             if session.waitingEvents > 0, !discardingEvents {
+                let what = session.waitingEvents == 1 ? "event" : "events"
                 throw LonghaulError(
                     .conflict,
-                    "session \(name) has \(session.waitingEvents) events that nobody has"
-                        + " acknowledged; acknowledge or discard them first")
+                    "session \(name) has \(session.waitingEvents) \(what) that nobody has"
+                        + " acknowledged; acknowledge or discard what waits first")
             }
             let ids = try connection.all(
                 """

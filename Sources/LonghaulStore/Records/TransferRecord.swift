@@ -51,6 +51,7 @@ enum TransferRecord {
         }
         if state == .waiting { transfer.waitingFor = try reasons(row, now: now) }
         if let text = row.optionalText(18), let options = TransferOptions(stored: text) {
+            transfer.options = options
             transfer.checksum = options.checksum
             transfer.stallTimeout = options.stallTimeout
             transfer.metadata = options.metadata

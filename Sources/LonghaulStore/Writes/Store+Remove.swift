@@ -25,6 +25,22 @@ extension Store {
         }
     }
 
+    /// Whether a cancel is wanted that no engine has carried out yet; `nil` = of any.
+    package func isCancelPending(among ids: [TransferID]?) throws(LonghaulError) -> Bool {
+        try snapshot { connection in
+            guard let ids else {
+                return try connection.first(
+                    "SELECT 1 FROM tally WHERE phase = 0 AND want >= ?1 AND n > 0 LIMIT 1",
+                    Want.cancel, read: { _ in true }) ?? false
+            }
+            return try ids.contains { id in
+                try connection.first(
+                    "SELECT 1 FROM transfer WHERE id = ?1 AND ended = 0 AND want >= ?2", id,
+                    Want.cancel, read: { _ in true }) ?? false
+            }
+        }
+    }
+
     /// Forgets transfers that ended before a moment, the oldest first, in transactions of bounded
     /// size. After each the body is given the part files that are now nobody's, and returns which
     /// of them are gone. Returns how many were forgotten.

@@ -16,7 +16,7 @@ package final class TransferInserter {
     private let reservation: Prepared
     var buffer = InsertBuffer()
     private var nextID: Int64
-    private let firstID: Int64
+    let firstID: Int64
     private var sessions: [ExactText: SessionRow] = [:]
     private var origins: [String: Int64] = [:]
     /// Number to try next for a name that was taken before, so that a thousand equal names do not

@@ -24,7 +24,7 @@ struct HostAdd: ConsoleCommand {
         discussion: """
             The program is given by its absolute path and run as it is, by no shell.
 
-              longhaul host add com.example.photos --event-budget 1m -- /opt/photos/bin/sync -q
+              longhaul host add com.example.photos --event-budget 1m -- /opt/photos/sync
 
             \(ExitStatus.help([.done, .usage, .storeUnavailable]))
             """)
@@ -32,7 +32,8 @@ struct HostAdd: ConsoleCommand {
     @Argument(help: "The host's name: letters, digits, '.', '_' and '-'.")
     var id: String
 
-    @Argument(help: "After --: the program by absolute path, and its arguments.")
+    @Argument(
+        help: "After --: the program by absolute path, and its arguments.", completion: .file())
     var command: [String] = []
 
     @Option(
