@@ -4,6 +4,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -79,6 +81,37 @@ curl_socket_t lh_easy_getinfo_socket(CURL *easy) {
     return value;
 }
 
+// Whether who binds may take addresses that are not there (ip_nonlocal_bind).
+static int binds_any(int is_v4) {
+    int fd = open(
+        is_v4 ? "/proc/sys/net/ipv4/ip_nonlocal_bind" : "/proc/sys/net/ipv6/ip_nonlocal_bind",
+        O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    char digit = '0';
+    ssize_t got = read(fd, &digit, 1);
+    close(fd);
+    return got == 1 && digit != '0';
+}
+
+// Whether no interface has the address.
+static int is_foreign(int family, const void *address, size_t size) {
+    struct ifaddrs *all = NULL;
+    if (getifaddrs(&all) != 0)
+        return 0;
+    int is_found = 0;
+    for (struct ifaddrs *one = all; one && !is_found; one = one->ifa_next) {
+        if (!one->ifa_addr || one->ifa_addr->sa_family != family)
+            continue;
+        const void *own = family == AF_INET
+            ? (const void *)&((struct sockaddr_in *)one->ifa_addr)->sin_addr
+            : (const void *)&((struct sockaddr_in6 *)one->ifa_addr)->sin6_addr;
+        is_found = memcmp(own, address, size) == 0;
+    }
+    freeifaddrs(all);
+    return !is_found;
+}
+
 int lh_easy_has_lost_address(CURL *easy) {
     char *text = NULL;
     if (curl_easy_getinfo(easy, CURLINFO_LOCAL_IP, &text) != CURLE_OK || !text)
@@ -96,6 +129,9 @@ int lh_easy_has_lost_address(CURL *easy) {
                        : bind(fd, (struct sockaddr *)&v6, sizeof v6);
     int is_lost = answer != 0 && errno == EADDRNOTAVAIL;
     close(fd);
+    if (answer == 0 && binds_any(is_v4))
+        is_lost = is_v4 ? is_foreign(AF_INET, &v4.sin_addr, sizeof v4.sin_addr)
+                        : is_foreign(AF_INET6, &v6.sin6_addr, sizeof v6.sin6_addr);
     return is_lost;
 }
 
@@ -210,12 +246,17 @@ static void begin(lh_flow *flow) {
     flow->touched = flow->turn->now;
 }
 
+static void connects(lh_flow *flow) {
+    if (!flow->has_data_sockets)
+        flow->connected = 0;
+    begin(flow);
+}
+
 static int resolver_start(void *resolver, void *reserved, void *opaque) {
     (void)resolver;
     (void)reserved;
     lh_flow *flow = opaque;
-    flow->connected = 0;
-    begin(flow);
+    connects(flow);
     return 0;
 }
 
@@ -224,8 +265,7 @@ static int socket_made(void *opaque, curl_socket_t fd, curlsocktype purpose) {
     lh_flow *flow = opaque;
     flow->socket = fd;
     flow->cookie = lh_socket_cookie(fd);
-    flow->connected = 0;
-    begin(flow);
+    connects(flow);
     return CURL_SOCKOPT_OK;
 }
 

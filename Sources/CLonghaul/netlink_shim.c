@@ -246,8 +246,7 @@ int lh_route_read(
     close(descriptor);
     *link_count = tables.link_count;
     *route_count = tables.route_count;
-    // Interrupted again and again: what was found is nearly right, and the next change is near.
-    return answer == -EINTR ? 0 : answer;
+    return answer;
 }
 
 // MARK: devices

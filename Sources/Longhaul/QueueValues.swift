@@ -73,6 +73,7 @@ public struct TransferChange: Equatable, Sendable {
     public var maxSize: Int64??
     public var mirrors: [String]?
     public var metadata: String??
+    public var ifExists: ExistingFilePolicy?
 
     public init() {}
 }

@@ -28,7 +28,10 @@ extension TransferChange {
         change.expectedBytes = expectedBytes
         if changesOptions {
             let edit = self
-            change.editOptions = { edit.apply(to: &$0) }
+            change.editOptions = { options throws(LonghaulError) in
+                edit.apply(to: &options)
+                try Admission.checkBounds(of: options)
+            }
         }
         return change
     }
@@ -37,7 +40,7 @@ extension TransferChange {
         !headers.isEmpty || user != nil || limitRate != nil || yields != nil
             || connections != nil || changesIdentity
             || checksum != nil || stallTimeout != nil || retries != nil || maxSize != nil
-            || mirrors != nil || metadata != nil || waiveAfter != nil
+            || mirrors != nil || metadata != nil || waiveAfter != nil || ifExists != nil
     }
 
     private var changesIdentity: Bool {
@@ -56,9 +59,7 @@ extension TransferChange {
     }
 
     private func apply(to options: inout TransferOptions) {
-        for field in headers {
-            options.headers[field.name] = field.value.isEmpty ? nil : field.value
-        }
+        options.headers = options.headers.changed(by: headers)
         applyIdentity(to: &options)
         if let limitRate { options.limitRate = limitRate }
         if let yields { options.yields = yields }
@@ -70,5 +71,6 @@ extension TransferChange {
         if let maxSize { options.maxSize = maxSize }
         if let mirrors { options.mirrors = mirrors }
         if let metadata { options.metadata = metadata }
+        if let ifExists { options.ifExists = ifExists }
     }
 }

@@ -46,6 +46,7 @@ extension Exchange {
         let mayBeHTTP2 = scheme == "https" && framing != .http1
         let isAlone = request.connection.ownConnection || framing == .unproven
         mayShare = mayBeHTTP2 && !isAlone
+        flow.pointee.has_data_sockets = scheme.hasPrefix("ftp") ? 1 : 0
         lh_pool_use(pools.pool(for: request, isApart: scheme == "https" && !mayShare), easy)
         set(
             CURLOPT_HTTP_VERSION, Int(mayBeHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))

@@ -37,6 +37,8 @@ final class Exchange {
     /// An end nearer than the asked one, which is good to reach.
     var stopAt: Int64?
     var begunAt: Int64 = 0
+    /// The network has changed since it has its connection.
+    var isSuspect = false
     var isStalled = false
     /// What had come on its connection when the request was last taken for silent; `nil` = it was
     /// not.
@@ -178,6 +180,7 @@ final class Exchange {
         isOver = false
         asksAgain = nil
         isStalled = false
+        isSuspect = false
         receivedBelow = nil
         leaveUnshared()
         curl_easy_reset(easy)
@@ -201,6 +204,7 @@ final class Exchange {
         stopAt = nil
         hops = 0
         isStalled = false
+        isSuspect = false
         receivedBelow = nil
         framing = .any
         hadHTTP2 = false

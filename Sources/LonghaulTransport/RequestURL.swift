@@ -102,6 +102,6 @@ extension RequestURL {
         guard let at = prefix.utf8.lastIndex(of: UInt8(ascii: "@")),
             let slash = prefix.utf8.lastIndex(of: UInt8(ascii: "/"))
         else { return url }
-        return String(url[...slash]) + url[url.utf8.index(after: at)...]
+        return url[..<url.utf8.index(after: slash)] + String(url[url.utf8.index(after: at)...])
     }
 }

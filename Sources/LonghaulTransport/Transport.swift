@@ -82,8 +82,11 @@ package final class Transport: Sendable {
     }
 
     /// Requests that go out from now on use no connection that is there already, as where the
-    /// network has changed: it may lead nowhere, and nobody would say so.
-    package func leaveConnections() { inbox.send(.leaveConnections) }
+    /// network has changed: it may lead nowhere, and nobody would say so. Of these requests, which
+    /// lose nothing by it, it is given up when it is silent for three seconds.
+    package func leaveConnections(suspecting keys: [SegmentKey]) {
+        inbox.send(.leaveConnections(suspecting: keys))
+    }
 
     /// The limit over all requests together; `nil` = none.
     package func setTotalRate(_ bytesPerSecond: Int64?) {

@@ -7,7 +7,7 @@ enum TransportCommand: Sendable {
     case shrink(SegmentKey, end: Int64)
     case stop([SegmentKey])
     case withdraw([SegmentKey])
-    case leaveConnections
+    case leaveConnections(suspecting: [SegmentKey])
     case totalRate(Int64?)
     case rate(SegmentKey, Int64?)
     case connectionsPerHost(Int)

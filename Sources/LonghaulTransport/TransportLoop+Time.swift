@@ -87,7 +87,7 @@ extension TransportLoop {
             if deadline <= now {
                 exchange.isStalled = true
                 stalled.append(exchange)
-            } else if isSilent(exchange), exchange.hasLostAddress {
+            } else if isSilent(exchange), exchange.isSuspect || exchange.hasLostAddress {
                 lost.append(exchange)
             } else {
                 nextStallCheck = min(nextStallCheck, deadline, nextLook(at: exchange))
@@ -98,7 +98,7 @@ extension TransportLoop {
         for exchange in lost where exchange.request != nil {
             exchange.closesConnection()
             if let line = exchange.line { deadWays.note(line.name, now: now) }
-            finish(exchange, .lostAddress)
+            finish(exchange, .lostWay)
         }
     }
 

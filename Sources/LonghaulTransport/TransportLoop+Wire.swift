@@ -192,11 +192,11 @@ extension WireFailure {
             text: "nothing came on the connection any more", osError: 0)
     }
 
-    /// Another lease, another prefix, a tunnel that has ended.
-    static var lostAddress: WireFailure {
+    /// Another network, another lease, another prefix, a tunnel that has ended.
+    static var lostWay: WireFailure {
         .curl(
             code: Int32(CURLE_RECV_ERROR.rawValue),
-            text: "this machine lost the address of the connection", osError: 0)
+            text: "nothing came any more after the network had changed", osError: 0)
     }
 
     /// libcurl or the multi handle had no memory.

@@ -120,8 +120,9 @@ final class TransportLoop {
                 stop(keys)
             case .withdraw(let keys):
                 report(queue.remove(Set(keys)), as: .withdrawn)
-            case .leaveConnections:
+            case .leaveConnections(let keys):
                 deadWays.noteAll(now: turn.pointee.now)
+                for key in keys { byKey[key]?.isSuspect = true }
             case .totalRate(let rate):
                 setTotalRate(rate)
             case .rate(let key, let rate):

@@ -380,6 +380,19 @@ import Testing
         #expect((problem?.error.message.count ?? .max) < 500)
     }
 
+    /// Nobody knows yet what the lines are when the first is too long: the next is an entry.
+    @Test func nothingVanishesBehindALineThatIsTooLong() throws {
+        let long = String(repeating: "y", count: 200)
+        let json = #"{"url":"http://h/a","meta":"\#(long)"}"# + "\n"
+        let lines = try input(
+            json + #"  {"url":"http://h/b"}"# + "\n" + #"{"url":"http://h/c"}"#,
+            lineBytesMaximum: 100)
+        #expect(outcomes(lines) == ["1!", "2 http://h/b", "3 http://h/c"])
+        let list = try input(
+            "http://h/\(long)\n out=x\nhttp://h/c\n", lineBytesMaximum: 100)
+        #expect(outcomes(list) == ["1!", "2!", "3 http://h/c"])
+    }
+
     /// Of lines that are too long it does not.
     @Test func aPipeIsReadToItsEndFirst() throws {
         let urls = (0..<500).map { "http://h/" + String(repeating: "x", count: $0 % 89) }

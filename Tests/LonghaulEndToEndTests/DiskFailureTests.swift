@@ -367,8 +367,14 @@ import Testing
         let expected = try server.expected(url)
         let before = server.log.count
         #expect(try await home.run("resume", "1").status == 0)
-        #expect(try await home.run("run").status == 0)
-        try expected.verify(file: home.file(file))
+        let run = try await home.run("run")
+        #expect(run.status == 0)
+        do {
+            try expected.verify(file: home.file(file))
+        } catch {
+            Issue.record("\(error): \(run.output)\(run.errors)\(try await shown(home))")
+            return
+        }
         let requests = server.log.all.dropFirst(before)
         if kept == expected.size {
             #expect(requests.isEmpty)

@@ -88,6 +88,35 @@ import Testing
         }
     }
 
+    /// The bytes are there, and need not be fetched again.
+    @Test(arguments: ["overwrite", "rename", "skip"])
+    func whatCameMeanwhileCanBeDecidedOn(policy: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=600K&stall=300K&etag=v1")
+            let file = home.file("a.bin")
+            let get = try home.start("get", url, "-o", file)
+            try await eventually("it runs") { try !home.scratch.names(in: "files").isEmpty }
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
+            server.goOn()
+            let result = try await get.wait()
+            #expect(result.status == 1, "\(result)")
+            #expect(result.errors.contains("set --if-exists"), "\(result)")
+            #expect(try await home.run("set", "1", "--if-exists", policy).status == 0)
+            #expect(try await home.run("resume", "1", "--no-start").status == 0)
+            #expect(try await home.run("run").status == 0)
+            let transfer = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(transfer["state"] == "completed")
+            #expect(transfer["bytesFetched"].int == 600 * 1_024)
+            let names = policy == "rename" ? ["a (1).bin", "a.bin"] : ["a.bin"]
+            #expect(try home.scratch.names(in: "files").sorted() == names)
+            if policy != "overwrite" {
+                #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data("mine".utf8))
+            }
+            if policy != "skip" { try server.expected(url).verify(file: home.file(names[0])) }
+        }
+    }
+
     /// A name that no file can have, and a pipe, which is no file: refused whatever is said of what
     /// exists, and the pipe is left alone, at the end as well.
     @Test(arguments: ["fail", "skip", "overwrite", "rename"])

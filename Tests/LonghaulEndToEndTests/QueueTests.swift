@@ -337,6 +337,30 @@ import Testing
                 .status == 0)
     }
 
+    /// What may not be asked for may not be asked for later either.
+    @Test func setRefusesWhatEnqueueRefuses() async throws {
+        let home = try LonghaulHome()
+        #expect(try await home.run("enqueue", "http://127.0.0.1:1/a").status == 0)
+        let long = "X: " + String(repeating: "x", count: 60_000)
+        try home.scratch.write(
+            (0..<5).map { long.replacing("X", with: "X\($0)") }.joined(separator: "\n"),
+            to: "headers")
+        for options in [
+            ["--stall-timeout", "0s"], ["--header", "@" + home.scratch("headers")],
+        ] {
+            let set = try await home.start(["set", "1"] + options).wait()
+            #expect(set.status == 64, "\(options) \(set.errors)")
+            let added = try await home.start(["enqueue", "http://127.0.0.1:1/b"] + options).wait()
+            #expect(added.status == 64, "\(options) \(added.errors)")
+        }
+        // Two of one name are two.
+        let two = ["set", "1", "--header", "X: a", "--header", "x: b", "--header", "Y: c"]
+        #expect(try await home.start(two).wait().status == 0)
+        #expect(try await home.run("set", "1", "--header", "y:").status == 0)
+        let options = try await home.run("show", "1", "--json").rows.first?["options"]
+        #expect(options?["headers"].items.map(\.string) == ["X", "x"])
+    }
+
     /// As `remove --help` has it: the engine is a moment behind.
     @Test(arguments: ["remove", "clean"])
     func whatIsJustBeingCancelledCanBeForgotten(command: String) async throws {

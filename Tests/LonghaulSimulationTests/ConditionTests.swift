@@ -46,20 +46,41 @@ import Testing
         #expect(try world.transfer().bytesFetched == 3_000_000)
     }
 
-    /// Of the same kind, over another link: what was asked for over the old one may never come.
-    @Test func anotherNetworkIsAskedAnew() throws {
+    /// Of the same kind, over another link: what was asked for over the old one may never come, and
+    /// what does come is left alone.
+    @Test(arguments: [true, false]) func anotherNetworkIsAskedAnew(isSilent: Bool) throws {
         let world = try world { _ in }
         defer { world.cleanUp() }
         try tell(world, "network=unmetered")
         #expect(try world.run(for: 8) { hasBytes(world) })
+        let key = try #require(world.wire.order.first)
+        let sent = world.wire.exchanges[key]?.sent
+        if isSilent { world.wire.exchanges[key]?.silentAfter = sent }
         world.conditions.network.since = world.now.wall
         world.tellConditions()
-        #expect(try world.run(for: 3) { world.wire.order.isEmpty })
-        let away = world.now.monotonic
-        #expect(try world.run(for: 30) { !world.wire.order.isEmpty })
-        #expect(world.now.monotonic - away > Limits.networkSettleSeconds - 3)
+        let changed = world.now.monotonic
+        if isSilent {
+            #expect(try world.run(for: 5) { world.wire.order.isEmpty })
+            // Whatever there is to come needs time.
+            #expect(try world.run(for: 30) { !world.wire.order.isEmpty })
+            #expect(world.now.monotonic - changed >= Limits.networkSettleSeconds)
+        }
         #expect(try world.run(for: 30) { try world.transfer().state == .completed })
         #expect(try world.transfer().bytesFetched == 3_000_000)
+        #expect(try world.transfer().attempts == (isSilent ? 2 : 1))
+    }
+
+    /// A link beside the one that is in use comes and goes every two seconds.
+    @Test func aNetworkThatChangesAllTheTimeKeepsNothingBack() throws {
+        let world = try world { _ in }
+        defer { world.cleanUp() }
+        try tell(world, "network=unmetered")
+        for _ in 1...30 where try world.transfer().state != .completed {
+            world.conditions.network.since = world.now.wall
+            world.tellConditions()
+            try world.run(for: 2)
+        }
+        #expect(try world.transfer().state == .completed)
     }
 
     /// What failed over one network is tried over the next one at once, but for what a server has

@@ -39,6 +39,8 @@ final class SimWire: WirePort, @unchecked Sendable {
         /// When the server last said something.
         var touched: Instant
         var rate: Double = 0
+        /// The network has changed under it.
+        var isSuspect = false
         /// The engine has said stop; the network thread has not got to it yet.
         var isStopping = false
         var answer: ResponseHead?
@@ -150,8 +152,9 @@ final class SimWire: WirePort, @unchecked Sendable {
         }
     }
 
-    /// Connections are not simulated.
-    func leaveConnections() {}
+    func leaveConnections(suspecting keys: [SegmentKey]) {
+        for key in keys where disk.mayAct() { exchanges[key]?.isSuspect = true }
+    }
 
     func withdraw(_ keys: [SegmentKey]) {
         for key in keys where disk.mayAct() && exchanges[key]?.isQueued == true {
@@ -199,6 +202,9 @@ final class SimWire: WirePort, @unchecked Sendable {
         if now.monotonic - exchange.touched >= exchange.request.connection.stallTimeout {
             stalls += 1
             end(key, .stalled)
+        } else if exchange.isSuspect, now.monotonic - exchange.touched >= 3 {
+            // 56 = CURLE_RECV_ERROR
+            end(key, .curl(code: 56, text: "nothing came any more", osError: 0))
         }
     }
 
@@ -207,7 +213,8 @@ final class SimWire: WirePort, @unchecked Sendable {
         var next: Instant?
         for key in order {
             guard let exchange = exchanges[key] else { continue }
-            var moment = exchange.touched + exchange.request.connection.stallTimeout
+            let patience = exchange.request.connection.stallTimeout
+            var moment = exchange.touched + (exchange.isSuspect ? min(3, patience) : patience)
             switch exchange.phase {
             case .asked(let until): moment = min(moment, until)
             case .held, .queued: continue

@@ -111,6 +111,22 @@ import Testing
         #expect(seen.count == 401)
     }
 
+    /// Each with a session of its own: as many walks as transfers.
+    @Test func walkingComesByEachOfManySessions() throws {
+        let scratch = try ScratchStore()
+        _ = try scratch.store.enqueue(
+            (0..<1203).map { .sample("/d/\($0)", session: "s\($0)") }, now: .start)
+        for number in [3, 700] { _ = try scratch.store.change(.session("s\(number)"), to: .pause) }
+        var seen: [Int64] = []
+        try scratch.store.forEachTransfer(now: .start) { seen.append($0.id.rawValue) }
+        #expect(seen == Array((1...1203).reversed()))
+        seen = []
+        try scratch.store.forEachTransfer(states: [.waiting], now: .start) {
+            seen.append($0.id.rawValue)
+        }
+        #expect(seen == (1...1203).reversed().filter { ![4, 701].contains($0) })
+    }
+
     @Test func unknownIdsAreLeftOut() throws {
         let (scratch, _) = try mixed()
         let found = try scratch.store.transfers(

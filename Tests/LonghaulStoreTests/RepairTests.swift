@@ -203,6 +203,33 @@ import Testing
         #expect(try Store.open(directory: directory).engineInfo().epoch.rawValue > 1)
     }
 
+    // MARK: - Rows
+
+    /// As a page from elsewhere leaves them.
+    @Test(arguments: ["url = 'https://a.example/other'", "destination = '/d/2'"])
+    func whatContradictsItselfIsNotCarriedOn(change: String) throws {
+        let scratch = try ScratchStore()
+        let damaged = try scratch.add("/d/1")
+        let whole = try scratch.add("/d/3")
+        try scratch.store.access { connection in
+            try connection.run("UPDATE transfer SET \(change) WHERE id = \(damaged.rawValue)")
+            try connection.run("PRAGMA user_version=-1")
+        }
+        _ = try repair(scratch.directory)
+        let store = try Store.open(directory: scratch.directory)
+        let shown = try #require(try store.transfer(damaged, now: .start))
+        #expect(shown.state == .failed && shown.error?.code == .internal)
+        #expect(try store.transfer(whole, now: .start)?.state == .waiting)
+        #expect(Damage.failing(scratch.directory).isEmpty)
+    }
+
+    @Test func theClockOfTheNewestRecordIsKnown() throws {
+        let scratch = try ScratchStore()
+        #expect(StoreDoctor.newest(directory: scratch.directory) == nil)
+        try scratch.add("/d/1")
+        #expect(StoreDoctor.newest(directory: scratch.directory) == .start)
+    }
+
     // MARK: - Launches
 
     /// Else its host would be started beside it, under a number that was used already.

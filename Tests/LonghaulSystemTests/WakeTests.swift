@@ -49,6 +49,19 @@ import Testing
         WakeChannel.poke(scratch.path)
     }
 
+    /// Its directory was made anew meanwhile, and another engine is there.
+    @Test func stoppingLeavesTheSocketOfAnotherOne() throws {
+        let old = try listener(in: scratch.path, Counter())
+        try #require(unlink(scratch.path(WakeAddress.fileName)) == 0)
+        let count = Counter()
+        let new = try listener(in: scratch.path, count)
+        old.stop()
+        WakeChannel.poke(scratch.path)
+        eventually("the poke arrives") { count.value == 1 }
+        new.stop()
+        #expect(try scratch.names() == [])
+    }
+
     @Test func stoppingRemovesTheSocketAndEndsTheCalls() throws {
         let count = Counter()
         let listener = try listener(in: scratch.path, count)

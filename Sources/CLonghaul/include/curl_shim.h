@@ -132,6 +132,7 @@ typedef struct lh_flow {
     int64_t heard;    // the same of the latest bytes that came; 0 = none did
     int begun;        // libcurl looks up a name, opens a connection or uses one
     int connected;    // it has a connection, the last one that was made or one that was there
+    int has_data_sockets;  // FTP: those made when it has a connection are for data
     int socket;       // the last one made for it, perhaps closed by now; -1 = none was
     uint64_t cookie;  // of that one: the number may be another's by now
     int64_t asked_in;     // `now` of the turn in which libcurl last told its progress; 0 = none yet

@@ -25,7 +25,8 @@ typedef struct lh_default_route {
 int lh_route_watch(void);
 // Takes all that was told. 1 when some of it may change what lh_route_read() finds, else 0.
 int lh_route_watch_take(int descriptor);
-// Fills the arrays and sets the counts; what does not fit is left out.
+// Fills the arrays and sets the counts; what does not fit is left out. -EINTR: the tables change too
+// fast to be read.
 int lh_route_read(
     lh_link *links, size_t *link_count, lh_default_route *routes, size_t *route_count);
 

@@ -96,6 +96,14 @@ struct Admission {
     }
 
     private static func check(_ options: TransferOptions) throws(LonghaulError) {
+        try checkBounds(of: options)
+        if let proxy = options.proxy { try check(proxy: proxy) }
+        for path in [options.caCertificate, options.clientCertificate, options.clientKey] {
+            if let path { try checkFile(path) }
+        }
+    }
+
+    static func checkBounds(of options: TransferOptions) throws(LonghaulError) {
         if let limit = options.limitRate, limit < 1 {
             throw LonghaulError(.invalidRequest, "a rate limit is at least 1 byte per second")
         }
@@ -110,10 +118,6 @@ struct Admission {
                 .invalidRequest,
                 "the header fields of one request are more than \(Limits.requestHeaderBytes)"
                     + " bytes together")
-        }
-        if let proxy = options.proxy { try check(proxy: proxy) }
-        for path in [options.caCertificate, options.clientCertificate, options.clientKey] {
-            if let path { try checkFile(path) }
         }
     }
 

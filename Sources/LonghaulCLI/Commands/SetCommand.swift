@@ -91,6 +91,10 @@ struct SetCommand: ConsoleCommand {
     @Option(help: ArgumentHelp("Your own JSON, or none.", valueName: "json"))
     var meta: String?
 
+    @Option(
+        help: ArgumentHelp("What to do where the file exists by now.", valueName: "what"))
+    var ifExists: ExistingFilePolicy?
+
     @Flag(inversion: .prefixedNo, help: "Whether the engine picks the moment.")
     var discretionary: Bool?
 
@@ -199,6 +203,7 @@ struct SetCommand: ConsoleCommand {
             change.retries =
                 retries == "none" ? .some(nil) : try OptionText.retries(retries, "--retries")
         }
+        change.ifExists = ifExists
         if let meta {
             change.metadata = meta == "none" ? .some(nil) : try OptionText.json(meta, "--meta")
         }

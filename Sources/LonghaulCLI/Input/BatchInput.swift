@@ -83,7 +83,8 @@ final class BatchInput {
         do {
             return try lines.next()
         } catch {
-            isInsideRefused = format?.hasOptions ?? true
+            // Of which kind the input is nobody knows yet: what follows may be an entry.
+            isInsideRefused = format?.hasOptions ?? false
             throw error
         }
     }

@@ -66,12 +66,3 @@ struct ListedAccess {
         (try? URLParts(url)).map { Service($0.scheme) }
     }
 }
-
-extension HeaderFields {
-    /// With those of a line, which hold in place of those of the same names.
-    func overridden(by own: HeaderFields) -> HeaderFields {
-        let names = Set(own.fields.map { $0.name.lowercased() })
-        return HeaderFields(
-            fields.filter { !names.contains($0.name.lowercased()) } + own.fields)
-    }
-}

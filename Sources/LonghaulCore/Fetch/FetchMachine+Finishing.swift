@@ -155,8 +155,8 @@ extension FetchState {
         of request: TransferRequest, at destination: String
     ) -> String {
         guard request.options.remoteName, let name = proposedName,
-            let slash = destination.lastIndex(of: "/")
+            let slash = destination.utf8.lastIndex(of: UInt8(ascii: "/"))
         else { return destination }
-        return String(destination[...slash]) + name
+        return String(destination[..<destination.utf8.index(after: slash)]) + name
     }
 }

@@ -27,9 +27,7 @@ package struct CronBlock: Hashable, Sendable {
         // The sentence at the end would be a mail each time; errors still are one.
         words.append(">/dev/null")
         // crontab(5): an unescaped percent sign is a line break, even between quotes.
-        let command = words.joined(separator: " ").split(
-            separator: "%", omittingEmptySubsequences: false
-        ).joined(separator: "\\%")
+        let command = words.joined(separator: " ").replacing(UInt8(ascii: "%"), with: "\\%")
         if ([queue, command].contains { $0.utf8.contains(UInt8(ascii: "\n")) }) {
             throw .lineBreak
         }
@@ -111,8 +109,7 @@ enum ShellText {
             $0.isASCIIDigit || $0.isASCIILetter || plainMarks.contains($0)
         }
         if isPlain, !text.isEmpty { return text }
-        let parts = text.split(separator: "'", omittingEmptySubsequences: false)
-        return "'" + parts.joined(separator: #"'\''"#) + "'"
+        return "'" + text.replacing(UInt8(ascii: "'"), with: #"'\''"#) + "'"
     }
 
     private static let plainMarks = Set("_-./:,+@=".utf8)

@@ -151,11 +151,13 @@ package struct ServiceUnits: Hashable, Sendable {
 /// Text for unit files (systemd.syntax(7), systemd.service(5) "Command lines").
 enum UnitText {
     /// `%` begins a specifier everywhere.
-    static func specifiersEscaped(_ text: String) -> String { doubled(text, "%") }
+    static func specifiersEscaped(_ text: String) -> String {
+        text.replacing(UInt8(ascii: "%"), with: "%%")
+    }
 
     /// A word of a command line, where `$` begins a variable.
     static func argument(_ text: String) -> String {
-        quoted(doubled(specifiersEscaped(text), "$"))
+        quoted(specifiersEscaped(text).replacing(UInt8(ascii: "$"), with: "$$"))
     }
 
     /// `NAME=value` for Environment=, where `$` has no meaning.
@@ -166,12 +168,10 @@ enum UnitText {
     private static func quoted(_ text: String) -> String {
         let needsQuotes = text.isEmpty || text.utf8.contains { special.contains($0) }
         guard needsQuotes else { return text }
-        return "\"" + text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""
+        let escaped = text.replacing(UInt8(ascii: "\\"), with: #"\\"#)
+            .replacing(UInt8(ascii: "\""), with: #"\""#)
+        return "\"\(escaped)\""
     }
 
     private static let special = Set(" \t\"'\\;".utf8)
-
-    private static func doubled(_ text: String, _ mark: Character) -> String {
-        text.map { $0 == mark ? "\(mark)\(mark)" : "\($0)" }.joined()
-    }
 }

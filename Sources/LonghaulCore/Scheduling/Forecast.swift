@@ -67,7 +67,10 @@ extension Forecast {
             }
         } else if holds.required.isEmpty {
             let last = [transfer.waivesBy, transfer.waiverCheck].compactMap { $0 }.max()
-            starts = last.map { max($0, clock) }
+            // It gives up before that.
+            starts = last.map { max($0, clock) }.flatMap { latest in
+                latest < transfer.deadline ?? .distantFuture ? latest : nil
+            }
             sentence = "it starts when there is \(wishes)"
             if let starts { sentence += ", or without at the latest at \(shown(starts))" }
         } else {

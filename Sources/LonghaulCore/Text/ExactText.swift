@@ -36,6 +36,20 @@ extension String {
     }
 }
 
+extension StringProtocol {
+    /// Whether a path begins at the root. A mark put to the slash is of the name behind it.
+    package var isAbsolutePath: Bool { utf8.first == UInt8(ascii: "/") }
+
+    /// With `text` in the place of each `byte`, whatever is put to that.
+    package func replacing(_ byte: UInt8, with text: String) -> String {
+        var bytes: [UInt8] = []
+        for own in utf8 {
+            if own == byte { bytes += text.utf8 } else { bytes.append(own) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
 extension UnsafeRawBufferPointer {
     /// A word at a time: a list of a million asks it a dozen times for each line.
     fileprivate func isEqual(to other: UnsafeRawBufferPointer) -> Bool {

@@ -73,7 +73,9 @@ package enum FileNaming {
     package static func directory(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         var directory = path[..<slash]
-        while directory.utf8.last == UInt8(ascii: "/") { directory.removeLast() }
+        while directory.utf8.last == UInt8(ascii: "/") {
+            directory = directory[..<directory.utf8.index(before: directory.endIndex)]
+        }
         return String(directory)
     }
 
@@ -96,10 +98,15 @@ package enum FileNaming {
     /// fits, as a long run of combining marks does not, it is cut between scalars.
     package static func prefix(_ text: String, bytesMax: Int) -> Substring {
         if text.utf8.count <= bytesMax { return text[...] }
-        var kept = text[...]
-        while kept.utf8.count > bytesMax, !kept.isEmpty { kept.removeLast() }
-        if !kept.isEmpty { return kept }
         var end = text.utf8.index(text.startIndex, offsetBy: max(0, bytesMax))
+        // From the front: where a flag ends cannot be seen from behind without looking at all.
+        var kept = text.startIndex
+        while kept < end {
+            let next = text.index(after: kept)
+            if next > end { break }
+            kept = next
+        }
+        if kept > text.startIndex { return text[..<kept] }
         while end > text.startIndex, end.samePosition(in: text.unicodeScalars) == nil {
             end = text.utf8.index(before: end)
         }

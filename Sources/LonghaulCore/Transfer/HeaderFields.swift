@@ -37,4 +37,18 @@ public struct HeaderFields: Hashable, Codable, Sendable {
     public mutating func append(name: String, value: String) {
         fields.append(Field(name: name, value: value))
     }
+
+    /// With others that hold in place of those of the same names.
+    package func overridden(by own: HeaderFields) -> HeaderFields {
+        let names = Set(own.fields.map { $0.name.lowercased() })
+        return HeaderFields(
+            fields.filter { !names.contains($0.name.lowercased()) } + own.fields)
+    }
+
+    /// The same; one without a value only takes away what is there.
+    package func changed(by own: [Field]) -> HeaderFields {
+        let all = overridden(by: HeaderFields(own)).fields
+        let kept = all.count - own.count
+        return HeaderFields(Array(all[..<kept]) + all[kept...].filter { !$0.value.isEmpty })
+    }
 }

@@ -97,7 +97,7 @@ extension DiskFiles {
             let advice =
                 item.policy == .overwrite
                 ? "It is no file but a device, a pipe or a socket: move it away and resume."
-                : "Move it away and resume, or enqueue with --if-exists."
+                : "Move it away, or `set --if-exists overwrite` or `rename`; then resume."
             return .occupied(
                 next: next,
                 LocalFault(

@@ -68,7 +68,9 @@ final class LazyWire: WirePort, @unchecked Sendable {
 
     // MARK: - What is said of all
 
-    func leaveConnections() { each { $0.leaveConnections() } }
+    func leaveConnections(suspecting keys: [SegmentKey]) {
+        each { $0.leaveConnections(suspecting: keys) }
+    }
 
     /// Of all requests together, in bytes per second; `nil` = no limit. While there is one, no line
     /// is added: those that are there have equal parts of it.
@@ -132,5 +134,5 @@ struct NoWire: WirePort {
     func setRate(_ key: SegmentKey, _ rate: Int64?) {}
     func stop(_ keys: [SegmentKey]) {}
     func withdraw(_ keys: [SegmentKey]) {}
-    func leaveConnections() {}
+    func leaveConnections(suspecting keys: [SegmentKey]) {}
 }

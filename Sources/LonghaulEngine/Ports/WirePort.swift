@@ -13,6 +13,7 @@ package protocol WirePort: Sendable {
     func stop(_ keys: [SegmentKey])
     /// Those of them that have not gone out end as `withdrawn`.
     func withdraw(_ keys: [SegmentKey])
-    /// The network has changed: no connection that is there is used for another request.
-    func leaveConnections()
+    /// The network has changed: no connection that is there is used for another request, and those
+    /// of these requests are given up when nothing has come on them for some seconds.
+    func leaveConnections(suspecting keys: [SegmentKey])
 }

@@ -223,13 +223,11 @@ extension Engine {
             return nil
         }
         return candidates.first { fetch in
-            guard let entry = active[fetch], entry.machine.isJoinable,
-                !sharing.departing.contains(fetch)
-            else { return false }
+            guard let entry = active[fetch], !sharing.departing.contains(fetch) else {
+                return false
+            }
             let roster = rosters[fetch] ?? entry.roster
-            let leader = roster.leader.request
-            return roster.count < Limits.sharersPerFetch
-                && leader.options.onDuplicate != .separate && FetchIdentity(leader) == identity
+            return entry.isOpen(roster) && FetchIdentity(roster.leader.request) == identity
         }
     }
 

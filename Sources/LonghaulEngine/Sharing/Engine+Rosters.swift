@@ -3,36 +3,52 @@ internal import LonghaulStore
 
 /// Who comes to a fetch that runs, and who goes.
 extension Engine {
-    /// Takes along those that have begun to wait for what is on its way: they need no place.
+    /// Takes along those that have begun to wait for what is on its way: they need no place. So
+    /// many at a time that others get their turn; who is left comes with the next look, or when it
+    /// is its own turn.
     func welcome(
         _ tx: borrowing EngineTransaction, now: Moment, _ outcome: inout LookOutcome
     ) throws {
         if isLeaving || scope.startsNothing { return }
-        for fetch in active.keys.sorted() {
-            guard let entry = active[fetch], entry.machine.isJoinable,
-                entry.roster.leader.request.options.onDuplicate != .separate
-            else { continue }
-            var last = TransferID(rawValue: 0)
-            // Of a full one nobody need be looked at.
-            func isFull() -> Bool {
-                (outcome.rosters[fetch] ?? entry.roster).count >= Limits.sharersPerFetch
-            }
-            while !isFull() {
+        var left = Engine.attentionMax
+        var haveSomeJoined = false
+        let keys = Set(active.values.lazy.filter { $0.isOpen($0.roster) }.map(\.identityKey))
+        sharing.keepPlaces(in: keys)
+        for key in keys.sorted() {
+            var last = sharing.place(in: key)
+            var isSecondRound = last == nil
+            while left > 0, hasRoom(key, outcome.rosters) {
                 let ids = try tx.newcomers(
-                    entry.identityKey, after: last, limit: Engine.attentionMax)
-                for id in ids {
-                    if isFull() { break }
+                    key, after: last ?? TransferID(rawValue: 0), limit: left)
+                for id in ids where hasRoom(key, outcome.rosters) {
+                    last = id
                     guard let work = try tx.work(id), !work.isHeldBack(now.wall),
-                        try runningFetch(for: work, outcome.rosters, tx) == fetch
+                        let fetch = try runningFetch(for: work, outcome.rosters, tx),
+                        let entry = active[fetch]
                     else { continue }
                     // In its place: a copy for each who joins would be one of all who have.
                     try join(
                         work, fetch, &outcome.rosters[fetch, default: entry.roster], tx, now: now,
                         &outcome.deletions)
+                    haveSomeJoined = true
                 }
-                guard ids.count == Engine.attentionMax, let bound = ids.last else { break }
-                last = bound
+                let isAtEnd = ids.count < left
+                left -= ids.count
+                guard isAtEnd else { continue }
+                last = nil
+                if isSecondRound { break }
+                isSecondRound = true
             }
+            sharing.setPlace(last, in: key)
+        }
+        if left <= 0, haveSomeJoined { outcome.isIncomplete = true }
+    }
+
+    /// Of full ones nobody need be looked at.
+    private func hasRoom(_ key: Int64, _ rosters: [FetchID: Roster]) -> Bool {
+        sharing.fetches(key).contains { fetch in
+            guard let entry = active[fetch] else { return false }
+            return entry.isOpen(rosters[fetch] ?? entry.roster)
         }
     }
 
@@ -211,4 +227,12 @@ extension TransferRequest {
     }
 
     private var yields: Bool { options.yields ?? isDiscretionary }
+}
+
+extension ActiveFetch {
+    /// Whether another one may join those whom it serves.
+    func isOpen(_ roster: Roster) -> Bool {
+        machine.isJoinable && roster.count < Limits.sharersPerFetch
+            && roster.leader.request.options.onDuplicate != .separate
+    }
 }

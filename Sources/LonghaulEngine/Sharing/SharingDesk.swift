@@ -6,6 +6,8 @@ struct SharingDesk {
     private(set) var away: Set<FetchID> = []
     /// By key; those with one key are few, and compared as whole identities.
     private var fetches: [Int64: [FetchID]] = [:]
+    /// By key: who was looked at last of those that might join.
+    private var places: [Int64: TransferID] = [:]
     /// Copies handed over in the commit that is under way: each goes on as a fetch of its own.
     var given: [Claim] = []
     /// Fetches that end with this commit for those whom they serve: nobody joins them.
@@ -20,6 +22,15 @@ struct SharingDesk {
 
     mutating func add(_ fetch: FetchID, _ key: Int64) {
         fetches[key, default: []].append(fetch)
+    }
+
+    /// After whom to look on; `nil` = from the first.
+    func place(in key: Int64) -> TransferID? { places[key] }
+
+    mutating func setPlace(_ last: TransferID?, in key: Int64) { places[key] = last }
+
+    mutating func keepPlaces(in keys: Set<Int64>) {
+        if !places.isEmpty { places = places.filter { keys.contains($0.key) } }
     }
 
     mutating func ordered(_ copies: Int) { copiesUnderWay += copies }

@@ -36,18 +36,20 @@ extension Engine {
     /// first look at it is no change.
     func take(_ new: Conditions, now: Moment) {
         let isAnother = new.network.isAnother(than: conditions.network)
+        let isOfOneKind = new.network.value == conditions.network.value
         journal?.conditions(conditions, new)
         conditions = new
         if isAnother {
-            wire.leaveConnections()
+            wire.leaveConnections(suspecting: suspects())
             if new.network.value != .offline {
-                if !new.network.hasSettled {
+                // A link that comes and goes beside one that stays is not to keep everything back.
+                let isSettling = networkSettlesAt.map { $0 > now.monotonic } ?? false
+                if !new.network.hasSettled, !(isSettling && isOfOneKind) {
                     networkSettlesAt = now.monotonic + Limits.networkSettleSeconds
                 }
                 // What failed over the old one may well succeed.
                 gates.isNetworkNew = true
                 needsLook = true
-                askAnew(now: now)
             }
         }
         mustPublishView = true
@@ -55,14 +57,14 @@ extension Engine {
         needsPlan = true
     }
 
-    /// What was asked for over another network may never come, and nobody says so. Whatever loses
-    /// nothing by it is asked for again over this one.
-    private func askAnew(now: Moment) {
-        for fetch in active.keys.sorted() {
-            guard let entry = active[fetch], entry.machine.stage == .moving,
-                entry.roster.leader.lane.usesNetwork, entry.machine.goesOnWhenAskedAgain
-            else { continue }
-            handle(.leave(.requeue), of: fetch, now: now)
+    /// What was asked for over another network may never come, and nobody says so: where nothing
+    /// does, whatever loses nothing by it is asked for again over this one.
+    private func suspects() -> [SegmentKey] {
+        active.values.flatMap { entry -> [SegmentKey] in
+            guard entry.machine.stage == .moving, entry.roster.leader.lane.usesNetwork,
+                entry.machine.goesOnWhenAskedAgain
+            else { return [] }
+            return entry.machine.segments.map(\.key)
         }
     }
 

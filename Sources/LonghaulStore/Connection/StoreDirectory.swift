@@ -21,7 +21,8 @@ enum StoreDirectory {
         case EEXIST:
             return
         case ENOENT:
-            guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+            guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex
+            else {
                 throw StoreFailure.system("create", path, errno: ENOENT)
             }
             try create(String(path[..<slash]))

@@ -155,6 +155,8 @@ enum Salvage {
     private static func settle(
         _ source: SalvageSource?, _ connection: Connection, now: Timestamp
     ) throws {
+        // Before any is given another origin, which its key goes by.
+        try connection.failContradictory(now: now)
         try connection.removeStrays(now: now)
         try connection.run(
             """

@@ -160,6 +160,34 @@ extension Connection {
         try run("INSERT INTO tally (sessionID, phase, want, pending, n) \(Stray.counted)")
     }
 
+    /// Damage may put the parts of two rows together, each of them good by itself: what such a one
+    /// would fetch, and where to, nobody has asked for. The keys, made of both texts, tell.
+    func failContradictory(now: Timestamp) throws {
+        let found = try all(
+            """
+            SELECT id, url, originID, identityKey, coalesce(realPath, destination), destinationKey \
+            FROM transfer WHERE ended = 0
+            """
+        ) { row -> Int64? in
+            let isWhole =
+                row.int64(3) == IdentityKey.of(row.text(1), origin: row.int64(2))
+                && row.int64(5) == DestinationKey.of(row.text(4))
+            return isWhole ? nil : row.int64(0)
+        }
+        for id in found.compactMap(\.self) {
+            let error = LonghaulError(
+                .internal,
+                "the store was damaged here: URL and destination may be those of different "
+                    + "transfers. Look at both; `resume` carries it on, `remove` forgets it.",
+                transferID: TransferID(rawValue: id))
+            try run(
+                """
+                UPDATE transfer SET phase = 4, ended = 1, finishedAt = ?2, error = ?3, \
+                waitReason = NULL WHERE id = ?1
+                """, id, now, StoredJSON.encode(error))
+        }
+    }
+
     /// An origin's name stands in the URLs of its transfers. Two rows of one name would be two
     /// budgets for one server, so transfers move to the row that is there.
     private func restoreOrigins() throws {

@@ -80,7 +80,7 @@ package enum StoreDoctor {
             try connection.all(
                 """
                 SELECT * FROM (SELECT at FROM event ORDER BY seq DESC LIMIT 1) UNION ALL \
-                SELECT * FROM (SELECT createdAt FROM transfer ORDER BY id DESC LIMIT 1)
+                SELECT * FROM (SELECT created FROM transfer ORDER BY id DESC LIMIT 1)
                 """
             ) { Timestamp(milliseconds: $0.int64(0)) }
         }

@@ -3,6 +3,8 @@ package import LonghaulCore
 extension Store {
     /// How many transfers one snapshot of ``forEachTransfer(states:session:now:_:)`` holds.
     private static let page = 500
+    /// From more walks on (sessions without number) all rows are read instead.
+    private static let mergedMax = 64
 
     /// One transfer as people see it, `nil` when there is none.
     package func transfer(
@@ -39,14 +41,17 @@ extension Store {
     ) throws {
         var bound = Int64.max
         while true {
-            let page = try snapshot { connection in
+            let (last, page) = try snapshot { connection in
                 let streams = try connection.streams(session: session, states: states)
-                return try connection.newest(of: streams, below: bound, limit: Self.page)
-                    .compactMap { try connection.transfer($0, now: now) }
+                let ids =
+                    streams.count > Self.mergedMax
+                    ? try connection.newest(below: bound, limit: Self.page)
+                    : try connection.newest(of: streams, below: bound, limit: Self.page)
+                return (ids.last, try ids.compactMap { try connection.transfer($0, now: now) })
             }
-            guard let last = page.last else { return }
-            for transfer in page { try body(transfer) }
-            bound = last.id.rawValue
+            guard let last else { return }
+            for transfer in page where states.contains(transfer.state) { try body(transfer) }
+            bound = last.rawValue
         }
     }
 

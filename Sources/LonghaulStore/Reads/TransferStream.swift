@@ -74,6 +74,13 @@ extension Connection {
         }
     }
 
+    /// The newest of all, whatever their state.
+    func newest(below bound: Int64, limit: Int) throws -> [TransferID] {
+        try all(
+            "SELECT id FROM transfer WHERE id < ?1 ORDER BY id DESC LIMIT ?2", bound, limit
+        ) { $0.transferID(0) }
+    }
+
     /// The newest `limit` of several walks, newest first.
     func newest(
         of streams: Set<TransferStream>, below bound: Int64, limit: Int

@@ -17,8 +17,8 @@ package struct TransferChange: Sendable {
     /// A relative one counts from this change, or from the moment the transfer may begin.
     package var deadline: Deadline?
     package var expectedBytes: Int64??
-    /// Edits headers, rate, checksum and whatever else the options hold.
-    package var editOptions: (@Sendable (inout TransferOptions) -> Void)?
+    /// Edits headers, rate, checksum and whatever else the options hold; throws what may not be.
+    package var editOptions: (@Sendable (inout TransferOptions) throws(LonghaulError) -> Void)?
 
     package init() {}
 }
@@ -43,7 +43,7 @@ extension Store {
             }
             if work.isUnreadable { throw work.unreadable }
             var changed = work
-            change.apply(to: &changed.request)
+            try change.apply(to: &changed.request)
             if change.earliestBegin != nil || change.deadline != nil {
                 try changed.request.deadline.check(earliest: changed.request.earliestBegin)
             }
@@ -54,7 +54,7 @@ extension Store {
 }
 
 extension TransferChange {
-    fileprivate func apply(to request: inout TransferRequest) {
+    fileprivate func apply(to request: inout TransferRequest) throws(LonghaulError) {
         if let url { request.url = url.url }
         if let priority { request.priority = priority }
         if let isDiscretionary { request.isDiscretionary = isDiscretionary }
@@ -64,7 +64,7 @@ extension TransferChange {
         if let earliestBegin { request.earliestBegin = earliestBegin }
         if let deadline { request.deadline = deadline }
         if let expectedBytes { request.expectedBytes = expectedBytes }
-        editOptions?(&request.options)
+        try editOptions?(&request.options)
     }
 }
 

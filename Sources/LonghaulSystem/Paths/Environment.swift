@@ -15,8 +15,9 @@ package enum Environment {
         guard var next = lh_environment() else { return found }
         while let entry = next.pointee {
             let text = String(cString: entry)
-            if let equals = text.firstIndex(of: "=") {
-                found[String(text[..<equals])] = String(text[text.index(after: equals)...])
+            if let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) {
+                let value = text.utf8.index(after: equals)
+                found[String(text[..<equals])] = String(text[value...])
             }
             next += 1
         }

@@ -14,7 +14,7 @@ package enum StateDirectory {
         }
         if let chosen = value("LONGHAUL_HOME") { return try absolute(chosen) }
         // Relative paths there are invalid and to be ignored (same specification).
-        if let state = value("XDG_STATE_HOME"), state.hasPrefix("/") {
+        if let state = value("XDG_STATE_HOME"), state.isAbsolutePath {
             return PathParts.join(state, "longhaul")
         }
         if let home = UserDirectories.home(environment: environment) {
@@ -33,7 +33,7 @@ package enum StateDirectory {
     }
 
     private static func absolute(_ path: String) throws(LonghaulError) -> String {
-        if path.hasPrefix("/") { return path }
+        if path.isAbsolutePath { return path }
         do {
             return PathParts.join(try CurrentDirectory.path, path)
         } catch {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LonghaulCore
 
 /// A program of the system that is run to its end: `crontab`, `systemctl`.
 package struct ProgramRun: Sendable {
@@ -10,7 +11,7 @@ package struct ProgramRun: Sendable {
     /// The first executable of this name in PATH, else in the usual places.
     package static func find(_ name: String, environment: [String: String]) -> String? {
         let places = (environment["PATH"] ?? "") + ":/usr/local/bin:/usr/bin:/bin"
-        for place in places.split(separator: ":") where place.hasPrefix("/") {
+        for place in places.split(separator: ":") where place.isAbsolutePath {
             let path = PathParts.join(String(place), name)
             if access(path, X_OK) == 0 { return path }
         }

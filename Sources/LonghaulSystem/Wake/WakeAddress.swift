@@ -1,5 +1,6 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 
 /// The socket `wake` in the state directory, as an address.
 struct WakeAddress {
@@ -41,6 +42,13 @@ struct WakeAddress {
 
     func remove() {
         _ = unlink(path)
+    }
+
+    /// Which file has the name; `nil` = none.
+    var identity: FileIdentity? {
+        var facts = stat()
+        guard lstat(path, &facts) == 0 else { return nil }
+        return FileIdentity(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
     }
 
     static func socket(_ path: String) throws(SystemFailure) -> Descriptor {

@@ -1,5 +1,6 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 private import Synchronization
 
 /// The engine's end of the wake channel: a thread that sleeps until somebody pokes.
@@ -10,6 +11,8 @@ package final class WakeListener: Sendable {
     private let socket: Descriptor
     private let stopping: Descriptor
     private let address: WakeAddress
+    /// Of its own socket: where somebody has made the directory anew, another engine's is there.
+    private let identity: FileIdentity?
     private let thread: SystemThread
     private let isStopped = Atomic(false)
 
@@ -27,6 +30,7 @@ package final class WakeListener: Sendable {
         address.remove()
         if address.with({ bind(socket.number, $0, $1) }) < 0 { throw .last("bind", path) }
         self.address = address
+        identity = address.identity
         self.socket = socket
         self.stopping = stopping
         self.thread = try SystemThread(name: "longhaul-wake") {
@@ -40,7 +44,7 @@ package final class WakeListener: Sendable {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return }
         lh_eventfd_raise(stopping.number)
         thread.join()
-        address.remove()
+        if address.identity == identity { address.remove() }
     }
 
     deinit {

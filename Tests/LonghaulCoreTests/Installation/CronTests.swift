@@ -56,6 +56,14 @@ import Testing
                 """)
     }
 
+    /// What is put to them makes them no others.
+    @Test func marksHideNothingFromTheShell() throws {
+        let path = "/a'\u{301};touch b;#%\u{301}"
+        #expect(
+            command(try block("/q", path, "run"))
+                == "*/30 * * * * '/a'\\''\u{301};touch b;#\\%\u{301}' run >/dev/null")
+    }
+
     @Test func percentSignsAreNoLineBreaks() throws {
         #expect(
             command(try block("/q", "/a%b", "run")) == #"*/30 * * * * '/a\%b' run >/dev/null"#)

@@ -33,6 +33,8 @@ import Testing
         ("/usr/bin/longhaul", "/usr/bin/longhaul"), ("/my bin/l", #""/my bin/l""#),
         ("/a%b$c", "/a%%b$$c"), (#"/q"\x"#, #""/q\"\\x""#), ("/a;b", #""/a;b""#),
         ("/ü", "/ü"), ("/it's", #""/it's""#),
+        // A mark that is put to one of those is of the name, and it means what it means alone.
+        ("/%\u{301}$\u{301}", "/%%\u{301}$$\u{301}"), ("/\"\u{301}", "\"/\\\"\u{301}\""),
     ])
     func pathsMeanThemselves(path: String, written: String) throws {
         let units = try units(path)

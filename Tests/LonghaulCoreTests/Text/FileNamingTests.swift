@@ -57,6 +57,9 @@ import Testing
         ("abc", 3, "abc"), ("abc", 2, "ab"), ("abc", 0, ""), ("äb", 1, ""), ("aä", 2, "a"),
         ("a€", 3, "a"), ("a€", 4, "a€"), ("a😀b", 4, "a"), ("a😀b", 5, "a😀"), ("", 5, ""),
         ("abc", -1, ""), ("xe\u{301}", 2, "x"), ("e\u{301}x", 2, "e"),
+        // Two of these are a flag.
+        (String(repeating: "\u{1F1E9}", count: 100_000), 23, "🇩🇩🇩🇩"),
+        ("a" + String(repeating: "\u{1F1E9}", count: 5), 16, "a🇩🇩"),
     ])
     func cutsBetweenCharacters(text: String, bytesMax: Int, prefix: String) {
         #expect(FileNaming.prefix(text, bytesMax: bytesMax) == prefix)

@@ -45,8 +45,13 @@ final class KernelNetwork {
     func look(now: Instant) {
         lookAt = nil
         looked = now
-        guard let (links, routes) = read() else {
-            state = nil
+        let links: [NetworkLink]
+        let routes: [DefaultRoute]
+        do {
+            (links, routes) = try read()
+        } catch {
+            // As it was, until it can be read.
+            if error.errno == EINTR { lookAt = now + Self.pauseSeconds } else { state = nil }
             return
         }
         deciding = NetworkFacts.best(links, routes)?.name
@@ -66,12 +71,15 @@ final class KernelNetwork {
     private static let linksMax = 1_024
     private static let routesMax = 64
 
-    private func read() -> ([NetworkLink], [DefaultRoute])? {
+    private func read() throws(SystemFailure) -> ([NetworkLink], [DefaultRoute]) {
         var links = [lh_link](repeating: lh_link(), count: Self.linksMax)
         var routes = [lh_default_route](repeating: lh_default_route(), count: Self.routesMax)
         var linkCount = links.count
         var routeCount = routes.count
-        guard lh_route_read(&links, &linkCount, &routes, &routeCount) == 0 else { return nil }
+        let answer = lh_route_read(&links, &linkCount, &routes, &routeCount)
+        if answer < 0 {
+            throw SystemFailure(operation: "read", path: "rtnetlink", errno: -answer)
+        }
         return (
             links.prefix(linkCount).map(describe),
             routes.prefix(routeCount).map {
