@@ -129,6 +129,9 @@ package struct EngineJournal: Sendable {
         changed("battery", old.battery, new.battery)
         changed("network", old.network, new.network)
         changed("idle", old.isIdle, new.isIdle)
+        if new.network.value == old.network.value, new.network.isAnother(than: old.network) {
+            logger.info("the network is another one of the same kind")
+        }
     }
 
     /// A charge goes up and down all day: only to who looks closely.
