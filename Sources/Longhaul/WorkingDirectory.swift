@@ -8,7 +8,7 @@ package enum WorkingDirectory {
     }
 
     static func absolute(_ path: String) throws(LonghaulError) -> String {
-        if path.utf8.first == UInt8(ascii: "/") { return PathParts.plain(path) }
+        if path.isAbsolutePath { return PathParts.plain(path) }
         var rest = Substring(path)
         while rest.hasPrefix("./") { rest = rest.dropFirst(2) }
         let directory = try CurrentDirectory.path

@@ -122,11 +122,11 @@ struct Admission {
     }
 
     /// One that can be used; the empty one is none at all.
-    static func check(proxy: String) throws(LonghaulError) {
+    static func check(proxy: String, at place: String = "") throws(LonghaulError) {
         do throws(ProxyProblem) {
             try ProxyAddress.check(proxy)
         } catch {
-            throw LonghaulError(error)
+            throw LonghaulError(error, at: place)
         }
     }
 
@@ -137,11 +137,7 @@ struct Admission {
         guard options.proxy == nil, let variables = options.proxyVariables,
             let proxy = variables.proxy(scheme: url.scheme.rawValue, host: url.host)
         else { return }
-        do throws(ProxyProblem) {
-            try ProxyAddress.check(proxy)
-        } catch {
-            throw LonghaulError(error, at: "\(url.scheme.rawValue)_proxy, or all_proxy: ")
-        }
+        try check(proxy: proxy, at: "\(url.scheme.rawValue)_proxy, or all_proxy: ")
     }
 
     /// A file that a request needs.

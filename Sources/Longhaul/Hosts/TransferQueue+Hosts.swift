@@ -43,7 +43,7 @@ extension TransferQueue {
     /// - Throws: `invalidRequest` for a name that is none, or a program without an absolute path.
     public func add(host name: String, _ settings: HostSettings) throws(LonghaulError) {
         try TransferQueue.check(host: name)
-        guard let program = settings.argv.first, program.utf8.first == UInt8(ascii: "/") else {
+        guard let program = settings.argv.first, program.isAbsolutePath else {
             throw LonghaulError(.invalidRequest, "a host's program is given by its absolute path")
         }
         if settings.argv.contains(where: { $0.utf8.contains(0) }) {

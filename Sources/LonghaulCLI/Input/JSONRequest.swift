@@ -151,15 +151,15 @@ struct JSONRequest {
             options.onDuplicate = try OptionText.onDuplicate(try scanner.string(), key)
         case "reuse": options.reuse = try scanner.bool()
         case "limitRate":
-            let text = scanner.isString() ? try scanner.string() : String(try scanner.integer())
+            let text = try textOrNumber(&scanner)
             options.limitRate = text == "none" ? nil : try OptionText.rate(text, key)
         case "yield": options.yields = try scanner.bool()
         case "connections":
-            let text = scanner.isString() ? try scanner.string() : String(try scanner.integer())
+            let text = try textOrNumber(&scanner)
             options.connections = try OptionText.connections(text, key)
         case "maxSize": options.maxSize = try size(key, &scanner)
         case "retries":
-            let text = scanner.isString() ? try scanner.string() : String(try scanner.integer())
+            let text = try textOrNumber(&scanner)
             options.retries = text == "none" ? nil : try OptionText.retries(text, key)
         case "stallTimeout":
             let text = scanner.isString() ? try scanner.string() : "\(try scanner.integer())s"
@@ -181,7 +181,11 @@ struct JSONRequest {
 
     /// A number of bytes, or a size as it is typed.
     private func size(_ key: String, _ scanner: inout JSONScanner) throws -> Int64 {
-        let text = scanner.isString() ? try scanner.string() : String(try scanner.integer())
-        return try OptionText.size(text, key)
+        try OptionText.size(try textOrNumber(&scanner), key)
+    }
+
+    /// As it would be typed.
+    private func textOrNumber(_ scanner: inout JSONScanner) throws -> String {
+        scanner.isString() ? try scanner.string() : String(try scanner.integer())
     }
 }

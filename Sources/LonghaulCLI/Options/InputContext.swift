@@ -18,12 +18,12 @@ struct InputContext {
     }
 
     func absolute(_ path: String) throws(LonghaulError) -> String {
-        if path.utf8.first == UInt8(ascii: "/") { return path }
+        if path.isAbsolutePath { return path }
         return absolute(path, in: try directory.get())
     }
 
     func absolute(_ path: String, in directory: String) -> String {
-        if path.utf8.first == UInt8(ascii: "/") { return path }
+        if path.isAbsolutePath { return path }
         var relative = Substring(path)
         while relative.hasPrefix("./") { relative = relative.dropFirst(2).drop { $0 == "/" } }
         if relative.isEmpty || relative == "." { return directory }

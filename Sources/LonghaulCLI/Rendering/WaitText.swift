@@ -55,9 +55,14 @@ struct WaitText {
     }
 }
 
+extension Transfer {
+    /// What it waits for besides its turn.
+    var obstacles: [WaitReason] { waitingFor.filter { !$0.reason.isTurn } }
+}
+
 extension WaitReason.Reason {
     /// Nothing but time and others that go first.
-    var isTurn: Bool {
+    fileprivate var isTurn: Bool {
         switch self {
         case .concurrency, .originLimit, .engine: true
         case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .storage,

@@ -114,9 +114,9 @@ final class ProgressDisplay {
     private func obstacle(_ transfer: Transfer) -> String? {
         switch transfer.state {
         case .waiting:
-            let reasons = transfer.waitingFor.map(\.reason).filter { !$0.isTurn }
+            let reasons = transfer.obstacles
             if reasons.isEmpty { return nil }
-            return reasons.map(\.rawValue).joined(separator: " ")
+            return reasons.map(\.reason.rawValue).joined(separator: " ")
                 + (wait.cause(transfer.waitingFor) ?? "")
         case .paused: return transfer.state.rawValue
         case .running, .completed, .failed, .cancelled: return nil
@@ -159,7 +159,7 @@ final class ProgressDisplay {
             row.secondsLeft = TransferText.secondsLeft(transfer)
         case .waiting:
             // Whose turn it is says less than what stands in its way.
-            let obstacles = transfer.waitingFor.filter { !$0.reason.isTurn }
+            let obstacles = transfer.obstacles
             let reason = wait.at(Platform.now())
                 .short(obstacles.isEmpty ? transfer.waitingFor : obstacles)
             row.note = reason.isEmpty ? "waiting" : "waits for " + reason

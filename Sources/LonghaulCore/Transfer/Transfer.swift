@@ -33,7 +33,10 @@ public struct Transfer: Hashable, Sendable {
     /// They have kept it waiting for too long, and do not count any more.
     public var arePreferencesWaived = false
     /// Seconds without a byte that end an attempt.
-    public var stallTimeout: Double = 60
+    public var stallTimeout: Double {
+        get { options.stallTimeout }
+        set { options.stallTimeout = newValue }
+    }
     /// It does not begin before; `nil` = at once.
     public var earliestBegin: Timestamp?
     /// When it gives up. Its bytes are kept.
@@ -68,9 +71,15 @@ public struct Transfer: Hashable, Sendable {
     /// What was asked for besides; secrets in it are hidden where it is shown.
     public var options = TransferOptions()
     /// The expected digest; `nil` = none was given.
-    public var checksum: Checksum?
+    public var checksum: Checksum? {
+        get { options.checksum }
+        set { options.checksum = newValue }
+    }
     /// The caller's own JSON.
-    public var metadata: String?
+    public var metadata: String? {
+        get { options.metadata }
+        set { options.metadata = newValue }
+    }
     /// What the server said of the file, where the request keeps it
     /// (``TransferOptions/keepsResponse``).
     public var response: TransferResponse?

@@ -52,9 +52,6 @@ enum TransferRecord {
         if state == .waiting { transfer.waitingFor = try reasons(row, now: now) }
         if let text = row.optionalText(18), let options = TransferOptions(stored: text) {
             transfer.options = options
-            transfer.checksum = options.checksum
-            transfer.stallTimeout = options.stallTimeout
-            transfer.metadata = options.metadata
         }
         transfer.response = row.optionalText(36).flatMap {
             StoredJSON.decode(TransferResponse.self, $0)

@@ -16,7 +16,7 @@ package struct NewTransfer: Sendable {
     package init(
         request: TransferRequest, origin: String, destination: String, realPath: String? = nil
     ) {
-        precondition(destination.utf8.first == 0x2F, "a destination is absolute here")
+        precondition(destination.isAbsolutePath, "a destination is absolute here")
         self.request = request
         self.origin = origin
         self.destination = destination

@@ -45,11 +45,7 @@ struct WakeAddress {
     }
 
     /// Which file has the name; `nil` = none.
-    var identity: FileIdentity? {
-        var facts = stat()
-        guard lstat(path, &facts) == 0 else { return nil }
-        return FileIdentity(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
-    }
+    var identity: FileIdentity? { try? FileLook(at: path).identity }
 
     static func socket(_ path: String) throws(SystemFailure) -> Descriptor {
         let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
