@@ -10,7 +10,7 @@ public final class EngineRun: Sendable {
     private let options: EngineOptions
     private let stay: Mutex<Stay>
     /// A daemon tells its service manager how it does.
-    private let attendant: ServiceAttendant?
+    private let attendant: SystemdNotifier?
     private let waiting = Mutex<EngineLockWait?>(nil)
     private let isStopped = Atomic(false)
     /// ``stop()`` was called.
@@ -28,15 +28,15 @@ public final class EngineRun: Sendable {
         self.queue = queue
         self.options = options
         attendant =
-            options.mode == .daemon ? ServiceAttendant(environment: Environment.all()) : nil
+            options.mode == .daemon ? SystemdNotifier(environment: Environment.all()) : nil
         if options.mode == .background { StandardError.keepSmall(queue.engineLog) }
         stay = Mutex(
-            Stay(loop: EngineRun.loop(of: queue, EngineOrders(options), options, attendant)))
+            Stay(loop: EngineRun.loop(of: queue, StopConditions(options), options, attendant)))
     }
 
     private static func loop(
-        of queue: TransferQueue, _ orders: EngineOrders, _ options: EngineOptions,
-        _ attendant: ServiceAttendant?
+        of queue: TransferQueue, _ orders: StopConditions, _ options: EngineOptions,
+        _ attendant: SystemdNotifier?
     ) -> EngineLoop {
         EngineLoop(
             store: queue.store, directory: queue.directory, holder: queue.holder(options.mode),
@@ -84,7 +84,7 @@ public final class EngineRun: Sendable {
         var options = options
         options.maxSeconds = options.maxSeconds.map { max(0, $0 - seconds) }
         options.maxBytes = options.maxBytes.map { max(0, $0 - bytes) }
-        var orders = EngineOrders(options)
+        var orders = StopConditions(options)
         waiting.withLock { $0 = nil }
         stay.withLock { stay in
             if let tuning = stay.tuning { orders.tuning = tuning }
@@ -171,7 +171,7 @@ extension EngineSummary {
     }
 }
 
-extension EngineOrders {
+extension StopConditions {
     init(_ options: EngineOptions) {
         self.init()
         scope.onlyDiscretionary = options.onlyDiscretionary

@@ -11,7 +11,7 @@ struct LiveView {
     private let stoppedEngine: Int32?
     private let store: Store
     private let now: Timestamp
-    private let outlook: EngineOutlook
+    private let outlook: PublishedLimits
     private let machine: MachineNow
     private let running: RunningCounts
 
@@ -25,7 +25,7 @@ struct LiveView {
         now = queue.now
         // What an engine goes by; without one, what the next would.
         let view = try hasEngine ? store.engineView() : nil
-        outlook = view?.outlook ?? EngineOutlook()
+        outlook = view?.outlook ?? PublishedLimits()
         machine = MachineNow(
             queue, known: view?.conditions, networkSettlesAt: outlook.networkSettlesAt)
         running = hasEngine ? try store.runningCounts() : RunningCounts()
@@ -74,7 +74,8 @@ struct LiveView {
 
     /// What holds it besides its back-off and its earliest moment, which the store knows.
     private func reasons(_ transfer: Transfer) -> [WaitReason] {
-        var gate = transfer.lane.gate(in: machine.surroundings(for: transfer.lane), now: now)
+        var gate = transfer.eligibility.gate(
+            in: machine.snapshot(for: transfer.eligibility), now: now)
         for index in gate.reasons.indices where gate.reasons[index].isPreference {
             gate.reasons[index].nextCheck = transfer.waiverCheck
         }
@@ -102,7 +103,9 @@ struct LiveView {
 
     /// What is known of the one server that decides whether it may begin.
     private func memory(_ transfer: Transfer) -> OriginMemory? {
-        guard !transfer.lane.hasMirrors, let url = try? URLParts(transfer.url) else { return nil }
+        guard !transfer.eligibility.hasMirrors, let url = try? URLParts(transfer.url) else {
+            return nil
+        }
         return try? store.origin(url.origin)
     }
 
@@ -111,7 +114,7 @@ struct LiveView {
         let url = try? URLParts(transfer.url)
         let total = transfer.bytesTotal ?? transfer.expectedBytes
         return outlook.turn(
-            isDiscretionary: transfer.isDiscretionary, isAwaited: transfer.lane.isAwaited,
+            isDiscretionary: transfer.isDiscretionary, isAwaited: transfer.eligibility.isAwaited,
             since: transfer.readySince,
             bytes: total.map { max(0, $0 - transfer.bytesDone) }, memory: memory(transfer),
             running: RunningNumbers(
@@ -140,14 +143,14 @@ private final class MachineNow {
         self.known = known ?? Conditions()
     }
 
-    func surroundings(for lane: ScheduleClass) -> Surroundings {
-        if !hasLooked, !known.hasSeen(lane.interest) {
+    func snapshot(for eligibility: EligibilityKey) -> ConditionSnapshot {
+        if !hasLooked, !known.hasSeen(eligibility.interest) {
             hasLooked = true
             // What cannot be found out is unknown.
             let own = (try? queue.conditions(within: Self.patienceSeconds)) ?? Conditions()
             known = known.completed(by: own)
         }
-        return Surroundings(
+        return ConditionSnapshot(
             conditions: known, time: time, networkSettlesAt: networkSettlesAt)
     }
 }

@@ -12,25 +12,25 @@ extension TransferChange {
                 throw LonghaulError(.invalidRequest, error.description)
             }
         }
-        if case let proxy?? = proxy { try Admission.check(proxy: proxy) }
+        if case let proxy?? = proxy { try RequestValidator.check(proxy: proxy) }
         for case let path?? in [caCertificate, clientCertificate, clientKey] {
-            try Admission.checkFile(path)
+            try RequestValidator.checkFile(path)
         }
         change.priority = priority
         change.isDiscretionary = isDiscretionary
         change.window = window
         change.requires = requires
         change.prefers = prefers
-        try Admission.check(earliest: earliestBegin ?? nil)
+        try RequestValidator.check(earliest: earliestBegin ?? nil)
         change.earliestBegin = earliestBegin
-        if let deadline { try Admission.check(deadline) }
+        if let deadline { try RequestValidator.check(deadline) }
         change.deadline = deadline
         change.expectedBytes = expectedBytes
         if changesOptions {
             let edit = self
             change.editOptions = { options throws(LonghaulError) in
                 edit.apply(to: &options)
-                try Admission.checkBounds(of: options)
+                try RequestValidator.checkBounds(of: options)
             }
         }
         return change

@@ -80,7 +80,7 @@ extension TransferQueue {
     private func settleHoldingLock() throws(LonghaulError) -> Bool {
         guard let lock = try takeLock() else { return false }
         let loop = EngineLoop(
-            store: store, directory: directory, holder: holder(.embedded), orders: EngineOrders())
+            store: store, directory: directory, holder: holder(.embedded), orders: StopConditions())
         try loop.settle(holding: lock)
         return true
     }

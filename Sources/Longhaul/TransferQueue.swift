@@ -86,7 +86,7 @@ public final class TransferQueue: Sendable {
     /// Forgets ended transfers and deletes their part files; never a completed file.
     public func remove(_ ids: [TransferID]) throws(LonghaulError) -> [ChangeOutcome] {
         let outcomes = try store.remove(ids, now: now)
-        var gone: [LeftPart] = []
+        var gone: [OrphanedPart] = []
         let changes = zip(ids, outcomes).map { id, outcome in
             switch outcome {
             case .removed(let parts):

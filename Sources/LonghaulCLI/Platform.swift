@@ -4,7 +4,7 @@ import Synchronization
 
 /// The calls to the system that the command line cannot do without, all of them here.
 enum Platform {
-    // MARK: Surroundings
+    // MARK: ConditionSnapshot
 
     static func environment(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }

@@ -108,9 +108,9 @@ package enum Limits {
     /// How often a transfer that found the disk full looks again.
     package static let storageCheckSeconds: Double = 30
     /// Set aside for the store's log beyond its end, so that a full disk can be recorded…
-    package static let logRoomBytes: Int64 = 4 << 20
+    package static let wALReserveBytes: Int64 = 4 << 20
     /// …and of a small disk no more than such a part.
-    package static let logRoomShare: Int64 = 64
+    package static let wALReserveShare: Int64 = 64
 
     // Hosts.
     package static let launchDelayMinimumSeconds: Double = 60

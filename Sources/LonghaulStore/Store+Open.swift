@@ -150,7 +150,7 @@ extension Store {
     private static func connect(
         _ location: StoreLocation, _ mode: OpenMode
     ) throws(LonghaulError) -> Store {
-        let spare = SpareRoom(location)
+        let spare = ReserveFile(location)
         spare.giveUpIfShort()
         do {
             let store = try connect(location, mode, spare)
@@ -163,10 +163,10 @@ extension Store {
     }
 
     private static func connect(
-        _ location: StoreLocation, _ mode: OpenMode, _ spare: SpareRoom
+        _ location: StoreLocation, _ mode: OpenMode, _ spare: ReserveFile
     ) throws(LonghaulError) -> Store {
         var configuration = Configuration()
-        configuration.busyMode = BusyPatience(seconds: busySeconds).mode
+        configuration.busyMode = BusyHandler(seconds: busySeconds).mode
         configuration.readonly = mode == .probe
         configuration.foreignKeysEnabled = false
         configuration.label = "longhaul.store"

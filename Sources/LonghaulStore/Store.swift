@@ -22,7 +22,7 @@ package final class Store: Sendable {
     /// Let go of after the connection, being declared after it.
     private let place: OpenPlace
     /// As `place` is.
-    private let spare: SpareRoom
+    private let spare: ReserveFile
     /// What the connection's `synchronous` is at. Touched only inside the queue, which serialises.
     private nonisolated(unsafe) var durability: Durability?
     /// For the simulation: told around every write transaction. Set before the first call.
@@ -30,7 +30,7 @@ package final class Store: Sendable {
 
     init(
         location: StoreLocation, mode: OpenMode, queue: DatabaseQueue, openedFile: FileIdentity,
-        spare: SpareRoom
+        spare: ReserveFile
     ) {
         self.location = location
         self.mode = mode

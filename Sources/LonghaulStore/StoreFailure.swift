@@ -157,7 +157,7 @@ enum StoreFailure {
         case .SQLITE_FULL: return full(path)
         // What SQLite says where it cannot even make the index of its log.
         case .SQLITE_IOERR
-        where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE || SpareRoom.isShort(at: path):
+        where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE || ReserveFile.isShort(at: path):
             return full(path)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             return locked(path)
@@ -165,7 +165,7 @@ enum StoreFailure {
             return unavailable(
                 "\(path) cannot be opened: this process has as many files open as it may"
                     + " (`ulimit -n`). Allow it more.", retryable: true)
-        case .SQLITE_CANTOPEN where SpareRoom.isShort(at: path): return full(path)
+        case .SQLITE_CANTOPEN where ReserveFile.isShort(at: path): return full(path)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             return StoreDirectory.hindrance(in: StoreLocation(database: path))
                 ?? unopened(path, detail, error.resultCode)

@@ -24,7 +24,7 @@ package struct StoreLocation: Hashable, Sendable {
     /// Locked (flock) while the store is created, migrated or repaired. Its content means nothing.
     package var openLock: String { directory + "/open.lock" }
 
-    /// Room that the store may have on a full disk (``SpareRoom``). Its content means nothing.
+    /// Room that the store may have on a full disk (``ReserveFile``). Its content means nothing.
     package var spare: String { directory + "/spare" }
 
     /// All files by fixed names that somebody has to be able to write: also those of the engine.

@@ -4,7 +4,7 @@ struct WaitingRequest {
     var request: SegmentRequest
     var stopAt: Int64?
     /// It has been handed to libcurl, which had no connection for it, and goes on as it was.
-    var exchange: Exchange?
+    var exchange: EasyHandle?
     /// It gets a connection to itself, and is counted so: set when it goes out.
     var isAlone = false
     /// Because its body may be slowed down; the same.
@@ -12,7 +12,7 @@ struct WaitingRequest {
 }
 
 /// What waits for and runs against one origin.
-final class OriginLine {
+final class HostQueue {
     let name: Substring
     var active = 0
     /// Of those, the ones with a connection to themselves.
@@ -86,9 +86,9 @@ struct OriginQueue {
     var configuration: TransportConfiguration
     /// A rate is set for all together.
     var slowsAll = false
-    private var lines: [Substring: OriginLine] = [:]
+    private var lines: [Substring: HostQueue] = [:]
     /// Lines with waiting requests, served in turn.
-    private var order: [OriginLine] = []
+    private var order: [HostQueue] = []
     private var active = 0
     /// Monotonic nanoseconds.
     private(set) var restsEndAt = Int64.max
@@ -106,14 +106,14 @@ struct OriginQueue {
         line.append(request)
     }
 
-    private mutating func add(_ name: Substring) -> OriginLine {
-        let line = OriginLine(name: name)
+    private mutating func add(_ name: Substring) -> HostQueue {
+        let line = HostQueue(name: name)
         lines[name] = line
         return line
     }
 
     /// The next request that may go out, counted as active from here to ``release(_:)``.
-    mutating func next() -> (WaitingRequest, OriginLine)? {
+    mutating func next() -> (WaitingRequest, HostQueue)? {
         guard active < configuration.maxActiveRequests else { return nil }
         guard let index = order.firstIndex(where: hasRoom) else { return nil }
         let line = order.remove(at: index)
@@ -136,13 +136,13 @@ struct OriginQueue {
     }
 
     /// - Parameter isAlone: as it was when it went out.
-    mutating func release(_ line: OriginLine, isAlone: Bool) {
+    mutating func release(_ line: HostQueue, isAlone: Bool) {
         leave(line, isAlone: isAlone)
         if line.active == 0, !line.isWaiting { lines[line.name] = nil }
         endRests()
     }
 
-    private mutating func leave(_ line: OriginLine, isAlone: Bool) {
+    private mutating func leave(_ line: HostQueue, isAlone: Bool) {
         line.active -= 1
         if isAlone { line.activeAlone -= 1 }
         active -= 1
@@ -150,7 +150,7 @@ struct OriginQueue {
 
     /// Takes back one that libcurl had no connection for. Its line rests until any request ends,
     /// at the longest until this moment.
-    mutating func putBack(_ waiting: WaitingRequest, _ line: OriginLine, until moment: Int64) {
+    mutating func putBack(_ waiting: WaitingRequest, _ line: HostQueue, until moment: Int64) {
         leave(line, isAlone: waiting.isAlone)
         if !line.isWaiting { order.append(line) }
         line.putBack(waiting)
@@ -198,7 +198,7 @@ struct OriginQueue {
         return removed
     }
 
-    private func hasRoom(_ line: OriginLine) -> Bool {
+    private func hasRoom(_ line: HostQueue) -> Bool {
         if line.isResting { return false }
         guard line.speaksHTTP2 else { return line.active < configuration.maxConnectionsPerHost }
         guard line.upcoming.map(isAlone) == true else {

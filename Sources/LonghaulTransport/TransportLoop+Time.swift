@@ -35,7 +35,7 @@ extension TransportLoop {
         }
     }
 
-    private func rateWait(_ exchange: Exchange) -> Int64 {
+    private func rateWait(_ exchange: EasyHandle) -> Int64 {
         max(lh_bucket_wait(&turn.pointee.total), lh_bucket_wait(&exchange.flow.pointee.bucket))
     }
 
@@ -67,8 +67,8 @@ extension TransportLoop {
         let now = turn.pointee.now
         guard now >= nextStallCheck else { return }
         nextStallCheck = .max
-        var stalled: [Exchange] = []
-        var lost: [Exchange] = []
+        var stalled: [EasyHandle] = []
+        var lost: [EasyHandle] = []
         for exchange in active {
             guard let request = exchange.request else { continue }
             let timeout = nanoseconds(request.connection.stallTimeout)
@@ -97,17 +97,17 @@ extension TransportLoop {
         // Some may have ended with those that stalled.
         for exchange in lost where exchange.request != nil {
             exchange.closesConnection()
-            if let line = exchange.line { deadWays.note(line.name, now: now) }
+            if let line = exchange.line { staleConnections.note(line.name, now: now) }
             finish(exchange, .lostWay)
         }
     }
 
-    private func isSilent(_ exchange: Exchange) -> Bool {
+    private func isSilent(_ exchange: EasyHandle) -> Bool {
         turn.pointee.now - exchange.flow.pointee.touched >= Self.silenceOfTheDead
     }
 
     /// When it may be silent, or is to be looked at again because it still is.
-    private func nextLook(at exchange: Exchange) -> Int64 {
+    private func nextLook(at exchange: EasyHandle) -> Int64 {
         let since = isSilent(exchange) ? turn.pointee.now : exchange.flow.pointee.touched
         return since + Self.silenceOfTheDead
     }
@@ -116,7 +116,7 @@ extension TransportLoop {
     /// would be given to the next ones, too, until the kernel gives it up after a quarter of an
     /// hour. So it ends with a request that hears nothing, unless another one has heard something
     /// on it in the second half of that time.
-    private func endWithConnections(_ stalled: [Exchange]) {
+    private func endWithConnections(_ stalled: [EasyHandle]) {
         let now = turn.pointee.now
         for exchange in stalled where exchange.isStalled {
             let mates = mates(of: exchange)
@@ -125,7 +125,7 @@ extension TransportLoop {
                 // The last one to leave closes it.
                 for user in mates + [exchange] { user.closesConnection() }
                 for mate in mates where !mate.isStalled { finish(mate, .deadConnection) }
-                if let line = exchange.line { deadWays.note(line.name, now: now) }
+                if let line = exchange.line { staleConnections.note(line.name, now: now) }
             }
             complete(exchange, CURLE_OPERATION_TIMEDOUT)
         }
@@ -133,7 +133,7 @@ extension TransportLoop {
 
     /// Who is stopped may have been stopped for its silence, if that is not ours. While others use
     /// its connection, they will tell.
-    func leaveConnection(of exchange: Exchange) {
+    func leaveConnection(of exchange: EasyHandle) {
         guard isSilent(exchange), exchange.hasBegun, !exchange.isKeptSilent,
             mates(of: exchange).isEmpty
         else { return }
@@ -141,7 +141,7 @@ extension TransportLoop {
     }
 
     /// Those on its connection.
-    private func mates(of exchange: Exchange) -> [Exchange] {
+    private func mates(of exchange: EasyHandle) -> [EasyHandle] {
         guard let connection = exchange.connection else { return [] }
         return active.filter { $0 !== exchange && $0.connection == connection }
     }
@@ -167,7 +167,7 @@ extension TransportLoop {
             if exchange.isRatePaused { wait = min(wait, rateWait(exchange)) }
             if exchange.isConnecting { wait = min(wait, Self.connectingTime) }
         }
-        if let look = lineKeeper.wakeUp(turn.pointee.now) {
+        if let look = yieldDriver.wakeUp(turn.pointee.now) {
             wait = min(wait, look - turn.pointee.now)
         }
         guard wait != .max else { return .max }
@@ -175,7 +175,7 @@ extension TransportLoop {
     }
 }
 
-extension Exchange {
+extension EasyHandle {
     /// By its own rate, or by the total one.
     var isLimited: Bool { flow.pointee.bucket.rate > 0 || isRatePaused }
 

@@ -7,8 +7,8 @@ extension TransportLoop {
         while let (waiting, line) = queue.next() {
             guard
                 let exchange = waiting.exchange ?? spare.popLast()
-                    ?? Exchange(
-                        configuration: configuration, facts: batch, pools: lineKeeper.pools,
+                    ?? EasyHandle(
+                        configuration: configuration, facts: batch, pools: yieldDriver.pools,
                         turn: turn)
             else {
                 queue.release(line, isAlone: waiting.isAlone)
@@ -17,8 +17,9 @@ extension TransportLoop {
             }
             exchange.slot = active.count
             active.append(exchange)
-            if waiting.request.yields { lineKeeper.activeRequests += 1 }
-            exchange.connectionsTrustedFor = deadWays.trustedFor(line.name, now: turn.pointee.now)
+            if waiting.request.yields { yieldDriver.activeRequests += 1 }
+            exchange.connectionsTrustedFor = staleConnections.trustedFor(
+                line.name, now: turn.pointee.now)
             let previous = byKey.updateValue(exchange, forKey: waiting.request.key)
             precondition(previous == nil, "Two requests with one key")
             if waiting.exchange != nil {
@@ -32,7 +33,7 @@ extension TransportLoop {
         }
     }
 
-    private func put(_ exchange: Exchange) {
+    private func put(_ exchange: EasyHandle) {
         guard curl_multi_add_handle(multi, exchange.easy) == CURLM_OK else {
             retire(exchange, .noMemory)
             return
@@ -54,14 +55,14 @@ extension TransportLoop {
         var code = CURLE_OK
         while let easy = lh_multi_next_done(multi, &code) {
             guard let owner = lh_easy_getinfo_private(easy) else { continue }
-            let exchange = Unmanaged<Exchange>.fromOpaque(owner).takeUnretainedValue()
+            let exchange = Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue()
             exchange.isOver = true
             complete(exchange, code)
         }
     }
 
     /// A handle has left the wire by itself.
-    func complete(_ exchange: Exchange, _ code: CURLcode) {
+    func complete(_ exchange: EasyHandle, _ code: CURLcode) {
         switch exchange.completion(code) {
         case .ended(let failure):
             finish(exchange, failure)
@@ -74,7 +75,7 @@ extension TransportLoop {
         }
     }
 
-    private func putAgain(_ exchange: Exchange, unless failure: WireFailure?) {
+    private func putAgain(_ exchange: EasyHandle, unless failure: WireFailure?) {
         if let failure {
             retire(exchange, failure)
         } else {
@@ -89,7 +90,7 @@ extension TransportLoop {
     ///
     /// Over FTP and SFTP it says good-bye then, and waits for the answer within the call, on a line
     /// that is dead for a quarter of an hour: so the line is cut first.
-    func finish(_ exchange: Exchange, _ failure: WireFailure?) {
+    func finish(_ exchange: EasyHandle, _ failure: WireFailure?) {
         lh_flow_drain(exchange.flow, exchange.easy)
         if !exchange.isOver, !exchange.url.beginsIgnoringCase(with: "http") {
             lh_flow_cut(exchange.flow, exchange.easy)
@@ -99,7 +100,7 @@ extension TransportLoop {
     }
 
     /// Reports the end and makes the exchange ready for another request.
-    private func retire(_ exchange: Exchange, _ failure: WireFailure?) {
+    private func retire(_ exchange: EasyHandle, _ failure: WireFailure?) {
         guard let request = exchange.request, let line = exchange.line else { return }
         takeNotice(of: exchange)
         batch.facts.append(.ended(request.key, exchange.end(failure, now: turn.pointee.now)))
@@ -112,9 +113,9 @@ extension TransportLoop {
         if isUsable, spare.count < configuration.maxActiveRequests { spare.append(exchange) }
     }
 
-    private func forget(_ exchange: Exchange, _ request: SegmentRequest) {
+    private func forget(_ exchange: EasyHandle, _ request: SegmentRequest) {
         byKey[request.key] = nil
-        if request.yields { lineKeeper.activeRequests -= 1 }
+        if request.yields { yieldDriver.activeRequests -= 1 }
         let last = active.removeLast()
         if last !== exchange {
             active[exchange.slot] = last
@@ -138,7 +139,7 @@ extension TransportLoop {
         let now = turn.pointee.now
         guard now >= nextPendingCheck else { return }
         nextPendingCheck = .max
-        var late: [Exchange] = []
+        var late: [EasyHandle] = []
         for exchange in active where !exchange.hasBegun {
             let due = exchange.flow.pointee.touched + Self.pendingTime
             if due <= now {
@@ -161,7 +162,7 @@ extension TransportLoop {
 
     /// Lets the body flow again. libcurl hands over what it kept at once, inside the call, and
     /// loses the sink's error there: the sink remembers it.
-    func resume(_ exchange: Exchange) {
+    func resume(_ exchange: EasyHandle) {
         exchange.flow.pointee.touched = turn.pointee.now
         let code = curl_easy_pause(exchange.easy, Int32(CURLPAUSE_CONT))
         if code != CURLE_OK || exchange.flow.pointee.outcome != 0 {
@@ -177,7 +178,7 @@ extension TransportLoop {
         for exchange in active { takeNotice(of: exchange) }
     }
 
-    private func takeNotice(of exchange: Exchange) {
+    private func takeNotice(of exchange: EasyHandle) {
         guard exchange.flow.pointee.noticed != 0, let request = exchange.request else { return }
         exchange.flow.pointee.noticed = 0
         batch.facts.append(.progress(request.key))

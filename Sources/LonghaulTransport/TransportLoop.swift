@@ -14,13 +14,13 @@ final class TransportLoop {
     let deliver: @Sendable ([WireFact]) -> Void
     let turn: UnsafeMutablePointer<lh_turn>
     let batch = FactBatch()
-    var deadWays = DeadWays()
-    let lineKeeper = LineKeeper(pools: ConnectionPools())
+    var staleConnections = StaleConnections()
+    let yieldDriver = YieldDriver(pools: ConnectionPools())
     var queue: OriginQueue
-    var active: [Exchange] = []
-    var byKey: [SegmentKey: Exchange] = [:]
+    var active: [EasyHandle] = []
+    var byKey: [SegmentKey: EasyHandle] = [:]
     /// Exchanges out of use, with their handles.
-    var spare: [Exchange] = []
+    var spare: [EasyHandle] = []
     /// Monotonic nanoseconds; no request can be found stalled before.
     var nextStallCheck = Int64.max
     /// The same for requests that have not begun.
@@ -63,7 +63,7 @@ final class TransportLoop {
         while true {
             let now = TransportClock.monotonic()
             turn.pointee.now = now
-            deadWays.note(asleep: TransportClock.asleep(at: now), now: now)
+            staleConnections.note(asleep: TransportClock.asleep(at: now), now: now)
             obey()
             liftRatePauses()
             liftRests()
@@ -73,7 +73,7 @@ final class TransportLoop {
             takeNotices()
             takeBackPending()
             endStalled()
-            lineKeeper.look(at: active, now: turn.pointee.now)
+            yieldDriver.look(at: active, now: turn.pointee.now)
             admit()
             if !batch.facts.isEmpty {
                 deliver(batch.facts)
@@ -88,7 +88,7 @@ final class TransportLoop {
         inbox.close()
         spare = []
         curl_multi_cleanup(multi)
-        lineKeeper.pools.close()
+        yieldDriver.pools.close()
         turn.deallocate()
     }
 
@@ -121,7 +121,7 @@ final class TransportLoop {
             case .withdraw(let keys):
                 report(queue.remove(Set(keys)), as: .withdrawn)
             case .leaveConnections(let keys):
-                deadWays.noteAll(now: turn.pointee.now)
+                staleConnections.noteAll(now: turn.pointee.now)
                 for key in keys { byKey[key]?.isSuspect = true }
             case .totalRate(let rate):
                 setTotalRate(rate)

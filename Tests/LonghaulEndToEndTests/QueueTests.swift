@@ -144,7 +144,7 @@ import Testing
             #expect(set.status == 0, "\(set.errors)")
             // Taken up: the inbox is empty again.
             try await eventually("the engine has seen it") {
-                try await home.stored("SELECT * FROM attention").isEmpty
+                try await home.stored("SELECT * FROM intentInbox").isEmpty
             }
             server.goOn()
             let end = try await get.wait()

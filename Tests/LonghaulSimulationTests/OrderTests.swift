@@ -24,12 +24,12 @@ import Testing
 
     /// There is always one that is to be asked again in three seconds.
     @Test func serversThatAreDownAreNotAskedForEver() {
-        var patience = BackOffPatience(started: moment(0).monotonic)
-        func isOver(_ seconds: Double, _ gain: BackOffPatience.Gain) -> Bool {
+        var patience = DrainTimeout(started: moment(0).monotonic)
+        func isOver(_ seconds: Double, _ gain: DrainTimeout.Gain) -> Bool {
             patience.isOver(
                 outcome(next: 3, now: moment(seconds)), gain, now: moment(seconds))
         }
-        var gain = BackOffPatience.Gain()
+        var gain = DrainTimeout.Gain()
         #expect(!isOver(1, gain))
         #expect(!isOver(100, gain))
         // Each of these is a reason to go on.
@@ -47,16 +47,16 @@ import Testing
         for (seconds, isStorage, isOver) in [
             (59.0, false, false), (61, false, true), (59, true, false), (61, true, true),
         ] {
-            var patience = BackOffPatience(started: moment(0).monotonic)
+            var patience = DrainTimeout(started: moment(0).monotonic)
             let outcome = outcome(next: seconds, now: moment(5), isStorage: isStorage)
             let answer = patience.isOver(outcome, .init(), now: moment(5))
             #expect(answer == isOver)
         }
-        var patience = BackOffPatience(started: moment(0).monotonic)
+        var patience = DrainTimeout(started: moment(0).monotonic)
         let answer = patience.isOver(outcome(next: nil, now: moment(5)), .init(), now: moment(5))
         #expect(answer)
         // A disk stays full however often it is looked at.
-        patience = BackOffPatience(started: moment(0).monotonic)
+        patience = DrainTimeout(started: moment(0).monotonic)
         let looks = [5.0, 35, 50].map { now in
             patience.isOver(
                 outcome(next: 30, now: moment(now), isStorage: true), .init(), now: moment(now))
@@ -85,8 +85,8 @@ import Testing
 
     /// What waits to write finds a gap, and a backlog is not held up by more than a fifth.
     @Test func gapsFollowTheTurns() {
-        #expect(WriterGap.seconds(afterTurnOf: 0.001) == 0.02)
-        #expect(WriterGap.seconds(afterTurnOf: 0.4) == 0.05)
-        #expect(WriterGap.seconds(afterTurnOf: 30) == 0.2)
+        #expect(WriterYield.seconds(afterTurnOf: 0.001) == 0.02)
+        #expect(WriterYield.seconds(afterTurnOf: 0.4) == 0.05)
+        #expect(WriterYield.seconds(afterTurnOf: 30) == 0.2)
     }
 }

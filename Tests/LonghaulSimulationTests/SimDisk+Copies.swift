@@ -12,7 +12,7 @@ extension SimDisk {
         for order in orders {
             guard mayAct() else { return }
             let directory = String(order.destination.dropFirst().prefix { $0 != "/" })
-            let path = freePartPath(order.destination, order.transfer, order.partsLeft)
+            let path = freePartPath(order.destination, order.transfer, order.partSuffix)
             var fault = copiesFail[directory]
             if fault == nil, random.happens(trouble.open) || isReadOnly {
                 fault = LocalFault(code: .io, message: "copy: simulated")

@@ -2,9 +2,9 @@ import LonghaulCore
 import LonghaulEngine
 
 extension SimDisk {
-    /// Each fetch's orders are carried out in turn; those of different fetches, and the lane in
-    /// which files are finished, overtake each other.
-    private func lane(_ order: FileOrder) -> FetchID? {
+    /// Each fetch's orders are carried out in turn; those of different fetches, and the eligibility
+    /// in which files are finished, overtake each other.
+    private func eligibility(_ order: FileOrder) -> FetchID? {
         switch order {
         case .prepare(let fetch, _, _), .reserve(let fetch, _), .truncate(let fetch, _),
             .sync(let fetch, _, _, _), .verify(let fetch, _, _, _), .close(let fetch, _),
@@ -16,8 +16,8 @@ extension SimDisk {
 
     /// Carries out one order. A batch of renames stops in the middle when the crash comes.
     func step() {
-        var lanes: Set<FetchID?> = []
-        let heads = orders.indices.filter { lanes.insert(lane(orders[$0])).inserted }
+        var eligibilities: Set<FetchID?> = []
+        let heads = orders.indices.filter { eligibilities.insert(eligibility(orders[$0])).inserted }
         guard let index = heads.randomElement(using: &random) else { return }
         let order = orders.remove(at: index)
         say("disk: \(order)")
@@ -38,13 +38,13 @@ extension SimDisk {
             guard let entry = open.removeValue(forKey: fetch) else { return }
             cells = cells.filter { $0.value.fetch != fetch }
             if deleting, let path = path(of: entry.inode) {
-                delete(LeftPart(path: path, identity: identity(of: entry.inode)))
+                delete(OrphanedPart(path: path, identity: identity(of: entry.inode)))
             }
         case .delete(let part): delete(part)
         }
     }
 
-    private func delete(_ part: LeftPart) {
+    private func delete(_ part: OrphanedPart) {
         if holds(part.identity, at: part.path) {
             if isReadOnly { return }
             rename(part.path, to: nil, part.identity.inode)
@@ -66,7 +66,7 @@ extension SimDisk {
     private func prepare(
         _ fetch: FetchID, _ order: PartOrder, _ fetched: Int64
     ) -> FetchEvent {
-        var path = freePartPath(order.destination, order.transfer, order.partsLeft)
+        var path = freePartPath(order.destination, order.transfer, order.partSuffix)
         // One that was made for another, which has left since.
         if let expected = order.expected, holds(expected, at: order.path) { path = order.path }
         if let fault = fault(trouble.open, "open") { return .prepareFailed(fault) }

@@ -9,7 +9,7 @@ extension SimDisk {
         FileFacts(part: entry(part), destination: entry(destination), mount: mount)
     }
 
-    func takeBack(_ part: LeftPart, from destination: String) {
+    func takeBack(_ part: OrphanedPart, from destination: String) {
         guard names[part.path] == nil, let inode = names[destination + ".bad"],
             identity(of: inode) == part.identity
         else { return }
@@ -18,7 +18,8 @@ extension SimDisk {
 
     /// Here, what has the name is what is written to.
     func clearPart(
-        of: TransferID, _ partsLeft: Int, beside: String, madeSince: Timestamp, sparing: LeftPart?
+        of: TransferID, _ partSuffix: Int, beside: String, madeSince: Timestamp,
+        sparing: OrphanedPart?
     ) {}
 
     private func entry(_ path: String) -> FileFacts.Entry {
@@ -54,7 +55,7 @@ extension SimDisk {
         }
     }
 
-    func syncDirectory(of path: String, without part: LeftPart?) -> LocalFault? {
+    func syncDirectory(of path: String, without part: OrphanedPart?) -> LocalFault? {
         if let fault = fault(trouble.directory) { return fault }
         syncNames()
         return nil
@@ -77,7 +78,7 @@ extension SimDisk {
     }
 
     /// A client deletes what a removed transfer leaves.
-    func unlink(_ part: LeftPart) {
+    func unlink(_ part: OrphanedPart) {
         guard let inode = names[part.path], holds(part.identity, at: part.path) else { return }
         rename(part.path, to: nil, inode)
     }

@@ -52,7 +52,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
     var old: [BoardLeftover] = []
     var outcomes: [(FetchID, FetchEvent)] = []
     /// What was to be deleted and is, as the engine is yet to hear.
-    var gone: [LeftPart] = []
+    var gone: [OrphanedPart] = []
     /// Set by the world: counts effects down to the crash.
     var mayAct: () -> Bool = { true }
     /// Set by the world: told what is done.

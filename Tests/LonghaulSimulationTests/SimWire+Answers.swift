@@ -54,13 +54,13 @@ extension SimWire {
         conclude(key, &exchange, head)
     }
 
-    private func status(_ code: Int, _ exchange: Exchange) -> ResponseHead {
+    private func status(_ code: Int, _ exchange: EasyHandle) -> ResponseHead {
         ResponseHead(
             status: code, headers: HeaderFields(), effectiveURL: exchange.url,
             receivedAt: now.wall)
     }
 
-    private func busy(_ exchange: Exchange) -> ResponseHead {
+    private func busy(_ exchange: EasyHandle) -> ResponseHead {
         let code = [503, 429, 500, 408, 502].randomElement(using: &random) ?? 503
         var head = status(code, exchange)
         guard code == 503 || code == 429, Bool.random(using: &random) else { return head }
@@ -74,7 +74,7 @@ extension SimWire {
 
     /// Followed here, as the transport does, with the same ranges.
     private func redirect(
-        _ key: SegmentKey, _ exchange: inout Exchange, _ head: ResponseHead, to target: String
+        _ key: SegmentKey, _ exchange: inout EasyHandle, _ head: ResponseHead, to target: String
     ) {
         guard exchange.request.judge(head) == .redirect else {
             return conclude(key, &exchange, head)
@@ -93,7 +93,7 @@ extension SimWire {
     }
 
     private func ranged(
-        _ head: inout ResponseHead, _ exchange: inout Exchange, _ content: SimContent
+        _ head: inout ResponseHead, _ exchange: inout EasyHandle, _ content: SimContent
     ) {
         let size = content.current.count
         let fields = exchange.request.headers
@@ -117,7 +117,7 @@ extension SimWire {
     }
 
     /// What no server should say.
-    private func lie(_ head: inout ResponseHead, _ exchange: inout Exchange) {
+    private func lie(_ head: inout ResponseHead, _ exchange: inout EasyHandle) {
         contents[exchange.url]?.hasMisled = true
         // It was led there.
         contents[exchange.request.url]?.hasMisled = true
@@ -154,7 +154,7 @@ extension SimWire {
     }
 
     /// The head is judged as the transport does it: with the first byte of the body, or at its end.
-    private func conclude(_ key: SegmentKey, _ exchange: inout Exchange, _ head: ResponseHead) {
+    private func conclude(_ key: SegmentKey, _ exchange: inout EasyHandle, _ head: ResponseHead) {
         exchange.answer = head
         let verdict = exchange.request.judge(head)
         let isEmpty = exchange.body.isEmpty || head.status >= 300

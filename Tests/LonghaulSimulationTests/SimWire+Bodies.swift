@@ -55,7 +55,7 @@ extension SimWire {
         facts.append(.progress(key))
     }
 
-    private func overrun(_ exchange: inout Exchange) -> WireFailure? {
+    private func overrun(_ exchange: inout EasyHandle) -> WireFailure? {
         exchange.plan.end == nil ? nil : .bodyTooLong
     }
 
@@ -66,7 +66,7 @@ extension SimWire {
 
     /// Skip, compare, write: as the real sink does.
     private func take(
-        _ key: SegmentKey, _ range: Range<Int64>, _ exchange: inout Exchange
+        _ key: SegmentKey, _ range: Range<Int64>, _ exchange: inout EasyHandle
     ) -> Outcome {
         var range = range
         let skipped = min(exchange.plan.skip, Int64(range.count))

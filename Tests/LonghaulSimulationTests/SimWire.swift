@@ -13,7 +13,7 @@ final class SimWire: WirePort, @unchecked Sendable {
         case moving
     }
 
-    struct Exchange {
+    struct EasyHandle {
         var request: SegmentRequest
         var phase: Phase
         /// Where redirects have led.
@@ -53,7 +53,7 @@ final class SimWire: WirePort, @unchecked Sendable {
 
     let disk: SimDisk
     var contents: [String: SimContent] = [:]
-    var exchanges: [SegmentKey: Exchange] = [:]
+    var exchanges: [SegmentKey: EasyHandle] = [:]
     var order: [SegmentKey] = []
     var facts: [WireFact] = []
     var trouble = SimTrouble.none
@@ -94,7 +94,7 @@ final class SimWire: WirePort, @unchecked Sendable {
                 "ask \(request.key) \(request.url) \(request.headers["Range"] ?? "whole")"
                     + " \(request.headers["If-Range"] ?? "")")
             willQueue(request)
-            exchanges[request.key] = Exchange(
+            exchanges[request.key] = EasyHandle(
                 request: request, phase: .queued, url: request.url, touched: now.monotonic)
             order.append(request.key)
         }

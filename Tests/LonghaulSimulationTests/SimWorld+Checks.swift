@@ -72,8 +72,8 @@ extension SimWorld {
         _ transfer: Transfer, _ held: HeldBytes, through end: Int64
     ) throws {
         let id = transfer.id
-        let sharers = shown.values.filter { $0.held?.fetch == held.fetch }
-        let leader = sharers.first { $0.held?.isAnothers == false } ?? transfer
+        let subscribers = shown.values.filter { $0.held?.fetch == held.fetch }
+        let leader = subscribers.first { $0.held?.isAnothers == false } ?? transfer
         // Published, and not recorded yet.
         let path = disk.names[held.partPath] == nil ? leader.destination : held.partPath
         // A small file gets its name with the batch that publishes it, and no other before: a power

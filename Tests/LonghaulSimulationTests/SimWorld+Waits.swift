@@ -30,7 +30,7 @@ extension SimWorld {
         {
             missing.insert(.battery)
         }
-        if transfer.lane.usesNetwork {
+        if transfer.eligibility.usesNetwork {
             let isSettling = settlesAt.map { now.monotonic < $0 } ?? false
             if network == .offline || isSettling && !isRunning { missing.insert(.network) }
         }

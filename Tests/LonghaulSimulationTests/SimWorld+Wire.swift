@@ -52,7 +52,7 @@ extension SimWorld {
         if ledger.held[fetch] == nil { look() }
         let origin = SimWire.origin(of: request.url)
         let all = wire.exchanges.values.count { SimWire.origin(of: $0.request.url) == origin }
-        if all >= policy.limits.perOrigin + StartPace.aheadMax {
+        if all >= policy.limits.perOrigin + PrefetchRate.aheadMax {
             complain("\(request.key): \(all + 1) requests for \(origin)")
         }
         guard let id = transfer(of: fetch) else { return }

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func patienceEnds() {
-        let patience = BusyPatience(seconds: 0.05)
+        let patience = BusyHandler(seconds: 0.05)
         let begun = ContinuousClock.now
         var tries = 0
         while patience.goesOn(after: tries) { tries += 1 }

@@ -85,11 +85,11 @@ import Testing
             $0.deadline = known.deadline
         }
         let work = try work(id, scratch)
-        let sharer = Sharer(
+        let subscriber = Subscriber(
             id: id, request: work.request, destination: work.destination,
-            deadline: work.deadline, lane: work.lane, isWanted: true, bytesFetched: 0)
+            deadline: work.deadline, eligibility: work.eligibility, isWanted: true, bytesFetched: 0)
         let found =
-            sharer.moved(by: Int64(known.jump * 1000), now: .start + 3600 + known.jump).deadline
+            subscriber.moved(by: Int64(known.jump * 1000), now: .start + 3600 + known.jump).deadline
         #expect(abs(found - .start - known.expected) < 0.01)
     }
 

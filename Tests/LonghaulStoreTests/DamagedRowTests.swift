@@ -25,7 +25,7 @@ import Testing
             try spoil(scratch, "UPDATE fetch SET \(column) = \(number)")
         }
         for column in [
-            "bytesTotal", "bytesDone", "bytesFetched", "attempts", "expectedBytes", "partsLeft",
+            "bytesTotal", "bytesDone", "bytesFetched", "attempts", "expectedBytes", "partSuffix",
             "created", "deadline", "earliest", "readySince", "startedAt",
         ] {
             try spoil(scratch, "UPDATE transfer SET \(column) = \(number)")

@@ -30,7 +30,7 @@ import Testing
         #expect(head.resumeAfter == ReadyPlace())
         #expect(head.rows.count == 11)
         let groups = Dictionary(grouping: head.rows) {
-            "\($0.origin) \($0.sessionID) \($0.priority) \($0.lane.isDiscretionary)"
+            "\($0.origin) \($0.sessionID) \($0.priority) \($0.eligibility.isDiscretionary)"
         }
         #expect(groups.count == 5)
         #expect(groups.values.map(\.count).sorted() == [1, 1, 2, 3, 4])
@@ -39,7 +39,7 @@ import Testing
         #expect(
             Set(
                 head.rows.prefix(5).map {
-                    "\($0.origin) \($0.sessionID) \($0.priority) \($0.lane.isDiscretionary)"
+                    "\($0.origin) \($0.sessionID) \($0.priority) \($0.eligibility.isDiscretionary)"
                 }
             ).count == 5)
     }
@@ -117,8 +117,10 @@ import Testing
         try enqueue(scratch, 1, origin: "b", session: "one") { $0.isDiscretionary = true }
         for (only, expected) in [(true, ["b"]), (false, ["a"])] {
             let head = try scratch.turn(epoch) {
-                let lanes = try $0.readyLanes().filter { $0.isDiscretionary == only }
-                return try $0.readyHead(ReadyLimits(lanes: lanes), now: .start)
+                let eligibilities = try $0.readyEligibilities().filter {
+                    $0.isDiscretionary == only
+                }
+                return try $0.readyHead(ReadyLimits(eligibilities: eligibilities), now: .start)
             }
             #expect(head.rows.map(\.origin) == expected)
         }
@@ -256,7 +258,8 @@ import Testing
         #expect(seen.count == 80)
     }
 
-    /// More sessions than rows, and two lanes: each comes up, and the more urgent are always there.
+    /// More sessions than rows, and two eligibilities: each comes up, and the more urgent are
+    /// always there.
     @Test func everySessionComesUp() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()

@@ -292,7 +292,7 @@ import Testing
             return
         }
         #expect(first.code == .conflict)
-        #expect(outcomes[1] == .removed([LeftPart(path: "/d/.2.part", identity: identity)]))
+        #expect(outcomes[1] == .removed([OrphanedPart(path: "/d/.2.part", identity: identity)]))
         #expect(last.code == .noSuchTransfer)
         #expect(try scratch.store.counts() == [.waiting: 1])
         #expect(try scratch.store.transfer(failed, now: .start) == nil)

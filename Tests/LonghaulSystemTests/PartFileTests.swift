@@ -67,7 +67,7 @@ import Testing
 
     @Test func discardsItsOwnFileOnly() throws {
         let part = try PartFile.create(name, in: directory)
-        let left = LeftPart(path: part.path, identity: part.identity)
+        let left = OrphanedPart(path: part.path, identity: part.identity)
         try #require(rename(scratch.path(name), scratch.path("moved")) == 0)
         try scratch.write("theirs", to: name)
         PartFile.discard(left)

@@ -144,7 +144,7 @@ import enum LonghaulTestSupport.InstalledProgram
         let others = try part("another's")
         _ = try Publication.keepBad(others, as: "a.bin")
         let mine = try part("mine")
-        let left = LeftPart(path: mine.path, identity: mine.identity)
+        let left = OrphanedPart(path: mine.path, identity: mine.identity)
         Publication.takeBack(left, movedAsideAs: "a.bin", in: mine.directory)
         _ = try Publication.keepBad(mine, as: "a.bin")
         #expect(try scratch.names() == ["a.bin.longhaul-bad", "a.bin.longhaul-bad.2"])

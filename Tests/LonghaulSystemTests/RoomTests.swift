@@ -31,14 +31,14 @@ import Testing
 
     @Test func aLogHasRoomToGrow() throws {
         try scratch.write("log", to: "log")
-        var room = LogRoom(ofLog: scratch.path("log"))
+        var room = WALReserve(ofLog: scratch.path("log"))
         room.keep()
         var facts = stat()
         try #require(stat(scratch.path("log"), &facts) == 0)
-        #expect(facts.st_size == 3 && facts.st_blocks * 512 >= Limits.logRoomBytes)
+        #expect(facts.st_size == 3 && facts.st_blocks * 512 >= Limits.wALReserveBytes)
         try #require(truncate(scratch.path("log"), 3 << 20) == 0)
         room.keep()
         try #require(stat(scratch.path("log"), &facts) == 0)
-        #expect(facts.st_blocks * 512 >= 3 << 20 + Limits.logRoomBytes)
+        #expect(facts.st_blocks * 512 >= 3 << 20 + Limits.wALReserveBytes)
     }
 }

@@ -115,11 +115,11 @@ import Testing
     @Test func aClockThatWasNeverSetIsNamed() throws {
         let dawn = Timestamp(milliseconds: -1000)
         let error = #expect(throws: LonghaulError.self) {
-            try Admission.check(earliest: dawn, now: { dawn + -1 })
+            try RequestValidator.check(earliest: dawn, now: { dawn + -1 })
         }
         #expect(error?.message.contains("before 1970") == true)
-        try Admission.check(earliest: dawn, now: { dawn + 1 })
-        try Admission.check(earliest: nil)
+        try RequestValidator.check(earliest: dawn, now: { dawn + 1 })
+        try RequestValidator.check(earliest: nil)
     }
 
     /// To the kernel a path ends there: another one would be meant.

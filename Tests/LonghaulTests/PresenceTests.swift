@@ -12,7 +12,7 @@ import Testing
     @Test func aDeskWithoutAThreadIsNone() throws {
         let home = try SessionHome()
         let error = #expect(throws: LonghaulError.self) {
-            _ = try StoreDesk.open(home.store) { _, _ in false }
+            _ = try StoreExecutor.open(home.store) { _, _ in false }
         }
         #expect(error?.code == .io)
         #expect(error?.message.contains("no thread") == true)
@@ -20,7 +20,7 @@ import Testing
 
     @Test func anEngineWithoutAThreadIsOverAtOnce() async throws {
         let home = try SessionHome()
-        let stay = EngineStay(home.store)
+        let stay = EngineThread(home.store)
         stay.start { _, _ in false }
         #expect(stay.hasEnded)
         #expect(stay.failure?.code == .io)

@@ -183,13 +183,13 @@ struct DeadConnectionTests {
     }
 
     @Test func waysAreTrustedAgain() {
-        var ways = DeadWays()
+        var ways = StaleConnections()
         let second: Int64 = 1_000_000_000
         #expect(ways.trustedFor("a", now: second) == nil)
         ways.note("a", now: 10 * second)
         #expect(ways.trustedFor("a", now: 12 * second) == 2 * second)
         #expect(ways.trustedFor("b", now: 12 * second) == nil)
-        #expect(ways.trustedFor("a", now: 10 * second + DeadWays.idleMax + 1) == nil)
+        #expect(ways.trustedFor("a", now: 10 * second + StaleConnections.idleMax + 1) == nil)
         // Its first reading is no sleep, nor is what two readings differ by.
         ways.note(asleep: 500 * second, now: 20 * second)
         ways.note(asleep: 500 * second + 100, now: 21 * second)

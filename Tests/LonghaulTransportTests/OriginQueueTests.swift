@@ -19,8 +19,8 @@ struct OriginQueueTests {
     }
 
     /// Takes all that may go out.
-    private mutating func takeAll() -> [(request: SegmentRequest, line: OriginLine)] {
-        var taken: [(SegmentRequest, OriginLine)] = []
+    private mutating func takeAll() -> [(request: SegmentRequest, line: HostQueue)] {
+        var taken: [(SegmentRequest, HostQueue)] = []
         while let (waiting, line) = queue.next() { taken.append((waiting.request, line)) }
         return taken
     }

@@ -35,8 +35,8 @@ extension TransferQueue {
         keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
     ) throws {
         try followClock()
-        var admitted = AdmittedRequests(keepGoing: keepGoing)
-        let belt = EnqueueBelt(store: store, now: now, keepGoing: keepGoing)
+        var admitted = ValidatedRequests(keepGoing: keepGoing)
+        let belt = EnqueuePipeline(store: store, now: now, keepGoing: keepGoing)
         let first = admitted.batch(from: next)
         if admitted.isAtEnd {
             var rest = [first, []].makeIterator()

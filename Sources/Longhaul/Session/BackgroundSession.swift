@@ -17,7 +17,7 @@ public final class BackgroundSession: Sendable {
     /// By custom in reverse domain notation. Commands take it after `--session`.
     public let identifier: String
     public let configuration: Configuration
-    let presence: StorePresence
+    let presence: SharedStore
     let inputs: InputWatch
     private let life = Mutex(Life.open)
     private let attachment = Mutex<HostAttachment?>(nil)
@@ -26,7 +26,7 @@ public final class BackgroundSession: Sendable {
         case open, invalidated
     }
 
-    var desk: StoreDesk { presence.desk }
+    var desk: StoreExecutor { presence.desk }
 
     /// Opens the session, and makes it if there is none of that name.
     ///
@@ -40,7 +40,7 @@ public final class BackgroundSession: Sendable {
         self.identifier = identifier
         self.configuration = configuration
         presence = try await Blocking.run { () throws(LonghaulError) in
-            try StorePresence.enter(configuration.store)
+            try SharedStore.enter(configuration.store)
         }
         inputs = InputWatch(presence.desk, session: identifier)
         do throws(LonghaulError) {
@@ -177,6 +177,6 @@ public final class BackgroundSession: Sendable {
 
     /// Throws once the session was left.
     func checkOpen() throws(LonghaulError) {
-        if life.withLock({ $0 }) == .invalidated { throw StoreDesk.closed }
+        if life.withLock({ $0 }) == .invalidated { throw StoreExecutor.closed }
     }
 }

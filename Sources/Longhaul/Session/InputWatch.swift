@@ -8,7 +8,7 @@ internal import Synchronization
 final class InputWatch: Sendable {
     typealias Handler = @Sendable (InputNeed) async throws -> InputReply
 
-    private let desk: StoreDesk
+    private let desk: StoreExecutor
     private let session: String
     private let state = Mutex(State())
 
@@ -17,7 +17,7 @@ final class InputWatch: Sendable {
         var task: Task<Void, Never>?
     }
 
-    init(_ desk: StoreDesk, session: String) {
+    init(_ desk: StoreExecutor, session: String) {
         self.desk = desk
         self.session = session
     }
@@ -49,7 +49,7 @@ final class InputWatch: Sendable {
     /// How soon a store that could not be read is read again.
     private static let againSeconds: Double = 1
 
-    private static func watch(_ desk: StoreDesk, _ session: String, _ handler: Handler) async {
+    private static func watch(_ desk: StoreExecutor, _ session: String, _ handler: Handler) async {
         var asked: Set<Int64> = []
         while !Task.isCancelled {
             let edition = desk.edition

@@ -33,7 +33,7 @@ public struct TransferProgress: Hashable, Sendable {
 public struct ProgressUpdates: AsyncSequence, Sendable {
     public typealias Element = TransferProgress
 
-    let desk: StoreDesk
+    let desk: StoreExecutor
     let id: TransferID
 
     public func makeAsyncIterator() -> Iterator {
@@ -41,7 +41,7 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
     }
 
     public struct Iterator: AsyncIteratorProtocol {
-        let desk: StoreDesk
+        let desk: StoreExecutor
         let id: TransferID
         private var last: TransferProgress?
         private var lastGiven: ContinuousClock.Instant?
@@ -49,7 +49,7 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
 
         private static let lookSeconds = 0.1
 
-        init(desk: StoreDesk, id: TransferID) {
+        init(desk: StoreExecutor, id: TransferID) {
             self.desk = desk
             self.id = id
         }

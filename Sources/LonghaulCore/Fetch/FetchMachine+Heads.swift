@@ -6,7 +6,7 @@ extension FetchMachine {
         // Its body may be small, and let in at once.
         if isEmptying { return }
         if let fromZero {
-            let ask = RangeAsk.wholeFile(
+            let ask = RangeRequest.wholeFile(
                 because: fromZero, held: have, validator: state.validator,
                 // Answers without a byte say nothing against those that are held.
                 trustHeld: fromZero == .noBytes, heldCoding: state.contentCoding)
@@ -14,7 +14,7 @@ extension FetchMachine {
             return
         }
         let gap = firstGap
-        let ask = RangeAsk.plan(
+        let ask = RangeRequest.plan(
             from: gap.start, to: gap.end, held: have, validator: state.validator,
             origin: ways(of: asked(context) ?? context.origin),
             scheme: ResponseHead.Scheme(of: url),
@@ -43,7 +43,7 @@ extension FetchMachine {
     }
 
     mutating func send(
-        _ ask: RangeAsk, isParallel: Bool, _ context: FetchContext, _ step: inout FetchStep
+        _ ask: RangeRequest, isParallel: Bool, _ context: FetchContext, _ step: inout FetchStep
     ) {
         var ask = ask
         ask.isForMirror = !isAtOwnOrigin
@@ -112,7 +112,7 @@ extension FetchMachine {
 
     /// What a proxy does is not its origin's way.
     private func learn(
-        _ judgement: ResumeJudgement, _ ask: RangeAsk, _ head: ResponseHead,
+        _ judgement: ResumeJudgement, _ ask: RangeRequest, _ head: ResponseHead,
         _ context: FetchContext, _ step: inout FetchStep
     ) {
         guard let origin = asked(context), !head.isProxied, head.scheme == .http else { return }

@@ -44,7 +44,7 @@ extension FetchMachine {
         _ piece: SegmentPlanner.Start, _ context: FetchContext, _ step: inout FetchStep
     ) {
         let range = piece.range
-        let ask = RangeAsk.plan(
+        let ask = RangeRequest.plan(
             from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound, held: have,
             validator: state.validator, origin: asked(context), scheme: .http,
             heldCoding: state.contentCoding)

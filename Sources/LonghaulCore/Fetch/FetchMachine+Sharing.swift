@@ -1,13 +1,13 @@
 /// What is different for a fetch that serves several transfers.
 extension FetchMachine {
     /// Who leads from now on, and what is to be heeded of all.
-    package mutating func serve(_ roster: Roster) {
-        if roster.leader.id != transfer { state.publication = nil }
-        transfer = roster.leader.id
-        destination = roster.leader.destination
-        deadline = roster.deadline
-        request = roster.request
-        isShared = roster.isShared
+    package mutating func serve(_ subscribers: Subscribers) {
+        if subscribers.leader.id != transfer { state.publication = nil }
+        transfer = subscribers.leader.id
+        destination = subscribers.leader.destination
+        deadline = subscribers.deadline
+        request = subscribers.request
+        isShared = subscribers.isShared
     }
 
     /// Whether the part file can be given its leader by a rename.
@@ -76,7 +76,7 @@ extension FetchMachine {
 
     /// What is known of a copy of the whole file.
     package func copy(
-        for sharer: Sharer, _ identity: FileIdentity, path: String, mountPoint: String?
+        for subscriber: Subscriber, _ identity: FileIdentity, path: String, mountPoint: String?
     ) -> FetchState {
         var copy = FetchState(id: state.id)
         copy.partPath = path
@@ -87,13 +87,13 @@ extension FetchMachine {
         copy.bytesTotal = state.bytesTotal
         copy.attempts = state.attempts
         copy.restarts = state.restarts
-        copy.askedURL = sharer.request.url
+        copy.askedURL = subscriber.request.url
         copy.effectiveURL = state.effectiveURL
         copy.proposedName = state.proposedName
         copy.contentCoding = state.contentCoding
-        copy.response = sharer.request.options.keepsResponse ? state.response : nil
+        copy.response = subscriber.request.options.keepsResponse ? state.response : nil
         // What was received is counted once.
-        copy.bytesFetched = sharer.id == transfer ? state.bytesFetched : sharer.bytesFetched
+        copy.bytesFetched = subscriber.id == transfer ? state.bytesFetched : subscriber.bytesFetched
         return copy
     }
 }

@@ -48,8 +48,8 @@ package struct FetchMachine: Sendable {
     package var proven: [Checksum] = []
     /// A file that may be copied if the server says that its version is the current one.
     package var kept: KeptFile?
-    /// See ``Sharer/partsLeft``.
-    package var partsLeft = 0
+    /// See ``Subscriber/partSuffix``.
+    package var partSuffix = 0
     /// See ``PartOrder/leftSince``.
     package var leftSince: Timestamp?
 
@@ -191,7 +191,7 @@ package struct FetchMachine: Sendable {
         order.heldEnd = have.ranges.last?.upperBound ?? 0
         order.isBackground = request.isDiscretionary
         order.disk = state.partDisk
-        order.partsLeft = partsLeft
+        order.partSuffix = partSuffix
         order.leftSince = leftSince
         return order
     }
@@ -222,7 +222,7 @@ package struct AskedPause: Hashable, Sendable {
 package struct ActiveSegment: Hashable, Sendable {
     package let key: SegmentKey
     package let number: Int
-    package let ask: RangeAsk
+    package let ask: RangeRequest
     package let url: String
     package let startedAt: Timestamp
     /// The same moment, for how long it has taken.
@@ -249,7 +249,7 @@ package struct ActiveSegment: Hashable, Sendable {
     package var isOpen = true
 
     package init(
-        key: SegmentKey, number: Int, ask: RangeAsk, url: String, startedAt: Moment,
+        key: SegmentKey, number: Int, ask: RangeRequest, url: String, startedAt: Moment,
         isParallel: Bool
     ) {
         self.key = key

@@ -41,7 +41,7 @@ package indirect enum StoreWrite: Hashable, Sendable {
     /// The shared fetch serves nobody any more.
     case discard(FetchID)
     /// Nothing is left of a part file that nobody wanted any more.
-    case forget(LeftPart)
+    case forget(OrphanedPart)
     case learn(origin: String, OriginLesson)
     case originFailed(origin: String, Failure, gained: Int64)
     case originWorked(origin: String, bytesPerSecond: Double?, http2: Bool)
@@ -148,8 +148,8 @@ package struct PartOrder: Hashable, Sendable {
     package var isNeedExpected = false
     /// Nobody waits for it: the disk and its cache belong to others first.
     package var isBackground = false
-    /// See ``Sharer/partsLeft``.
-    package var partsLeft = 0
+    /// See ``Subscriber/partSuffix``.
+    package var partSuffix = 0
     /// A crash came before its part file was recorded: what has its name, and has been made since
     /// then, is that.
     package var leftSince: Timestamp?
@@ -184,7 +184,7 @@ package struct PublicationOrder: Hashable, Sendable {
 package struct SegmentAsk: Hashable, Sendable {
     package var key: SegmentKey
     package var url: String
-    package var ask: RangeAsk
+    package var ask: RangeRequest
     package var pinned: Validator?
     package var maxSize: Int64?
     /// Asked for unless the version of a file that is here is still the current one.
@@ -196,7 +196,7 @@ package struct SegmentAsk: Hashable, Sendable {
     package var isParallel: Bool
 
     package init(
-        key: SegmentKey, url: String, ask: RangeAsk, pinned: Validator?, maxSize: Int64?,
+        key: SegmentKey, url: String, ask: RangeRequest, pinned: Validator?, maxSize: Int64?,
         isParallel: Bool
     ) {
         self.key = key
@@ -213,12 +213,12 @@ package struct CopyOrder: Hashable, Sendable {
     package var transfer: TransferID
     /// It is made beside this, under the transfer's own part name.
     package var destination: String
-    /// See ``Sharer/partsLeft``.
-    package var partsLeft: Int
+    /// See ``Subscriber/partSuffix``.
+    package var partSuffix: Int
 
-    package init(transfer: TransferID, destination: String, partsLeft: Int = 0) {
+    package init(transfer: TransferID, destination: String, partSuffix: Int = 0) {
         self.transfer = transfer
         self.destination = destination
-        self.partsLeft = partsLeft
+        self.partSuffix = partSuffix
     }
 }

@@ -3,7 +3,7 @@
 ///
 /// The rule: what can change the bytes, where they may come from, or whether they are accepted is
 /// part of it. When, how fast, how often and under which name is not: that is each transfer's own,
-/// see ``Roster``.
+/// see ``Subscribers``.
 package struct FetchIdentity: Hashable, Sendable {
     package var method: String
     /// Canonical, without user information.

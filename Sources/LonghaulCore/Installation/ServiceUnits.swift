@@ -63,7 +63,7 @@ package struct ServiceUnits: Hashable, Sendable {
         Type=notify
         ExecStart=\(command(["daemon", "--exit-when-idle", ServiceUnits.idle]))
         ExecReload=/bin/sh -c "kill -HUP $MAINPID"
-        \(surroundings)Restart=on-failure
+        \(snapshot)Restart=on-failure
         RestartSec=5
         # A bad configuration or store does not get better by itself.
         RestartPreventExitStatus=64 73
@@ -100,7 +100,7 @@ package struct ServiceUnits: Hashable, Sendable {
         [Service]
         Type=oneshot
         ExecStart=\(command(["run"] + runOptions))
-        \(surroundings)\(ServiceUnits.hardening)
+        \(snapshot)\(ServiceUnits.hardening)
         """
     }
 
@@ -124,7 +124,7 @@ package struct ServiceUnits: Hashable, Sendable {
         ([executable] + arguments).map(UnitText.argument).joined(separator: " ")
     }
 
-    private var surroundings: String {
+    private var snapshot: String {
         environment.map { "Environment=\(UnitText.assignment($0.name, $0.value))\n" }.joined()
     }
 

@@ -1,16 +1,16 @@
-/// Judges the answer to a ``RangeAsk``: the table of what each answer to a resume means.
+/// Judges the answer to a ``RangeRequest``: the table of what each answer to a resume means.
 ///
 /// - Parameters:
 ///   - pinned: What was recorded of the version that the bytes held are of.
 ///   - maxSize: A longer file is refused.
 package func judge(
-    _ ask: RangeAsk, _ head: ResponseHead, pinned: Validator?, maxSize: Int64? = nil
+    _ ask: RangeRequest, _ head: ResponseHead, pinned: Validator?, maxSize: Int64? = nil
 ) -> ResumeJudgement {
     ResumeJudge(ask: ask, head: head, pinned: pinned ?? Validator(), maxSize: maxSize).judgement
 }
 
 struct ResumeJudge {
-    let ask: RangeAsk
+    let ask: RangeRequest
     let head: ResponseHead
     let pinned: Validator
     let maxSize: Int64?

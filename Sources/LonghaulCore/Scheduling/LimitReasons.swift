@@ -16,7 +16,7 @@ extension SchedulerLimits {
                     current: "one transfer tries first", since: since)
             }
             allowed = 1
-        case .well: allowed = self.connections(to: origin) + origin.ahead
+        case .well: allowed = self.connections(to: origin) + origin.prefetched
         }
         guard connections >= allowed else { return nil }
         return WaitReason(

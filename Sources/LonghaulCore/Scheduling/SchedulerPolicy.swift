@@ -35,11 +35,11 @@ package struct SchedulerPolicy: Sendable {
     ///   - box: The time that the engine has, when it is bounded.
     package func plan(
         head: [Candidate], running: [Running], origins: [OriginID: OriginState],
-        in surroundings: Surroundings = Surroundings(), box: TimeBox? = nil, now: Timestamp
+        in snapshot: ConditionSnapshot = ConditionSnapshot(), box: TimeBox? = nil, now: Timestamp
     ) -> Plan {
-        var gates = GateTable(surroundings: surroundings, now: now)
+        var gates = GateTable(snapshot: snapshot, now: now)
         let stops = running.compactMap { transfer in
-            let gate = gates.gate(of: transfer.lane, isRunning: true)
+            let gate = gates.gate(of: transfer.eligibility, isRunning: true)
             return gate.isOpen ? nil : Waiting(id: transfer.id, reasons: gate.reasons)
         }
         // Those hold their places until they have left the wire.
@@ -48,7 +48,7 @@ package struct SchedulerPolicy: Sendable {
         turn.plan.stops = stops
         var open: [Candidate] = []
         for candidate in head {
-            let gate = gates.gate(of: candidate.lane)
+            let gate = gates.gate(of: candidate.eligibility)
             if gate.isOpen {
                 open.append(candidate)
             } else {
@@ -84,25 +84,25 @@ package struct SchedulerPolicy: Sendable {
 
 /// The gates of one plan, each made once.
 private struct GateTable {
-    let surroundings: Surroundings
+    let snapshot: ConditionSnapshot
     let now: Timestamp
     private var known: [Key: Gate] = [:]
     private(set) var changesAt: Timestamp?
 
     private struct Key: Hashable {
-        var lane: ScheduleClass
+        var eligibility: EligibilityKey
         var isRunning: Bool
     }
 
-    init(surroundings: Surroundings, now: Timestamp) {
-        self.surroundings = surroundings
+    init(snapshot: ConditionSnapshot, now: Timestamp) {
+        self.snapshot = snapshot
         self.now = now
     }
 
-    mutating func gate(of lane: ScheduleClass, isRunning: Bool = false) -> Gate {
-        let key = Key(lane: lane, isRunning: isRunning)
+    mutating func gate(of eligibility: EligibilityKey, isRunning: Bool = false) -> Gate {
+        let key = Key(eligibility: eligibility, isRunning: isRunning)
         if let gate = known[key] { return gate }
-        let gate = lane.gate(in: surroundings, now: now, isRunning: isRunning)
+        let gate = eligibility.gate(in: snapshot, now: now, isRunning: isRunning)
         if let at = gate.changesAt { changesAt = min(changesAt ?? at, at) }
         known[key] = gate
         return gate
@@ -160,7 +160,7 @@ package struct Candidate: Hashable, Sendable {
     package var mirrors: [OriginID] = []
     package var priority: Priority
     /// What it has to wait for besides its turn.
-    package var lane: ScheduleClass
+    package var eligibility: EligibilityKey
     /// Since when it may begin as far as time goes.
     package var waitingSince: Timestamp
     package var deadline: Timestamp?
@@ -169,14 +169,14 @@ package struct Candidate: Hashable, Sendable {
 
     package init(
         id: TransferID, session: String, origin: OriginID, priority: Priority = .normal,
-        lane: ScheduleClass = .plain, waitingSince: Timestamp, deadline: Timestamp? = nil,
+        eligibility: EligibilityKey = .plain, waitingSince: Timestamp, deadline: Timestamp? = nil,
         expectedSeconds: Double? = nil
     ) {
         self.id = id
         self.session = session
         self.origin = origin
         self.priority = priority
-        self.lane = lane
+        self.eligibility = eligibility
         self.waitingSince = waitingSince
         self.deadline = deadline
         self.expectedSeconds = expectedSeconds
@@ -190,9 +190,9 @@ package struct Candidate: Hashable, Sendable {
 
     /// The engine may pick the moment, and it is now or never.
     func isUrgent(now: Timestamp) -> Bool {
-        guard lane.isDiscretionary, let deadline else { return false }
+        guard eligibility.isDiscretionary, let deadline else { return false }
         let span = deadline - waitingSince
-        let needs = Waiver.seconds(
+        let needs = PreferenceExpiry.seconds(
             bytes: expectedSeconds.map { Int64(bounding: $0 * 1000) }, rate: 1000, span: span)
         return deadline - now <= needs
     }
@@ -221,19 +221,19 @@ package struct Running: Hashable, Sendable {
     package var session: String
     package var origin: OriginID
     package var connections: Int
-    package var lane: ScheduleClass
+    package var eligibility: EligibilityKey
     /// When it was started for having waited longest, out of the order.
     package var overdueSince: Timestamp?
 
     package init(
         id: TransferID, session: String, origin: OriginID, connections: Int = 1,
-        lane: ScheduleClass = .plain, overdueSince: Timestamp? = nil
+        eligibility: EligibilityKey = .plain, overdueSince: Timestamp? = nil
     ) {
         self.id = id
         self.session = session
         self.origin = origin
         self.connections = connections
-        self.lane = lane
+        self.eligibility = eligibility
         self.overdueSince = overdueSince
     }
 }
@@ -254,27 +254,28 @@ package struct OriginState: Hashable, Sendable {
     package var health: OriginMemory.Health
     package var standing: Standing
     /// Transfers that may be made ready beyond the origin's connections, because those end so fast
-    /// that the wire would wait for the next: see ``StartPace``.
-    package var ahead: Int
+    /// that the wire would wait for the next: see ``PrefetchRate``.
+    package var prefetched: Int
 
     package init(
         speaksHTTP2: Bool = false, health: OriginMemory.Health = .well,
-        standing: Standing = .answers, ahead: Int = 0
+        standing: Standing = .answers, prefetched: Int = 0
     ) {
         self.speaksHTTP2 = speaksHTTP2
         self.health = health
         self.standing = standing
-        self.ahead = ahead
+        self.prefetched = prefetched
     }
 
     /// - Parameter hasAnswered: since this engine began.
     package init(
-        _ memory: OriginMemory, hasAnswered: Bool = false, ahead: Int = 0, now: Timestamp
+        _ memory: OriginMemory, hasAnswered: Bool = false, prefetched: Int = 0, now: Timestamp
     ) {
         let isKnown = hasAnswered || memory.speaksHTTP2 || memory.bytesPerSecond != nil
         self.init(
             speaksHTTP2: memory.speaksHTTP2, health: memory.health(at: now),
-            standing: memory.failures > 0 ? .fails : isKnown ? .answers : .untried, ahead: ahead)
+            standing: memory.failures > 0 ? .fails : isKnown ? .answers : .untried,
+            prefetched: prefetched)
     }
 }
 
@@ -285,7 +286,7 @@ struct Rank: Hashable, Comparable {
     let level: Int
 
     init(_ candidate: Candidate, now: Timestamp) {
-        let yields = candidate.lane.isDiscretionary && !candidate.isUrgent(now: now)
+        let yields = candidate.eligibility.isDiscretionary && !candidate.isUrgent(now: now)
         level =
             candidate.priority.rawValue + (yields ? Priority.allCases.count : 0)
             - (candidate.isAged(now: now) ? 1 : 0)

@@ -22,7 +22,7 @@ struct SchedulerTurn {
         self.origins = OriginTable(states: origins)
         self.box = box
         self.now = now
-        discretionaryCount = running.count { $0.lane.isDiscretionary }
+        discretionaryCount = running.count { $0.eligibility.isDiscretionary }
         hasOverdue = running.contains { transfer in
             transfer.overdueSince.map { now - $0 <= Limits.starvationSeconds } ?? false
         }
@@ -165,14 +165,14 @@ struct SchedulerTurn {
     private mutating func start(_ candidate: Candidate) {
         plan.starts.append(candidate.id)
         takePlace(at: candidate.origin, connections: 1)
-        if candidate.lane.isDiscretionary { discretionaryCount += 1 }
+        if candidate.eligibility.isDiscretionary { discretionaryCount += 1 }
         transfersOfSession[candidate.session, default: 0] += 1
     }
 
     private mutating func takePlace(at name: OriginID, connections: Int) {
         let index = origins.index(of: name)
         let origin = origins[index]
-        if origin.state.ahead == 0 || origin.transfers < limits.connections(to: origin.state) {
+        if origin.state.prefetched == 0 || origin.transfers < limits.connections(to: origin.state) {
             runningCount += 1
         }
         if origin.state.standing == .fails { failingCount += 1 }
@@ -182,7 +182,7 @@ struct SchedulerTurn {
 
     /// All the connections to its origin are in use, and it may be made ready meanwhile.
     private func goesAhead(_ origin: OriginTable.Entry) -> Bool {
-        origin.state.ahead > 0 && origin.transfers >= limits.connections(to: origin.state)
+        origin.state.prefetched > 0 && origin.transfers >= limits.connections(to: origin.state)
     }
 
     private mutating func blockage(
@@ -194,11 +194,12 @@ struct SchedulerTurn {
         if runningCount >= limits.running, !goesAhead(origins[origin]) {
             return limits.allRun(runningCount, since: since)
         }
-        let yields = candidate.lane.isDiscretionary && !byAge && !candidate.isUrgent(now: now)
+        let yields =
+            candidate.eligibility.isDiscretionary && !byAge && !candidate.isUrgent(now: now)
         if yields, discretionaryCount >= limits.runningDiscretionary {
             return limits.allDiscretionaryRun(discretionaryCount, since: since)
         }
-        if candidate.lane.isAwaited { return nil }
+        if candidate.eligibility.isAwaited { return nil }
         return box?.blockage(ofSeconds: candidate.expectedSeconds, since: since)
     }
 }

@@ -86,7 +86,7 @@ public struct Transfer: Hashable, Sendable {
     /// In which the server sent the file although it was asked not to: it is kept so.
     public var contentCoding: String?
     /// What holds it besides time and its turn, as the store has it.
-    package var lane = ScheduleClass.plain
+    package var eligibility = EligibilityKey.plain
     /// Since when it may begin as far as time goes.
     package var readySince: Timestamp?
     /// How its connections stand to other traffic on the line; `nil` unless it runs and yields.

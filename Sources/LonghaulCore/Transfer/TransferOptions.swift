@@ -40,7 +40,7 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// No bytes for this many seconds end an attempt, never the transfer.
     public var stallTimeout: Double = 60
     /// Preferences stop to count when they have kept the transfer waiting for this many seconds.
-    public var waiveAfter: Double = Waiver.defaultSeconds
+    public var waiveAfter: Double = PreferenceExpiry.defaultSeconds
     /// The name may come from the server's `Content-Disposition`.
     public var remoteName: Bool = false
     /// A full disk fails the transfer instead of letting it wait for space: somebody is watching.

@@ -8,7 +8,7 @@ extension DiskFiles {
         var parts: [(fetch: FetchID, file: PartFile, length: Int64)] = []
         for (fetch, length) in orders {
             guard let part = part(fetch) else {
-                // Closed meanwhile; its place in the lane is freed all the same.
+                // Closed meanwhile; its place in the queue is freed all the same.
                 report(fetch, .secureFailed(DiskFiles.closedMeanwhile))
                 continue
             }

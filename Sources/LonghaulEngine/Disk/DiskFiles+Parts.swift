@@ -14,7 +14,7 @@ extension DiskFiles {
                 if isThere(expected, order.publication) {
                     // The sync of the directory is what failed, or never came; or a link was made
                     // where names cannot be claimed, and the part's was not removed.
-                    PartFile.discard(LeftPart(path: handle.path(of: name), identity: expected))
+                    PartFile.discard(OrphanedPart(path: handle.path(of: name), identity: expected))
                     try handle.sync()
                     return report(fetch, .foundPublished(path: order.publication))
                 }
@@ -63,11 +63,11 @@ extension DiskFiles {
         {
             return known
         }
-        return (directory, names(finalName, order.transfer, order.partsLeft)[0].text)
+        return (directory, names(finalName, order.transfer, order.partSuffix)[0].text)
     }
 
-    func names(_ name: String, _ transfer: TransferID, _ partsLeft: Int) -> PartNames {
-        PartNames(for: name, id: transfer.rawValue, number: partsLeft, store: store)
+    func names(_ name: String, _ transfer: TransferID, _ partSuffix: Int) -> PartNames {
+        PartNames(for: name, id: transfer.rawValue, number: partSuffix, store: store)
     }
 
     private func isThere(_ identity: FileIdentity, _ path: String) -> Bool {
@@ -90,7 +90,7 @@ extension DiskFiles {
             }
         }
         let finalName = PathParts.split(order.destination)?.name ?? name
-        let names = names(finalName, order.transfer, order.partsLeft)
+        let names = names(finalName, order.transfer, order.partSuffix)
         let file = try PartFile.create(
             names, in: directory, leftSince: order.leftSince, sparing: isInUse)
         return (file, true, isReplacing)
@@ -241,11 +241,11 @@ extension DiskFiles {
         board.free(entry.fetchCell)
         for cell in entry.segmentCells { board.free(cell) }
         if deletingPart {
-            delete(LeftPart(path: entry.part.path, identity: entry.part.identity))
+            delete(OrphanedPart(path: entry.part.path, identity: entry.part.identity))
         }
     }
 
-    func delete(_ part: LeftPart) {
+    func delete(_ part: OrphanedPart) {
         guard let (directory, _) = PathParts.split(part.path),
             let handle = try? directories.handle(for: directory)
         else { return }

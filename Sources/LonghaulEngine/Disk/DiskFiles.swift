@@ -88,20 +88,20 @@ package final class DiskFiles: FilePort {
                 fetch.rawValue,
                 { self.verify(fetch, wanted, length: length, destination: destination) }
             )
-        case .secure(let fetches): (Lane.finishing.key(disk), { self.secure(fetches) })
-        case .publish(let orders): (Lane.finishing.key(disk), { self.publish(orders) })
+        case .secure(let fetches): (DiskQueue.finishing.key(disk), { self.secure(fetches) })
+        case .publish(let orders): (DiskQueue.finishing.key(disk), { self.publish(orders) })
         case .fill(let fetch, let kept): (fetch.rawValue, { self.fill(fetch, kept) })
         case .copy(let fetch, let orders, let length):
-            (Lane.copying.key(disk), { self.copy(fetch, orders, length) })
+            (DiskQueue.copying.key(disk), { self.copy(fetch, orders, length) })
         case .close(let fetch, let deletingPart):
             (fetch.rawValue, { self.close(fetch, deletingPart: deletingPart) })
-        case .delete(let part): (Lane.deleting.key(disk), { self.delete(part) })
+        case .delete(let part): (DiskQueue.deleting.key(disk), { self.delete(part) })
         }
     }
 
     /// What is done a piece after the other on each disk, beside the other disks. Keys of fetches
     /// are positive, these are not.
-    enum Lane: Int64, CaseIterable {
+    enum DiskQueue: Int64, CaseIterable {
         /// A batch of files becomes durable, or gets its names.
         case finishing
         case copying
@@ -119,7 +119,7 @@ package final class DiskFiles: FilePort {
         tell(.fetch(fetch, event))
     }
 
-    func reportGone(_ part: LeftPart) {
+    func reportGone(_ part: OrphanedPart) {
         tell(.gone(part))
     }
 
@@ -168,7 +168,7 @@ package final class DiskFiles: FilePort {
     /// An open directory keeps its disk busy: nobody could unmount it.
     package func rest() {
         if directories.count == 0 { return }
-        workers.submit(key: Lane.deleting.key(nil)) { self.directories.removeAll() }
+        workers.submit(key: DiskQueue.deleting.key(nil)) { self.directories.removeAll() }
     }
 
     // MARK: - Recovery
@@ -214,7 +214,7 @@ package final class DiskFiles: FilePort {
 }
 
 extension DiskFiles {
-    package func takeBack(_ part: LeftPart, from destination: String) {
+    package func takeBack(_ part: OrphanedPart, from destination: String) {
         guard FileInspection.entry(at: part.path) == .missing,
             let (directory, _) = PathParts.split(part.path),
             let (_, name) = PathParts.split(destination),
@@ -224,14 +224,14 @@ extension DiskFiles {
     }
 
     package func clearPart(
-        of transfer: TransferID, _ partsLeft: Int, beside destination: String,
-        madeSince since: Timestamp, sparing recorded: LeftPart?
+        of transfer: TransferID, _ partSuffix: Int, beside destination: String,
+        madeSince since: Timestamp, sparing recorded: OrphanedPart?
     ) {
         guard let (directory, name) = PathParts.split(destination),
             let handle = try? directories.handle(for: directory)
         else { return }
         // By its path as well: where numbers do not outlast a mount it has another identity.
-        let names = names(name, transfer, partsLeft).filter {
+        let names = names(name, transfer, partSuffix).filter {
             recorded?.path.isExactly(handle.path(of: $0.text)) != true
         }
         PartFile.clear(names, in: handle, leftSince: since) {
@@ -239,7 +239,7 @@ extension DiskFiles {
         }
     }
 
-    package func syncDirectory(of path: String, without part: LeftPart?) -> LocalFault? {
+    package func syncDirectory(of path: String, without part: OrphanedPart?) -> LocalFault? {
         if let part, !part.path.isExactly(path) { PartFile.discard(part) }
         guard let (directory, _) = PathParts.split(path) else { return nil }
         do throws(SystemFailure) {

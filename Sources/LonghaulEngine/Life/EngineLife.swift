@@ -6,21 +6,21 @@ internal import LonghaulSystem
 /// machine sleeps.
 struct EngineLife {
     private let engine: Engine
-    private let wire: LazyWire
+    private let wire: TransportPool
     private var rates: RatePlan
-    private let attendant: (any EngineAttendant)?
+    private let attendant: (any ServiceNotifier)?
     private var rate: Int64?
     private var rateSince = Timestamp(milliseconds: .min)
     private var rateUntil: Timestamp?
     private var looksAtRate = true
-    private var sleep = SleepGuard()
+    private var sleep = SleepInhibitor()
     private var guardsIdleness = false
     private var isLeaving = false
-    private var room: LogRoom
+    private var room: WALReserve
 
     init(
-        engine: Engine, wire: LazyWire, rates: RatePlan, attendant: (any EngineAttendant)?,
-        room: LogRoom
+        engine: Engine, wire: TransportPool, rates: RatePlan, attendant: (any ServiceNotifier)?,
+        room: WALReserve
     ) {
         self.room = room
         self.engine = engine

@@ -9,9 +9,9 @@ package final class EngineLoop: Sendable {
     private let store: Store
     private let directory: String
     private let holder: EngineHolder
-    private let orders: EngineOrders
+    private let orders: StopConditions
     private let transport: TransportConfiguration
-    private let attendant: (any EngineAttendant)?
+    private let attendant: (any ServiceNotifier)?
     private let journal: EngineJournal?
     private let leaving: LeavingWatch?
     private let mailbox = Mailbox<Message>()
@@ -24,9 +24,9 @@ package final class EngineLoop: Sendable {
     }
 
     package init(
-        store: Store, directory: String, holder: EngineHolder, orders: EngineOrders,
+        store: Store, directory: String, holder: EngineHolder, orders: StopConditions,
         transport: TransportConfiguration = TransportConfiguration(),
-        attendant: (any EngineAttendant)? = nil, journal: EngineJournal? = nil,
+        attendant: (any ServiceNotifier)? = nil, journal: EngineJournal? = nil,
         leaving: LeavingWatch? = nil
     ) {
         self.store = store
@@ -101,7 +101,7 @@ package final class EngineLoop: Sendable {
         try engine.recover(now: SystemClock.now())
         var life = EngineLife(
             engine: engine, wire: wire, rates: orders.tuning.rates, attendant: attendant,
-            room: LogRoom(ofLog: store.location.log))
+            room: WALReserve(ofLog: store.location.log))
         life.begin()
         let reason = try turns(of: engine, since: started, conditions, &life)
         settleDisk(workers)
@@ -118,12 +118,12 @@ package final class EngineLoop: Sendable {
 
     private var bootID: String? { holder.bootID.isEmpty ? nil : holder.bootID }
 
-    private func wire() -> LazyWire {
+    private func wire() -> TransportPool {
         var transport = transport
         transport.maxConnectionsPerHost = orders.tuning.limits.perOrigin
         transport.bound(connections: max(1, EngineLoop.openFilesLeft / 4))
         let mailbox = mailbox
-        return LazyWire(configuration: transport) { facts in
+        return TransportPool(configuration: transport) { facts in
             mailbox.put(facts.map { .input(.wire($0)) })
         }
     }
@@ -138,7 +138,7 @@ package final class EngineLoop: Sendable {
     /// What is still on its way to the disk, and what comes of it.
     private func settleDisk(_ workers: FileWorkers) {
         workers.drain()
-        let gone = mailbox.take(within: 0).compactMap { message -> LeftPart? in
+        let gone = mailbox.take(within: 0).compactMap { message -> OrphanedPart? in
             guard case .input(.gone(let part)) = message else { return nil }
             return part
         }
@@ -172,7 +172,7 @@ package final class EngineLoop: Sendable {
             if outcome.isQuiet { break }
             if let error = engine.commitError { throw error }
             inputs = []
-            WriterGap.leave(after: outcome, begun: now)
+            WriterYield.leave(after: outcome, begun: now)
         }
         settleDisk(workers)
         try store.releaseLease(epoch)
@@ -197,7 +197,7 @@ package final class EngineLoop: Sendable {
         _ life: inout EngineLife
     ) throws(LonghaulError) -> EngineReport.StoppedBy {
         var messages: [Message] = []
-        var watch = OrderWatch(orders: orders, started: started.monotonic)
+        var watch = StopCheck(orders: orders, started: started.monotonic)
         var version = try store.dataVersion()
         var watched = ConditionNeeds()
         while true {
@@ -223,7 +223,7 @@ package final class EngineLoop: Sendable {
             }
             journal?.turn(inputs.count, active: engine.activeCount)
             let outcome = try engine.turn(inputs, now: now)
-            WriterGap.leave(after: outcome, begun: now)
+            WriterYield.leave(after: outcome, begun: now)
             if outcome.interest != watched {
                 watched = outcome.interest
                 engine.watch(watched, conditions.watch(watched), now: SystemClock.now())

@@ -5,7 +5,7 @@ package enum EngineInput: Sendable {
     case wire(WireFact)
     case fetch(FetchID, FetchEvent)
     /// Of a part file that was to be deleted nothing is left.
-    case gone(LeftPart)
+    case gone(OrphanedPart)
     /// Somebody changed the store, perhaps: look.
     case wake
     /// What the machine is like now, whole.

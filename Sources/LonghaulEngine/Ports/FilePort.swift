@@ -44,16 +44,17 @@ package protocol FilePort: Sendable {
 
     /// Gives a part file its name again that was moved aside for its digest, when it was to get
     /// this destination: that was not recorded.
-    func takeBack(_ part: LeftPart, from destination: String)
+    func takeBack(_ part: OrphanedPart, from destination: String)
 
     /// Removes a part file that was made for the transfer since then and never recorded: not the
     /// one that was.
     func clearPart(
-        of: TransferID, _ partsLeft: Int, beside: String, madeSince: Timestamp, sparing: LeftPart?)
+        of: TransferID, _ partSuffix: Int, beside: String, madeSince: Timestamp,
+        sparing: OrphanedPart?)
 
     /// Makes the names in the directory of this path durable. `part` is a name that the same file
     /// may still have besides, and loses.
-    func syncDirectory(of path: String, without part: LeftPart?) -> LocalFault?
+    func syncDirectory(of path: String, without part: OrphanedPart?) -> LocalFault?
 }
 
 /// One thing to do on the disk.
@@ -74,7 +75,7 @@ package enum FileOrder: Sendable {
     case close(FetchID, deletingPart: Bool)
     /// The part file of a transfer that nobody wants any more; only if it still is that file. When
     /// it is gone, by this or by `close`, that is told.
-    indirect case delete(LeftPart)
+    indirect case delete(OrphanedPart)
 }
 
 /// What the board says of a fetch whose engine was killed.

@@ -16,12 +16,12 @@ extension DiskFiles {
         let byDirectory = Dictionary(grouping: orders) { FileNaming.directory(of: $0.destination) }
         return byDirectory.map { directory, orders in
             let guess = UInt64(bitPattern: Int64(directory.hashValue))
-            return FileWorkers.Work(key: Lane.locating.key(guess), disk: guess) {
+            return FileWorkers.Work(key: DiskQueue.locating.key(guess), disk: guess) {
                 let disk = self.disk(of: directory)
                 self.workers.submit(
                     stride(from: 0, to: orders.count, by: Limits.copiesPerBatch).map { start in
                         let batch = Array(orders[start...].prefix(Limits.copiesPerBatch))
-                        return FileWorkers.Work(key: Lane.copying.key(disk), disk: disk) {
+                        return FileWorkers.Work(key: DiskQueue.copying.key(disk), disk: disk) {
                             self.copy(fetch, batch, length)
                         }
                     })
@@ -82,7 +82,7 @@ extension DiskFiles {
         let handle = try directories.handle(for: directory, creating: true)
         // It has bytes before anybody records that it is there: what a crash leaves of it is known
         // by its name alone. And the very file that is copied may have the usual one.
-        let names = names(finalName, order.transfer, order.partsLeft).filter(\.isOneStores)
+        let names = names(finalName, order.transfer, order.partSuffix).filter(\.isOneStores)
         return try PartFile.create(
             names, in: handle, copying: source.descriptor, length: length, sparing: isInUse
         ).file

@@ -9,13 +9,13 @@ final class ActiveFetch {
     let sources: FetchSources
     let session: String
     /// Those that it serves.
-    var roster: Roster {
+    var subscribers: Subscribers {
         didSet {
-            lane = roster.lane
-            isShared = roster.isShared
+            eligibility = subscribers.eligibility
+            isShared = subscribers.isShared
         }
     }
-    private(set) var lane: ScheduleClass
+    private(set) var eligibility: EligibilityKey
     private(set) var isShared: Bool
     let identityKey: Int64
     /// Those whose copies are being made.
@@ -39,16 +39,16 @@ final class ActiveFetch {
     var counted = HeldAtOrigin()
 
     init(
-        machine: FetchMachine, sources: FetchSources, session: String, roster: Roster,
+        machine: FetchMachine, sources: FetchSources, session: String, subscribers: Subscribers,
         identityKey: Int64, overdueSince: Timestamp?, receivedBefore: Int64
     ) {
         self.machine = machine
         self.sources = sources
         site = sources.site(of: machine.url)
         self.session = session
-        self.roster = roster
-        lane = roster.lane
-        isShared = roster.isShared
+        self.subscribers = subscribers
+        eligibility = subscribers.eligibility
+        isShared = subscribers.isShared
         self.identityKey = identityKey
         self.overdueSince = overdueSince
         self.receivedBefore = receivedBefore
@@ -57,9 +57,9 @@ final class ActiveFetch {
     /// Another moment is wanted than the one with which it was claimed: back in the queue that
     /// counts.
     func beginAgain(_ earliest: Timestamp?) {
-        var leader = roster.leader
+        var leader = subscribers.leader
         leader.request.earliestBegin = earliest
-        roster.admit(leader)
+        subscribers.admit(leader)
     }
 
     /// What only waits for the disk holds no place.
@@ -84,7 +84,8 @@ final class ActiveFetch {
         guard holdsPlace else { return nil }
         return Running(
             id: machine.transfer, session: session, origin: OriginID(rawValue: site.name),
-            connections: max(1, machine.segments.count), lane: lane, overdueSince: overdueSince)
+            connections: max(1, machine.segments.count), eligibility: eligibility,
+            overdueSince: overdueSince)
     }
 }
 

@@ -10,7 +10,7 @@ extension Engine {
         // What clients changed may let something start: look and plan in one transaction.
         if needsLook { needsPlan = true }
         let plans = mustPlan(now: now) && !scope.startsNothing
-        var look = LookOutcome()
+        var look = IntentResult()
         var plan = PlanOutcome()
         if pending.writes.isEmpty, !needsLook, !plans, !mustPublishView {
             unwritten = Unwritten()
@@ -69,7 +69,7 @@ extension Engine {
         files.submit((look.deletions + plan.deletions).map { .delete($0) })
         for claim in plan.claims + sharing.given { install(claim, now: now) }
         // A plan goes on from what the look has made of them.
-        adopt(plans ? plan.rosters : look.rosters, now: now)
+        adopt(plans ? plan.subscriberLists : look.subscriberLists, now: now)
         for (fetch, earliest) in look.earliest { active[fetch]?.beginAgain(earliest) }
         for (fetch, departure) in look.departures { handle(.leave(departure), of: fetch, now: now) }
         return true

@@ -3,23 +3,23 @@ internal import LonghaulStore
 
 /// What the engine knows of the machine, and what follows from it for transfers that run or wait.
 extension Engine {
-    func surroundings(now: Moment) -> Surroundings {
+    func snapshot(now: Moment) -> ConditionSnapshot {
         var settles: Timestamp?
         if let at = networkSettlesAt, at > now.monotonic {
             settles = now.wall + (at - now.monotonic)
         }
-        return Surroundings(conditions: conditions, time: time, networkSettlesAt: settles)
+        return ConditionSnapshot(conditions: conditions, time: time, networkSettlesAt: settles)
     }
 
     /// What others see of all this.
     func view(now: Moment) -> EngineView {
-        var outlook = EngineOutlook()
+        var outlook = PublishedLimits()
         outlook.limits = policy.limits
-        outlook.networkSettlesAt = surroundings(now: now).networkSettlesAt
+        outlook.networkSettlesAt = snapshot(now: now).networkSettlesAt
         outlook.onlyDiscretionary = scope.onlyDiscretionary
         outlook.isLyingDown = isLeaving
         outlook.box = box.map {
-            EngineOutlook.Box(
+            PublishedLimits.Box(
                 seconds: $0.seconds, endsAt: now.wall + ($0.ends - now.monotonic))
         }
         return EngineView(conditions: conditions, outlook: outlook)
@@ -61,7 +61,7 @@ extension Engine {
     /// does, whatever loses nothing by it is asked for again over this one.
     private func suspects() -> [SegmentKey] {
         active.values.flatMap { entry -> [SegmentKey] in
-            guard entry.machine.stage == .moving, entry.roster.leader.lane.usesNetwork,
+            guard entry.machine.stage == .moving, entry.subscribers.leader.eligibility.usesNetwork,
                 entry.machine.goesOnWhenAskedAgain
             else { return [] }
             return entry.machine.segments.map(\.key)
@@ -91,10 +91,10 @@ extension Engine {
     func lookAtRunning(now: Moment) {
         gates.isStale = false
         gates.runningChangesAt = nil
-        let around = surroundings(now: now)
+        let around = snapshot(now: now)
         for fetch in active.keys.sorted() {
             guard let entry = active[fetch], !entry.isLetFinish else { continue }
-            let gate = entry.roster.gate(in: around, now: now.wall, isRunning: true)
+            let gate = entry.subscribers.gate(in: around, now: now.wall, isRunning: true)
             if !gate.isOpen {
                 handle(.leave(.requeue), of: fetch, now: now)
             } else {
@@ -112,10 +112,10 @@ extension Engine {
         needsLook = true
         gates.clockWasSet = true
         for entry in active.values {
-            for sharer in entry.roster.all {
-                entry.roster.admit(sharer.moved(by: jump, now: now.wall))
+            for subscriber in entry.subscribers.all {
+                entry.subscribers.admit(subscriber.moved(by: jump, now: now.wall))
             }
-            entry.machine.serve(entry.roster)
+            entry.machine.serve(entry.subscribers)
         }
     }
 
@@ -139,7 +139,7 @@ extension Engine {
             try tx.endWaits(for: .storage, at: now.wall, limit: Engine.pausesMax)
         }
         if gates.isNetworkNew {
-            try endPauses(tx, at: surroundings(now: now).networkSettlesAt ?? now.wall)
+            try endPauses(tx, at: snapshot(now: now).networkSettlesAt ?? now.wall)
         }
     }
 
@@ -171,18 +171,18 @@ extension Engine {
             guard let work = try tx.work(id) else { continue }
             switch try verdict(on: work, tx, at: now.wall) {
             case .waive:
-                try tx.waivePreferences(of: id, in: work.lane)
+                try tx.waivePreferences(of: id, in: work.eligibility)
                 isAnyWaived = true
             case .look(let next): try tx.setWaiverCheck(of: id, at: next)
             }
         }
         if isAnyWaived {
-            let soon = now.wall + Waiver.batchSeconds
+            let soon = now.wall + PreferenceExpiry.batchSeconds
             for id in try tx.dueWaivers(soon, limit: Engine.attentionMax) {
                 guard let work = try tx.work(id),
                     try verdict(on: work, tx, at: soon) == .waive
                 else { continue }
-                try tx.waivePreferences(of: id, in: work.lane)
+                try tx.waivePreferences(of: id, in: work.eligibility)
             }
         }
         return due.count == Engine.attentionMax
@@ -190,22 +190,22 @@ extension Engine {
 
     private func verdict(
         on work: TransferWork, _ tx: borrowing EngineTransaction, at moment: Timestamp
-    ) throws -> Waiver.Verdict {
+    ) throws -> PreferenceExpiry.Verdict {
         guard let waiver = work.waiver else { return .waive }
         var bytes = work.request.expectedBytes
         if let id = work.fetchID, let state = try tx.fetch(id) {
             bytes = (state.bytesTotal ?? bytes).map { $0 - state.durable.count }
         }
         let rate = try sites[work.origin]?.memory ?? tx.origin(work.origin)
-        let needs = Waiver.seconds(
+        let needs = PreferenceExpiry.seconds(
             bytes: bytes, rate: rate.bytesPerSecond, span: work.deadline - work.waitingSince)
-        return Waiver.decide(
+        return PreferenceExpiry.decide(
             waiveBy: waiver.by, deadline: work.deadline, needs: needs, now: moment)
     }
 }
 
 /// When the clock changes what may run.
-struct GateWatch {
+struct ScheduleTriggers {
     /// There is another network, and the store does not know yet.
     var isNetworkNew = false
     /// Conditions have changed since what runs was last looked at.

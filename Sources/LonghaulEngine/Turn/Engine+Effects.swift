@@ -30,11 +30,11 @@ extension Engine {
                 let destination = active[fetch]?.machine.finalDestination ?? ""
                 orders.append(
                     .verify(fetch, digests, length: length, destination: destination))
-            case .secure(let length): lane(of: fetch).toSecure.append((fetch, length))
+            case .secure(let length): batch(of: fetch).toSecure.append((fetch, length))
             // Begun with the turn in which it was decided, see `handOut`.
             case .handOut: break
             case .fill(let kept): orders.append(.fill(fetch, kept))
-            case .publish(let order): lane(of: fetch).toPublish.append((fetch, order))
+            case .publish(let order): batch(of: fetch).toPublish.append((fetch, order))
             case .close(let deletingPart):
                 orders.append(.close(fetch, deletingPart: deletingPart))
             }

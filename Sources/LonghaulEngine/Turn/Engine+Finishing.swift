@@ -1,42 +1,42 @@
 internal import LonghaulCore
 
-/// The lanes in which files are made durable and named, a batch at a time. Each file system has
+/// The batches in which files are made durable and named, a batch at a time. Each file system has
 /// one: a disk that is slow holds up nobody else's files.
 extension Engine {
-    /// In the lane of the file system that its part file is on.
-    func lane(of fetch: FetchID) -> FinishingLane {
+    /// In the batch of the file system that its part file is on.
+    func batch(of fetch: FetchID) -> FinalizeBatch {
         let device = active[fetch]?.machine.state.partIdentity?.device ?? 0
-        if let lane = finishing[device] { return lane }
-        let lane = FinishingLane()
-        finishing[device] = lane
-        return lane
+        if let batch = finishing[device] { return batch }
+        let batch = FinalizeBatch()
+        finishing[device] = batch
+        return batch
     }
 
-    /// An outcome frees its place in the lane.
+    /// An outcome frees its place in the batch.
     func settleLane(_ event: FetchEvent, _ fetch: FetchID) {
         switch event.settles {
         case .securing:
-            for lane in finishing.values { lane.securing.remove(fetch) }
+            for batch in finishing.values { batch.securing.remove(fetch) }
         case .publishing:
-            for lane in finishing.values { lane.publishing.remove(fetch) }
+            for batch in finishing.values { batch.publishing.remove(fetch) }
         case .copy, nil: break
         }
     }
 
     /// Sends the next batch off when the one before has come back.
     func gatherFinishing() {
-        for (device, lane) in finishing.sorted(by: { $0.key < $1.key }) {
-            if lane.securing.isEmpty, !lane.toSecure.isEmpty {
-                lane.securing = Set(lane.toSecure.map(\.0))
-                files.submit([.secure(lane.toSecure)])
-                lane.toSecure = []
+        for (device, batch) in finishing.sorted(by: { $0.key < $1.key }) {
+            if batch.securing.isEmpty, !batch.toSecure.isEmpty {
+                batch.securing = Set(batch.toSecure.map(\.0))
+                files.submit([.secure(batch.toSecure)])
+                batch.toSecure = []
             }
-            if lane.publishing.isEmpty, !lane.toPublish.isEmpty {
-                lane.publishing = Set(lane.toPublish.map(\.0))
-                files.submit([.publish(lane.toPublish)])
-                lane.toPublish = []
+            if batch.publishing.isEmpty, !batch.toPublish.isEmpty {
+                batch.publishing = Set(batch.toPublish.map(\.0))
+                files.submit([.publish(batch.toPublish)])
+                batch.toPublish = []
             }
-            if lane.isEmpty { finishing[device] = nil }
+            if batch.isEmpty { finishing[device] = nil }
         }
     }
 }

@@ -41,7 +41,7 @@ extension Engine {
         _ states: inout [OriginID: OriginState], now: Moment
     ) throws -> [TransferID: [OriginID]] {
         var found: [TransferID: [OriginID]] = [:]
-        for row in rows where row.lane.hasMirrors {
+        for row in rows where row.eligibility.hasMirrors {
             if site(row.origin).known.health(at: now.wall) == .well { continue }
             let mirrors = try tx.mirrors(of: row.id)
             try meet(mirrors, tx)

@@ -2,18 +2,18 @@ internal import LonghaulCore
 internal import LonghaulStore
 
 struct PlanOutcome {
-    var claims: [Claim] = []
+    var claims: [StartedFetch] = []
     var hasBacklog = false
     /// The earliest end of a cool-down that somebody waits for.
     var coolDownEnds: Timestamp?
     /// Some are held by conditions or windows.
     var holdsBack = false
-    /// Of the lanes that were looked at; `nil` = none were, every place is taken.
+    /// Of the eligibilities that were looked at; `nil` = none were, every place is taken.
     var interest: ConditionNeeds?
     var lanesChangeAt: Timestamp?
     /// Fetches that serve more than they did.
-    var rosters: [FetchID: Roster] = [:]
-    var deletions: [LeftPart] = []
+    var subscriberLists: [FetchID: Subscribers] = [:]
+    var deletions: [OrphanedPart] = []
     /// Some came along with others, or have failed: there may be places left.
     var arePlacesLeft = false
     /// Those that could not be read.
@@ -21,25 +21,25 @@ struct PlanOutcome {
 }
 
 /// A reference, as it is large and handed on from hand to hand.
-final class Claim {
+final class StartedFetch {
     let work: TransferWork
     let state: FetchState
     let session: String
     var isOverdue = false
-    let roster: Roster
+    let subscribers: Subscribers
     /// What a copy need not be checked for again.
     let proven: [Checksum]
     /// What may make the transfer unnecessary.
     var kept: KeptFile?
 
     init(
-        work: TransferWork, state: FetchState, session: String, roster: Roster,
+        work: TransferWork, state: FetchState, session: String, subscribers: Subscribers,
         proven: [Checksum] = []
     ) {
         self.work = work
         self.state = state
         self.session = session
-        self.roster = roster
+        self.subscribers = subscribers
         self.proven = proven
     }
 }
@@ -51,21 +51,21 @@ extension ReadyRow {
 /// Choosing what starts: an indexed head of the queue, never the queue.
 extension Engine {
     func plan(
-        _ tx: borrowing EngineTransaction, after look: LookOutcome, now: Moment
+        _ tx: borrowing EngineTransaction, after look: IntentResult, now: Moment
     ) throws -> PlanOutcome {
         var outcome = PlanOutcome()
-        outcome.rosters = look.rosters
+        outcome.subscriberLists = look.subscriberLists
         let running = active.keys.sorted().compactMap { active[$0]?.asRunning }
         let files = partFilesLeft
         guard files > 0, running.count < policy.limits.running || isAnyAhead(now: now) else {
             outcome.hasBacklog = true
             return outcome
         }
-        let surroundings = surroundings(now: now)
-        let lanes = try openLanes(tx, surroundings, &outcome, now: now)
-        if lanes.isEmpty { return outcome }
+        let snapshot = snapshot(now: now)
+        let eligibilities = try openEligibilities(tx, snapshot, &outcome, now: now)
+        if eligibilities.isEmpty { return outcome }
         let rows = try heads(
-            of: lanes, excluding: fullOrigins(running, now: now), tx, &outcome, now: now)
+            of: eligibilities, excluding: fullOrigins(running, now: now), tx, &outcome, now: now)
         var states = originStates(of: rows, now: now)
         let mirrors = try mirrorOrigins(of: rows, tx, &states, now: now)
         let head = rows.map { row in
@@ -75,7 +75,7 @@ extension Engine {
         }
         let box = box.map { TimeBox(length: $0.seconds, left: $0.ends - now.monotonic) }
         let plan = policy.plan(
-            head: head, running: running, origins: states, in: surroundings, box: box,
+            head: head, running: running, origins: states, in: snapshot, box: box,
             now: now.wall)
         let places = Dictionary(rows.indices.map { (rows[$0].id, $0) }) { first, _ in first }
         outcome.claims.reserveCapacity(plan.starts.count)
@@ -108,8 +108,8 @@ extension Engine {
             let site = site(row.origin)
             site.id = row.originID
             site.memory = site.memory ?? row.memory
-            let ahead = ahead(at: site, taking: &room, now: now).granted
-            states[OriginID(rawValue: site.name)] = site.state(ahead: ahead, now: now)
+            let prefetched = prefetched(at: site, taking: &room, now: now).granted
+            states[OriginID(rawValue: site.name)] = site.state(prefetched: prefetched, now: now)
         }
         // Those that have places and nothing that waits count too.
         for site in sites.values where site.held.places > 0 {
@@ -123,18 +123,21 @@ extension Engine {
     /// Both kinds have their part of the look-ahead: many groups of one must not hide the other's
     /// oldest.
     private func heads(
-        of lanes: [ScheduleClass], excluding full: Set<String>,
+        of eligibilities: [EligibilityKey], excluding full: Set<String>,
         _ tx: borrowing EngineTransaction, _ outcome: inout PlanOutcome, now: Moment
     ) throws -> [ReadyRow] {
-        let kinds = [lanes.filter { !$0.isDiscretionary }, lanes.filter(\.isDiscretionary)]
-            .filter { !$0.isEmpty }
+        let kinds = [
+            eligibilities.filter { !$0.isDiscretionary }, eligibilities.filter(\.isDiscretionary),
+        ]
+        .filter { !$0.isEmpty }
         let count = lookAhead(now: now)
         var rows: [ReadyRow] = []
         for kind in kinds {
             let found = try tx.readyHead(
                 ReadyLimits(
                     total: count / kinds.count, perGroup: policy.limits.running,
-                    after: looksAfter[kind[0].isDiscretionary] ?? ReadyPlace(), lanes: kind),
+                    after: looksAfter[kind[0].isDiscretionary] ?? ReadyPlace(),
+                    eligibilities: kind),
                 excludingOrigins: full, cooling: cooling, now: now.wall)
             rows += found.rows
             cooling = found.cooling
@@ -155,31 +158,35 @@ extension Engine {
         return Set(
             connections.keys.filter { name in
                 let site = site(name)
-                let state = site.state(ahead: site.pace.ahead(at: now.monotonic), now: now)
+                let state = site.state(
+                    prefetched: site.pace.prefetched(at: now.monotonic), now: now)
                 return policy.limits.isFull(state, connections: connections[name] ?? 0)
             })
     }
 
-    /// The lanes whose conditions hold: the head of the others is not looked at.
-    private func openLanes(
-        _ tx: borrowing EngineTransaction, _ surroundings: Surroundings,
+    /// The eligibilities whose conditions hold: the head of the others is not looked at.
+    private func openEligibilities(
+        _ tx: borrowing EngineTransaction, _ snapshot: ConditionSnapshot,
         _ outcome: inout PlanOutcome, now: Moment
-    ) throws -> [ScheduleClass] {
-        var interest = active.values.reduce(ConditionNeeds()) { $0.union($1.roster.interest) }
+    ) throws -> [EligibilityKey] {
+        var interest = active.values.reduce(ConditionNeeds()) { $0.union($1.subscribers.interest) }
         // Another network ends their back-offs.
-        if try !interest.network && tx.lanesBackingOff(now.wall).contains(where: \.usesNetwork) {
+        if try !interest.network
+            && tx.eligibilitiesBackingOff(now.wall).contains(where: \.usesNetwork)
+        {
             interest.network = true
         }
         defer { outcome.interest = interest }
-        return try tx.readyLanes().filter { lane in
+        return try tx.readyEligibilities().filter { eligibility in
             guard
-                lane.isAwaited
-                    || (scope.onlyDiscretionary ?? lane.isDiscretionary) == lane.isDiscretionary
+                eligibility.isAwaited
+                    || (scope.onlyDiscretionary ?? eligibility.isDiscretionary)
+                        == eligibility.isDiscretionary
             else { return false }
-            interest = interest.union(lane.interest)
+            interest = interest.union(eligibility.interest)
             // Preferences are content with unknown, not with what nobody has looked at yet.
-            guard lane.interest.isWithin(watching) else { return false }
-            let gate = lane.gate(in: surroundings, now: now.wall)
+            guard eligibility.interest.isWithin(watching) else { return false }
+            let gate = eligibility.gate(in: snapshot, now: now.wall)
             if let at = gate.changesAt {
                 outcome.lanesChangeAt = min(outcome.lanesChangeAt ?? at, at)
             }
@@ -196,22 +203,22 @@ extension Engine {
         }
         return Candidate(
             id: row.id, session: row.sessionKey, origin: OriginID(rawValue: row.origin),
-            priority: row.priority, lane: row.lane,
+            priority: row.priority, eligibility: row.eligibility,
             waitingSince: row.waitingSince, deadline: row.deadline, expectedSeconds: seconds)
     }
 
-    func install(_ claim: Claim, now: Moment) {
+    func install(_ claim: StartedFetch, now: Moment) {
         let work = claim.work
         var machine = FetchMachine(
             transfer: work.id, request: work.request, destination: work.destination,
             deadline: work.deadline, state: claim.state,
             firstSerial: nextSerial)
-        machine.serve(claim.roster)
+        machine.serve(claim.subscribers)
         machine.proven = claim.proven
         machine.kept = claim.kept
         let sources = sources(of: work)
         machine.begin(elsewhereThan: sources.resting(at: now.wall))
-        machine.partsLeft = work.partsLeft
+        machine.partSuffix = work.partSuffix
         machine.leftSince = leftUnrecorded.removeValue(forKey: work.id)
         // Serials of one fetch never repeat in this process, whatever becomes of this stay.
         nextSerial += Engine.serialsPerStay
@@ -221,14 +228,15 @@ extension Engine {
         let isShort = spaceIsShortUntil.map { now.monotonic < $0 } ?? false
         let step = machine.begin(spaceIsShort: isShort)
         let entry = ActiveFetch(
-            machine: machine, sources: sources, session: claim.session, roster: claim.roster,
+            machine: machine, sources: sources, session: claim.session,
+            subscribers: claim.subscribers,
             identityKey: work.identityKey,
             overdueSince: claim.isOverdue ? now.wall : nil,
             receivedBefore: claim.state.bytesFetched)
         active[claim.state.id] = entry
         recount(entry, after: step)
         sharing.add(claim.state.id, work.identityKey)
-        gates.noteRunning(claim.roster.gate(in: surroundings(now: now), now: now.wall))
+        gates.noteRunning(claim.subscribers.gate(in: snapshot(now: now), now: now.wall))
         unwritten.append(step, of: claim.state.id)
     }
 

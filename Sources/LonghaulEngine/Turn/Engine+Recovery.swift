@@ -17,16 +17,16 @@ extension Engine {
                 if let fetch = work.fetchID { state = try tx.fetch(fetch) }
                 var plan = Recovered(work: work, state: state)
                 if let state, state.isDurable, state.leader == id {
-                    plan.sharers = try tx.members(of: state.id).compactMap { try tx.work($0) }
+                    plan.subscribers = try tx.members(of: state.id).compactMap { try tx.work($0) }
                 }
                 plans.append(plan)
             }
         }
         for index in plans.indices { examine(&plans[index], leftovers) }
-        var left: [LeftPart] = []
+        var left: [OrphanedPart] = []
         try transaction(.durable) { tx in
             for plan in plans { try settle(plan, tx, now: now) }
-            left = try tx.leftParts(now: now.wall)
+            left = try tx.orphanedParts(now: now.wall)
         }
         // Only now: until the commit above, a crash leaves the board to the next engine.
         files.resetBoard()
@@ -42,7 +42,7 @@ extension Engine {
         var state: FetchState?
         var action: RecoveryAction = .requeueFresh
         /// Of a whole fetch, of which there may be copies that nobody has recorded.
-        var sharers: [TransferWork] = []
+        var subscribers: [TransferWork] = []
         /// The file is, whatever its bytes are worth.
         var isPartThere = false
     }
@@ -52,14 +52,14 @@ extension Engine {
         // Now, when it is known: nobody knows of it any more after the commit.
         if plan.action == .requeueFresh, !plan.isPartThere, let since = plan.work.startedAt {
             files.clearPart(
-                of: plan.work.id, plan.work.partsLeft, beside: plan.work.destination,
+                of: plan.work.id, plan.work.partSuffix, beside: plan.work.destination,
                 madeSince: since, sparing: nil)
         }
         let recorded = plan.state?.recordedPart
-        for sharer in plan.sharers {
+        for subscriber in plan.subscribers {
             files.clearPart(
-                of: sharer.id, sharer.partsLeft, beside: sharer.destination,
-                madeSince: sharer.startedAt ?? sharer.createdAt, sparing: recorded)
+                of: subscriber.id, subscriber.partSuffix, beside: subscriber.destination,
+                madeSince: subscriber.startedAt ?? subscriber.createdAt, sparing: recorded)
         }
     }
 

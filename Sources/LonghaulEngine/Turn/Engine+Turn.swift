@@ -100,7 +100,7 @@ extension Engine {
         let state = entry.machine.state
         for effect in step.effects {
             guard case .close(deletingPart: true) = effect else { continue }
-            unwritten.orders += state.leftParts.map { .delete($0) }
+            unwritten.orders += state.orphanedParts.map { .delete($0) }
         }
     }
 
@@ -182,7 +182,7 @@ extension Engine {
             nextReady: nextReady, nextReadyBesidesStorage: nextReadyBesidesStorage,
             waitsForConditions: gates.holdsBack, interest: gates.interest,
             runsWhileIdle: gates.interest.idle
-                && active.values.contains { $0.holdsPlace && $0.roster.interest.idle },
+                && active.values.contains { $0.holdsPlace && $0.subscribers.interest.idle },
             isWellAhead: isWellAhead(now: now),
             isBehind: isBehind && needsLook && commitRetryAt == nil, hosts: hostOutlook)
     }

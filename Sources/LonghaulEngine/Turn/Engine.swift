@@ -32,7 +32,7 @@ package final class Engine {
     /// With those.
     package var partFilesCap = Int.max
     /// By the device numbers of the file systems.
-    var finishing: [UInt64: FinishingLane] = [:]
+    var finishing: [UInt64: FinalizeBatch] = [:]
     var needsLook = true
     /// The last look took all that one may, and left some.
     var isBehind = false
@@ -62,7 +62,8 @@ package final class Engine {
     /// Why; `nil` = the last commit went well.
     var commitError: LonghaulError?
     var commitFailures = 0
-    /// Where the last looks into the queue ended: that for discretionary lanes, and the other.
+    /// Where the last looks into the queue ended: that for discretionary eligibilities, and the
+    /// other.
     var looksAfter: [Bool: ReadyPlace] = [:]
     var looks = 0
     /// Tells a clock that was set from one of another boot; `nil` = nobody can tell.
@@ -73,11 +74,11 @@ package final class Engine {
     /// `why` shows what this engine goes by.
     var mustPublishView: Bool
     var networkSettlesAt: Instant?
-    var gates = GateWatch()
+    var gates = ScheduleTriggers()
     /// `nil` = nobody reads it.
     package var journal: EngineJournal?
     /// What is on its way by the look of requests: those that may be equal to a newcomer's.
-    var sharing = SharingDesk()
+    var sharing = CoalescingIndex()
     /// The time that this engine was given, and when it is over.
     var box: (seconds: Double, ends: Instant)?
 
@@ -145,7 +146,7 @@ struct Unwritten {
 
 /// Group commit: while one batch is on the disk, the next one gathers. A reference: an outcome
 /// takes one out of the hundreds of a batch.
-final class FinishingLane {
+final class FinalizeBatch {
     var toSecure: [(FetchID, Int64)] = []
     var securing: Set<FetchID> = []
     var toPublish: [(FetchID, PublicationOrder)] = []

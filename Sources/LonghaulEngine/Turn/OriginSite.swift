@@ -12,7 +12,7 @@ final class OriginSite {
     /// What `active` holds there, counted as it changes.
     var held = HeldAtOrigin()
     /// Of those whose transfers have ended lately.
-    var pace = StartPace()
+    var pace = PrefetchRate()
     /// It is among ``Engine/roomAt``.
     fileprivate var hasRoom = false
 
@@ -23,8 +23,8 @@ final class OriginSite {
     var known: OriginMemory { memory ?? OriginMemory(origin: name) }
 
     /// As the scheduler sees it. `ahead`: see ``OriginState/ahead``.
-    func state(ahead: Int = 0, now: Moment) -> OriginState {
-        OriginState(known, hasAnswered: hasAnswered, ahead: ahead, now: now.wall)
+    func state(prefetched: Int = 0, now: Moment) -> OriginState {
+        OriginState(known, hasAnswered: hasAnswered, prefetched: prefetched, now: now.wall)
     }
 }
 

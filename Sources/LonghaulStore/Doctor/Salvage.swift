@@ -7,7 +7,7 @@ enum Salvage {
     /// with what an engine must look at.
     private static let tables = [
         "session", "origin", "transfer", "fetch", "event", "attempt", "setting", "host",
-        "launch", "leftPart",
+        "launch", "orphanedPart",
     ]
     /// Ids that are skipped where the counter was lost: none that was handed out may be used again.
     private static let idMargin: Int64 = 100_000
@@ -160,7 +160,7 @@ enum Salvage {
         try connection.removeStrays(now: now)
         try connection.run(
             """
-            INSERT OR IGNORE INTO attention (transferID) SELECT id FROM transfer \
+            INSERT OR IGNORE INTO intentInbox (transferID) SELECT id FROM transfer \
             WHERE (ended = 0 AND (want <> 0 OR phase <> 0)) OR rearm > rearmed
             """)
         try raiseCounters(source, connection)

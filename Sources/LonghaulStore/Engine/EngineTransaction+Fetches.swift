@@ -19,7 +19,7 @@ extension EngineTransaction {
     ///
     /// Returns what is to be deleted; nothing while another transfer has the fetch.
     @discardableResult
-    package func dropFetch(of id: TransferID, now: Timestamp) throws -> [LeftPart] {
+    package func dropFetch(of id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
         guard let work = try work(id), let fetchID = work.fetchID else { return [] }
         precondition(work.phase != .running, "its fetch is in use")
         guard try isLast(id, of: fetchID) else {

@@ -149,13 +149,14 @@ extension EngineTransaction {
         let begin = max(now, work.request.earliestBegin ?? now)
         let deadline = work.request.deadline.resolved(mayBegin: begin)
         let schedule = StoredSchedule(
-            work.request, usesNetwork: work.lane.usesNetwork, begin: begin, deadline: deadline)
+            work.request, usesNetwork: work.eligibility.usesNetwork, begin: begin,
+            deadline: deadline)
         try connection.run(
             """
             UPDATE transfer SET phase = 0, ended = 0, rearmed = rearm, readyAt = ?2, \
-            deadline = ?3, error = NULL, finishedAt = NULL, input = 0, lane = ?4, \
+            deadline = ?3, error = NULL, finishedAt = NULL, input = 0, eligibility = ?4, \
             waiveAt = ?5, waiveBy = ?6, readySince = ?7 WHERE id = ?1
-            """, id, begin > now ? begin.milliseconds : 0, deadline, schedule.lane.rawValue,
+            """, id, begin > now ? begin.milliseconds : 0, deadline, schedule.eligibility.rawValue,
             schedule.waiver?.checkAt, schedule.waiver?.by, begin)
         // Wanted otherwise since: a queued transfer is looked at only when it is in the inbox.
         if work.want != .run { try connection.callAttention(to: id) }

@@ -73,17 +73,17 @@ extension EngineTransaction {
             WaitReason.retryAfter, limit)
     }
 
-    /// The lanes of those whose back-offs ``endWaits(for:at:limit:)`` could end, as far as the
-    /// first few that are due tell.
-    package func lanesBackingOff(_ now: Timestamp) throws -> Set<ScheduleClass> {
-        let lanes = try connection.all(
+    /// The eligibilities of those whose back-offs ``endWaits(for:at:limit:)`` could end, as far as
+    /// the first few that are due tell.
+    package func eligibilitiesBackingOff(_ now: Timestamp) throws -> Set<EligibilityKey> {
+        let eligibilities = try connection.all(
             """
-            SELECT lane FROM (SELECT lane, waitReason FROM \(EngineTransaction.dueSoon) \
+            SELECT eligibility FROM (SELECT eligibility, waitReason FROM \(EngineTransaction.dueSoon) \
             ORDER BY readyAt LIMIT 64) WHERE \(EngineTransaction.mayEnd)
             """, now, now + Limits.backOffMaximumSeconds, WaitReason.Reason.backoff.rawValue,
             WaitReason.retryAfter
-        ) { ScheduleClass(rawValue: $0.int64(0)) }
-        return Set(lanes)
+        ) { EligibilityKey(rawValue: $0.int64(0)) }
+        return Set(eligibilities)
     }
 
     /// Origins that failed are asked again at `moment`; pauses that they have asked for stay.
@@ -137,32 +137,33 @@ extension EngineTransaction {
     }
 
     /// The preferences of a transfer do not count any more.
-    package func waivePreferences(of id: TransferID, in lane: ScheduleClass) throws {
+    package func waivePreferences(of id: TransferID, in eligibility: EligibilityKey) throws {
         try connection.run(
-            "UPDATE transfer SET lane = ?2, waiveAt = NULL, waiveBy = NULL WHERE id = ?1", id,
-            lane.waived.rawValue)
+            "UPDATE transfer SET eligibility = ?2, waiveAt = NULL, waiveBy = NULL WHERE id = ?1",
+            id,
+            eligibility.waived.rawValue)
     }
 
     package func setWaiverCheck(of id: TransferID, at moment: Timestamp) throws {
         try connection.run("UPDATE transfer SET waiveAt = ?2 WHERE id = ?1", id, moment)
     }
 
-    /// The lanes that ready transfers are in, by a skip through the index: one look-up for each,
-    /// however many transfers there are.
-    package func readyLanes(limit: Int = 4096) throws -> [ScheduleClass] {
-        var lanes: [ScheduleClass] = []
+    /// The eligibilities that ready transfers are in, by a skip through the index: one look-up for
+    /// each, however many transfers there are.
+    package func readyEligibilities(limit: Int = 4096) throws -> [EligibilityKey] {
+        var eligibilities: [EligibilityKey] = []
         var last: Int64 = -1
-        while lanes.count < limit,
+        while eligibilities.count < limit,
             let next = try connection.first(
                 """
-                SELECT lane FROM transfer INDEXED BY transferReady WHERE phase = 0 AND want = 0 \
-                AND readyAt = 0 AND lane > ?1 ORDER BY lane LIMIT 1
+                SELECT eligibility FROM transfer INDEXED BY transferReady WHERE phase = 0 AND want = 0 \
+                AND readyAt = 0 AND eligibility > ?1 ORDER BY eligibility LIMIT 1
                 """, last, read: { $0.int64(0) })
         {
-            lanes.append(ScheduleClass(rawValue: next))
+            eligibilities.append(EligibilityKey(rawValue: next))
             last = next
         }
-        return lanes
+        return eligibilities
     }
 
     /// Live transfers whose deadline has passed, the earliest first; those that are being cancelled

@@ -86,7 +86,7 @@ extension EngineTransaction {
         let fetch = try fetchID(of: id)
         if let fetch, try self.fetch(fetch)?.leader ?? id == id { try keepCount(of: id, in: fetch) }
         try connection.run(
-            "UPDATE transfer SET fetchID = NULL, partsLeft = partsLeft + ?2 WHERE id = ?1", id,
+            "UPDATE transfer SET fetchID = NULL, partSuffix = partSuffix + ?2 WHERE id = ?1", id,
             fetch == nil ? 0 : 1)
         if let fetch { _ = try connection.handOver(fetch, without: id) }
     }
@@ -101,7 +101,7 @@ extension EngineTransaction {
         try keepCount(of: id, in: fetch)
         try connection.run(
             """
-            UPDATE transfer SET fetchID = NULL, sharedFetch = NULL, partsLeft = partsLeft + 1 \
+            UPDATE transfer SET fetchID = NULL, sharedFetch = NULL, partSuffix = partSuffix + 1 \
             WHERE id = ?1
             """, id)
         try connection.run("UPDATE transfer SET fetchID = ?2 WHERE id = ?1", heir, fetch)
@@ -124,7 +124,7 @@ extension EngineTransaction {
         let runs = work.want == .run && !work.isUnreadable
         try connection.run(
             """
-            UPDATE transfer SET phase = ?2, readyAt = 0, fetchID = ?3, partsLeft = partsLeft + 1 \
+            UPDATE transfer SET phase = ?2, readyAt = 0, fetchID = ?3, partSuffix = partSuffix + 1 \
             WHERE id = ?1
             """, id, runs ? Phase.running.rawValue : Phase.queued.rawValue, state.id)
         work.phase = runs ? .running : .queued
@@ -173,7 +173,7 @@ extension Connection {
     }
 
     /// Those that a fetch serves, or served to the end.
-    func sharers(of fetch: FetchID) throws -> [TransferID] {
+    func subscribers(of fetch: FetchID) throws -> [TransferID] {
         try all(
             """
             SELECT id FROM transfer INDEXED BY transferShared WHERE sharedFetch = ?1 \

@@ -6,7 +6,7 @@ package import LonghaulCore
 package struct EngineTransaction: ~Copyable {
     let connection: Connection
     let ends = EndNotes()
-    let late = LateRows()
+    let late = LogBuffer()
 
     fileprivate init(_ connection: Connection) {
         self.connection = connection
@@ -44,10 +44,10 @@ extension EngineTransaction {
     /// from it belongs into the same transaction.
     package func takeAttention(limit: Int) throws -> [TransferID] {
         let ids = try connection.all(
-            "SELECT transferID FROM attention ORDER BY transferID LIMIT ?1", limit
+            "SELECT transferID FROM intentInbox ORDER BY transferID LIMIT ?1", limit
         ) { $0.transferID(0) }
         guard let last = ids.last else { return [] }
-        try connection.run("DELETE FROM attention WHERE transferID <= ?1", last)
+        try connection.run("DELETE FROM intentInbox WHERE transferID <= ?1", last)
         return ids
     }
 
@@ -61,7 +61,7 @@ extension EngineTransaction {
     package func addAttention(unlessWanted id: TransferID) throws -> Bool {
         try connection.run(
             """
-            INSERT OR IGNORE INTO attention (transferID) \
+            INSERT OR IGNORE INTO intentInbox (transferID) \
             SELECT id FROM transfer WHERE id = ?1 AND want NOT IN (0, 1)
             """, id)
         return connection.changes > 0

@@ -7,25 +7,25 @@ package struct ReadyLimits: Hashable, Sendable {
     package var total: Int
     /// Rows of each group at least, while `total` allows.
     package var perGroup: Int
-    /// Groups that are looked for: transfers of one lane, priority, session and origin. Those whose
-    /// origin cools down count here; of the others there are no more than `total`.
+    /// Groups that are looked for: transfers of one eligibility, priority, session and origin.
+    /// Those whose origin cools down count here; of the others there are no more than `total`.
     package var groups: Int
     /// Sessions, and origins of each, are visited from the ones after these on, around: matters
     /// only where they are too many for one look.
     package var after: ReadyPlace
 
-    /// Only transfers of these lanes, in this order; `nil` = all.
-    package var lanes: [ScheduleClass]?
+    /// Only transfers of these eligibilities, in this order; `nil` = all.
+    package var eligibilities: [EligibilityKey]?
 
     package init(
         total: Int = 256, perGroup: Int = 4, groups: Int = 8192, after: ReadyPlace = ReadyPlace(),
-        lanes: [ScheduleClass]? = nil
+        eligibilities: [EligibilityKey]? = nil
     ) {
         self.total = total
         self.perGroup = perGroup
         self.groups = groups
         self.after = after
-        self.lanes = lanes
+        self.eligibilities = eligibilities
     }
 }
 
@@ -45,7 +45,7 @@ package struct ReadyRow: Hashable, Sendable {
     package var memory: OriginMemory
     package var sessionID: Int64
     package var priority: Priority
-    package var lane: ScheduleClass
+    package var eligibility: EligibilityKey
     /// Since when it may begin as far as time goes.
     package var waitingSince: Timestamp
     /// Of what the server announced, else of what the user expects, less what is held; `nil` = not
@@ -57,7 +57,7 @@ package struct ReadyRow: Hashable, Sendable {
 }
 
 package struct ReadyHead: Hashable, Sendable {
-    /// Groups in turn, each by age; groups in the order of the lanes (those that are not
+    /// Groups in turn, each by age; groups in the order of the eligibilities (those that are not
     /// discretionary first where none was given), then priority, session, origin.
     package var rows: [ReadyRow]
     /// Where the next look is to begin, so that each group comes up.
@@ -72,7 +72,7 @@ package struct ReadyHead: Hashable, Sendable {
 
 /// What groups transfers for fairness, without the origin.
 private struct Queue {
-    var lane: ScheduleClass
+    var eligibility: EligibilityKey
     var priority: Priority
     var session: Int64
 }
@@ -131,13 +131,13 @@ extension EngineTransaction {
         _ limits: ReadyLimits = ReadyLimits(), excludingOrigins: Set<String> = [],
         cooling: CoolingOrigins = CoolingOrigins(), now: Timestamp
     ) throws -> ReadyHead {
-        var sessions = Round(after: limits.after.session)
+        var sessions = RoundRobinCursor(after: limits.after.session)
         let queues = try queues(limits, &sessions)
         var head = ReadyHead(rows: [], resumeAfter: ReadyPlace())
         head.resumeAfter.session = sessions.resumeAfter
         head.cooling = cooling
         if queues.isEmpty { return head }
-        var origins = Round(after: limits.after.origin)
+        var origins = RoundRobinCursor(after: limits.after.origin)
         var search = OriginSearch(
             visitsMax: max(1, limits.groups / queues.count),
             foundMax: max(1, limits.total / queues.count), excluded: excludingOrigins, now: now,
@@ -172,7 +172,7 @@ extension EngineTransaction {
     ) throws -> [ReadyRow] {
         let near = try connection.all(
             """
-            SELECT \(Self.rowColumns), t.originID, t.lane, t.priority, t.sessionID FROM \
+            SELECT \(Self.rowColumns), t.originID, t.eligibility, t.priority, t.sessionID FROM \
             (SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
             AND want IN (0, 1) AND deadline < ?1 ORDER BY deadline LIMIT ?2) AS near \
             CROSS JOIN transfer t ON t.id = near.id LEFT JOIN fetch f ON f.id = t.fetchID \
@@ -180,18 +180,18 @@ extension EngineTransaction {
             """, search.now + Limits.nearDeadlineSeconds, Limits.nearDeadlinesMax
         ) { row in
             let queue = Queue(
-                lane: ScheduleClass(rawValue: row.int64(7)),
+                eligibility: EligibilityKey(rawValue: row.int64(7)),
                 priority: Priority(rawValue: row.int(8)) ?? .normal, session: row.int64(9))
             // What is known of the origin is read next.
             return ready(
                 row, queue, ReadyOrigin(id: row.int64(6), memory: OriginMemory(origin: "")))
         }
         var rows: [ReadyRow] = []
-        for var row in near where limits.lanes?.contains(row.lane) ?? true {
+        for var row in near where limits.eligibilities?.contains(row.eligibility) ?? true {
             guard
                 let memory = try connection.first(
                     OriginRecord.selectByID, row.originID, read: OriginRecord.read),
-                search.takes(row.originID, memory, hasMirrors: row.lane.hasMirrors)
+                search.takes(row.originID, memory, hasMirrors: row.eligibility.hasMirrors)
             else { continue }
             row.memory = memory
             rows.append(row)
@@ -199,28 +199,29 @@ extension EngineTransaction {
         return rows
     }
 
-    /// The distinct priorities and sessions that have ready rows in these lanes, as many of each
-    /// lane.
-    private func queues(_ limits: ReadyLimits, _ sessions: inout Round) throws -> [Queue] {
-        let all = try limits.lanes ?? readyLanes()
+    /// The distinct priorities and sessions that have ready rows in these eligibilities, as many of
+    /// each eligibility.
+    private func queues(_ limits: ReadyLimits, _ sessions: inout RoundRobinCursor) throws -> [Queue]
+    {
+        let all = try limits.eligibilities ?? readyEligibilities()
         let share = max(1, limits.total / max(1, all.count))
         var queues: [Queue] = []
-        for lane in all.filter({ !$0.isDiscretionary }) + all.filter(\.isDiscretionary) {
-            queues += try self.queues(of: lane, share, &sessions)
+        for eligibility in all.filter({ !$0.isDiscretionary }) + all.filter(\.isDiscretionary) {
+            queues += try self.queues(of: eligibility, share, &sessions)
         }
         return queues
     }
 
     private func queues(
-        of lane: ScheduleClass, _ limit: Int, _ sessions: inout Round
+        of eligibility: EligibilityKey, _ limit: Int, _ sessions: inout RoundRobinCursor
     ) throws -> [Queue] {
         var queues: [Queue] = []
         for priority in Priority.allCases {
             let isDone = try sessions.go { last in
-                try nextSession(lane, priority, after: last)
+                try nextSession(eligibility, priority, after: last)
             } take: { session in
                 guard queues.count < limit else { return false }
-                queues.append(Queue(lane: lane, priority: priority, session: session))
+                queues.append(Queue(eligibility: eligibility, priority: priority, session: session))
                 return true
             }
             if !isDone { break }
@@ -230,21 +231,21 @@ extension EngineTransaction {
 
     /// Column by column: SQLite would walk all equal rows for a comparison of row values.
     private func nextSession(
-        _ lane: ScheduleClass, _ priority: Priority, after last: Int64
+        _ eligibility: EligibilityKey, _ priority: Priority, after last: Int64
     ) throws -> Int64? {
         try connection.first(
             """
             SELECT sessionID FROM transfer INDEXED BY transferReady \
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
-            AND lane = ?1 AND priority = ?2 AND sessionID > ?3 ORDER BY sessionID LIMIT 1
-            """, lane.rawValue, priority.rawValue, last
+            AND eligibility = ?1 AND priority = ?2 AND sessionID > ?3 ORDER BY sessionID LIMIT 1
+            """, eligibility.rawValue, priority.rawValue, last
         ) { $0.int64(0) }
     }
 
     /// Origins of a queue that can take more, as many as are its part of the look. Who has found
     /// none yet goes on, however long it takes: an engine that sees nothing to do would stop.
     private func origins(
-        of queue: Queue, _ origins: inout Round, _ search: inout OriginSearch
+        of queue: Queue, _ origins: inout RoundRobinCursor, _ search: inout OriginSearch
     ) throws -> [ReadyOrigin] {
         var found: [ReadyOrigin] = []
         var visits = 0
@@ -255,7 +256,7 @@ extension EngineTransaction {
             if isOver || found.count >= search.foundMax { return false }
             visits += 1
             let memory = try connection.first(OriginRecord.selectByID, id) { OriginRecord.read($0) }
-            if let memory, search.takes(id, memory, hasMirrors: queue.lane.hasMirrors) {
+            if let memory, search.takes(id, memory, hasMirrors: queue.eligibility.hasMirrors) {
                 found.append(ReadyOrigin(id: id, memory: memory))
             }
             return true
@@ -268,7 +269,9 @@ extension EngineTransaction {
     ) throws -> Int64? {
         var last = last
         while let id = try nextOrigin(queue, after: last) {
-            guard !queue.lane.hasMirrors, let end = search.passes(from: id) else { return id }
+            guard !queue.eligibility.hasMirrors, let end = search.passes(from: id) else {
+                return id
+            }
             last = end
         }
         return nil
@@ -279,9 +282,9 @@ extension EngineTransaction {
             """
             SELECT originID FROM transfer INDEXED BY transferReady \
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
-            AND lane = ?1 AND priority = ?2 AND sessionID = ?3 AND originID > ?4 \
+            AND eligibility = ?1 AND priority = ?2 AND sessionID = ?3 AND originID > ?4 \
             ORDER BY originID LIMIT 1
-            """, queue.lane.rawValue, queue.priority.rawValue, queue.session, last
+            """, queue.eligibility.rawValue, queue.priority.rawValue, queue.session, last
         ) { $0.int64(0) }
     }
 
@@ -298,16 +301,17 @@ extension EngineTransaction {
             SELECT \(Self.rowColumns) FROM transfer t INDEXED BY transferReady \
             LEFT JOIN fetch f ON f.id = t.fetchID \
             WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0 \
-            AND t.lane = ?1 AND t.priority = ?2 AND t.sessionID = ?3 AND t.originID = ?4 \
+            AND t.eligibility = ?1 AND t.priority = ?2 AND t.sessionID = ?3 AND t.originID = ?4 \
             ORDER BY t.id LIMIT ?5
-            """, queue.lane.rawValue, queue.priority.rawValue, queue.session, origin.id, limit
+            """, queue.eligibility.rawValue, queue.priority.rawValue, queue.session, origin.id,
+            limit
         ) { ready($0, queue, origin) }
     }
 
     private func ready(_ row: StoredRow, _ queue: Queue, _ origin: ReadyOrigin) -> ReadyRow {
         ReadyRow(
             id: row.transferID(0), originID: origin.id, memory: origin.memory,
-            sessionID: queue.session, priority: queue.priority, lane: queue.lane,
+            sessionID: queue.session, priority: queue.priority, eligibility: queue.eligibility,
             waitingSince: row.timestamp(1), bytesLeft: bytesLeft(row), deadline: row.timestamp(3))
     }
 

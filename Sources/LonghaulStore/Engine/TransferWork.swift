@@ -19,8 +19,8 @@ package struct TransferWork: Hashable, Sendable {
     package var fetchID: FetchID?
     /// Which fetch has served it together with others.
     package var sharedFetch: FetchID?
-    /// See ``Sharer/partsLeft``.
-    package var partsLeft: Int
+    /// See ``Subscriber/partSuffix``.
+    package var partSuffix: Int
     /// By which those are found whose request may be equal.
     package var identityKey: Int64
     package var createdAt: Timestamp
@@ -30,9 +30,9 @@ package struct TransferWork: Hashable, Sendable {
     /// The deadline as an instant.
     package var deadline: Timestamp
     /// Where it queues.
-    package var lane: ScheduleClass
+    package var eligibility: EligibilityKey
     /// When its preferences are looked at; `nil` = it has none that count.
-    package var waiver: Waiver?
+    package var waiver: PreferenceExpiry?
     /// Since when it may begin as far as time goes.
     package var waitingSince: Timestamp
     /// `nil` = ready now.
@@ -87,8 +87,8 @@ enum WorkRecord {
         t.priority, t.schedule, t.earliest, t.deadline, t.deadlineAt, t.deadlineAfter, \
         t.expectedBytes, t.options, t.created, t.startedAt, t.finishedAt, t.readyAt, t.waitReason, \
         t.fetchID, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
-        t.restarts, t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
-        t.identityKey, t.sharedFetch, t.partsLeft FROM transfer t JOIN session s ON s.id = t.sessionID \
+        t.restarts, t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
+        t.identityKey, t.sharedFetch, t.partSuffix FROM transfer t JOIN session s ON s.id = t.sessionID \
         JOIN origin o ON o.id = t.originID WHERE t.id = ?1
         """
 
@@ -104,12 +104,12 @@ enum WorkRecord {
             isRearmPending: row.bool(3),
             fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
             sharedFetch: row.optionalInt64(33).map(FetchID.init(rawValue:)),
-            partsLeft: row.count(34), identityKey: row.int64(32),
+            partSuffix: row.count(34), identityKey: row.int64(32),
             createdAt: row.timestamp(16),
             startedAt: row.optionalTimestamp(17), finishedAt: row.optionalTimestamp(18),
-            deadline: row.timestamp(11), lane: ScheduleClass(rawValue: row.int64(28)),
+            deadline: row.timestamp(11), eligibility: EligibilityKey(rawValue: row.int64(28)),
             waiver: row.isNull(29)
-                ? nil : Waiver(checkAt: row.timestamp(29), by: row.timestamp(30)),
+                ? nil : PreferenceExpiry(checkAt: row.timestamp(29), by: row.timestamp(30)),
             waitingSince: row.timestamp(31), readyAt: readyAt.milliseconds == 0 ? nil : readyAt,
             waitingFor: row.optionalText(20).flatMap {
                 StoredJSON.decode([WaitReason].self, $0)
@@ -131,7 +131,7 @@ enum WorkRecord {
                 : .file(destination))
         request.session = row.text(6)
         request.priority = Priority(rawValue: row.int(8)) ?? .normal
-        let schedule = ScheduleClass(rawValue: row.int64(9))
+        let schedule = EligibilityKey(rawValue: row.int64(9))
         request.isDiscretionary = schedule.isDiscretionary
         request.schedule = schedule.schedule
         request.earliestBegin = row.optionalTimestamp(10)

@@ -52,7 +52,7 @@ extension Store {
     /// now nobody's.
     package func remove(
         session name: String, discardingEvents: Bool, now: Timestamp
-    ) throws(LonghaulError) -> [LeftPart] {
+    ) throws(LonghaulError) -> [OrphanedPart] {
         try write(.durable) { connection in
             guard let id = try connection.sessionID(name),
                 let session = try connection.session(name)

@@ -69,7 +69,7 @@ extension Connection {
             try TransferRecord.read($0, now: now)
         }
         if let shared = found?.sharedFetch {
-            found?.sharedWith = try sharers(of: shared).filter { $0 != id }
+            found?.sharedWith = try subscribers(of: shared).filter { $0 != id }
         }
         return found
     }

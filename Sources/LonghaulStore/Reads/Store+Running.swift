@@ -16,7 +16,7 @@ extension Store {
         let rows = try access {
             try $0.all(
                 """
-                SELECT o.name, count(*), sum(t.lane / 2 % 2) FROM transfer t INDEXED BY transferRunning \
+                SELECT o.name, count(*), sum(t.eligibility / 2 % 2) FROM transfer t INDEXED BY transferRunning \
                 JOIN origin o ON o.id = t.originID JOIN fetch f ON f.id = t.fetchID \
                 WHERE t.phase = 1 AND coalesce(f.leader, t.id) = t.id \
                 GROUP BY o.name
@@ -38,7 +38,7 @@ extension Store {
             try $0.first(
                 """
                 SELECT 1 FROM transfer INDEXED BY transferReady \
-                WHERE phase = 0 AND want = 0 AND readyAt = 0 AND lane IN (0, 1) LIMIT 1
+                WHERE phase = 0 AND want = 0 AND readyAt = 0 AND eligibility IN (0, 1) LIMIT 1
                 """
             ) { _ in true } ?? false
         }

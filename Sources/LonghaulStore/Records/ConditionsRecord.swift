@@ -27,7 +27,7 @@ enum ConditionsRecord {
         var battery: Entry
         var network: Entry
         var idle: Entry
-        var outlook: EngineOutlook
+        var outlook: PublishedLimits
     }
 
     static func text(_ view: EngineView) -> String {
@@ -54,9 +54,9 @@ enum ConditionsRecord {
 /// What an engine decides by, as other processes see it.
 package struct EngineView: Hashable, Sendable {
     package var conditions: Conditions
-    package var outlook: EngineOutlook
+    package var outlook: PublishedLimits
 
-    package init(conditions: Conditions, outlook: EngineOutlook = EngineOutlook()) {
+    package init(conditions: Conditions, outlook: PublishedLimits = PublishedLimits()) {
         self.conditions = conditions
         self.outlook = outlook
     }

@@ -1,13 +1,13 @@
 internal import LonghaulCore
 
-/// What the columns `schedule`, `lane`, `waiveAt` and `waiveBy` of a transfer hold.
+/// What the columns `schedule`, `eligibility`, `waiveAt` and `waiveBy` of a transfer hold.
 struct StoredSchedule {
     /// As it was asked for.
-    var asked: ScheduleClass
+    var asked: EligibilityKey
     /// Where it queues: `asked`, and without the preferences once they are waived.
-    var lane: ScheduleClass
+    var eligibility: EligibilityKey
     /// `nil` = there is nothing to waive.
-    var waiver: Waiver?
+    var waiver: PreferenceExpiry?
 
     /// - Parameters:
     ///   - usesNetwork: By its URL. A proxy on this machine needs none: it may be the only way out.
@@ -16,13 +16,13 @@ struct StoredSchedule {
         let options = request.options
         let proxy = options.proxy ?? options.proxyVariables?.proxy(for: request.url)
         let isProxyHere = proxy.map(ProxyAddress.isLoopback) ?? false
-        asked = ScheduleClass(
+        asked = EligibilityKey(
             request.schedule, isDiscretionary: request.isDiscretionary,
             usesNetwork: usesNetwork && !isProxyHere, hasMirrors: !options.mirrors.isEmpty,
             isAwaited: options.failOnFullDisk)
-        lane = asked.lane
-        guard lane.hasPreferences else { return }
-        waiver = Waiver(
+        eligibility = asked.eligibility
+        guard eligibility.hasPreferences else { return }
+        waiver = PreferenceExpiry(
             begin: begin, after: request.options.waiveAfter, deadline: deadline,
             bytes: request.expectedBytes)
     }

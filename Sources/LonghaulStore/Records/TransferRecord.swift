@@ -9,7 +9,7 @@ enum TransferRecord {
         t.finishedAt, t.error, t.waitReason, t.readyAt, t.options, coalesce(t.finalPath, f.publication), \
         t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
         f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
-        t.lane, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
+        t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
         coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader, f.partPath, \
         coalesce(t.contentCoding, f.contentCoding)
         """
@@ -22,7 +22,7 @@ enum TransferRecord {
     static func read(_ row: StoredRow, now: Timestamp) throws -> Transfer {
         let phase = try row.phase(1)
         let state = shownState(phase: phase, want: try row.want(2), pending: row.bool(3))
-        let schedule = ScheduleClass(rawValue: row.int64(8))
+        let schedule = EligibilityKey(rawValue: row.int64(8))
         var transfer = Transfer(
             id: row.transferID(0), state: state, url: row.text(4),
             destination: row.optionalText(19) ?? row.text(5), session: row.text(6),
@@ -31,8 +31,9 @@ enum TransferRecord {
             createdAt: row.timestamp(9))
         transfer.host = row.optionalText(37)
         transfer.schedule = schedule.schedule
-        transfer.lane = ScheduleClass(rawValue: row.int64(32))
-        transfer.arePreferencesWaived = transfer.lane.rawValue != schedule.lane.rawValue
+        transfer.eligibility = EligibilityKey(rawValue: row.int64(32))
+        transfer.arePreferencesWaived =
+            transfer.eligibility.rawValue != schedule.eligibility.rawValue
         if !state.hasEnded {
             transfer.waiverCheck = row.optionalTimestamp(33)
             transfer.waivesBy = row.optionalTimestamp(34)

@@ -41,7 +41,7 @@ extension Migration {
           want INTEGER NOT NULL DEFAULT 0 CHECK (want BETWEEN 0 AND 3),
           readyAt INTEGER NOT NULL CHECK (readyAt >= 0),
           schedule INTEGER NOT NULL,
-          lane INTEGER NOT NULL,
+          eligibility INTEGER NOT NULL,
           priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
           sessionID INTEGER NOT NULL,
           originID INTEGER NOT NULL,
@@ -65,7 +65,7 @@ extension Migration {
           waitReason TEXT,
           fetchID INTEGER,
           sharedFetch INTEGER,
-          partsLeft INTEGER NOT NULL DEFAULT 0,
+          partSuffix INTEGER NOT NULL DEFAULT 0,
           fileValidator TEXT,
           fileDevice INTEGER,
           fileInode INTEGER,
@@ -148,7 +148,7 @@ extension Migration {
         ) STRICT
         """,
         """
-        CREATE TABLE leftPart (
+        CREATE TABLE orphanedPart (
           id INTEGER PRIMARY KEY,
           path TEXT NOT NULL,
           device INTEGER NOT NULL,
@@ -157,7 +157,7 @@ extension Migration {
           since INTEGER NOT NULL
         ) STRICT
         """,
-        "CREATE TABLE attention (transferID INTEGER PRIMARY KEY) STRICT",
+        "CREATE TABLE intentInbox (transferID INTEGER PRIMARY KEY) STRICT",
         """
         CREATE TABLE lease (
           id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -202,7 +202,7 @@ extension Migration {
         "CREATE INDEX transferShared ON transfer (sharedFetch) WHERE sharedFetch IS NOT NULL",
         "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE ended = 0",
         """
-        CREATE INDEX transferReady ON transfer (lane, priority, sessionID, originID)
+        CREATE INDEX transferReady ON transfer (eligibility, priority, sessionID, originID)
         WHERE phase = 0 AND want = 0 AND readyAt = 0
         """,
         "CREATE INDEX transferDue ON transfer (readyAt) WHERE phase = 0 AND readyAt > 0",
@@ -216,7 +216,7 @@ extension Migration {
         "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE ended = 1",
         "CREATE INDEX transferFinished ON transfer (finishedAt, sessionID) WHERE ended = 1",
         "CREATE INDEX transferPending ON transfer (sessionID) WHERE rearm > rearmed",
-        "CREATE INDEX leftPartByFile ON leftPart (inode)",
+        "CREATE INDEX orphanedPartByFile ON orphanedPart (inode)",
         "CREATE INDEX eventBySession ON event (sessionID)",
         "CREATE INDEX eventByTransfer ON event (transferID) WHERE transferID IS NOT NULL",
     ]

@@ -60,7 +60,7 @@ extension InsertBuffer.Row: BatchedRow {
         """
         INSERT OR FAIL INTO transfer (id, readyAt, schedule, priority, sessionID, originID, \
         destinationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
-        url, destination, options, lane, waiveAt, waiveBy, identityKey, \
+        url, destination, options, eligibility, waiveAt, waiveBy, identityKey, \
         realPath)
         """)
 
@@ -81,7 +81,7 @@ extension InsertBuffer.Row: BatchedRow {
         statement.bind(index + 13, url)
         statement.bind(index + 14, destination)
         statement.bind(index + 15, options)
-        statement.bind(index + 16, schedule.lane.rawValue)
+        statement.bind(index + 16, schedule.eligibility.rawValue)
         statement.bind(index + 17, schedule.waiver?.checkAt)
         statement.bind(index + 18, schedule.waiver?.by)
         statement.bind(index + 19, identityKey)

@@ -4,7 +4,7 @@ package import LonghaulCore
 /// What became of one transfer that was to be forgotten.
 package enum RemovalOutcome: Hashable, Sendable {
     /// Forgotten. Its part files, if it had any, are the caller's to delete.
-    case removed([LeftPart])
+    case removed([OrphanedPart])
     /// It has not ended: cancel it first.
     case refused(LonghaulError)
 }
@@ -45,7 +45,7 @@ extension Store {
     /// size. After each the body is given the part files that are now nobody's, and returns which
     /// of them are gone. Returns how many were forgotten.
     package func clean(
-        endedBefore moment: Timestamp, now: Timestamp, _ body: ([LeftPart]) -> [LeftPart]
+        endedBefore moment: Timestamp, now: Timestamp, _ body: ([OrphanedPart]) -> [OrphanedPart]
     ) throws(LonghaulError) -> Int {
         var total = 0
         while true {
@@ -81,7 +81,7 @@ extension Connection {
 
     fileprivate func clean(
         endedBefore moment: Timestamp, limit: Int, now: Timestamp
-    ) throws -> (count: Int, [LeftPart]) {
+    ) throws -> (count: Int, [OrphanedPart]) {
         let ids = try all(
             """
             SELECT id FROM transfer INDEXED BY transferFinished WHERE ended = 1 \
@@ -92,14 +92,14 @@ extension Connection {
     }
 
     /// Deletes the row and what hangs on it. Returns the part files that nobody needs any more.
-    func forget(_ id: TransferID, now: Timestamp) throws -> [LeftPart] {
+    func forget(_ id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
         let fetch = try first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
             $0.optionalInt64(0).map(FetchID.init(rawValue:))
         }
         let goesOn = try (fetch ?? nil).map { try handOver($0, without: id) } ?? false
         try run("DELETE FROM transfer WHERE id = ?1", id)
         try run("DELETE FROM attempt WHERE transferID = ?1", id)
-        try run("DELETE FROM attention WHERE transferID = ?1", id)
+        try run("DELETE FROM intentInbox WHERE transferID = ?1", id)
         try forgetAcknowledged(of: id)
         guard let fetchID = fetch ?? nil, !goesOn else { return [] }
         return try abandonFetch(fetchID, sparingPublished: true, now: now)

@@ -120,7 +120,7 @@ extension Connection {
     }
 
     func callAttention(to id: TransferID) throws {
-        try run("INSERT OR IGNORE INTO attention (transferID) VALUES (?1)", id)
+        try run("INSERT OR IGNORE INTO intentInbox (transferID) VALUES (?1)", id)
     }
 }
 

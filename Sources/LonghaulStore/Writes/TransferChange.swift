@@ -87,12 +87,12 @@ extension Connection {
             """
             UPDATE transfer SET url = ?2, originID = ?3, priority = ?4, schedule = ?5, \
             earliest = ?6, deadline = ?7, deadlineAt = ?8, deadlineAfter = ?9, \
-            expectedBytes = ?10, options = ?11, lane = ?12, waiveAt = ?13, waiveBy = ?14, \
+            expectedBytes = ?10, options = ?11, eligibility = ?12, waiveAt = ?13, waiveBy = ?14, \
             identityKey = ?15 WHERE id = ?1
             """, work.id, request.url, originID, request.priority.rawValue,
             schedule.asked.rawValue, request.earliestBegin, deadline, request.deadline.instant,
             request.deadline.seconds, request.expectedBytes, request.options.stored,
-            schedule.lane.rawValue, schedule.waiver?.checkAt, schedule.waiver?.by,
+            schedule.eligibility.rawValue, schedule.waiver?.checkAt, schedule.waiver?.by,
             IdentityKey.of(request.url, origin: originID))
         if change.earliestBegin != nil, work.phase == .queued {
             try run(
@@ -115,7 +115,7 @@ extension Connection {
             && new.earliestBegin == old.earliestBegin && new.deadline == old.deadline
             && new.options.waiveAfter == old.options.waiveAfter
         if isSame {
-            if work.waiver == nil { stored.lane = stored.lane.waived }
+            if work.waiver == nil { stored.eligibility = stored.eligibility.waived }
             stored.waiver = work.waiver
         }
         return stored

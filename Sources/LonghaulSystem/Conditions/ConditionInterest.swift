@@ -11,7 +11,7 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
     package static let power = ConditionInterest(rawValue: 1)
     package static let battery = ConditionInterest(rawValue: 2)
     package static let network = ConditionInterest(rawValue: 4)
-    /// May cost wake-ups: see ``ConditionSurroundings/idleSampleSeconds``.
+    /// May cost wake-ups: see ``ConditionContext/idleSampleSeconds``.
     package static let idle = ConditionInterest(rawValue: 8)
     /// To be told before the machine sleeps or shuts down, with the machine waiting for it.
     package static let machineEvents = ConditionInterest(rawValue: 16)

@@ -6,7 +6,7 @@ internal import LonghaulCore
 /// of them has something to say, and tells what the conditions have become.
 final class ConditionsLoop {
     private let orders: ConditionOrders
-    private let surroundings: ConditionSurroundings
+    private let snapshot: ConditionContext
     private var wants: ConditionOrders.Wants
 
     // The services refer to the bus only while it is there: it goes first.
@@ -22,11 +22,11 @@ final class ConditionsLoop {
     /// As the machine says, without overrides; of what nobody asks for, as it was last.
     private var seen = Conditions()
 
-    init(_ orders: ConditionOrders, _ surroundings: ConditionSurroundings) {
+    init(_ orders: ConditionOrders, _ snapshot: ConditionContext) {
         self.orders = orders
-        self.surroundings = surroundings
-        retry = BusRetry(surroundings.busRetrySeconds)
-        idle = IdleSampler(surroundings)
+        self.snapshot = snapshot
+        retry = BusRetry(snapshot.busRetrySeconds)
+        idle = IdleSampler(snapshot)
         wants = orders.wants
         login.onEvent = { [unowned self] event in
             if wants.interest.contains(.machineEvents) { orders.tell(event) }
@@ -78,7 +78,7 @@ final class ConditionsLoop {
 
     private func connected(_ now: Instant) throws(SystemFailure) -> BusConnection? {
         if let bus { return bus }
-        guard let address = surroundings.busAddress else { return nil }
+        guard let address = snapshot.busAddress else { return nil }
         if let due = retry.due, now < due { return nil }
         retry.trying()
         let made = try BusConnection(address: address)
@@ -109,9 +109,9 @@ final class ConditionsLoop {
 
     private func followKernel(_ now: Moment) {
         followPower(now.monotonic)
-        if needed.contains(.network), surroundings.readsNetwork {
+        if needed.contains(.network), snapshot.readsNetwork {
             if network == nil {
-                network = KernelNetwork(sysfs: surroundings.sysfs, now: now.monotonic)
+                network = KernelNetwork(sysfs: snapshot.sysfs, now: now.monotonic)
             }
             network?.advance(to: now.monotonic)
         } else {
@@ -131,7 +131,7 @@ final class ConditionsLoop {
             return
         }
         let power =
-            power ?? SysfsPower(sysfs: surroundings.sysfs, hears: surroundings.hearsDevices)
+            power ?? SysfsPower(sysfs: snapshot.sysfs, hears: snapshot.hearsDevices)
         self.power = power
         power.sample(now, everySeconds: sampleSeconds(power))
     }
@@ -140,18 +140,18 @@ final class ConditionsLoop {
     private func sampleSeconds(_ power: SysfsPower) -> Double? {
         guard power.hasBattery else { return nil }
         if needed.contains(.power), upower.power == nil, !power.isTold {
-            return surroundings.powerSampleSeconds
+            return snapshot.powerSampleSeconds
         }
         // UPower reads the charge itself, and tells.
         return needed.contains(.battery) && upower.battery == nil
-            ? surroundings.batterySampleSeconds : nil
+            ? snapshot.batterySampleSeconds : nil
     }
 
     private func lookAnew(_ now: Instant) {
         power?.look()
         network?.look(now: now)
         idle.forget()
-        retry = BusRetry(surroundings.busRetrySeconds)
+        retry = BusRetry(snapshot.busRetrySeconds)
     }
 
     // MARK: - Readings

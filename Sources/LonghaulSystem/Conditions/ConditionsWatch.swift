@@ -4,7 +4,7 @@ package import LonghaulCore
 /// idleness, from the services of the desktop where they run and from the kernel where they do not.
 ///
 /// It listens and does not poll. The exceptions hold only while somebody waits for the condition,
-/// and only without the service that would tell: see ``ConditionSurroundings``. With nothing of
+/// and only without the service that would tell: see ``ConditionContext``. With nothing of
 /// interest it holds no connection and never wakes.
 package final class ConditionsWatch: Sendable {
     private let orders: ConditionOrders
@@ -20,7 +20,7 @@ package final class ConditionsWatch: Sendable {
     /// - Throws: when the process is out of threads or descriptors. A missing bus, service or file
     ///   is no error: the next source is taken, and in the end the value is unknown.
     package static func start(
-        _ surroundings: ConditionSurroundings, interest: ConditionInterest,
+        _ snapshot: ConditionContext, interest: ConditionInterest,
         overrides: ConditionOverrides = ConditionOverrides(),
         onChange: @escaping @Sendable (Conditions) -> Void = { _ in },
         onEvent: @escaping @Sendable (MachineEvent) -> Void = { _ in }
@@ -30,15 +30,15 @@ package final class ConditionsWatch: Sendable {
             wants.interest = interest
             wants.overrides = overrides
         }
-        return try ConditionsWatch(orders, surroundings)
+        return try ConditionsWatch(orders, snapshot)
     }
 
     private init(
-        _ orders: ConditionOrders, _ surroundings: ConditionSurroundings
+        _ orders: ConditionOrders, _ snapshot: ConditionContext
     ) throws(SystemFailure) {
         self.orders = orders
         thread = try SystemThread(name: "longhaul-cond") {
-            ConditionsLoop(orders, surroundings).run()
+            ConditionsLoop(orders, snapshot).run()
         }
     }
 

@@ -4,7 +4,7 @@ extension PartFile {
     /// Deletes a part file that belongs to nobody any more, if it still is that file. Returns
     /// whether it is gone for sure; that it was gone already is fine.
     @discardableResult
-    package static func discard(_ part: LeftPart) -> Bool {
+    package static func discard(_ part: OrphanedPart) -> Bool {
         guard let (directory, _) = PathParts.split(part.path),
             let handle = try? DirectoryHandle(opening: directory)
         else { return false }
@@ -13,7 +13,7 @@ extension PartFile {
 
     /// ``discard(_:)`` in the open directory of its path.
     @discardableResult
-    package static func discard(_ part: LeftPart, in directory: DirectoryHandle) -> Bool {
+    package static func discard(_ part: OrphanedPart, in directory: DirectoryHandle) -> Bool {
         guard let (_, name) = PathParts.split(part.path) else { return false }
         switch FileInspection.entry(at: directory.path(of: name)) {
         // By all that tells it from others, and not by its number alone.

@@ -82,7 +82,7 @@ package enum Publication {
     /// Gives a part file that ``keepBad(_:as:)`` has moved aside its name again: whoever moved it
     /// was killed before that was recorded.
     package static func takeBack(
-        _ part: LeftPart, movedAsideAs name: String, in directory: DirectoryHandle
+        _ part: OrphanedPart, movedAsideAs name: String, in directory: DirectoryHandle
     ) {
         guard let (_, partName) = PathParts.split(part.path) else { return }
         for number in 1...numberMax {

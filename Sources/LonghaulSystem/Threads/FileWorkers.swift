@@ -45,7 +45,7 @@ package final class FileWorkers: Sendable {
 
     private struct State {
         /// The jobs of each key that has any, waiting or running.
-        var lanes: [Int64: Fifo<Work>] = [:]
+        var queues: [Int64: Fifo<Work>] = [:]
         /// Those on which a job runs.
         var disks: [UInt64: Disk] = [:]
         /// Keys that have jobs waiting and none running, and do not wait for their disk.
@@ -70,16 +70,16 @@ package final class FileWorkers: Sendable {
 
         mutating func append(_ work: Work) -> Bool {
             pending += 1
-            let isListed = lanes[work.key] != nil
-            lanes[work.key, default: Fifo()].append(work)
+            let isListed = queues[work.key] != nil
+            queues[work.key, default: Fifo()].append(work)
             if !isListed { ready.append(work.key) }
             return !isListed
         }
 
         private mutating func next() -> Work? {
             while let key = ready.popFirst() {
-                guard let work = lanes[key]?.first else {
-                    preconditionFailure("a lane that is ready has a job")
+                guard let work = queues[key]?.first else {
+                    preconditionFailure("a queue that is ready has a job")
                 }
                 if let disk = work.disk, disks[disk]?.running ?? 0 >= jobsPerDiskMax {
                     disks[disk]?.waiting.append(key)
@@ -89,7 +89,7 @@ package final class FileWorkers: Sendable {
                 pending -= 1
                 running += 1
                 begun += 1
-                return lanes[key]?.popFirst()
+                return queues[key]?.popFirst()
             }
             return nil
         }
@@ -100,7 +100,7 @@ package final class FileWorkers: Sendable {
         ) -> Work? {
             if let work = finished {
                 self.finished(work.key)
-                // Beside the lane that this thread was in, another may have become ready.
+                // Beside the queue that this thread was in, another may have become ready.
                 if let disk = work.disk, leave(disk), resting > 0 { bell.wakeOne(on: Wait.job) }
             }
             finished = nil
@@ -128,10 +128,10 @@ package final class FileWorkers: Sendable {
 
         private mutating func finished(_ key: Int64) {
             running -= 1
-            if lanes[key]?.isEmpty == false {
+            if queues[key]?.isEmpty == false {
                 ready.append(key)
             } else {
-                lanes[key] = nil
+                queues[key] = nil
             }
         }
     }
@@ -286,7 +286,8 @@ package final class FileWorkers: Sendable {
                 if isResting { state.resting -= 1 }
                 isResting = false
                 if let next = state.next(after: &finished, bell) { return .some(next) }
-                // A lane whose job runs elsewhere may still have more: that thread goes on with it.
+                // A queue whose job runs elsewhere may still have more: that thread goes on with
+                // it.
                 if state.isStopping { return .some(nil) }
                 state.resting += 1
                 isResting = true

@@ -13,13 +13,13 @@ final class ConnectionPools {
     private var apart: UnsafeMutablePointer<lh_pool>?
     private var backgroundApart: UnsafeMutablePointer<lh_pool>?
     /// To which a request is on a connection of HTTP/1.1 in a pool for sharing; one each: see
-    /// ``Exchange/admits()``.
+    /// ``EasyHandle/admits()``.
     var unshared: Set<RequestURL.Origin> = []
 
     /// `nil` = the multi handle's own. Where no pool is to be had for want of memory, the request
     /// is one among the others.
     ///
-    /// - Parameter isApart: It shares no connection, where others may: see ``Exchange/admits()``.
+    /// - Parameter isApart: It shares no connection, where others may: see ``EasyHandle/admits()``.
     ///   In the pools apart every request has HTTP/1.1 or a new connection.
     func pool(for request: SegmentRequest, isApart: Bool) -> UnsafeMutablePointer<lh_pool>? {
         if request.yields { return made(&yielding) }

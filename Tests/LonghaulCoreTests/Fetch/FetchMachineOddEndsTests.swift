@@ -338,7 +338,7 @@ import Testing
         #expect(script.machine.state.bytesTotal == 1000)
         #expect(script.machine.state.validator?.length == 1000)
         let longer = head(206, "Content-Range: bytes 0-1999/2000", weak)
-        let ask = RangeAsk.plan(
+        let ask = RangeRequest.plan(
             from: 700, to: nil, held: ByteRanges(0..<700),
             validator: script.machine.state.validator,
             origin: OriginMemory(origin: "http://h:80"), scheme: .http, heldCoding: nil)

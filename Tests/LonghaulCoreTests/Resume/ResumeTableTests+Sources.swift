@@ -83,7 +83,7 @@ extension ResumeTableTests {
         return head
     }
 
-    static func noPage(_ ask: RangeAsk) -> RangeAsk {
+    static func noPage(_ ask: RangeRequest) -> RangeRequest {
         var ask = ask
         ask.isForNoPage = true
         return ask
@@ -133,7 +133,7 @@ extension ResumeTableTests {
 
     // MARK: Mirrors
 
-    static func mirror(_ ask: RangeAsk) -> RangeAsk {
+    static func mirror(_ ask: RangeRequest) -> RangeRequest {
         var ask = ask
         ask.isForMirror = true
         return ask

@@ -5,14 +5,14 @@ import Testing
 @Suite struct ResumeTableTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var name: String
-        var ask: RangeAsk
+        var ask: RangeRequest
         var pinned: Validator
         var head: ResponseHead
         var decision: ResumeDecision
         var learned: OriginLesson?
 
         init(
-            _ name: String, _ ask: RangeAsk, _ pinned: Validator, _ head: ResponseHead,
+            _ name: String, _ ask: RangeRequest, _ pinned: Validator, _ head: ResponseHead,
             _ decision: ResumeDecision, learned: OriginLesson? = nil
         ) {
             self.name = name
@@ -46,10 +46,10 @@ import Testing
     static let segment = ask(.entityTag("\"v1\""), position: 700, end: 800, isExtra: true)
 
     static func ask(
-        _ proof: RangeAsk.Proof, position: Int64 = 400, end: Int64? = nil, overlap: Int64 = 0,
+        _ proof: RangeRequest.Proof, position: Int64 = 400, end: Int64? = nil, overlap: Int64 = 0,
         isExtra: Bool = false
-    ) -> RangeAsk {
-        RangeAsk(
+    ) -> RangeRequest {
+        RangeRequest(
             proof: proof, position: position, end: end, overlap: overlap, isExtra: isExtra)
     }
 
@@ -74,7 +74,7 @@ import Testing
         let unknown = Validator(etag: "\"v1\"")
         let chunked = "Transfer-Encoding: chunked"
         let part = head(206, "Content-Range: bytes 400-999/*", Self.tagField)
-        func end(_ head: ResponseHead, _ ask: RangeAsk = Self.byTag, max: Int64?) -> Int64? {
+        func end(_ head: ResponseHead, _ ask: RangeRequest = Self.byTag, max: Int64?) -> Int64? {
             let order = SegmentAsk(
                 key: SegmentKey(fetch: FetchID(rawValue: 1), serial: 1), url: "http://h/f",
                 ask: ask, pinned: unknown, maxSize: max, isParallel: false)

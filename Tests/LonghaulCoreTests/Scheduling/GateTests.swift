@@ -24,11 +24,11 @@ import Testing
             let wishes: ConditionNeeds = try #require(ConditionNeeds(parsing: prefer))
             schedule.prefers = wishes
         }
-        let lane = ScheduleClass(
+        let eligibility = EligibilityKey(
             schedule, isDiscretionary: discretionary, usesNetwork: usesNetwork
-        ).lane
-        let surroundings = Surroundings(conditions: try conditions(text))
-        return lane.gate(in: surroundings, now: now).reasons.map(\.reason)
+        ).eligibility
+        let snapshot = ConditionSnapshot(conditions: try conditions(text))
+        return eligibility.gate(in: snapshot, now: now).reasons.map(\.reason)
     }
 
     struct Row: Sendable {
@@ -97,30 +97,30 @@ import Testing
     }
 
     @Test func aNetworkSettlesBeforeAnythingStarts() throws {
-        let surroundings = Surroundings(
+        let snapshot = ConditionSnapshot(
             conditions: try conditions("network=unmetered"), networkSettlesAt: now + 3)
-        let gate = ScheduleClass.plain.gate(in: surroundings, now: now)
+        let gate = EligibilityKey.plain.gate(in: snapshot, now: now)
         #expect(gate.reasons.map(\.reason) == [.network])
         #expect(gate.reasons.first?.nextCheck == now + 3)
         #expect(gate.changesAt == now + 3)
-        #expect(ScheduleClass.plain.gate(in: surroundings, now: now, isRunning: true).isOpen)
-        #expect(ScheduleClass.plain.gate(in: surroundings, now: now + 3).isOpen)
-        #expect(ScheduleClass(usesNetwork: false).gate(in: surroundings, now: now).isOpen)
+        #expect(EligibilityKey.plain.gate(in: snapshot, now: now, isRunning: true).isOpen)
+        #expect(EligibilityKey.plain.gate(in: snapshot, now: now + 3).isOpen)
+        #expect(EligibilityKey(usesNetwork: false).gate(in: snapshot, now: now).isOpen)
     }
 
     @Test func aWindowSaysWhenItOpensAndCloses() throws {
         var schedule = TransferSchedule()
         schedule.window = TimeWindow(parsing: "13:00-14:00")
-        let lane = ScheduleClass(schedule).lane
+        let eligibility = EligibilityKey(schedule).eligibility
         let noon = try #require(RFC3339.parse("2026-03-01T12:00:00Z"))
-        let gate = lane.gate(in: Surroundings(), now: noon)
+        let gate = eligibility.gate(in: ConditionSnapshot(), now: noon)
         #expect(
             gate.reasons == [
                 WaitReason(
                     .window, required: "13:00-14:00", current: "12:00",
                     since: RFC3339.parse("2026-02-28T14:00:00Z"), nextCheck: noon + 3600)
             ])
-        let open = lane.gate(in: Surroundings(), now: noon + 3600)
+        let open = eligibility.gate(in: ConditionSnapshot(), now: noon + 3600)
         #expect(open.isOpen && open.changesAt == noon + 7200)
     }
 
@@ -142,17 +142,17 @@ import Testing
                 start: Int.random(in: 0..<720, using: &random),
                 end: Int.random(in: 720..<1440, using: &random))
         }
-        let packed = ScheduleClass(
+        let packed = EligibilityKey(
             schedule, isDiscretionary: .random(using: &random), usesNetwork: .random(using: &random)
         )
-        let read = ScheduleClass(rawValue: packed.rawValue)
+        let read = EligibilityKey(rawValue: packed.rawValue)
         #expect(read.schedule == schedule)
-        #expect(read.lane.waived.hasPreferences == false)
-        #expect(read.lane.window == schedule.window)
+        #expect(read.eligibility.waived.hasPreferences == false)
+        #expect(read.eligibility.window == schedule.window)
         #expect(
-            read.lane.hasPreferences
+            read.eligibility.hasPreferences
                 == !schedule.preferences(isDiscretionary: packed.isDiscretionary).isEmpty)
-        #expect(ScheduleClass.plain.rawValue == 1 && ScheduleClass.plain.lane == .plain)
+        #expect(EligibilityKey.plain.rawValue == 1 && EligibilityKey.plain.eligibility == .plain)
     }
 
     @Test(arguments: [

@@ -11,7 +11,7 @@ extension MonthSimulation {
         var missing: Set<WaitReason.Reason> = []
         let must = item.request.schedule.requires
         let wish =
-            ignoringPreferences || item.lane == item.lane.waived
+            ignoringPreferences || item.eligibility == item.eligibility.waived
             ? ConditionNeeds()
             : item.request.schedule.preferences(isDiscretionary: item.request.isDiscretionary)
         let isPowered = conditions.power.value == .external

@@ -45,7 +45,7 @@ extension MonthSimulation {
 
     private mutating func waive() {
         var isAnyWaived = false
-        for horizon in [0, Waiver.batchSeconds] {
+        for horizon in [0, PreferenceExpiry.batchSeconds] {
             if horizon > 0, !isAnyWaived { return }
             let moment = now + horizon
             for index in items.indices {
@@ -54,13 +54,13 @@ extension MonthSimulation {
                     waiver.checkAt <= moment
                 else { continue }
                 let left = item.request.expectedBytes.map { $0 - Int64(item.done) }
-                let needs = Waiver.seconds(
+                let needs = PreferenceExpiry.seconds(
                     bytes: left, rate: rate(item.origin), span: item.deadline - item.begin)
-                switch Waiver.decide(
+                switch PreferenceExpiry.decide(
                     waiveBy: waiver.by, deadline: item.deadline, needs: needs, now: moment)
                 {
                 case .waive:
-                    items[index].lane = item.lane.waived
+                    items[index].eligibility = item.eligibility.waived
                     items[index].waiver = nil
                     isAnyWaived = true
                     waived += 1
@@ -80,22 +80,24 @@ extension MonthSimulation {
             }
             return Candidate(
                 id: item.id, session: item.request.session, origin: item.origin,
-                priority: item.request.priority, lane: item.lane, waitingSince: item.begin,
+                priority: item.request.priority, eligibility: item.eligibility,
+                waitingSince: item.begin,
                 deadline: item.deadline, expectedSeconds: seconds)
         }
         let running = items.filter(\.isRunning).map {
             Running(
-                id: $0.id, session: $0.request.session, origin: $0.origin, lane: $0.lane,
+                id: $0.id, session: $0.request.session, origin: $0.origin,
+                eligibility: $0.eligibility,
                 overdueSince: $0.overdueSince)
         }
         return policy.plan(
-            head: head, running: running, origins: [:], in: surroundings, now: now)
+            head: head, running: running, origins: [:], in: snapshot, now: now)
     }
 
-    private var surroundings: Surroundings {
+    private var snapshot: ConditionSnapshot {
         var settles: Timestamp?
         if let settlesAt, settlesAt > monotonic { settles = now + (settlesAt - monotonic) }
-        return Surroundings(conditions: conditions, time: time, networkSettlesAt: settles)
+        return ConditionSnapshot(conditions: conditions, time: time, networkSettlesAt: settles)
     }
 
     /// How far the world may go before somebody has to look.
@@ -106,7 +108,7 @@ extension MonthSimulation {
             if item.isRunning {
                 let rate = Self.rates[item.origin] ?? 1
                 next = min(next, max(0.01, (Double(item.bytes) - item.done) / rate))
-                if let window = item.lane.window {
+                if let window = item.eligibility.window {
                     next = min(next, window.phase(at: now, time).until - now)
                 }
             }

@@ -15,8 +15,8 @@ struct MonthSimulation {
         let deadline: Timestamp
         let bytes: Int64
         var done: Double = 0
-        var lane: ScheduleClass
-        var waiver: Waiver?
+        var eligibility: EligibilityKey
+        var waiver: PreferenceExpiry?
         var isRunning = false
         var overdueSince: Timestamp?
         var end: End?
@@ -40,13 +40,13 @@ struct MonthSimulation {
             self.begin = begin
             self.deadline = deadline
             self.bytes = bytes
-            lane =
-                ScheduleClass(
+            eligibility =
+                EligibilityKey(
                     request.schedule, isDiscretionary: request.isDiscretionary,
                     usesNetwork: usesNetwork
-                ).lane
-            if lane.hasPreferences {
-                waiver = Waiver(
+                ).eligibility
+            if eligibility.hasPreferences {
+                waiver = PreferenceExpiry(
                     begin: begin, after: 86_400, deadline: deadline, bytes: request.expectedBytes)
             }
         }

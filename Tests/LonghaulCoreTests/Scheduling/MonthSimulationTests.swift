@@ -40,7 +40,8 @@ import Testing
             let low = waiting.map {
                 Candidate(
                     id: $0, session: "s", origin: OriginID(rawValue: "o"), priority: .low,
-                    lane: ScheduleClass(isDiscretionary: true).lane, waitingSince: start)
+                    eligibility: EligibilityKey(isDiscretionary: true).eligibility,
+                    waitingSince: start)
             }
             let high = (0..<40).map { index in
                 Candidate(
@@ -57,7 +58,8 @@ import Testing
                     (
                         Running(
                             id: id, session: "s", origin: OriginID(rawValue: isLow ? "o" : "p"),
-                            lane: isLow ? ScheduleClass(isDiscretionary: true).lane : .plain,
+                            eligibility: isLow
+                                ? EligibilityKey(isDiscretionary: true).eligibility : .plain,
                             overdueSince: id == plan.overdue ? now : nil),
                         minute + (isLow ? 90 : 1)
                     ))

@@ -13,7 +13,7 @@ import Testing
         Candidate(
             id: TransferID(rawValue: id), session: session, origin: OriginID(rawValue: origin),
             priority: priority,
-            lane: ScheduleClass(isDiscretionary: discretionary).waived,
+            eligibility: EligibilityKey(isDiscretionary: discretionary).waived,
             waitingSince: now + -waited, deadline: deadline.map { now + $0 }, expectedSeconds: takes
         )
     }
@@ -112,7 +112,7 @@ import Testing
     /// What is ready ahead takes no place from others, and no more than was allowed for.
     @Test func fastTransfersAreMadeReadyAhead() {
         let head = (1...20).map { candidate(Int64($0)) } + [candidate(50, origin: "slow")]
-        let fast = ["o": OriginState(ahead: 8)]
+        let fast = ["o": OriginState(prefetched: 8)]
         #expect(starts(plan(head, origins: fast)) == (1...14).map { Int64($0) } + [50])
         let busy = (100..<114).map { running(Int64($0)) }
         let full = plan(head, running: busy, origins: fast, total: 6)
@@ -120,7 +120,7 @@ import Testing
         #expect(waits(full)[50] == .concurrency)
         #expect(waits(plan(head, running: busy, origins: fast, total: 7))[50] == nil)
         // Over HTTP/2 the streams of one connection are enough.
-        let streams = ["o": OriginState(speaksHTTP2: true, ahead: 8)]
+        let streams = ["o": OriginState(speaksHTTP2: true, prefetched: 8)]
         #expect(plan(head, origins: streams).starts.count == 16)
     }
 
@@ -308,23 +308,23 @@ import Testing
         // Too late in the box to begin what cannot be finished.
         #expect(starts(left: 499) == [3])
         // Somebody waits for it: who comes after this engine goes on with it.
-        head[1].lane = ScheduleClass(isAwaited: true).lane
+        head[1].eligibility = EligibilityKey(isAwaited: true).eligibility
         #expect(starts(left: 499) == [3, 2])
     }
 
     @Test func aClosedLaneWaitsAndItsRunningOnesStop() {
         var schedule = TransferSchedule()
         schedule.requires = ConditionNeeds(power: true)
-        let lane = ScheduleClass(schedule).lane
+        let eligibility = EligibilityKey(schedule).eligibility
         var mine = candidate(1)
-        mine.lane = lane
+        mine.eligibility = eligibility
         var busy = running(9)
-        busy.lane = lane
+        busy.eligibility = eligibility
         var conditions = Conditions()
         conditions.power = Reading(.battery, source: "test", since: now + -7)
         let result = SchedulerPolicy().plan(
             head: [mine, candidate(2)], running: [busy, running(8)], origins: [:],
-            in: Surroundings(conditions: conditions), now: now)
+            in: ConditionSnapshot(conditions: conditions), now: now)
         #expect(starts(result) == [2])
         #expect(result.stops.map(\.id.rawValue) == [9])
         #expect(

@@ -14,13 +14,13 @@ struct BusTests {
         bus = try MockBus()
     }
 
-    private var surroundings: ConditionSurroundings { .empty(bus: bus.address) }
+    private var snapshot: ConditionContext { .empty(bus: bus.address) }
 
     // MARK: - UPower
 
     @Test func noticesThatItIsUnplugged() throws {
         let service = try bus.service(.upower)
-        let watched = try Watched(surroundings, .power)
+        let watched = try Watched(snapshot, .power)
         watched.becomes(\.power, .external, "upower")
         try bus.set(.upower, "OnBattery", "True")
         watched.becomes(\.power, .battery, "upower")
@@ -33,7 +33,7 @@ struct BusTests {
 
     @Test func followsTheChargeOfTheBattery() throws {
         let service = try bus.service(.upower)
-        let watched = try Watched(surroundings, [.power, .battery])
+        let watched = try Watched(snapshot, [.power, .battery])
         // The stand-in begins without a battery.
         watched.becomes(\.battery, nil, "upower")
         for (percent, isPresent) in [(80.4, true), (39.6, true), (120, true), (50, false)] {
@@ -51,7 +51,7 @@ struct BusTests {
 
     @Test func whoAsksWaitsForTheAnswer() throws {
         let services = [try bus.service(.upower), try bus.service(.logind)]
-        let watched = try Watched(surroundings, .power)
+        let watched = try Watched(snapshot, .power)
         #expect(watched.watch.read(within: 10).power.source == "upower")
         watched.watch.setInterest([.power, .idle])
         #expect(watched.watch.read(within: 10).isIdle.source == "logind")
@@ -62,7 +62,7 @@ struct BusTests {
 
     @Test func noticesMeteringAndGoingOffline() throws {
         let service = try bus.service(.networkManager)
-        let watched = try Watched(surroundings, .network)
+        let watched = try Watched(snapshot, .network)
         watched.becomes(\.network, .unmetered, "networkmanager")
         for (metered, expected) in [(1, NetworkState.metered), (2, .unmetered), (3, .metered)] {
             try bus.set(.networkManager, "Metered", "dbus.UInt32(\(metered))")
@@ -84,7 +84,7 @@ struct BusTests {
 
     @Test func noticesThatTheUserIsAwayAndBack() throws {
         let service = try bus.service(.logind)
-        let watched = try Watched(surroundings, .idle)
+        let watched = try Watched(snapshot, .idle)
         watched.becomes(\.isIdle, false, "logind")
         try bus.set(.logind, "IdleHint", "True")
         watched.becomes(\.isIdle, true, "logind")
@@ -96,7 +96,7 @@ struct BusTests {
     @Test(arguments: ["PrepareForSleep", "PrepareForShutdown"])
     func theMachineWaitsUntilAllIsSaved(signal: String) throws {
         let service = try bus.service(.logind)
-        let watched = try Watched(surroundings, .machineEvents)
+        let watched = try Watched(snapshot, .machineEvents)
         try eventually("the machine is asked to wait") { try bus.locks(1) }
         for round in 1...2 {
             try announce(signal, true)
@@ -144,7 +144,7 @@ struct BusTests {
 
     @Test func aServiceMayDieAndComeBack() throws {
         var service = Optional(try bus.service(.upower, #"{"OnBattery": true}"#))
-        let watched = try Watched(surroundings, .power)
+        let watched = try Watched(snapshot, .power)
         watched.becomes(\.power, .battery, "upower")
         service = nil
         watched.becomes(\.power, nil, "none")
@@ -157,9 +157,9 @@ struct BusTests {
         let scratch = try Scratch()
         try PowerFixture(scratch.path("sys")).mains(online: 1)
         var service = Optional(try bus.service(.upower, #"{"OnBattery": true}"#))
-        var surroundings = surroundings
-        surroundings.sysfs = scratch.path("sys")
-        let watched = try Watched(surroundings, .power)
+        var snapshot = snapshot
+        snapshot.sysfs = scratch.path("sys")
+        let watched = try Watched(snapshot, .power)
         watched.becomes(\.power, .battery, "upower")
         service = nil
         watched.becomes(\.power, .external, "sysfs")
@@ -168,7 +168,7 @@ struct BusTests {
 
     @Test func theBusItselfMayGoAndComeBack() throws {
         bus.stop()
-        let watched = try Watched(surroundings, .power)
+        let watched = try Watched(snapshot, .power)
         watched.becomes(\.power, nil, "none")
         try bus.start()
         var service = Optional(try bus.service(.upower))
@@ -185,9 +185,9 @@ struct BusTests {
         bus.hang()
         let scratch = try Scratch()
         try PowerFixture(scratch.path("sys")).mains(online: 0).battery(40, "Discharging")
-        var surroundings = surroundings
-        surroundings.sysfs = scratch.path("sys")
-        let watched = try Watched(surroundings, [.power, .battery])
+        var snapshot = snapshot
+        snapshot.sysfs = scratch.path("sys")
+        let watched = try Watched(snapshot, [.power, .battery])
         watched.becomes(\.power, .battery, "sysfs")
         #expect(watched.watch.read(within: 0.2).battery.value == 40)
         watched.watch.stop()
@@ -195,7 +195,7 @@ struct BusTests {
 
     @Test func withNothingOfInterestNothingIsHeld() throws {
         let service = try bus.service(.logind)
-        let watched = try Watched(surroundings, [])
+        let watched = try Watched(snapshot, [])
         watched.watch.setInterest([.machineEvents, .idle])
         try eventually("the lock is taken") { try bus.locks(1) }
         watched.watch.setInterest([])

@@ -7,14 +7,14 @@ import Testing
 
 @Suite struct IdleSamplerTests {
     private let scratch: Scratch
-    private var surroundings: ConditionSurroundings
+    private var snapshot: ConditionContext
 
     init() throws {
         scratch = try Scratch()
         for name in ["proc", "proc/pressure", "dev", "dev/pts"] { try scratch.subdirectory(name) }
-        surroundings = .empty(in: scratch)
-        surroundings.idleSampleSeconds = (0.02, 60)
-        surroundings.loadSampleSeconds = 0.02
+        snapshot = .empty(in: scratch)
+        snapshot.idleSampleSeconds = (0.02, 60)
+        snapshot.loadSampleSeconds = 0.02
         try load("0.00", pressure: "0.00")
     }
 
@@ -36,7 +36,7 @@ import Testing
     private static let running: ConditionInterest = [.idle, .idleEnd]
 
     @Test func loadMakesItBusy() throws {
-        let watched = try Watched(surroundings, Self.running)
+        let watched = try Watched(snapshot, Self.running)
         watched.becomes(\.isIdle, true, "proc")
         try load("999.0", pressure: "0.00")
         watched.becomes(\.isIdle, false, "proc")
@@ -48,7 +48,7 @@ import Testing
 
     @Test func typingMakesItBusy() throws {
         try typed("pts/7", secondsAgo: 3_600)
-        let watched = try Watched(surroundings, Self.running)
+        let watched = try Watched(snapshot, Self.running)
         watched.becomes(\.isIdle, true, "proc")
         try typed("pts/7", secondsAgo: 2)
         watched.becomes(\.isIdle, false, "proc")
@@ -58,7 +58,7 @@ import Testing
 
     @Test func loginsCountToo() throws {
         try typed("tty3", secondsAgo: 2)
-        let watched = try Watched(surroundings, Self.running)
+        let watched = try Watched(snapshot, Self.running)
         watched.becomes(\.isIdle, true, "proc")
         try login("tty3")
         watched.becomes(\.isIdle, false, "proc")
@@ -72,7 +72,7 @@ import Testing
     /// Who waits for it looks at the moment at which it can come, and not before.
     @Test func whoWaitsLooksWhenItCanBeIdle() throws {
         try typed("pts/7", secondsAgo: 298)
-        let watched = try Watched(surroundings, .idle)
+        let watched = try Watched(snapshot, .idle)
         watched.becomes(\.isIdle, false, "proc")
         let told = watched.changes.count
         // Nobody looks before: this is not seen.
@@ -87,7 +87,7 @@ import Testing
 
     /// What wants change is a reason to look: something may be about to start or stop.
     @Test func whatIsWantedAnewIsLookedAt() throws {
-        let watched = try Watched(surroundings, .idle)
+        let watched = try Watched(snapshot, .idle)
         watched.becomes(\.isIdle, true, "proc")
         try typed("pts/7", secondsAgo: 2)
         usleep(200_000)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func isNotSampledWhenNobodyWaitsForIt() throws {
-        let watched = try Watched(surroundings, Self.running)
+        let watched = try Watched(snapshot, Self.running)
         watched.becomes(\.isIdle, true, "proc")
         watched.watch.setInterest(.power)
         eventually("nobody asks any more") { watched.watch.current.isIdle == .unknown }

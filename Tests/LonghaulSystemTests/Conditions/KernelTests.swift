@@ -42,9 +42,9 @@ import Testing
 
     @Test func readsTheChargeNowAndThenOnlyWhileSomebodyWaitsForIt() throws {
         try supplies.mains(online: 1).battery(40, "Charging")
-        var surroundings = ConditionSurroundings.empty(in: scratch)
-        surroundings.batterySampleSeconds = 0.05
-        let watched = try Watched(surroundings, [.power])
+        var snapshot = ConditionContext.empty(in: scratch)
+        snapshot.batterySampleSeconds = 0.05
+        let watched = try Watched(snapshot, [.power])
         watched.becomes(\.power, .external, "sysfs")
         #expect(watched.watch.current.battery == .unknown)
         watched.watch.setInterest([.power, .battery])
@@ -56,10 +56,10 @@ import Testing
     /// In a container the kernel's word does not arrive.
     @Test func looksNowAndThenWhereItIsNotTold() throws {
         try supplies.mains(online: 1).battery(40, "Charging")
-        var surroundings = ConditionSurroundings.empty(in: scratch)
-        surroundings.hearsDevices = false
-        surroundings.powerSampleSeconds = 0.05
-        let watched = try Watched(surroundings, [.power])
+        var snapshot = ConditionContext.empty(in: scratch)
+        snapshot.hearsDevices = false
+        snapshot.powerSampleSeconds = 0.05
+        let watched = try Watched(snapshot, [.power])
         watched.becomes(\.power, .external, "sysfs")
         try supplies.mains(online: 0).battery(40, "Discharging")
         watched.becomes(\.power, .battery, "sysfs")
@@ -69,11 +69,11 @@ import Testing
     @Test(arguments: [ConditionInterest.power, .battery])
     func sleepsWhenNobodyWaits(_ interest: ConditionInterest) throws {
         try supplies.mains(online: 1).battery(40, "Charging")
-        var surroundings = ConditionSurroundings.empty(in: scratch)
-        surroundings.hearsDevices = false
-        surroundings.powerSampleSeconds = 0.05
-        surroundings.batterySampleSeconds = 0.05
-        let watched = try Watched(surroundings, interest)
+        var snapshot = ConditionContext.empty(in: scratch)
+        snapshot.hearsDevices = false
+        snapshot.powerSampleSeconds = 0.05
+        snapshot.batterySampleSeconds = 0.05
+        let watched = try Watched(snapshot, interest)
         try eventually("it has read") { try watched.processorSeconds() != nil }
         watched.watch.setInterest([])
         eventually("it has heard") { watched.watch.current == Conditions() }

@@ -7,11 +7,11 @@ import Testing
 @Suite(.enabled(if: OwnNetwork.isPossible, "skipped: needs root, ip and network namespaces"))
 struct KernelNetworkTests {
     private let network: OwnNetwork
-    private var surroundings = ConditionSurroundings.empty()
+    private var snapshot = ConditionContext.empty()
 
     init() throws {
         network = try OwnNetwork()
-        surroundings.readsNetwork = true
+        snapshot.readsNetwork = true
     }
 
     /// A cable with both ends here, the far one unused.
@@ -27,7 +27,7 @@ struct KernelNetworkTests {
     }
 
     @Test func noticesGoingOfflineAndComingBack() throws {
-        let watched = try Watched(surroundings, .network)
+        let watched = try Watched(snapshot, .network)
         watched.becomes(\.network, .offline, "rtnetlink")
         try link("eth0", "192.0.2.5/24")
         watched.becomes(\.network, .unmetered, "rtnetlink")
@@ -44,7 +44,7 @@ struct KernelNetworkTests {
 
     @Test func theBestDefaultRouteTells() throws {
         try link("wwan0", "192.0.2.5/24")
-        let watched = try Watched(surroundings, .network)
+        let watched = try Watched(snapshot, .network)
         watched.becomes(\.network, .metered, "rtnetlink")
         try network.ip("route", "add", "default", "dev", "wwan0", "metric", "700")
         try link("lan0", "198.51.100.5/24")
@@ -62,7 +62,7 @@ struct KernelNetworkTests {
             try link(name, address)
             try network.ip("route", "add", "default", "dev", name, "metric", metric)
         }
-        let watched = try Watched(surroundings, .network)
+        let watched = try Watched(snapshot, .network)
         watched.becomes(\.network, .unmetered, "rtnetlink")
         let first = watched.watch.current.network
         try network.ip("link", "set", "lan0", "down")
@@ -77,7 +77,7 @@ struct KernelNetworkTests {
         try network.ip("-6", "route", "add", "default", "dev", "lan0", "metric", "10")
         try network.ip("route", "add", "default", "dev", "lan0", "metric", "100")
         try network.ip("route", "add", "default", "dev", "lan1", "metric", "200")
-        let watched = try Watched(surroundings, .network)
+        let watched = try Watched(snapshot, .network)
         watched.becomes(\.network, .unmetered, "rtnetlink")
         let first = watched.watch.current.network
         try network.ip("route", "delete", "default", "dev", "lan0")
@@ -85,7 +85,7 @@ struct KernelNetworkTests {
     }
 
     @Test func readsIPv6Too() throws {
-        let watched = try Watched(surroundings, .network)
+        let watched = try Watched(snapshot, .network)
         watched.becomes(\.network, .offline, "rtnetlink")
         try cable("eth0")
         try network.ip("link", "set", "eth0", "up")
@@ -100,7 +100,7 @@ struct KernelNetworkTests {
 
     @Test func anotherNetworksRoutesDoNotWakeIt() throws {
         try link("eth0", "192.0.2.5/24")
-        let watched = try Watched(surroundings, .network)
+        let watched = try Watched(snapshot, .network)
         watched.becomes(\.network, .unmetered, "rtnetlink")
         for number in 1...50 {
             try network.ip("route", "add", "203.0.113.\(number)/32", "dev", "eth0")
@@ -119,9 +119,9 @@ struct KernelNetworkTests {
         let path = "/org/freedesktop/NetworkManager/Devices/device"
         let device = "org.freedesktop.NetworkManager.Device"
         try bus.set(.networkManager, "Managed", "True", interface: device, path: path)
-        var surroundings = surroundings
-        surroundings.busAddress = bus.address
-        let watched = try Watched(surroundings, .network)
+        var snapshot = snapshot
+        snapshot.busAddress = bus.address
+        let watched = try Watched(snapshot, .network)
         watched.becomes(\.network, .unmetered, "networkmanager")
         try bus.tell(.networkManager, "SetGlobalConnectionState(dbus.UInt32(20))")
         watched.becomes(\.network, .offline, "networkmanager")

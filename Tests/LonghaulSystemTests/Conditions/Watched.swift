@@ -5,7 +5,7 @@ import Testing
 
 @testable import LonghaulSystem
 
-/// A watch over a test's own surroundings, and all that it told.
+/// A watch over a test's own snapshot, and all that it told.
 final class Watched {
     let watch: ConditionsWatch
     private let told: Told
@@ -18,13 +18,13 @@ final class Watched {
     }
 
     init(
-        _ surroundings: ConditionSurroundings, _ interest: ConditionInterest,
+        _ snapshot: ConditionContext, _ interest: ConditionInterest,
         overrides: ConditionOverrides = ConditionOverrides()
     ) throws {
         let told = Told()
         self.told = told
         watch = try ConditionsWatch.start(
-            surroundings, interest: interest, overrides: overrides,
+            snapshot, interest: interest, overrides: overrides,
             onChange: { new in
                 told.changes.withLock { $0.append(new) }
                 guard let path = realpath("/proc/thread-self", nil) else { return }
@@ -69,17 +69,17 @@ final class Watched {
     }
 }
 
-extension ConditionSurroundings {
+extension ConditionContext {
     /// Nothing but what the test puts there; no waiting where none is needed.
-    static func empty(bus: String? = nil, in scratch: Scratch? = nil) -> ConditionSurroundings {
-        var surroundings = ConditionSurroundings(busAddress: bus)
+    static func empty(bus: String? = nil, in scratch: Scratch? = nil) -> ConditionContext {
+        var snapshot = ConditionContext(busAddress: bus)
         let root = scratch?.path ?? "/nonexistent"
-        surroundings.sysfs = "\(root)/sys"
-        surroundings.proc = "\(root)/proc"
-        surroundings.dev = "\(root)/dev"
-        surroundings.logins = "\(root)/utmp"
-        surroundings.readsNetwork = false
-        surroundings.busRetrySeconds = (0.05, 0.2)
-        return surroundings
+        snapshot.sysfs = "\(root)/sys"
+        snapshot.proc = "\(root)/proc"
+        snapshot.dev = "\(root)/dev"
+        snapshot.logins = "\(root)/utmp"
+        snapshot.readsNetwork = false
+        snapshot.busRetrySeconds = (0.05, 0.2)
+        return snapshot
     }
 }

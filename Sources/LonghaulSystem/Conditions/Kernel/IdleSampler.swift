@@ -10,15 +10,15 @@ struct IdleSampler {
     /// When to look again.
     private(set) var due: Instant?
 
-    private let surroundings: ConditionSurroundings
+    private let snapshot: ConditionContext
     private var lookedAt: Instant?
     /// Of wants, at the last look.
     private var round: Int?
     /// When the machine can be idle at the earliest, or is to be looked at although it is.
     private var expectedAt: Instant?
 
-    init(_ surroundings: ConditionSurroundings) {
-        self.surroundings = surroundings
+    init(_ snapshot: ConditionContext) {
+        self.snapshot = snapshot
     }
 
     /// Looks if it is time to.
@@ -48,12 +48,12 @@ struct IdleSampler {
     private func nextLook(isRunning: Bool, isOld: Bool) -> Instant? {
         guard let lookedAt, let expectedAt else { return nil }
         guard isRunning || isOld else { return expectedAt }
-        return min(expectedAt, lookedAt + surroundings.idleSampleSeconds.running)
+        return min(expectedAt, lookedAt + snapshot.idleSampleSeconds.running)
     }
 
     /// Until the next look where nothing runs that depends on it.
     private func pause(_ facts: IdleFacts) -> Double {
-        let standing = surroundings.idleSampleSeconds.standing
+        let standing = snapshot.idleSampleSeconds.standing
         guard isIdle == false, let seconds = facts.secondsUntilIdle else { return standing }
         // No file tells when a graphical session ends: nothing can be expected.
         if facts.secondsSinceInput == 0 { return standing }
@@ -61,18 +61,18 @@ struct IdleSampler {
         calmer.load = nil
         calmer.pressure = nil
         let away = calmer.secondsUntilIdle ?? 0
-        return seconds > away ? max(seconds, surroundings.loadSampleSeconds) : away
+        return seconds > away ? max(seconds, snapshot.loadSampleSeconds) : away
     }
 
     private func facts(_ now: Timestamp) -> IdleFacts {
         var facts = IdleFacts()
-        facts.load = (try? smallFile("\(surroundings.proc)/loadavg")).flatMap {
+        facts.load = (try? smallFile("\(snapshot.proc)/loadavg")).flatMap {
             IdleFacts.load($0, processors: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         }
-        facts.pressure = (try? smallFile("\(surroundings.proc)/pressure/cpu")).flatMap {
+        facts.pressure = (try? smallFile("\(snapshot.proc)/pressure/cpu")).flatMap {
             IdleFacts.pressure($0)
         }
-        let last = Terminals(dev: surroundings.dev, logins: surroundings.logins).lastInput()
+        let last = Terminals(dev: snapshot.dev, logins: snapshot.logins).lastInput()
         // A clock that was set back makes it seem to be in the future: then it is now.
         facts.secondsSinceInput = last.map { max(0, now - $0) }
         return facts

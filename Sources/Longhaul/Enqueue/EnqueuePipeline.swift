@@ -1,0 +1,107 @@
+internal import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+
+/// Records a long input with two threads: the caller's reads and checks the requests, another one
+/// inserts them, a few batches behind. Parsing and inserting cost about the same.
+struct EnqueuePipeline {
+    private enum Reply: Sendable {
+        case outcomes([EnqueueOutcome])
+        case end(Result<Void, any Error>)
+    }
+
+    /// Batches between the two threads, which bounds the memory.
+    private static let batchesMax = 8
+
+    let store: Store
+    let now: Timestamp
+    let keepGoing: Bool
+    private let requests = Mailbox<[AdmittedRequest]>()
+    private let replies = Mailbox<Reply>()
+
+    init(store: Store, now: Timestamp, keepGoing: Bool) {
+        self.store = store
+        self.now = now
+        self.keepGoing = keepGoing
+    }
+
+    /// Carries the first batch and all that `next` gives until an empty one. Returns when all is
+    /// durable; throws when nothing was recorded.
+    func carry(
+        _ first: [AdmittedRequest], then next: () -> [AdmittedRequest],
+        report: (EnqueueOutcome) -> Void
+    ) throws {
+        let inserting = insert
+        guard DetachedThread.begin(name: "longhaul-enqueue", inserting) else {
+            throw LonghaulError.noThread(". Nothing was recorded; try again.")
+        }
+        requests.put([first])
+        var underWay = 1
+        var isAtEnd = false
+        while true {
+            if !isAtEnd, underWay < Self.batchesMax {
+                let batch = next()
+                isAtEnd = batch.isEmpty
+                requests.put([batch])
+                underWay += 1
+            }
+            let mustWait = isAtEnd || underWay >= Self.batchesMax
+            for reply in replies.take(within: mustWait ? nil : 0) {
+                switch reply {
+                case .outcomes(let outcomes):
+                    underWay -= 1
+                    outcomes.forEach(report)
+                case .end(let result): return try result.get()
+                }
+            }
+        }
+    }
+
+    /// The other thread. After a failure what still comes is not looked at.
+    @Sendable private func insert() {
+        var arrived: [[AdmittedRequest]] = []
+        let result = Result {
+            try record {
+                if arrived.isEmpty { arrived = requests.take(within: nil).reversed() }
+                return arrived.popLast() ?? []
+            } report: {
+                replies.put([.outcomes($0)])
+            }
+        }
+        replies.put([.end(result)])
+    }
+
+    /// One durable transaction with all batches until an empty one, on the caller's thread. What
+    /// has become of the requests is reported a batch at a time; when this throws, of those before
+    /// the one that ended it.
+    func record(
+        next: () -> [AdmittedRequest], report: ([EnqueueOutcome]) -> Void
+    ) throws {
+        try store.enqueue(now: now) { inserter in
+            while true {
+                let batch = next()
+                if batch.isEmpty { return }
+                var outcomes: [EnqueueOutcome] = []
+                outcomes.reserveCapacity(batch.count)
+                defer { report(outcomes) }
+                for request in batch { outcomes.append(try record(request, inserter)) }
+            }
+        }
+    }
+
+    private func record(
+        _ request: AdmittedRequest, _ inserter: TransferInserter
+    ) throws -> EnqueueOutcome {
+        switch request {
+        case .settled(let outcome): return outcome
+        case .stop(let error): throw error
+        case .insert(let new):
+            do {
+                let (id, destination) = try inserter.insert(new) { RequestValidator.exists($0) }
+                return .recorded(id, destination: destination)
+            } catch let refusal as LonghaulError where keepGoing {
+                return .refused(refusal)
+            }
+        }
+    }
+}

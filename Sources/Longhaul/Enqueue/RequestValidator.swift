@@ -1,0 +1,259 @@
+internal import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+
+/// Checks requests before they are recorded. What it has found out about a directory serves the
+/// whole batch.
+struct RequestValidator {
+    enum Verdict {
+        case insert(NewTransfer)
+        case skip(String)
+    }
+
+    private struct CheckedDirectory {
+        var mayHoldFiles: Bool
+        var realPath: String
+    }
+
+    private var checked: [ExactText: CheckedDirectory] = [:]
+    /// The directory that the batch fills, and how many destinations in it were asked about.
+    private var filling: (directory: String, asked: Int, names: DirectoryNames?) = ("", 0, nil)
+    /// From this many on its names are looked through at once.
+    private static let askedOneByOne = 256
+    /// Directories remembered; a batch that goes to more asks again.
+    private static let rememberedMax = 1024
+
+    mutating func admit(_ request: TransferRequest) throws(LonghaulError) -> Verdict {
+        let url = try RequestValidator.parse(request.url)
+        for mirror in request.options.mirrors { _ = try RequestValidator.parse(mirror) }
+        try RequestValidator.check(request.options)
+        try RequestValidator.checkVariables(request.options, for: url)
+        try RequestValidator.check(request.deadline)
+        try RequestValidator.check(earliest: request.earliestBegin)
+        try request.deadline.check(earliest: request.earliestBegin)
+        var request = request
+        let destination: String
+        switch request.destination {
+        case .file(let path):
+            destination = try WorkingDirectory.absolute(path)
+            guard let last = destination.utf8.last, last != UInt8(ascii: "/") else {
+                throw LonghaulError(
+                    .invalidRequest, "\(path) names a directory; give a file, or use -d")
+            }
+        case .directory(let path, let remoteName):
+            if request.options.remoteName != remoteName {
+                request.options.remoteName = remoteName
+            }
+            destination = PathParts.join(
+                try WorkingDirectory.absolute(path), FileNaming.name(from: url))
+        }
+        let (exists, realPath) = try look(at: destination)
+        if exists {
+            switch request.options.ifExists {
+            case .fail:
+                throw LonghaulError(
+                    .destinationExists,
+                    "\(destination) exists; choose another name, or --if-exists skip, overwrite"
+                        + " or rename"
+                )
+            case .skip: return .skip(destination)
+            case .overwrite, .rename: break
+            }
+        }
+        return .insert(
+            NewTransfer(
+                request: request, origin: url.origin, destination: destination,
+                realPath: realPath))
+    }
+
+    private static func parse(_ text: String) throws(LonghaulError) -> URLParts {
+        do throws(URLProblem) {
+            return try URLParts(text)
+        } catch {
+            if case .unsupportedScheme = error {
+                throw LonghaulError(.unsupported, error.description)
+            }
+            throw LonghaulError(.invalidRequest, error.description)
+        }
+    }
+
+    /// One that counts from when the transfer may begin; a time may have passed meanwhile.
+    static func check(_ deadline: Deadline) throws(LonghaulError) {
+        if case .after(let seconds) = deadline, !(seconds > 0) {
+            throw LonghaulError(.invalidRequest, "a deadline is more than 0 seconds")
+        }
+    }
+
+    /// A moment before 1970 is over, but for a machine whose clock was never set.
+    static func check(
+        earliest: Timestamp?, now: () -> Timestamp = { SystemClock.now().wall }
+    ) throws(LonghaulError) {
+        guard let earliest, earliest.milliseconds < 0, now() < earliest else { return }
+        throw LonghaulError(
+            .invalidRequest,
+            "the clock of this machine says a time before 1970; set it, or leave out when the "
+                + "transfer may begin")
+    }
+
+    private static func check(_ options: TransferOptions) throws(LonghaulError) {
+        try checkBounds(of: options)
+        if let proxy = options.proxy { try check(proxy: proxy) }
+        for path in [options.caCertificate, options.clientCertificate, options.clientKey] {
+            if let path { try checkFile(path) }
+        }
+    }
+
+    static func checkBounds(of options: TransferOptions) throws(LonghaulError) {
+        if let limit = options.limitRate, limit < 1 {
+            throw LonghaulError(.invalidRequest, "a rate limit is at least 1 byte per second")
+        }
+        if !(options.stallTimeout > 0) || !options.stallTimeout.isFinite {
+            throw LonghaulError(.invalidRequest, "a stall timeout is more than 0 seconds")
+        }
+        let headerBytes = options.headers.fields.reduce(0) { sum, field in
+            sum + field.name.utf8.count + field.value.utf8.count
+        }
+        if headerBytes > Limits.requestHeaderBytes {
+            throw LonghaulError(
+                .invalidRequest,
+                "the header fields of one request are more than \(Limits.requestHeaderBytes)"
+                    + " bytes together")
+        }
+    }
+
+    /// One that can be used; the empty one is none at all.
+    static func check(proxy: String, at place: String = "") throws(LonghaulError) {
+        do throws(ProxyProblem) {
+            try ProxyAddress.check(proxy)
+        } catch {
+            throw LonghaulError(error, at: place)
+        }
+    }
+
+    /// The proxy that the caller's variables name, where none is named.
+    private static func checkVariables(
+        _ options: TransferOptions, for url: URLParts
+    ) throws(LonghaulError) {
+        guard options.proxy == nil, let variables = options.proxyVariables,
+            let proxy = variables.proxy(scheme: url.scheme.rawValue, host: url.host)
+        else { return }
+        try check(proxy: proxy, at: "\(url.scheme.rawValue)_proxy, or all_proxy: ")
+    }
+
+    /// A file that a request needs.
+    static func checkFile(_ path: String) throws(LonghaulError) {
+        try checkText(of: path)
+        if exists(path) { return }
+        throw LonghaulError(.invalidRequest, "there is no file \(path)")
+    }
+
+    /// Whether the destination exists, and its one path where that is another; refuses one that
+    /// could not be written. A directory is examined once.
+    private mutating func look(
+        at destination: String
+    ) throws(LonghaulError) -> (exists: Bool, realPath: String?) {
+        try RequestValidator.checkText(of: destination)
+        guard let (directory, name) = PathParts.split(destination) else {
+            throw LonghaulError(.invalidRequest, "\(destination) names no file")
+        }
+        try RequestValidator.checkLength(of: name)
+        try RequestValidator.checkLength(ofPath: destination)
+        let place: CheckedDirectory
+        if let known = checked[ExactText(directory)] {
+            place = known
+        } else {
+            for name in PathParts.names(in: directory) {
+                try RequestValidator.checkLength(of: name)
+            }
+            if let obstacle = DiskSpace.obstacle(toWritingIn: directory) {
+                throw RequestValidator.refusal(obstacle)
+            }
+            place = CheckedDirectory(
+                mayHoldFiles: RequestValidator.exists(directory),
+                realPath: DiskSpace.realPath(directory))
+            if checked.count >= RequestValidator.rememberedMax { checked.removeAll() }
+            checked[ExactText(directory)] = place
+        }
+        let realPath =
+            place.realPath.isExactly(directory) ? nil : PathParts.join(place.realPath, name)
+        guard place.mayHoldFiles, mayExist(name, in: directory) else { return (false, realPath) }
+        return (try RequestValidator.isTaken(destination), realPath)
+    }
+
+    private static func isTaken(_ destination: String) throws(LonghaulError) -> Bool {
+        switch FileInspection.entry(at: destination) {
+        case .missing: return false
+        case .present: return true
+        case .unusable(let failure):
+            if isDirectory(destination) {
+                throw LonghaulError(
+                    .invalidRequest, "\(destination) is a directory; give a file, or use -d")
+            }
+            switch FileInspection.kind(at: destination) {
+            case .link, .file: return true
+            // Programs use it where it is: it is neither replaced nor anything to be skipped for.
+            case .special, .directory:
+                throw LonghaulError(
+                    .invalidRequest,
+                    "\(destination) is no file but a device, a pipe or a socket; give a file")
+            case nil:
+                throw refusal(
+                    SystemFailure(
+                        operation: "stat", path: destination, errno: failure))
+            }
+        }
+    }
+
+    /// To the kernel a path ends there, and another one would be meant.
+    private static func checkText(of path: String) throws(LonghaulError) {
+        if !path.utf8.contains(0) { return }
+        throw LonghaulError(
+            .invalidRequest, "the path \(path) has a zero byte in it; choose another one")
+    }
+
+    /// Whatever else is said, there is no such file, and there never will be.
+    private static func checkLength(of name: String) throws(LonghaulError) {
+        let length = name.utf8.count
+        if length <= PathParts.nameBytesMax { return }
+        throw LonghaulError(
+            .invalidRequest,
+            "the name \(name.prefix(20))… has \(length) bytes, and a file's has at most"
+                + " \(PathParts.nameBytesMax); choose a shorter one")
+    }
+
+    /// With what is put to the name while the file is fetched.
+    private static func checkLength(ofPath path: String) throws(LonghaulError) {
+        let length = path.utf8.count
+        let max = PathParts.pathBytesMax - Limits.fileNameDecorationBytes
+        if length <= max { return }
+        throw LonghaulError(
+            .invalidRequest,
+            "the path \(path.prefix(40))… has \(length) bytes, and at most \(max) can be used;"
+                + " choose a shorter one")
+    }
+
+    private static func refusal(_ failure: SystemFailure) -> LonghaulError {
+        var error = failure.longhaulError()
+        if error.code == .io { error.code = .permission }
+        return error
+    }
+
+    /// Spares a large batch a system call for each destination. What comes into being meanwhile is
+    /// seen when the file is published, as it would be after a look at each.
+    private mutating func mayExist(_ name: String, in directory: String) -> Bool {
+        if !filling.directory.isExactly(directory) { filling = (directory, 0, nil) }
+        filling.asked += 1
+        if filling.asked == RequestValidator.askedOneByOne {
+            filling.names = DirectoryNames(of: directory)
+        }
+        return filling.names?.contains(name) ?? true
+    }
+
+    static func exists(_ path: String) -> Bool {
+        FileInspection.entry(at: path) != .missing
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        (try? DirectoryHandle(opening: path)) != nil
+    }
+}

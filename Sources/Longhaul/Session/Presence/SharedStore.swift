@@ -1,0 +1,127 @@
+internal import LonghaulCore
+internal import LonghaulSystem
+internal import Synchronization
+
+/// What this process has of one store, shared by all its sessions there: a desk, and while one of
+/// them wants it, readiness to be the engine.
+final class SharedStore: Sendable {
+    let desk: StoreExecutor
+    private let state = Mutex(State())
+
+    private struct State {
+        var users = 1
+        var engineUsers = 0
+        var engine: EngineThread?
+        /// Foreground transfers that somebody in this process awaits.
+        var awaited: Set<TransferID> = []
+    }
+
+    private static let open = Mutex<[ExactText: SharedStore]>([:])
+    /// How long an engine may take to save everything when the process ends.
+    private static let exitSeconds: Double = 3
+
+    private init(_ desk: StoreExecutor) {
+        self.desk = desk
+    }
+
+    /// The presence of this process at the store, made if there is none. Blocks.
+    static func enter(_ directory: String?) throws(LonghaulError) -> SharedStore {
+        let directory = try TransferQueue.resolve(directory)
+        if let there = retained(directory, else: nil) { return there }
+        let made = SharedStore(try StoreExecutor.open(directory))
+        guard let there = retained(directory, else: made) else { return made }
+        made.desk.abandon()
+        return there
+    }
+
+    private static func retained(
+        _ directory: String, else made: SharedStore?
+    ) -> SharedStore? {
+        open.withLock { open in
+            if let there = open[ExactText(directory)] {
+                there.state.withLock { $0.users += 1 }
+                return there
+            }
+            open[ExactText(directory)] = made
+            return nil
+        }
+    }
+
+    /// A session ends. The last one takes everything with it; when this returns, threads and
+    /// descriptors are gone and the engine's place is free.
+    func leave() async {
+        if release() { await desk.close() }
+    }
+
+    /// ``leave()`` for who cannot wait.
+    func abandon() {
+        if release() { desk.abandon() }
+    }
+
+    /// Whether nobody uses it any more.
+    private func release() -> Bool {
+        SharedStore.open.withLock { open in
+            let users = state.withLock { state in
+                state.users -= 1
+                return state.users
+            }
+            let directory = ExactText(desk.directory)
+            if users == 0, open[directory] === self { open[directory] = nil }
+            return users == 0
+        }
+    }
+
+    // MARK: - The engine
+
+    /// From now on this process is the engine whenever no other is.
+    func takeEngine() {
+        ExitWork.set(0) { SharedStore.leaveAtExit() }
+        let stay = state.withLock { state -> EngineThread? in
+            state.engineUsers += 1
+            // One that has ended while it has users had no thread.
+            if let engine = state.engine, !engine.hasEnded { return nil }
+            state.engine = EngineThread(desk.directory)
+            return state.engine
+        }
+        stay?.start()
+    }
+
+    /// One user of the engine less; after the last, another process can be the engine when this
+    /// returns.
+    func dropEngine() async {
+        await releaseEngine()?.leave()
+    }
+
+    /// ``dropEngine()`` for who cannot wait.
+    func giveUpEngine() {
+        releaseEngine()?.stop()
+    }
+
+    private func releaseEngine() -> EngineThread? {
+        state.withLock { state -> EngineThread? in
+            state.engineUsers -= 1
+            guard state.engineUsers == 0 else { return nil }
+            defer { state.engine = nil }
+            return state.engine
+        }
+    }
+
+    /// Why this process could not be the engine when it last tried.
+    var engineFailure: LonghaulError? { state.withLock { $0.engine }?.failure }
+
+    private static func leaveAtExit() {
+        let stays = open.withLock { open in
+            open.values.compactMap { presence in presence.state.withLock { $0.engine } }
+        }
+        for stay in stays { stay.stop() }
+        for stay in stays { stay.leave(within: exitSeconds) }
+    }
+
+    // MARK: - Foreground transfers
+
+    func hold(_ id: TransferID) { state.withLock { _ = $0.awaited.insert(id) } }
+
+    func release(_ id: TransferID) { state.withLock { _ = $0.awaited.remove(id) } }
+
+    func isAwaited(_ id: TransferID) -> Bool { state.withLock { $0.awaited.contains(id) } }
+}

@@ -1,0 +1,271 @@
+internal import LonghaulCore
+internal import LonghaulEngine
+internal import LonghaulStore
+internal import LonghaulSystem
+internal import Synchronization
+
+/// Where the asynchronous callers of this process meet one store: a thread that does their reads
+/// and writes, one after the other, and tells those who wait that the store has changed.
+///
+/// It sleeps until somebody asks or another connection writes. Its connection is not the engine's:
+/// SQLite tells a connection only of the commits of others.
+final class StoreExecutor: Sendable {
+    typealias Job = @Sendable (StoreContext) -> Void
+
+    /// What a job works with, on the desk's thread alone.
+    final class StoreContext {
+        private(set) var queue: TransferQueue
+        let board: BoardGlance
+
+        init(_ queue: TransferQueue) {
+            self.queue = queue
+            board = BoardGlance(queue.directory)
+        }
+
+        /// Whether a repair had put another file in the place of the one that was open; that is
+        /// the open one now. One that cannot be opened yet is tried again with the next look.
+        fileprivate func followRepair() -> Bool {
+            guard queue.store.hasBeenSuperseded(), let fresh = try? queue.reopened() else {
+                return false
+            }
+            try? queue.store.close()
+            queue = fresh
+            return true
+        }
+    }
+
+    let directory: String
+    private let watch: CommitWatch
+    private let state: Mutex<State>
+
+    private struct State {
+        var jobs: [Job] = []
+        /// Raised whenever the store may have changed.
+        var edition: UInt64 = 1
+        var changes = WaiterList<ChangeWait, Void>()
+        var ends = WaiterList<EndWait, Transfer>()
+        /// Waited for since the last look.
+        var fresh: Set<TransferID> = []
+        var isClosing = false
+        var hasClosed = false
+        var closers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// How often the store is looked at although nothing was written: a notice may have been lost.
+    private static let lookSeconds: Double = 30
+
+    /// Opens the store and starts the thread.
+    static func open(
+        _ directory: String, begin: DetachedThread.Start = DetachedThread.begin
+    ) throws(LonghaulError) -> StoreExecutor {
+        let queue = try TransferQueue(directory: directory)
+        let watch: CommitWatch
+        do {
+            watch = try CommitWatch(of: "queue.sqlite", in: queue.directory)
+        } catch {
+            throw error.longhaulError()
+        }
+        let desk = StoreExecutor(queue.directory, watch)
+        guard begin("longhaul-store", { desk.work(StoreContext(queue)) }) else {
+            try? queue.store.close()
+            throw .noThread()
+        }
+        return desk
+    }
+
+    private init(_ directory: String, _ watch: CommitWatch) {
+        self.directory = directory
+        self.watch = watch
+        state = Mutex(State())
+    }
+
+    // MARK: - Callers
+
+    /// Runs `body` on the desk's thread, after all that was asked for before.
+    func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreContext) throws(LonghaulError) -> Value
+    ) async throws(LonghaulError) -> Value {
+        let result: Result<Value, LonghaulError> = await withCheckedContinuation { continuation in
+            let isTaken = post { books in
+                continuation.resume(returning: outcome(of: body, books))
+            }
+            if !isTaken { continuation.resume(returning: .failure(StoreExecutor.closed)) }
+        }
+        return try result.get()
+    }
+
+    /// The same for what changes the store, which those who wait here are told of, too.
+    func change<Value: Sendable>(
+        _ body: @escaping @Sendable (TransferQueue) throws(LonghaulError) -> Value
+    ) async throws(LonghaulError) -> Value {
+        let value = try await perform { books throws(LonghaulError) in try body(books.queue) }
+        state.withLock { $0.edition += 1 }
+        watch.call()
+        return value
+    }
+
+    /// A number that is raised whenever the store may have changed.
+    var edition: UInt64 { state.withLock { $0.edition } }
+
+    /// Until the store may have changed since `edition`, or so many seconds later.
+    func changed(since edition: UInt64, within seconds: Double? = nil) async throws {
+        let until = seconds.map { SystemClock.now().monotonic + $0 }
+        let token = state.withLock { $0.changes.announce() }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let wait = ChangeWait(since: edition, until: until)
+                let refusal = state.withLock { state -> (any Error)? in
+                    if state.isClosing { return StoreExecutor.closed }
+                    let isAdded = state.changes.add(token, wait, continuation)
+                    return isAdded ? nil : CancellationError()
+                }
+                if let refusal { return continuation.resume(throwing: refusal) }
+                watch.call()
+            }
+        } onCancel: {
+            state.withLock { $0.changes.cancel(token) }?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Until the transfer has ended; as it then is.
+    ///
+    /// - Parameter orInput: or waits for a word (``WaitReason/Reason/input``).
+    func end(of id: TransferID, orInput: Bool = false) async throws -> Transfer {
+        let token = state.withLock { $0.ends.announce() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let refusal = state.withLock { state -> (any Error)? in
+                    if state.isClosing { return StoreExecutor.closed }
+                    let wait = EndWait(id: id, orInput: orInput)
+                    guard state.ends.add(token, wait, continuation) else {
+                        return CancellationError()
+                    }
+                    state.fresh.insert(id)
+                    return nil
+                }
+                if let refusal { return continuation.resume(throwing: refusal) }
+                watch.call()
+            }
+        } onCancel: {
+            state.withLock { $0.ends.cancel(token) }?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Ends the thread after what was asked for, and closes the store. Whoever waits is told.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                state.isClosing = true
+                if !state.hasClosed { state.closers.append(continuation) }
+                return state.hasClosed
+            }
+            if isOver { continuation.resume() }
+            watch.call()
+        }
+    }
+
+    /// ``close()`` for who cannot wait.
+    func abandon() {
+        state.withLock { $0.isClosing = true }
+        watch.call()
+    }
+
+    static let closed = LonghaulError(
+        .sessionInvalidated, "the session was invalidated and can no longer be used")
+
+    /// `false`: closed, the job is not done.
+    private func post(_ job: @escaping Job) -> Bool {
+        let isTaken = state.withLock { state in
+            if !state.isClosing { state.jobs.append(job) }
+            return !state.isClosing
+        }
+        if isTaken { watch.call() }
+        return isTaken
+    }
+
+    // MARK: - The thread
+
+    private func work(_ books: StoreContext) {
+        books.queue.sweepContents()
+        serve(books)
+        try? books.queue.store.close()
+        let closers = state.withLock { state in
+            state.hasClosed = true
+            defer { state.closers.removeAll() }
+            return state.closers
+        }
+        for closer in closers { closer.resume() }
+    }
+
+    private func serve(_ books: StoreContext) {
+        var version = try? books.queue.store.dataVersion()
+        var settling = WriteSettling()
+        var ends = EndWatch()
+        while true {
+            let (jobs, isClosing) = state.withLock { state in
+                defer { state.jobs.removeAll(keepingCapacity: true) }
+                return (state.jobs, state.isClosing)
+            }
+            if books.followRepair() {
+                ends.forgetLog()
+                version = nil
+            }
+            for job in jobs { job(books) }
+            if isClosing { break }
+            let seen = try? books.queue.store.dataVersion()
+            if seen != version {
+                version = seen
+                state.withLock { $0.edition += 1 }
+            }
+            tellOfChanges()
+            tellOfEnds(books, &ends)
+            let woken = watch.wait(atMost: pause(settling))
+            if woken.isWritten { settling.written() } else if !woken.isCalled { settling.looked() }
+        }
+        let (changes, waits) = state.withLock { ($0.changes.takeAll(), $0.ends.takeAll()) }
+        for continuation in changes { continuation.resume(throwing: StoreExecutor.closed) }
+        for continuation in waits { continuation.resume(throwing: StoreExecutor.closed) }
+    }
+
+    private func pause(_ settling: WriteSettling) -> Double {
+        let due = state.withLock { $0.changes.waits.compactMap(\.until).min() }
+        let left = due.map { max(0, $0 - SystemClock.now().monotonic) }
+        return min(left ?? .infinity, settling.pause ?? .infinity, StoreExecutor.lookSeconds)
+    }
+
+    private func tellOfChanges() {
+        let now = SystemClock.now().monotonic
+        let due = state.withLock { state in
+            let edition = state.edition
+            return state.changes.take { $0.isOver(at: edition, now) }
+        }
+        for continuation in due { continuation.resume() }
+    }
+
+    private func tellOfEnds(_ books: StoreContext, _ watch: inout EndWatch) {
+        let (edition, fresh, waited) = state.withLock { state in
+            defer { state.fresh.removeAll() }
+            return (state.edition, state.fresh, Set(state.ends.waits.map(\.id)))
+        }
+        if waited.isEmpty { return watch.rest() }
+        let found = watch.look(in: books.queue, for: waited, fresh: fresh, edition: edition)
+        for (id, result) in found {
+            let isOver = (try? result.get().isOver) ?? true
+            let waiting = state.withLock {
+                $0.ends.take { $0.id == id && (isOver || $0.orInput) }
+            }
+            for continuation in waiting { continuation.resume(with: result) }
+        }
+    }
+}
+
+private func outcome<Value>(
+    of body: (StoreExecutor.StoreContext) throws(LonghaulError) -> Value,
+    _ books: StoreExecutor.StoreContext
+) -> Result<Value, LonghaulError> {
+    do {
+        return .success(try body(books))
+    } catch {
+        return .failure(error)
+    }
+}

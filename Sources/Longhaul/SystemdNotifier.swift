@@ -1,0 +1,100 @@
+internal import LonghaulCore
+internal import LonghaulEngine
+internal import LonghaulSystem
+internal import Synchronization
+
+/// Tells the service manager how the engine does (sd_notify(3)).
+///
+/// Signs of life come from the engine's own thread, after a turn, and only when the manager asked
+/// for them: half of its time after the last one at the latest, and with a turn that comes anyway
+/// after a quarter.
+final class SystemdNotifier: ServiceNotifier {
+    private struct State: Sendable {
+        var isReady = false
+        var aliveAt: Instant?
+        var shown: Int?
+        var shownAt: Instant?
+        /// Instead of what the engine does: it wants to be read.
+        var complaint: String?
+    }
+
+    private let notification: ServiceNotification
+    private let state = Mutex(State())
+
+    /// How often the number of transfers is told while it changes.
+    private static let statusSeconds: Double = 2
+
+    /// `nil` = nobody wants to know.
+    init?(environment: [String: String]) {
+        guard let notification = ServiceNotification(environment: environment) else { return nil }
+        self.notification = notification
+    }
+
+    func standsBy() {
+        notification.send([.status("Standing by: another engine runs")])
+    }
+
+    func isReady(now: Instant) {
+        state.withLock { state in
+            state.isReady = true
+            state.aliveAt = now
+        }
+        notification.send([.ready])
+    }
+
+    func turned(active: Int, now: Instant) -> Instant? {
+        state.withLock { state in
+            tell(active, &state, now: now)
+            guard let seconds = notification.watchdogSeconds, let last = state.aliveAt else {
+                return nil
+            }
+            if now < last + seconds / 4 { return last + seconds / 2 }
+            state.aliveAt = now
+            notification.send([.alive])
+            return now + seconds / 2
+        }
+    }
+
+    /// Of what comes and goes quickly not every step is told, but always that nothing is left.
+    private func tell(_ active: Int, _ state: inout State, now: Instant) {
+        guard active != state.shown else { return }
+        if active > 0, let last = state.shownAt, now < last + Self.statusSeconds { return }
+        state.shown = active
+        state.shownAt = now
+        if state.complaint == nil { notification.send([.status(Self.text(active))]) }
+    }
+
+    private static func text(_ active: Int) -> String {
+        switch active {
+        case 0: "Nothing to transfer now"
+        case 1: "1 transfer runs"
+        default: "\(active) transfers run"
+        }
+    }
+
+    /// The configuration is being read again.
+    func isReloading() {
+        if state.withLock({ $0.isReady }) { notification.send([.reloading]) }
+    }
+
+    func isAdjusted() {
+        let active = state.withLock { state in
+            state.complaint = nil
+            return state.shown ?? 0
+        }
+        notification.send([.ready, .status(Self.text(active))])
+    }
+
+    /// The configuration stays as it was.
+    func isNotAdjusted(_ why: String) {
+        let isReady = state.withLock { state in
+            state.complaint = why
+            return state.isReady
+        }
+        notification.send((isReady ? [.ready] : []) + [.status(why)])
+    }
+
+    func isLeaving() {
+        notification.send([.stopping, .status("Saving everything")])
+    }
+}

@@ -1,0 +1,85 @@
+/// What the fetch heeds of all that it serves: always the least strict.
+extension Subscribers {
+    /// Those whose word counts; all of them where nobody wants to run.
+    private var heeded: [Subscriber] {
+        if followers.isEmpty { return [leader] }
+        let wanted = wanted
+        return wanted.isEmpty ? [leader] : wanted
+    }
+
+    /// The leader's request with the freest limits of all: one that was alone has exactly its own.
+    package var request: TransferRequest {
+        let heeded = heeded
+        var request = leader.request
+        if heeded.count == 1, heeded[0].id == leader.id { return request }
+        let options = heeded.map(\.request.options)
+        request.isDiscretionary = heeded.allSatisfy(\.request.isDiscretionary)
+        request.options.yields = heeded.allSatisfy {
+            $0.request.options.yields ?? $0.request.isDiscretionary
+        }
+        request.options.keepsResponse = options.contains(where: \.keepsResponse)
+        request.options.limitRate = freest(options.map(\.limitRate))
+        request.options.retries = freest(options.map(\.retries))
+        request.options.stallTimeout = options.map(\.stallTimeout).max() ?? 60
+        // Who can wait for space does; a command that somebody watches waits with it.
+        request.options.failOnFullDisk = options.allSatisfy(\.failOnFullDisk)
+        return request
+    }
+
+    /// The last of their deadlines. Who has an earlier one fails alone when it comes.
+    package var deadline: Timestamp { heeded.map(\.deadline).max() ?? leader.deadline }
+
+    /// Any of these lets it run.
+    package var eligibilities: [EligibilityKey] {
+        var eligibilities: [EligibilityKey] = []
+        for subscriber in heeded where !eligibilities.contains(subscriber.eligibility) {
+            eligibilities.append(subscriber.eligibility)
+        }
+        return eligibilities
+    }
+
+    /// The conditions that decide about it: those of every eligibility that may let it run. One
+    /// that nobody watches would be unknown, and close that eligibility again.
+    package var interest: ConditionNeeds {
+        eligibilities.reduce(ConditionNeeds()) { $0.union($1.interest) }
+    }
+
+    /// Where it counts among what runs: with those that are not discretionary, if one is not.
+    package var eligibility: EligibilityKey {
+        if followers.isEmpty { return leader.eligibility }
+        let eligibilities = eligibilities
+        return eligibilities.first { !$0.isDiscretionary } ?? eligibilities.first
+            ?? leader.eligibility
+    }
+
+    /// Whether somebody's time has come. A fetch runs for the first of them; the others come along.
+    package func isTimely(now: Timestamp) -> Bool {
+        heeded.contains { ($0.request.earliestBegin ?? now) <= now }
+    }
+
+    /// The gate of the eligibility that is open, else of the one that opens first.
+    package func gate(
+        in snapshot: ConditionSnapshot, now: Timestamp, isRunning: Bool = false
+    ) -> Gate {
+        if followers.isEmpty {
+            return leader.eligibility.gate(in: snapshot, now: now, isRunning: isRunning)
+        }
+        // Who is not to begin yet comes along, and lets nothing run.
+        let timely = heeded.filter { ($0.request.earliestBegin ?? now) <= now }
+        let eligibilities = Set((timely.isEmpty ? heeded : timely).map(\.eligibility)).sorted {
+            $0.rawValue < $1.rawValue
+        }
+        let gates = eligibilities.map { $0.gate(in: snapshot, now: now, isRunning: isRunning) }
+        if let open = gates.first(where: \.isOpen) { return open }
+        return gates.min { ($0.changesAt ?? .distantFuture) < ($1.changesAt ?? .distantFuture) }
+            ?? leader.eligibility.gate(in: snapshot, now: now, isRunning: isRunning)
+    }
+
+    private func freest(_ limits: [Int64?]) -> Int64? {
+        limits.contains(nil) ? nil : limits.compactMap { $0 }.max()
+    }
+
+    private func freest(_ limits: [Int?]) -> Int? {
+        limits.contains(nil) ? nil : limits.compactMap { $0 }.max()
+    }
+}

@@ -1,0 +1,179 @@
+/// Which bytes are asked for, and what will prove that they belong to the same version as those
+/// held.
+package struct RangeRequest: Hashable, Sendable {
+    package enum Proof: Hashable, Sendable {
+        /// Nothing is held: the whole file, no Range.
+        case nothingHeld
+        /// Range with `If-Range: <strong ETag>`.
+        case entityTag(String)
+        /// Range with `If-Range: <strong Last-Modified>`.
+        case date(String)
+        /// Range alone, from `overlap` bytes before the missing ones: these, the total and the
+        /// header fields must all match.
+        case overlap
+        /// FTP and SFTP: an offset, `overlap` bytes before the missing ones: these, size and
+        /// modification time must all be equal. A time has whole seconds, and may be set.
+        case sizeAndTime
+        /// No Range: of the whole file that comes, what is held is skipped if the pinned version
+        /// comes back.
+        case skipping
+        /// No Range: what is held is given up when the first byte comes.
+        case restarting(RestartReason)
+    }
+
+    package var proof: Proof
+    /// File offset of the first missing byte.
+    package var position: Int64
+    /// File offset where the bytes end that are missing; `nil` = with the file.
+    package var end: Int64?
+    /// Bytes held before `position` that are asked for again, to compare them.
+    package var overlap: Int64
+    /// Other bytes are missing before `position`: this request is one of several for the file.
+    package var isExtra: Bool
+    /// Content coding of the bytes held; `nil` = identity.
+    package var heldCoding: String?
+    /// Not the transfer's own URL is asked: no answer costs what is held.
+    package var isForMirror = false
+    /// By the file's name it is no page.
+    package var isForNoPage = false
+    /// What a cache on the way has stored is of no use.
+    package var bypassesCaches = false
+
+    package init(
+        proof: Proof, position: Int64, end: Int64? = nil, overlap: Int64 = 0,
+        isExtra: Bool = false, heldCoding: String? = nil
+    ) {
+        self.proof = proof
+        self.position = position
+        self.end = end
+        self.overlap = overlap
+        self.isExtra = isExtra
+        self.heldCoding = heldCoding
+    }
+
+    /// File offset of the first byte asked for.
+    package var start: Int64 { sendsRange ? position - overlap : 0 }
+
+    package var sendsRange: Bool {
+        switch proof {
+        case .entityTag, .date, .overlap, .sizeAndTime: true
+        case .nothingHeld, .skipping, .restarting: false
+        }
+    }
+
+    /// Whether the request carries If-Range.
+    package var isConditional: Bool {
+        switch proof {
+        case .entityTag, .date: true
+        case .nothingHeld, .overlap, .sizeAndTime, .skipping, .restarting: false
+        }
+    }
+
+    /// What the request adds to the user's header fields (HTTP only). Identity: a content coding
+    /// would move the bytes (RFC 9110 §14.2: ranges count in the coded representation).
+    package var headers: HeaderFields {
+        var fields = HeaderFields()
+        fields.append(name: "Accept-Encoding", value: "identity")
+        if sendsRange {
+            let last = end.map { String($0 - 1) } ?? ""
+            fields.append(name: "Range", value: "bytes=\(start)-\(last)")
+        }
+        if bypassesCaches { fields.append(name: "Cache-Control", value: "no-cache") }
+        switch proof {
+        case .entityTag(let value), .date(let value):
+            fields.append(name: "If-Range", value: value)
+        case .nothingHeld, .overlap, .sizeAndTime, .skipping, .restarting: break
+        }
+        return fields
+    }
+}
+
+extension RangeRequest {
+    /// The ladder: the strongest proof that the facts allow.
+    ///
+    /// - Parameters:
+    ///   - position: First missing byte; where `held` is not missing.
+    ///   - end: Where the missing bytes end, `nil` = with the file.
+    ///   - held: All bytes held, those written by requests that still run included.
+    ///   - validator: What is pinned of the version that they are of.
+    ///   - heldCoding: Content coding that they came in.
+    package static func plan(
+        from position: Int64, to end: Int64? = nil, held: ByteRanges, validator: Validator?,
+        origin: OriginMemory?, scheme: ResponseHead.Scheme, heldCoding: String? = nil
+    ) -> RangeRequest {
+        precondition(position >= 0 && (end ?? .max) > position, "an empty range is never asked for")
+        if held.isEmpty && position == 0 {
+            return RangeRequest(proof: .nothingHeld, position: 0)
+        }
+        var ask = RangeRequest(proof: .restarting(.nothingToProve), position: 0)
+        ask.heldCoding = heldCoding
+        let isExtra = position > held.prefix
+        // Bytes between position and prefix are held: asking for them is a bug of the caller, and
+        // harmless.
+        let available = held.run(endingAt: position)
+        let overlap = min(available, Limits.overlapBytes)
+        guard
+            let proof = proof(
+                validator: validator ?? Validator(), origin: origin, scheme: scheme,
+                overlap: overlap, isExtra: isExtra, comparesAll: overlap == position)
+        else { return ask }
+        ask.proof = proof
+        ask.position = position
+        ask.end = end
+        ask.isExtra = isExtra
+        if proof == .overlap || proof == .sizeAndTime { ask.overlap = overlap }
+        if proof == .skipping { ask.end = nil }
+        return ask
+    }
+
+    /// A request for the whole file.
+    ///
+    /// - Parameter trustHeld: Whether what is held stays, if the pinned version comes back: right
+    ///   when ranges failed, wrong when the bytes held are in doubt.
+    package static func wholeFile(
+        because reason: RestartReason, held: ByteRanges, validator: Validator?, trustHeld: Bool,
+        heldCoding: String? = nil
+    ) -> RangeRequest {
+        var ask = RangeRequest(
+            proof: held.isEmpty ? .nothingHeld : .restarting(reason), position: 0)
+        ask.bypassesCaches = reason.mayBeOfCache
+        if held.isEmpty { return ask }
+        ask.heldCoding = heldCoding
+        if trustHeld, held.prefix > 0, validator?.isStrong == true {
+            ask.proof = .skipping
+            ask.position = held.prefix
+        }
+        return ask
+    }
+
+    private static func proof(
+        validator: Validator, origin: OriginMemory?, scheme: ResponseHead.Scheme, overlap: Int64,
+        isExtra: Bool, comparesAll: Bool
+    ) -> Proof? {
+        // All that is held will be compared: that is proof enough of itself.
+        let overlapProves = overlap > 0 && (comparesAll || !validator.isEmpty)
+        switch scheme {
+        case .ftp, .sftp:
+            guard overlapProves else { return nil }
+            let isKnown = validator.length != nil && validator.lastModified != nil
+            return isKnown ? .sizeAndTime : .overlap
+        case .http: break
+        }
+        if origin?.mishandlesIfRange != true {
+            if let tag = validator.strongTag { return .entityTag(tag.text) }
+            if let date = validator.strongDate { return .date(date) }
+        }
+        // Without If-Range a strong validator still proves, by coming back with the 206.
+        return overlapProves || validator.isStrong ? .overlap : nil
+    }
+}
+
+extension ByteRanges {
+    /// How many bytes without a gap end at `position`.
+    func run(endingAt position: Int64) -> Int64 {
+        guard let range = ranges.last(where: { $0.lowerBound < position }),
+            range.upperBound >= position
+        else { return 0 }
+        return position - range.lowerBound
+    }
+}

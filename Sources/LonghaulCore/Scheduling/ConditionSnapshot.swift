@@ -1,0 +1,133 @@
+/// What a plan is made in: the machine's conditions and its clock.
+package struct ConditionSnapshot: Sendable {
+    package var conditions: Conditions
+    package var time: LocalTime
+    /// The network has just changed: nothing that needs it starts before this moment.
+    package var networkSettlesAt: Timestamp?
+
+    package init(
+        conditions: Conditions = Conditions(), time: LocalTime = .utc,
+        networkSettlesAt: Timestamp? = nil
+    ) {
+        self.conditions = conditions
+        self.time = time
+        self.networkSettlesAt = networkSettlesAt
+    }
+}
+
+/// Whether the transfers of one eligibility may run.
+package struct Gate: Hashable, Sendable {
+    /// What does not hold; empty = they may.
+    package var reasons: [WaitReason] = []
+    /// When the clock alone changes that: an edge of the window, the end of the network's settling.
+    package var changesAt: Timestamp?
+
+    package var isOpen: Bool { reasons.isEmpty }
+}
+
+extension EligibilityKey {
+    /// The gate of this eligibility.
+    ///
+    /// - Parameter isRunning: The network needs no time to settle for what is on it.
+    package func gate(
+        in snapshot: ConditionSnapshot, now: Timestamp, isRunning: Bool = false
+    ) -> Gate {
+        var gate = Gate()
+        if let window {
+            let phase = window.phase(at: now, snapshot.time)
+            gate.changesAt = phase.until
+            if !phase.isOpen {
+                gate.reasons.append(
+                    WaitReason(
+                        .window, required: window.description,
+                        current: snapshot.time.clock(now), since: phase.since,
+                        nextCheck: phase.until))
+            }
+        }
+        let (required, preferred) = laneNeeds
+        let check = ConditionCheck(conditions: snapshot.conditions)
+        gate.reasons += check.unmet(required, strict: true)
+        if usesNetwork, !required.network,
+            let reason = check.network(strict: false, isRequired: true)
+        {
+            gate.reasons.append(reason)
+        }
+        let missing = Set(gate.reasons.map(\.reason))
+        gate.reasons += check.unmet(preferred, strict: false).filter {
+            !missing.contains($0.reason)
+        }
+        if usesNetwork, !isRunning, let settles = snapshot.networkSettlesAt, now < settles,
+            !gate.reasons.contains(where: { $0.reason == .network })
+        {
+            gate.changesAt = min(gate.changesAt ?? settles, settles)
+            gate.reasons.append(
+                WaitReason(
+                    .network, required: "a settled one", current: "one that has just changed",
+                    since: snapshot.conditions.network.since, nextCheck: settles))
+        }
+        return gate
+    }
+}
+
+/// Compares needs with conditions. Strictly, what is unknown does not hold.
+struct ConditionCheck {
+    let conditions: Conditions
+
+    func unmet(_ needs: ConditionNeeds, strict: Bool) -> [WaitReason] {
+        var reasons: [WaitReason] = []
+        if needs.power {
+            let power = conditions.power
+            if power.value.map({ $0 != .external }) ?? strict {
+                reasons.append(
+                    reason(.power, "external", power.value?.rawValue, power.since, strict))
+            }
+        }
+        if let percent = needs.battery, let reason = battery(percent, strict) {
+            reasons.append(reason)
+        }
+        if needs.network, let reason = network(strict: strict, isRequired: strict) {
+            reasons.append(reason)
+        }
+        if needs.unmetered {
+            let network = conditions.network
+            // For a preference, no network is no metered one: whether it needs one is another need.
+            if strict ? network.value != .unmetered : network.value == .metered {
+                reasons.append(
+                    reason(
+                        .unmetered, "unmetered", network.value?.rawValue, network.since, strict))
+            }
+        }
+        if needs.idle {
+            let idle = conditions.isIdle
+            if idle.value.map({ !$0 }) ?? strict {
+                let current = idle.value.map { $0 ? "idle" : "in use" }
+                reasons.append(reason(.idle, "idle", current, idle.since, strict))
+            }
+        }
+        return reasons
+    }
+
+    func network(strict: Bool, isRequired: Bool) -> WaitReason? {
+        let network = conditions.network
+        guard network.value.map({ $0 == .offline }) ?? strict else { return nil }
+        return reason(.network, "present", network.value?.rawValue, network.since, isRequired)
+    }
+
+    private func battery(_ percent: Int, _ strict: Bool) -> WaitReason? {
+        if conditions.power.value == .external { return nil }
+        let charge = conditions.battery
+        guard charge.value.map({ $0 < percent }) ?? strict else { return nil }
+        return reason(
+            .battery, "at least \(percent) % or external power",
+            charge.value.map { "\($0) %" }, charge.since, strict)
+    }
+
+    private func reason(
+        _ reason: WaitReason.Reason, _ required: String, _ current: String?, _ since: Timestamp?,
+        _ strict: Bool
+    ) -> WaitReason {
+        WaitReason(
+            reason, required: strict ? required : required + WaitReason.preferredMark,
+            current: current ?? "unknown", since: since)
+    }
+}

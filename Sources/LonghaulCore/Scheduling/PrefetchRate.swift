@@ -1,0 +1,47 @@
+/// How fast the transfers of one origin end, and from that how many to make ready ahead.
+///
+/// Between the end of one small file and the next request lie a commit, the opening of a file and
+/// the way through three threads. While files end faster than that, a few more than there are
+/// connections are claimed and opened in advance, together: the wire never waits, and the work is
+/// done a batch at a time. Where transfers take long, none is ever ahead.
+package struct PrefetchRate: Hashable, Sendable {
+    /// What is ready ahead is asked for within about this time.
+    package static let horizonSeconds: Double = 0.05
+    package static let aheadMax = 512
+
+    /// The last ends, in order; bounded by ``aheadMax``.
+    private var ends: [Instant] = []
+    private var next = 0
+
+    package init() {}
+
+    package mutating func noteEnd(at now: Instant) {
+        if ends.count < PrefetchRate.aheadMax {
+            ends.append(now)
+        } else {
+            ends[next] = now
+            next = (next + 1) % PrefetchRate.aheadMax
+        }
+    }
+
+    /// What the rate of the last ends amounts to within the horizon. The first ones of many say
+    /// little: each is good for four at the most, and one alone for none.
+    package func prefetched(at now: Instant) -> Int {
+        // Asked several times a turn, of as many as ended lately.
+        let passed = (0..<ends.count).firstPast { now - end($0) >= PrefetchRate.horizonSeconds }
+        let count = ends.count - passed
+        if count < 2 { return 0 }
+        let longest = max(PrefetchRate.leastSeconds, now - end(passed))
+        let reached = Double(count - 1) * PrefetchRate.horizonSeconds / longest
+        return min(Int(reached), count * PrefetchRate.aheadPerEnd, PrefetchRate.aheadMax)
+    }
+
+    /// The oldest is the 0th.
+    private func end(_ index: Int) -> Instant {
+        ends[(next + index) % ends.count]
+    }
+
+    /// What ended together ended within a time that no clock of ours tells.
+    private static let leastSeconds: Double = 0.002
+    private static let aheadPerEnd = 4
+}

@@ -1,0 +1,78 @@
+internal import LonghaulCore
+internal import LonghaulSystem
+
+/// Saves everything before the machine sleeps or goes down, and lets it wait for that.
+struct SleepInhibitor {
+    /// Held until everything is saved.
+    private var permit: DelayPermit?
+    /// Held until the engine has left.
+    private var lastPermit: DelayPermit?
+    private var lyingSince: Instant?
+    private var busySince: Instant?
+    private(set) var isAttending = false
+
+    /// The machine need not wait for what has no bytes yet that are not saved. Many small files
+    /// that come and go are no reason either to talk to logind all the time.
+    private static let busySeconds: Double = 1
+    /// Should nobody tell that the machine is awake again.
+    private static let lyingSecondsMax: Double = 60
+
+    /// Whether the engine is to leave for good.
+    mutating func take(_ event: MachineEvent, _ engine: Engine, now: Moment) -> Bool {
+        switch event {
+        case .willSleep(let permit):
+            self.permit = permit
+            lyingSince = now.monotonic
+            if !engine.isLeaving { engine.lieDown(now: now) }
+        case .didWake: getUp(engine, now: now)
+        case .willShutDown(let permit):
+            engine.journal?.machineGoesDown()
+            lastPermit = permit
+            return true
+        case .shutdownCancelled: break
+        }
+        return false
+    }
+
+    /// After a turn. Answers when it wants to be asked again; `nil` = at the next turn.
+    mutating func look(
+        _ engine: Engine, isQuiet: Bool, _ conditions: any ConditionsPort, now: Moment
+    ) -> Instant? {
+        if let since = lyingSince {
+            if isQuiet {
+                permit?.release()
+                permit = nil
+            }
+            let end = since + SleepInhibitor.lyingSecondsMax
+            if now.monotonic < end { return end }
+            getUp(engine, now: now)
+            // The turn is over; what has become possible wants another.
+            return now.monotonic
+        }
+        if engine.activeCount == 0 {
+            busySince = nil
+        } else if busySince == nil {
+            busySince = now.monotonic
+        }
+        let attends = busySince.map { now.monotonic >= $0 + SleepInhibitor.busySeconds } ?? false
+        if attends != isAttending {
+            isAttending = attends
+            conditions.attend(attends)
+        }
+        guard let busySince, !attends else { return nil }
+        return busySince + SleepInhibitor.busySeconds
+    }
+
+    private mutating func getUp(_ engine: Engine, now: Moment) {
+        guard lyingSince != nil else { return }
+        lyingSince = nil
+        permit = nil
+        engine.wakeUp(now: now)
+    }
+
+    /// The machine may go down.
+    func end() {
+        permit?.release()
+        lastPermit?.release()
+    }
+}

@@ -1,0 +1,94 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// Compares what the engine has done with what it was started for.
+struct StopCheck {
+    let orders: StopConditions
+    let started: Instant
+    var reason: EngineReport.StoppedBy?
+    private var idleSince: Instant?
+    private var awaited: AwaitedEnds
+    private var seenEnds = -1
+    private var patience: DrainTimeout
+
+    init(orders: StopConditions, started: Instant) {
+        self.orders = orders
+        self.started = started
+        awaited = AwaitedEnds(orders.until ?? [])
+        patience = DrainTimeout(started: started)
+    }
+
+    /// Less than a host that failed waits: it is for a later run.
+    static let hostDueSeconds: Double = 30
+    /// An engine that leaves when idle stays for a host that is due within this time.
+    static let hostWaitedForSeconds: Double = 900
+
+    /// Sets `reason` when it is time to leave; returns seconds until the next look, `nil` = only
+    /// when something happens.
+    mutating func look(
+        _ engine: Engine, _ outcome: TurnOutcome, store: Store, now: Moment
+    ) throws(LonghaulError) -> Double? {
+        if reason != nil { return nil }
+        var wake = outcome.wakeAt
+        if let seconds = orders.maxSeconds {
+            let end = started + seconds
+            if now.monotonic >= end { reason = .maxTime }
+            wake = min(wake ?? end, end)
+        }
+        if let bytes = orders.maxBytes, engine.bytesReceived >= bytes { reason = .maxBytes }
+        if orders.until != nil, try haveEnded(engine, store, now: now) { reason = .drained }
+        if orders.untilDrained, try isDrained(engine, outcome, store, now: now) {
+            reason = .drained
+        }
+        if let seconds = orders.exitWhenIdle {
+            if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
+                !isHostDue(outcome, within: StopCheck.hostWaitedForSeconds, now: now)
+            {
+                // Fulfilled, as far as it can be. What came since the turn is seen by the next one,
+                // which there is in any case before the engine leaves.
+                if idleSince == nil { _ = try store.takeEngineWish() }
+                let since = idleSince ?? now.monotonic
+                if idleSince != nil, now.monotonic >= since + seconds { reason = .drained }
+                idleSince = since
+                wake = min(wake ?? since + seconds, since + seconds)
+            } else {
+                idleSince = nil
+            }
+        }
+        return wake.map { max(0, $0 - now.monotonic) }
+    }
+
+    private mutating func isDrained(
+        _ engine: Engine, _ outcome: TurnOutcome, _ store: Store, now: Moment
+    ) throws(LonghaulError) -> Bool {
+        guard outcome.isDrained else { return false }
+        if isHostDue(outcome, within: StopCheck.hostDueSeconds, now: now) { return false }
+        guard let next = outcome.nextReady else { return true }
+        if let seconds = orders.maxSeconds {
+            return now.monotonic + (next - now.wall) > started + seconds
+        }
+        let gain = DrainTimeout.Gain(
+            bytes: engine.bytesReceived, ended: engine.totals.completed + engine.totals.failed,
+            changes: try store.dataVersion())
+        return patience.isOver(outcome, gain, now: now)
+    }
+
+    /// A program runs that was started, or one is to be started soon.
+    private func isHostDue(_ outcome: TurnOutcome, within seconds: Double, now: Moment) -> Bool {
+        if outcome.hosts.isBusy { return true }
+        return outcome.hosts.nextLaunch.map { $0 - now.wall <= seconds } ?? false
+    }
+
+    private mutating func haveEnded(
+        _ engine: Engine, _ store: Store, now: Moment
+    ) throws(LonghaulError) -> Bool {
+        // Asked only when something has ended here, or somebody else changed the store.
+        let ends = engine.endsSeen
+        guard ends != seenEnds else { return awaited.areOver }
+        seenEnds = ends
+        try awaited.look { id throws(LonghaulError) in
+            try store.transfer(id, now: now.wall)?.state.hasEnded ?? true
+        }
+        return awaited.areOver
+    }
+}

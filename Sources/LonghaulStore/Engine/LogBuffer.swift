@@ -1,0 +1,80 @@
+internal import LonghaulCore
+
+/// What an engine's transaction adds to the logs, where nobody looks before it is committed: it
+/// goes in at the end, many rows to a statement.
+final class LogBuffer {
+    private var events = RowBatch<EventRow>()
+    private var attempts = RowBatch<AttemptRow>()
+
+    func add(_ event: EventRow) {
+        events.append(event)
+    }
+
+    func add(_ attempt: AttemptRow) {
+        attempts.append(attempt)
+    }
+
+    func insert(_ connection: Connection) throws {
+        try events.flush(connection)
+        let crowded = attempts.rows.filter { $0.record.serial > AttemptRecord.kept }
+        try attempts.flush(connection)
+        for row in crowded {
+            try connection.run(
+                "DELETE FROM attempt WHERE transferID = ?1 AND serial <= ?2", row.transfer,
+                row.record.serial - AttemptRecord.kept)
+        }
+    }
+}
+
+struct EventRow: BatchedRow {
+    var at: Timestamp
+    var session: Int64
+    var transfer: TransferID
+    var type: EventType
+    var detail: String?
+
+    static let insertion = RowInsertion(
+        [24, 6], columns: 5,
+        "INSERT OR FAIL INTO event (at, sessionID, transferID, type, detail)")
+
+    func bind(to statement: Prepared, from index: Int32) {
+        statement.bind(index, at)
+        statement.bind(index + 1, session)
+        statement.bind(index + 2, transfer)
+        statement.bind(index + 3, type.rawValue)
+        statement.bind(index + 4, detail)
+    }
+}
+
+/// One use of the wire, or its end: what is known of it replaces what was.
+struct AttemptRow: BatchedRow {
+    var transfer: TransferID
+    var record: AttemptRecord
+
+    static let insertion = RowInsertion(
+        [24, 6], columns: 10,
+        """
+        INSERT OR FAIL INTO attempt (transferID, serial, startedAt, endedAt, url, bytes, \
+        httpStatus, httpVersion, outcome, message)
+        """,
+        tail: """
+            ON CONFLICT (transferID, serial) DO UPDATE SET startedAt = excluded.startedAt, \
+            endedAt = excluded.endedAt, url = excluded.url, bytes = excluded.bytes, \
+            httpStatus = excluded.httpStatus, httpVersion = excluded.httpVersion, \
+            outcome = excluded.outcome, message = excluded.message
+            """)
+
+    func bind(to statement: Prepared, from index: Int32) {
+        let outcome = record.outcome
+        statement.bind(index, transfer)
+        statement.bind(index + 1, record.serial)
+        statement.bind(index + 2, outcome.startedAt)
+        statement.bind(index + 3, outcome.endedAt)
+        statement.bind(index + 4, outcome.url)
+        statement.bind(index + 5, outcome.bytes)
+        statement.bind(index + 6, outcome.httpStatus)
+        statement.bind(index + 7, outcome.httpVersion)
+        statement.bind(index + 8, outcome.outcome)
+        statement.bind(index + 9, outcome.message)
+    }
+}
