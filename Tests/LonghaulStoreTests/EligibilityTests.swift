@@ -358,12 +358,14 @@ import Testing
         for (sql, index) in [
             (
                 "SELECT eligibility FROM transfer INDEXED BY transferReady WHERE phase = 0"
-                    + " AND want = 0 AND readyAt = 0 AND eligibility > 5 ORDER BY eligibility LIMIT 1",
+                    + " AND want = 0 AND readyAt = 0"
+                    + " AND eligibility > 5 ORDER BY eligibility LIMIT 1",
                 "transferReady"
             ),
             (
                 "SELECT id FROM transfer INDEXED BY transferReady WHERE phase = 0"
-                    + " AND want = 0 AND readyAt = 0 AND eligibility = 1 AND priority = 1 AND sessionID = 1"
+                    + " AND want = 0 AND readyAt = 0"
+                    + " AND eligibility = 1 AND priority = 1 AND sessionID = 1"
                     + " AND originID = 1 ORDER BY id LIMIT 4", "transferReady"
             ),
             (
@@ -371,8 +373,8 @@ import Testing
                     + " AND waiveAt <= 5 ORDER BY waiveAt LIMIT 9", "transferWaiver"
             ),
             (
-                "SELECT waiveAt FROM transfer INDEXED BY transferWaiver WHERE phase = 0"
-                    + " AND waiveAt > 0 ORDER BY waiveAt LIMIT 1", "transferWaiver"
+                "SELECT waiveAt FROM transfer INDEXED BY transferWaiver WHERE phase"
+                    + " = 0 AND waiveAt > 0 ORDER BY waiveAt LIMIT 1", "transferWaiver"
             ),
         ] {
             let plan = try scratch.store.access {
