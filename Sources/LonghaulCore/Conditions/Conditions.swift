@@ -56,3 +56,49 @@ public enum PowerSource: String, Codable, Sendable, CaseIterable {
 public enum NetworkState: String, Codable, Sendable, CaseIterable {
     case unmetered, metered, offline
 }
+
+/// The conditions that a machine can be asked for, by the names that commands and overrides use.
+public enum ConditionKind: String, Codable, Sendable, CaseIterable {
+    case power, battery, network, idle
+}
+
+extension Reading {
+    /// What a source says now. ``since`` goes on as long as the value stays the same, whoever says
+    /// so.
+    package mutating func note(_ value: Value?, source: String, now: Timestamp) {
+        let isSame = since != nil && self.value == value
+        self = Reading(value, source: source, since: isSame ? since : now)
+    }
+}
+
+/// Who has looked at what: an engine looks at what somebody asks for, and not before it runs.
+extension Conditions {
+    /// All was looked at, and nothing could be found out.
+    package static func unknown(since: Timestamp) -> Conditions {
+        var conditions = Conditions()
+        conditions.power.since = since
+        conditions.battery.since = since
+        conditions.network.since = since
+        conditions.isIdle.since = since
+        return conditions
+    }
+
+    /// Whether all that these needs depend on was looked at.
+    package func hasSeen(_ needs: ConditionNeeds) -> Bool {
+        // External power serves where a charge is asked for.
+        if needs.power || needs.battery != nil, power.since == nil { return false }
+        if needs.battery != nil, battery.since == nil { return false }
+        if needs.network || needs.unmetered, network.since == nil { return false }
+        return !needs.idle || isIdle.since != nil
+    }
+
+    /// With what others have seen where nobody has looked yet.
+    package func completed(by others: Conditions) -> Conditions {
+        var all = self
+        if power.since == nil { all.power = others.power }
+        if battery.since == nil { all.battery = others.battery }
+        if network.since == nil { all.network = others.network }
+        if isIdle.since == nil { all.isIdle = others.isIdle }
+        return all
+    }
+}

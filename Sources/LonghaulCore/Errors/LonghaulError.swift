@@ -55,3 +55,74 @@ extension LonghaulError {
 extension LonghaulError: CustomStringConvertible {
     public var description: String { message }
 }
+
+extension LonghaulError {
+    /// A stable code. New ones may be added; the text of one never changes: the store, the JSON and
+    /// the exit status use it.
+    public struct Code: RawRepresentable, Hashable, Codable, Sendable {
+        /// As it stands in the store and in JSON.
+        public let rawValue: String
+
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The deadline has passed, or the server sent nothing for the stall timeout.
+        public static let timedOut = Code(rawValue: "timedOut")
+        /// The server has no such file (404, 410; what FTP and SFTP say of a name that does not
+        /// exist).
+        public static let notFound = Code(rawValue: "notFound")
+        /// The server refuses access (403): a link that has expired, perhaps. Another URL may go on
+        /// with the bytes.
+        public static let forbidden = Code(rawValue: "forbidden")
+        /// Credentials are missing or were refused, by the server (401) or a proxy (407).
+        public static let unauthorized = Code(rawValue: "unauthorized")
+        /// Another answer that blames the request (4xx).
+        public static let clientError = Code(rawValue: "clientError")
+        /// The server failed (5xx), or its answer made no sense.
+        public static let serverError = Code(rawValue: "serverError")
+        /// The connection could not be made, broke, or brought less than was promised.
+        public static let network = Code(rawValue: "network")
+        /// The name of the server or proxy was not found.
+        public static let dns = Code(rawValue: "dns")
+        /// The TLS handshake failed, or one side does not believe who the other one is.
+        public static let tls = Code(rawValue: "tls")
+        /// The whole file has another digest than the expected one. It is kept beside the
+        /// destination as `NAME.longhaul-bad`.
+        public static let checksumMismatch = Code(rawValue: "checksumMismatch")
+        /// A file stands at the destination, and was not to be replaced.
+        public static let destinationExists = Code(rawValue: "destinationExists")
+        /// The disk is full, or its quota or the file system's limits are reached.
+        public static let noSpace = Code(rawValue: "noSpace")
+        /// The disk failed, or the machine is short of memory or descriptors.
+        public static let io = Code(rawValue: "io")
+        /// A directory or file may not be read or written.
+        public static let permission = Code(rawValue: "permission")
+        /// Larger than was allowed, or than any file can be.
+        public static let tooLarge = Code(rawValue: "tooLarge")
+        /// A scheme, option or answer that this program or its libcurl cannot deal with.
+        public static let unsupported = Code(rawValue: "unsupported")
+        /// What was asked for is malformed or contradicts itself.
+        public static let invalidRequest = Code(rawValue: "invalidRequest")
+        /// Somebody cancelled the transfer.
+        public static let cancelled = Code(rawValue: "cancelled")
+
+        // Refusals of a command, which no transfer ends with.
+        /// The id names no transfer: it never did, or the transfer was removed.
+        public static let noSuchTransfer = Code(rawValue: "noSuchTransfer")
+        /// No session has this name.
+        public static let noSuchSession = Code(rawValue: "noSuchSession")
+        /// No host has this name.
+        public static let noSuchHost = Code(rawValue: "noSuchHost")
+        /// No event has this sequence number.
+        public static let noSuchEvent = Code(rawValue: "noSuchEvent")
+        /// Another transfer, session, host or engine has what was asked for. Nothing was changed.
+        public static let conflict = Code(rawValue: "conflict")
+        /// The queue cannot be opened, read or written. What it holds is kept.
+        public static let storeUnavailable = Code(rawValue: "storeUnavailable")
+        /// The `BackgroundSession` was invalidated before or during the call.
+        public static let sessionInvalidated = Code(rawValue: "sessionInvalidated")
+        /// A fault of Longhaul itself. The bytes are kept.
+        public static let `internal` = Code(rawValue: "internal")
+    }
+}

@@ -89,24 +89,3 @@ extension ConnectionCount: Codable {
         }
     }
 }
-
-/// An expected digest of the whole file.
-public struct Checksum: Hashable, Codable, Sendable {
-    /// By name, as in `--checksum sha256:…` and RFC 9530. SHA-1 and MD5 guard against accidents
-    /// only.
-    public enum Algorithm: String, Codable, Sendable, CaseIterable {
-        case sha256, sha512, sha1, md5
-    }
-
-    /// How `hex` was made.
-    public var algorithm: Algorithm
-    /// Lower-case hexadecimal.
-    public var hex: String
-
-    /// The caller vouches for `hex`: lower case and of the algorithm's length. Text from users goes
-    /// through ``init(parsing:)``.
-    package init(algorithm: Algorithm, hex: String) {
-        self.algorithm = algorithm
-        self.hex = hex
-    }
-}

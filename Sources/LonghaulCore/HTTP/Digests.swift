@@ -1,0 +1,113 @@
+/// `Repr-Digest` and `Content-Digest` (RFC 9530).
+package enum DigestField {
+    /// The digest in a field's value that we check: SHA-256, which machines compute fastest, else
+    /// SHA-512. Others are deprecated (RFC 9530 §5) or unknown, and a malformed member counts as
+    /// absent.
+    package static func checksum(_ value: String) -> Checksum? {
+        var found: Checksum?
+        // Byte sequences hold no comma, so that members part at commas (RFC 8941 §3.2).
+        for member in value.split(separator: ",") {
+            guard let equals = member.firstIndex(of: "=") else { continue }
+            let key = member[..<equals].trimmingBlanks
+            let algorithm: Checksum.Algorithm
+            if key == "sha-256" {
+                algorithm = .sha256
+            } else if key == "sha-512" {
+                algorithm = .sha512
+            } else {
+                continue
+            }
+            let item = member[member.index(after: equals)...].split(separator: ";")[...].first
+            guard let text = item?.trimmingBlanks, text.utf8.count > 2, text.first == ":",
+                text.last == ":", let bytes = Base64.decode(text.dropFirst().dropLast()),
+                bytes.count == algorithm.byteCount
+            else { continue }
+            if algorithm == .sha256 || found == nil {
+                found = Checksum(algorithm: algorithm, hex: Hex.text(bytes))
+            }
+        }
+        return found
+    }
+
+    /// The digest of the whole representation that a response announces, in the stored form
+    /// `sha-256=:…:`.
+    ///
+    /// `Content-Digest` covers this message's content: the whole only where the answer is a 200
+    /// (RFC 9530 §2) that brings it.
+    static func announced(by head: ResponseHead) -> String? {
+        if let digest = announced("Repr-Digest", in: head.headers) { return digest }
+        guard head.status == 200, !head.isPart else { return nil }
+        return announced("Content-Digest", in: head.headers)
+    }
+
+    private static func announced(_ name: String, in headers: HeaderFields) -> String? {
+        guard headers.contains(name) else { return nil }
+        return checksum(headers.values(name).joined(separator: ",")).flatMap(stored)
+    }
+
+    /// The form that ``checksum(_:)`` reads.
+    package static func stored(_ checksum: Checksum) -> String? {
+        guard let bytes = Hex.bytes(checksum.hex) else { return nil }
+        switch checksum.algorithm {
+        case .sha256: return "sha-256=:\(Base64.encode(bytes)):"
+        case .sha512: return "sha-512=:\(Base64.encode(bytes)):"
+        case .sha1, .md5: return nil
+        }
+    }
+}
+
+extension Checksum.Algorithm {
+    /// Length of the digest.
+    package var byteCount: Int {
+        switch self {
+        case .sha512: 64
+        case .sha256: 32
+        case .sha1: 20
+        case .md5: 16
+        }
+    }
+}
+
+/// An expected digest of the whole file.
+public struct Checksum: Hashable, Codable, Sendable {
+    /// By name, as in `--checksum sha256:…` and RFC 9530. SHA-1 and MD5 guard against accidents
+    /// only.
+    public enum Algorithm: String, Codable, Sendable, CaseIterable {
+        case sha256, sha512, sha1, md5
+    }
+
+    /// How `hex` was made.
+    public var algorithm: Algorithm
+    /// Lower-case hexadecimal.
+    public var hex: String
+
+    /// The caller vouches for `hex`: lower case and of the algorithm's length. Text from users goes
+    /// through ``init(parsing:)``.
+    package init(algorithm: Algorithm, hex: String) {
+        self.algorithm = algorithm
+        self.hex = hex
+    }
+}
+
+extension Checksum {
+    /// `sha256:HEX`, and so on for the other algorithms. The name may have a hyphen (`sha-256`),
+    /// the separator may be an equals sign as in aria2's input files, and letters may be of either
+    /// case.
+    ///
+    /// - Returns: `nil` for an unknown algorithm, a digit that is none, or a wrong number of them.
+    public init?(parsing text: String) {
+        let bytes = text.utf8
+        guard let mark = bytes.firstIndex(where: { $0 == 0x3A || $0 == 0x3D }) else { return nil }
+        let name = text[..<mark].lowercased().filter { $0 != "-" }
+        let hex = text[bytes.index(after: mark)...].lowercased()
+        guard let algorithm = Algorithm(rawValue: name), let digest = Hex.bytes(hex),
+            digest.count == algorithm.byteCount
+        else { return nil }
+        self.init(algorithm: algorithm, hex: hex)
+    }
+}
+
+extension Checksum: CustomStringConvertible {
+    /// What ``init(parsing:)`` reads.
+    public var description: String { "\(algorithm.rawValue):\(hex)" }
+}

@@ -1,0 +1,121 @@
+/// Header fields in order, names compared without regard to case (RFC 9110 §5.1).
+public struct HeaderFields: Hashable, Codable, Sendable {
+    public struct Field: Hashable, Codable, Sendable {
+        public var name: String
+        public var value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+
+        /// By their bytes: what looks the same to a reader is another password to a server.
+        public static func == (left: Field, right: Field) -> Bool {
+            left.name.isExactly(right.name) && left.value.isExactly(right.value)
+        }
+    }
+
+    public var fields: [Field]
+
+    public init(_ fields: [Field] = []) {
+        self.fields = fields
+    }
+
+    public var isEmpty: Bool { fields.isEmpty }
+
+    /// The first field of that name; setting replaces all of them, `nil` removes them.
+    public subscript(name: String) -> String? {
+        get {
+            fields.first { $0.name.equalsIgnoringCase(name) }?.value
+        }
+        set {
+            fields.removeAll { $0.name.equalsIgnoringCase(name) }
+            if let newValue { fields.append(Field(name: name, value: newValue)) }
+        }
+    }
+
+    public mutating func append(name: String, value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+
+    /// With others that hold in place of those of the same names.
+    package func overridden(by own: HeaderFields) -> HeaderFields {
+        let names = Set(own.fields.map { $0.name.lowercased() })
+        return HeaderFields(
+            fields.filter { !names.contains($0.name.lowercased()) } + own.fields)
+    }
+
+    /// The same; one without a value only takes away what is there.
+    package func changed(by own: [Field]) -> HeaderFields {
+        let all = overridden(by: HeaderFields(own)).fields
+        let kept = all.count - own.count
+        return HeaderFields(Array(all[..<kept]) + all[kept...].filter { !$0.value.isEmpty })
+    }
+}
+
+extension HeaderFields {
+    /// In lower case.
+    private static let harmless: Set<String> = [
+        "range", "if-range", "accept-encoding", "accept", "cache-control", "user-agent",
+    ]
+
+    /// Whether a field may go to an origin other than the one that it was given for: where a
+    /// redirect leads to, another server's mirror.
+    package static func mayGoElsewhere(_ name: String) -> Bool {
+        harmless.contains(name.lowercased())
+    }
+
+    package var forElsewhere: HeaderFields {
+        HeaderFields(fields.filter { HeaderFields.mayGoElsewhere($0.name) })
+    }
+}
+
+extension HeaderFields.Field {
+    /// A field as people write it, `Name: value`.
+    package init(parsing text: some StringProtocol) throws(HeaderProblem) {
+        let bytes = Substring(text).utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { throw .noColon }
+        let name = Substring(bytes[..<colon])
+        guard !name.isEmpty, name.utf8.allSatisfy({ $0.isTokenCharacter }) else {
+            throw .badName
+        }
+        let value = Substring(bytes[bytes.index(after: colon)...]).trimmingBlanks
+        // A line break in a value would begin a field, or a request, of its own (RFC 9110 §5.5).
+        guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
+            throw .badValue
+        }
+        let lowered = name.lowercased()
+        let isReserved =
+            lowered == "accept-encoding"
+            ? value.lowercased() != "identity" : HeaderProblem.reservedNames.contains(lowered)
+        if isReserved { throw .reserved(String(name)) }
+        self.init(name: String(name), value: String(value))
+    }
+}
+
+/// Why a text is no header field that a request may carry.
+package enum HeaderProblem: Error, Hashable, Sendable {
+    case noColon
+    case badName
+    case badValue
+    /// Longhaul sets it itself, or it would change what the answer means.
+    case reserved(String)
+
+    /// Ranges and conditions belong to the resume; framing to the wire.
+    static let reservedNames: Set<String> = [
+        "range", "if-range", "if-match", "if-none-match", "if-modified-since",
+        "if-unmodified-since", "content-length", "transfer-encoding", "connection", "upgrade", "te",
+    ]
+}
+
+extension HeaderProblem: CustomStringConvertible {
+    /// Never repeats the value: it may be a secret.
+    package var description: String {
+        switch self {
+        case .noColon: "a header is written 'Name: value'"
+        case .badName: "the header's name is empty or has characters that no name may have"
+        case .badValue: "the header's value has a line break or another control character"
+        case .reserved(let name): "the header \(name) is set by Longhaul itself"
+        }
+    }
+}

@@ -1,0 +1,64 @@
+/// What is known of a fetch: one row of the store, saved whole. Exists from the first claim until
+/// the transfer is completed, or is cancelled or removed with its bytes.
+package struct FetchState: Hashable, Sendable {
+    package var id: FetchID
+    /// Raised whenever the bytes held become void: a restart, a part file made anew, a failed sync.
+    package var generation: Int64 = 1
+    /// Absolute path of the part file; empty until the first claim has named it.
+    package var partPath: String = ""
+    /// Which file that is. `nil` until it was first created.
+    package var partIdentity: FileIdentity?
+    /// Where its disk was mounted then; `nil` = it was that of `/`, or it could not be told.
+    package var partMount: String?
+    /// Bytes known durable. Committed after the sync that made them so, never before.
+    package var durable = ByteRanges()
+    package var validator: Validator?
+    package var bytesTotal: Int64?
+    /// Body bytes ever received; only grows.
+    package var bytesFetched: Int64 = 0
+    /// Requests that went out, for people.
+    package var attempts: Int = 0
+    /// Times that held bytes were given up.
+    package var restarts: Int = 0
+    /// Attempts in a row that gained nothing: feeds back-off and `--retries`.
+    package var fruitlessAttempts: Int = 0
+    /// Answers in a row that brought no byte although a range was asked for: at two, one start from
+    /// zero is tried.
+    package var emptyAnswers: Int = 0
+    /// Index into url + mirrors of the source in use.
+    package var source: Int = 0
+    /// The request's URL when the validator was pinned: another one must prove its identity by
+    /// length and overlap.
+    package var askedURL: String?
+    /// The URL that answered last, after redirects.
+    package var effectiveURL: String?
+    /// Name proposed by the server, sanitised; used when the request allows it.
+    package var proposedName: String?
+    /// The server sent a content coding although identity was asked for; kept as it came, and said.
+    package var contentCoding: String?
+    /// The path under which the whole, durable file may stand: it is about to be, or was, renamed
+    /// to that. Committed before the rename, so that a successor knows where to look; `nil` again
+    /// once the file was found under the part's name.
+    package var publication: String?
+    /// What the server said of the representation, where somebody wants to know.
+    package var response: TransferResponse?
+    /// Which of several transfers leads it; `nil` = it has never been shared. Read here; written
+    /// where that changes, and not with the rest.
+    package var leader: TransferID?
+
+    package init(id: FetchID) {
+        self.id = id
+    }
+
+    /// What the part file was made on.
+    package var partDisk: MountedDisk? {
+        guard let partMount, let partIdentity else { return nil }
+        return MountedDisk(mountPoint: partMount, device: partIdentity.device)
+    }
+
+    /// Every byte is on the disk.
+    package var isDurable: Bool { durable.contains(0..<(bytesTotal ?? .max)) }
+
+    /// The whole file was about to be renamed, and nobody has looked since.
+    package var mayHaveItsName: Bool { publication != nil && isDurable }
+}

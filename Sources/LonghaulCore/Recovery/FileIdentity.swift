@@ -1,0 +1,79 @@
+/// Tells one file from another that has its name.
+///
+/// The number of a file that was deleted is soon another's: when it was created tells the two
+/// apart. Where one of them does not say that, the numbers decide, and that of the device with
+/// them: a file system may have another one after each mount (btrfs, NFS, a disk that was plugged
+/// in again).
+package struct FileIdentity: Hashable, Sendable {
+    package var device: UInt64
+    package var inode: UInt64
+    /// In nanoseconds since 1970; 0 = the file system does not say.
+    package var birth: Int64
+
+    package init(device: UInt64, inode: UInt64, birth: Int64 = 0) {
+        self.device = device
+        self.inode = inode
+        self.birth = birth
+    }
+
+    package static func == (left: FileIdentity, right: FileIdentity) -> Bool {
+        if left.inode != right.inode { return false }
+        return left.birth == 0 || right.birth == 0
+            ? left.device == right.device : left.birth == right.birth
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(inode)
+    }
+}
+
+/// The file system that a directory is on, by where it is mounted.
+package struct MountedDisk: Hashable, Sendable {
+    /// Absolute, with links followed.
+    package var mountPoint: String
+    package var device: UInt64
+
+    package init(mountPoint: String, device: UInt64) {
+        self.mountPoint = mountPoint
+        self.device = device
+    }
+
+    /// Whether a part file that was made on this disk and is missing is away with it, and not
+    /// deleted: its bytes come back when the disk is mounted again.
+    ///
+    /// - Parameters:
+    ///   - isMounted: Something is mounted where this disk was: the disk itself, which then holds
+    ///     the file no more, or another that has taken its place.
+    ///   - there: What the part file's directory is on now; `nil` = there is no such directory.
+    package func isAway(isMounted: Bool, directoryOn there: MountedDisk?) -> Bool {
+        if isMounted { return false }
+        guard let there else { return true }
+        // In a sandbox the same file system may be mounted elsewhere.
+        if there.device == device { return false }
+        // Where its mount point was, the disk below shows now. A link may lead to a third disk.
+        return there.mountPoint == "/"
+            || mountPoint.utf8.starts(with: (there.mountPoint + "/").utf8)
+    }
+}
+
+/// What stands on disk under a transfer's two names, looked at once.
+package struct FileFacts: Hashable, Sendable {
+    package enum Entry: Hashable, Sendable {
+        case missing
+        case present(FileIdentity, size: Int64)
+        /// It could not be looked at.
+        case unusable(errno: Int32)
+    }
+
+    package var part: Entry
+    package var destination: Entry
+    /// The mount that the part file was looked at through: another one has another page cache. 0 =
+    /// the kernel does not say.
+    package var mount: UInt64
+
+    package init(part: Entry, destination: Entry, mount: UInt64 = 0) {
+        self.part = part
+        self.destination = destination
+        self.mount = mount
+    }
+}

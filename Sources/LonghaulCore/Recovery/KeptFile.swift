@@ -1,0 +1,64 @@
+/// The file of a completed transfer, as it was when that was recorded.
+package struct KeptFile: Hashable, Sendable {
+    package var path: String
+    package var identity: FileIdentity
+    package var length: Int64
+    /// Whoever changed the file, its name or its mode since did so after this moment, and the
+    /// kernel has noted it (`st_ctim`, which no program can set).
+    package var finishedAt: Timestamp
+    package var validator: Validator
+
+    package init(
+        path: String, identity: FileIdentity, length: Int64, finishedAt: Timestamp,
+        validator: Validator
+    ) {
+        self.path = path
+        self.identity = identity
+        self.length = length
+        self.finishedAt = finishedAt
+        self.validator = validator
+    }
+
+    /// The question whether its version is still the current one (RFC 9110 §13.1). `nil` where only
+    /// a weak validator is known: that the meaning is the same says nothing of the bytes.
+    package var condition: HeaderFields? {
+        var fields = HeaderFields()
+        if let etag = validator.etag, !etag.hasPrefix("W/") {
+            fields["If-None-Match"] = etag
+        } else if let date = validator.lastModified, validator.lastModifiedIsStrong {
+            fields["If-Modified-Since"] = date
+        } else {
+            return nil
+        }
+        return fields
+    }
+}
+
+/// A part file that a transfer had and nobody wants any more, and which file that is. What is to be
+/// deleted is recorded in the transaction that makes it nobody's, and forgotten when it is gone: an
+/// engine that follows a killed one deletes the rest.
+package struct OrphanedPart: Hashable, Sendable {
+    package var path: String
+    package var identity: FileIdentity
+
+    package init(path: String, identity: FileIdentity) {
+        self.path = path
+        self.identity = identity
+    }
+}
+
+extension FetchState {
+    /// The part file as it is recorded; `nil` before one was made.
+    package var recordedPart: OrphanedPart? {
+        partIdentity.map { OrphanedPart(path: partPath, identity: $0) }
+    }
+
+    /// What is to be deleted when nobody wants its bytes. The file is under one of two names: the
+    /// directory could not be synced after it had been renamed.
+    package var orphanedParts: [OrphanedPart] {
+        guard let partIdentity else { return [] }
+        return [partPath, publication].compactMap { $0 }.map {
+            OrphanedPart(path: $0, identity: partIdentity)
+        }
+    }
+}

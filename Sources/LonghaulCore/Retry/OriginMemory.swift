@@ -1,0 +1,132 @@
+/// What has been learned of an origin (scheme, host, port). Shared by all its transfers and kept in
+/// the store.
+package struct OriginMemory: Hashable, Sendable {
+    package var origin: String
+    /// Answers 200 to ranges although it sends a validator: one connection for a file. Ranges are
+    /// asked for all the same: what is held can be skipped then, and one good answer disproves it.
+    package var ignoresRanges = false
+    /// Answers 200 to If-Range although the validator is unchanged (or 206 although it changed):
+    /// use a plain Range with overlap.
+    package var mishandlesIfRange = false
+    package var speaksHTTP2 = false
+    /// No request before this moment, for any transfer of the origin (`Retry-After`, repeated
+    /// failures).
+    package var coolDownUntil: Timestamp?
+    /// When that was decided: a clock that was set back since must not make it longer.
+    package var coolDownSince: Timestamp?
+    /// The part of it that the server has asked for: no good answer ends that.
+    package var pauseUntil: Timestamp?
+    /// Failures in a row, for the cool-down's length. Those of requests that were out when it began
+    /// are one.
+    package var failures = 0
+    /// Measured throughput of one transfer, bytes per second, smoothed.
+    package var bytesPerSecond: Double?
+
+    package init(origin: String) {
+        self.origin = origin
+    }
+}
+
+extension OriginMemory {
+    /// How much a new measurement counts against what is remembered.
+    private static let newWeight = 0.3
+
+    /// A transfer was completed. `rate` only where it ran long enough to tell.
+    package mutating func worked(at rate: Double?, http2: Bool, now: Timestamp) {
+        afterSuccess(now: now)
+        speaksHTTP2 = http2
+        guard let rate else { return }
+        let old = bytesPerSecond ?? rate
+        bytesPerSecond = old + (rate - old) * OriginMemory.newWeight
+    }
+}
+
+extension OriginMemory {
+    /// Cools the origin down for all its transfers when the failure is its own: at once where it
+    /// asked for a pause (429, 503, Retry-After), else from the third failure in a row.
+    package mutating func afterFailure(
+        _ failure: Failure, gained: Int64, now: Timestamp,
+        using random: inout some RandomNumberGenerator
+    ) {
+        // A line that brings bytes before it breaks is bad, not dead.
+        guard failure.blamesOrigin, gained == 0 || failure.retryAfter != nil else { return }
+        // What was out when a pause began tells nothing new: a server that is away for a moment
+        // fails all requests that it has.
+        if !isCooling(at: now) {
+            failures += 1
+            let step = failure.asksForPause ? failures : failures - Limits.originFailures + 1
+            if step > 0 {
+                cool(until: now + BackOff.seconds(afterFailures: step, using: &random), now: now)
+            }
+        }
+        if let wish = failure.retryAfter {
+            let end = now + min(wish, Limits.retryAfterMaximumSeconds)
+            pauseUntil = max(pauseUntil ?? end, end)
+            cool(until: end, now: now)
+        }
+    }
+
+    /// A failure that is reported late never shortens the pause.
+    private mutating func cool(until end: Timestamp, now: Timestamp) {
+        coolDownUntil = max(coolDownUntil ?? end, end)
+        coolDownSince = now
+    }
+
+    /// The clock was set back: a pause that began at a moment that is yet to come begins now.
+    package mutating func resumePause(at now: Timestamp) {
+        guard let since = coolDownSince, since > now, let until = coolDownUntil else { return }
+        coolDownUntil = now + (until - since)
+        pauseUntil = pauseUntil.map { now + ($0 - since) }
+        coolDownSince = now
+    }
+
+    /// An answer or bytes came: the origin is well, but for a pause that it has asked for (RFC 9110
+    /// §10.2.3): what it answers meanwhile had been asked before.
+    package mutating func afterSuccess(now: Timestamp) {
+        failures = 0
+        if isPaused(at: now) {
+            coolDownUntil = pauseUntil
+        } else {
+            coolDownUntil = nil
+            coolDownSince = nil
+            pauseUntil = nil
+        }
+    }
+
+    /// There is a reason to ask it again at this moment: one transfer goes first then. A pause that
+    /// it has asked for stays.
+    package mutating func endCoolDown(at moment: Timestamp) {
+        guard let until = coolDownUntil, until > moment else { return }
+        coolDownUntil = max(moment, pauseUntil ?? moment)
+    }
+
+    /// Whether a success would change anything.
+    package func mayRecover(at now: Timestamp) -> Bool {
+        failures > 0 || (coolDownUntil != nil && !isPaused(at: now))
+    }
+
+    private func isPaused(at now: Timestamp) -> Bool {
+        pauseUntil.map { Self.isAhead($0, at: now) } ?? false
+    }
+
+    /// A clock set back must not stretch a pause beyond what can have been meant.
+    private static func isAhead(_ end: Timestamp, at now: Timestamp) -> Bool {
+        now < end && end <= now + Limits.retryAfterMaximumSeconds
+    }
+
+    private func isCooling(at now: Timestamp) -> Bool {
+        if case .cooling = health(at: now) { true } else { false }
+    }
+
+    package enum Health: Hashable, Sendable {
+        case well
+        case cooling(until: Timestamp)
+        /// The pause is over and nothing has succeeded since: one transfer goes first (half-open).
+        case probing
+    }
+
+    package func health(at now: Timestamp) -> Health {
+        guard let coolDownUntil else { return .well }
+        return Self.isAhead(coolDownUntil, at: now) ? .cooling(until: coolDownUntil) : .probing
+    }
+}

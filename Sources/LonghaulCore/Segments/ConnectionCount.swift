@@ -1,0 +1,142 @@
+/// How many connections at a time a server lets a fetch have, as far as it has shown that: one that
+/// it has refused is neither asked for again at once nor given up for good. A value that is told
+/// what happened; the same tale gives the same answers.
+package struct ConnectionCeiling: Hashable, Sendable {
+    /// `nil` = none was refused.
+    package private(set) var allowed: Int?
+    /// How long no more than that are tried.
+    private var patience = Limits.anotherConnectionSeconds
+    /// One more than have worked is allowed, and has not been had yet.
+    private var isTrial = false
+    private var since = Instant(nanoseconds: 0)
+    /// Bytes held then.
+    private var held: Int64 = 0
+
+    package init() {}
+
+    package mutating func refused(beside working: Int, held: Int64, now: Instant) {
+        if isTrial { patience = min(2 * patience, Limits.anotherConnectionMaximumSeconds) }
+        isTrial = false
+        allowed = max(1, working)
+        since = now
+        self.held = held
+    }
+
+    /// So many work at a time.
+    package mutating func worked(_ count: Int) {
+        guard let allowed, count >= allowed else { return }
+        if isTrial { patience = Limits.anotherConnectionSeconds }
+        isTrial = false
+        self.allowed = count
+    }
+
+    /// Looked at while bytes come: where none do, another connection is no help.
+    package mutating func look(held: Int64, now: Instant) {
+        guard let allowed, !isTrial, now - since >= patience, held != self.held else { return }
+        self.allowed = allowed + 1
+        isTrial = true
+        since = now
+        self.held = held
+    }
+}
+
+/// How many connections a fetch in automatic mode may have: one, and twice as many for as long as
+/// the last ones that were added were worth it. Many servers give each connection a part of what
+/// the line could bring; a line that is full, or a server as fast as the disk, is left alone. A
+/// value that is fed samples; the same samples give the same answers.
+package struct AutoConnections: Hashable, Sendable {
+    /// What may run now.
+    package private(set) var allowed = 1
+    package var most: Int
+    /// Throughput before the last ones were added, bytes per second.
+    private var before: Double?
+    /// Since when `allowed` has been what it is.
+    private var since: Instant?
+    /// Samples since then.
+    private var samples: [Double] = []
+    /// Adding has stopped paying; nothing more is tried.
+    package private(set) var isSettled = false
+
+    /// How long a number of connections is watched. Over long ways slow start is not over by then
+    /// and looks like a gain: there several connections are of use.
+    package static let watchSeconds: Double = 0.5
+
+    package init(most: Int = Limits.automaticSegments) {
+        self.most = most
+    }
+
+    /// Feeds one sample of the whole fetch's throughput.
+    ///
+    /// - Parameters:
+    ///   - bytesPerSecond: Over the time since the sample before.
+    ///   - remaining: Bytes still to come.
+    ///   - running: Requests that moved bytes: a sample with fewer than allowed tells nothing about
+    ///     the last ones.
+    package mutating func sample(
+        bytesPerSecond: Double, remaining: Int64, running: Int, now: Instant
+    ) {
+        guard !isSettled, bytesPerSecond > 0, running >= allowed else { return }
+        guard let start = since else {
+            since = now
+            return
+        }
+        samples.append(bytesPerSecond)
+        guard now - start >= AutoConnections.watchSeconds else { return }
+        let rate = median(samples)
+        if let before, rate < before * (1 + Limits.worthwhileGain) {
+            // It stays: taking it away again would cost its bytes in flight, and it harms nobody.
+            isSettled = true
+            return
+        }
+        if allowed >= most || rate >= Limits.fastEnough {
+            isSettled = true
+            return
+        }
+        // Near the end another connection would only begin.
+        guard Double(remaining) / rate > Limits.minSplitSeconds else { return }
+        allowed = min(most, allowed * 2)
+        before = rate
+        since = nil
+        samples.removeAll()
+    }
+
+    /// Half the samples are below: one burst or one hole does not decide.
+    private func median(_ values: [Double]) -> Double {
+        values.sorted()[values.count / 2]
+    }
+}
+
+/// When a request that has gone silent is given up for the sake of the file, long before the stall
+/// timeout would end it: connections of the same file have nothing left to do meanwhile. A value
+/// that is told what was heard; the same tale gives the same answers.
+package struct SilenceWatch: Hashable, Sendable {
+    /// The longest silence of any request of the fetch after which more came all the same: a
+    /// server, or a limit, with pauses of its own is not asked again for each of them.
+    package private(set) var longestPause: Double = 0
+    /// Where requests were given up.
+    private var positions: [Int64] = []
+
+    package init() {}
+
+    /// A request brought something after so long.
+    package mutating func heard(after seconds: Double) {
+        longestPause = max(longestPause, seconds)
+    }
+
+    package var patience: Double {
+        max(Limits.silenceSeconds, longestPause * Limits.silencePauses)
+    }
+
+    /// Whether a request that has written so far may be given up. Not where another one was given
+    /// up shortly before, as then it is not the connection, and not without end.
+    package func mayGiveUp(at position: Int64, silentFor seconds: Double) -> Bool {
+        seconds >= patience && positions.count < Limits.silencesMax
+            && !positions.contains {
+                position >= $0 && position - $0 < Limits.silenceProgressBytes
+            }
+    }
+
+    package mutating func gaveUp(at position: Int64) {
+        positions.append(position)
+    }
+}

@@ -1,0 +1,143 @@
+/// The transfers that one fetch serves. One of them leads: its name is on what is written of the
+/// fetch, and it is given the part file itself where that stands in its directory; the others
+/// follow and are given copies.
+///
+/// A value without side effects: who leads after whom, and what the fetch heeds of all.
+package struct Subscribers: Hashable, Sendable {
+    package private(set) var leader: Subscriber
+    /// In the order in which they joined.
+    package private(set) var followers: [Subscriber] = []
+
+    package init(leader: Subscriber) {
+        self.leader = leader
+    }
+
+    package var isShared: Bool { !followers.isEmpty }
+    package var count: Int { 1 + followers.count }
+    package var all: [Subscriber] { followers.isEmpty ? [leader] : [leader] + followers }
+    package var wanted: [Subscriber] { all.filter(\.isWanted) }
+    package var isWanted: Bool { all.contains(where: \.isWanted) }
+
+    package subscript(id: TransferID) -> Subscriber? {
+        id == leader.id ? leader : followers.first { $0.id == id }
+    }
+
+    // MARK: - Coming and going
+
+    /// A newcomer, or what has changed of one that is there.
+    package mutating func admit(_ subscriber: Subscriber) {
+        if subscriber.id == leader.id {
+            leader = subscriber
+        } else if let index = followers.firstIndex(where: { $0.id == subscriber.id }) {
+            followers[index] = subscriber
+        } else {
+            followers.append(subscriber)
+        }
+    }
+
+    /// What a departure leaves behind.
+    package enum Departure: Hashable, Sendable {
+        case wasNotThere
+        /// The others go on as before.
+        case follower
+        /// Another leads now.
+        case succeeded(by: TransferID)
+        /// It was the last one: the fetch is its own, and ends as it ends.
+        case wasLast
+    }
+
+    /// Takes one out. The last one stays where it is: what becomes of the fetch is its affair.
+    ///
+    /// - Parameter home: The directory of the part file: who has its destination there can be given
+    ///   the file itself.
+    package mutating func remove(_ id: TransferID, home: String) -> Departure {
+        if let index = followers.firstIndex(where: { $0.id == id }) {
+            followers.remove(at: index)
+            return .follower
+        }
+        guard id == leader.id else { return .wasNotThere }
+        guard let next = Subscribers.successor(among: followers, home: home) else {
+            return .wasLast
+        }
+        followers.removeAll { $0.id == next.id }
+        leader = next
+        return .succeeded(by: next.id)
+    }
+
+    /// The leader steps back and follows: it is paused while others are not.
+    package mutating func stepDown(home: String) -> TransferID? {
+        let others = followers.filter(\.isWanted)
+        guard let next = Subscribers.successor(among: others, home: home) else { return nil }
+        followers.removeAll { $0.id == next.id }
+        followers.append(leader)
+        leader = next
+        return next.id
+    }
+
+    /// Who wants to run before who does not; who can be given the file itself before who must copy
+    /// it; then who came first.
+    package static func successor(among subscribers: [Subscriber], home: String) -> Subscriber? {
+        subscribers.min { left, right in
+            rank(left, home) == rank(right, home)
+                ? left.id < right.id : rank(left, home) < rank(right, home)
+        }
+    }
+
+    private static func rank(_ subscriber: Subscriber, _ home: String) -> Int {
+        (subscriber.isWanted ? 0 : 2) + (subscriber.isAt(home) ? 0 : 1)
+    }
+}
+
+/// One transfer's part in a fetch: what of it the fetch must heed.
+package struct Subscriber: Hashable, Sendable {
+    package var id: TransferID
+    package var request: TransferRequest
+    /// Absolute path of its reserved destination.
+    package var destination: String
+    package var deadline: Timestamp
+    package var eligibility: EligibilityKey
+    /// It wants to run. One that is paused gets the bytes and keeps no fetch going.
+    package var isWanted: Bool
+    /// Body bytes that were received for it before it shared.
+    package var bytesFetched: Int64
+    /// So many fetches it has left to others, whose part files may have its name: the next gets
+    /// another one.
+    package var partSuffix = 0
+
+    package init(
+        id: TransferID, request: TransferRequest, destination: String, deadline: Timestamp,
+        eligibility: EligibilityKey, isWanted: Bool, bytesFetched: Int64
+    ) {
+        self.id = id
+        self.request = request
+        self.destination = destination
+        self.deadline = deadline
+        self.eligibility = eligibility
+        self.isWanted = isWanted
+        self.bytesFetched = bytesFetched
+    }
+
+    /// It can be given what is in that directory by a rename.
+    package func isAt(_ home: String) -> Bool {
+        FileNaming.directory(of: destination).isExactly(home)
+    }
+
+    /// The clock was set by so many milliseconds, and shows `now`: the store does the same to
+    /// those that do not run (`Store.follow`).
+    package func moved(by jump: Int64, now: Timestamp) -> Subscriber {
+        guard case .after(let seconds) = request.deadline else { return self }
+        let began = deadline + -seconds
+        let wasAskedFor = request.earliestBegin.map { $0 >= began } ?? false
+        // By the clock before; without one that was asked for, no later.
+        let before = now.milliseconds.subtractingClamped(jump)
+        let wasPast = began.milliseconds <= before.addingClamped(ClockMark.smallestJump)
+        let isWrong =
+            jump > 0 ? began <= now && (wasPast || wasAskedFor) : began > now && !wasAskedFor
+        guard isWrong else { return self }
+        var moved = self
+        let shift = min(jump, now.milliseconds.subtractingClamped(began.milliseconds))
+        moved.deadline.milliseconds = min(
+            deadline.milliseconds.addingClamped(shift), Timestamp.distantFuture.milliseconds)
+        return moved
+    }
+}

@@ -1,0 +1,122 @@
+/// A part of each day, in local time: `01:00-06:00`, or over midnight `22:00-06:00`.
+///
+/// It opens at the first moment of a day at which the clock shows its start or a later time, and
+/// closes at the first at which it shows its end or a later one. So an hour that autumn repeats
+/// opens it once, and one that spring leaves out shortens it; where nothing would be left of it, it
+/// opens after the gap for its usual length.
+public struct TimeWindow: Hashable, Sendable {
+    /// Minutes after midnight, 0…1439.
+    public let start: Int
+    /// Minutes after midnight, 0…1439; at most `start` = of the next day.
+    public let end: Int
+
+    /// `nil` when there are no such times, or both are the same.
+    public init?(start: Int, end: Int) {
+        guard (0..<1440).contains(start), (0..<1440).contains(end), start != end else { return nil }
+        self.start = start
+        self.end = end
+    }
+
+    /// `HH:MM-HH:MM`; `nil` for anything else.
+    public init?(parsing text: some StringProtocol) {
+        var reader = DigitReader(rest: Substring(text).utf8[...])
+        guard let startHour = reader.number(2), reader.take(":"),
+            let startMinute = reader.number(2), reader.take("-"),
+            let endHour = reader.number(2), reader.take(":"), let endMinute = reader.number(2),
+            reader.rest.isEmpty, startHour < 24, endHour < 24, startMinute < 60, endMinute < 60
+        else { return nil }
+        self.init(start: startHour * 60 + startMinute, end: endHour * 60 + endMinute)
+    }
+
+    /// What a clock has to do with now.
+    package struct Phase: Hashable, Sendable {
+        package var isOpen: Bool
+        /// When it last opened or closed.
+        package var since: Timestamp
+        /// When it closes or opens next.
+        package var until: Timestamp
+    }
+
+    package func phase(at now: Timestamp, _ time: LocalTime) -> Phase {
+        let today = time.day(of: now)
+        var closed: Timestamp?
+        for day in (today - 2)...(today + 2) {
+            let (opens, closes) = occurrence(on: day, time)
+            if now < opens {
+                return Phase(isOpen: false, since: closed ?? opens + -86_400, until: opens)
+            }
+            if now < closes { return Phase(isOpen: true, since: opens, until: closes) }
+            closed = closes
+        }
+        // No zone moves a day's window beyond the day after tomorrow.
+        preconditionFailure("a window opens every day")
+    }
+
+    /// The one that opens on a day (counted from 1970-01-01, local).
+    private func occurrence(
+        on day: Int64, _ time: LocalTime
+    ) -> (opens: Timestamp, closes: Timestamp) {
+        let opens = time.first(day: day, minute: start)
+        let closes = time.first(day: end > start ? day : day + 1, minute: end)
+        if closes > opens { return (opens, closes) }
+        return (opens, opens + Double((end - start + 1440) % 1440) * 60)
+    }
+}
+
+extension TimeWindow: CustomStringConvertible {
+    public var description: String { "\(TimeWindow.text(start))-\(TimeWindow.text(end))" }
+
+    static func text(_ minute: Int) -> String {
+        "\((minute / 60).padded(2)):\((minute % 60).padded(2))"
+    }
+}
+
+/// The rules of a time zone, handed in: this module asks nothing of the machine.
+package struct LocalTime: Sendable {
+    /// How far local time is ahead of UTC at a moment.
+    package var secondsFromUTC: @Sendable (Timestamp) -> Int
+
+    package init(secondsFromUTC: @escaping @Sendable (Timestamp) -> Int) {
+        self.secondsFromUTC = secondsFromUTC
+    }
+
+    package static let utc = LocalTime { _ in 0 }
+
+    /// What the clock on the wall shows, as if it were UTC.
+    package func wall(_ time: Timestamp) -> Timestamp {
+        time + Double(secondsFromUTC(time))
+    }
+
+    /// The local date, in days since 1970-01-01.
+    package func day(of time: Timestamp) -> Int64 {
+        wall(time).milliseconds.flooredDivision(by: 86_400_000).quotient
+    }
+
+    /// `HH:MM`
+    package func clock(_ time: Timestamp) -> String {
+        let minutes = wall(time).milliseconds.flooredDivision(by: 86_400_000).remainder / 60_000
+        return TimeWindow.text(Int(minutes))
+    }
+
+    /// The first moment of a day at which the clock shows this time or a later one.
+    package func first(day: Int64, minute: Int) -> Timestamp {
+        let shown = Timestamp(milliseconds: day * 86_400_000 + Int64(minute) * 60_000)
+        // Offsets a day before and a day after enclose any change in between.
+        let before = secondsFromUTC(shown + -86_400)
+        let after = secondsFromUTC(shown + 86_400)
+        if before == after { return shown + -Double(before) }
+        let guesses = [max(before, after), min(before, after)].map { shown + -Double($0) }
+        if let exact = guesses.first(where: { wall($0) == shown }) { return exact }
+        return firstAfterGap(guesses[0], guesses[1], shown)
+    }
+
+    /// The moment of a change forward, between two moments that enclose it.
+    private func firstAfterGap(
+        _ low: Timestamp, _ high: Timestamp, _ shown: Timestamp
+    ) -> Timestamp {
+        let change = (low.milliseconds..<high.milliseconds).firstPast {
+            wall(Timestamp(milliseconds: $0)) < shown
+        }
+        return Timestamp(milliseconds: change)
+    }
+}

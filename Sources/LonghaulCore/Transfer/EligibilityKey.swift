@@ -1,0 +1,137 @@
+/// All that decides whether a transfer may run now, in one number: transfers with the same number
+/// wait for the same. The store keeps it and the head of the queue is looked up by it, so that a
+/// million that may not run now cost one look-up.
+///
+/// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
+/// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
+/// 24–34 start of the window plus one, 35–45 its end plus one, 46 preferences were given, 47 has
+/// mirrors, 48 somebody waits for it.
+package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int64
+
+    /// What is read from a store: bits that no version wrote are not looked at.
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    /// - Parameter usesNetwork: False for URLs of this machine itself.
+    package init(
+        _ schedule: TransferSchedule = TransferSchedule(), isDiscretionary: Bool = false,
+        usesNetwork: Bool = true, hasMirrors: Bool = false, isAwaited: Bool = false
+    ) {
+        var bits: Int64 = (usesNetwork ? 1 : 0) | (isDiscretionary ? 2 : 0)
+        if hasMirrors { bits |= 1 << 47 }
+        if isAwaited { bits |= 1 << 48 }
+        bits |= EligibilityKey.pack(schedule.requires) << 2
+        bits |= Int64(schedule.requires.battery ?? 0) << 10
+        if let prefers = schedule.prefers {
+            bits |= EligibilityKey.pack(prefers) << 6
+            bits |= Int64(prefers.battery ?? 0) << 17
+            bits |= 1 << 46
+        }
+        if let window = schedule.window {
+            bits |= Int64(window.start + 1) << 24 | Int64(window.end + 1) << 35
+        }
+        rawValue = bits
+    }
+
+    /// For a transfer like any other.
+    package static let plain = EligibilityKey()
+
+    package var usesNetwork: Bool { rawValue & 1 != 0 }
+    package var isDiscretionary: Bool { rawValue & 2 != 0 }
+    /// What its own server is like does not decide alone whether it may run.
+    package var hasMirrors: Bool { rawValue & 1 << 47 != 0 }
+    /// An engine that is there for others only, or not for long, begins it too.
+    package var isAwaited: Bool { rawValue & 1 << 48 != 0 }
+
+    package var schedule: TransferSchedule {
+        var schedule = TransferSchedule()
+        schedule.requires = needs(2, battery: 10)
+        if rawValue & 1 << 46 != 0 { schedule.prefers = needs(6, battery: 17) }
+        schedule.window = TimeWindow(start: field(24, 11) - 1, end: field(35, 11) - 1)
+        return schedule
+    }
+
+    /// As it is looked up: the default preferences written out.
+    package var eligibility: EligibilityKey {
+        var schedule = schedule
+        let prefers = schedule.preferences(isDiscretionary: isDiscretionary)
+        schedule.prefers = prefers.isEmpty ? nil : prefers
+        // Without a mark of its own no preferences are the same as none that were given.
+        return withMark(schedule, !prefers.isEmpty)
+    }
+
+    /// The eligibility of those whose preferences do not count any more.
+    package var waived: EligibilityKey {
+        var schedule = schedule
+        schedule.prefers = nil
+        return withMark(schedule, false)
+    }
+
+    /// Of a eligibility: whether there is anything to waive.
+    package var hasPreferences: Bool { !needs(6, battery: 17).isEmpty }
+
+    private func withMark(_ schedule: TransferSchedule, _ mark: Bool) -> EligibilityKey {
+        let plain = EligibilityKey(
+            schedule, isDiscretionary: isDiscretionary, usesNetwork: usesNetwork,
+            hasMirrors: hasMirrors, isAwaited: isAwaited)
+        return EligibilityKey(rawValue: plain.rawValue & ~(1 << 46) | (mark ? 1 << 46 : 0))
+    }
+
+    /// Of a eligibility.
+    var laneNeeds: (required: ConditionNeeds, preferred: ConditionNeeds) {
+        (needs(2, battery: 10), needs(6, battery: 17))
+    }
+
+    /// Of a eligibility: the conditions that decide about it.
+    package var interest: ConditionNeeds {
+        let (required, preferred) = laneNeeds
+        var needs = required.union(preferred)
+        if usesNetwork { needs.network = true }
+        // External power serves where a charge is asked for.
+        if needs.battery != nil { needs.power = true }
+        return needs
+    }
+
+    package var window: TimeWindow? {
+        TimeWindow(start: field(24, 11) - 1, end: field(35, 11) - 1)
+    }
+
+    private func field(_ shift: Int64, _ width: Int64) -> Int {
+        Int(rawValue >> shift & (1 << width - 1))
+    }
+
+    private func needs(_ shift: Int64, battery: Int64) -> ConditionNeeds {
+        let bits = field(shift, 4)
+        let percent = field(battery, 7)
+        return ConditionNeeds(
+            power: bits & 1 != 0, unmetered: bits & 2 != 0, idle: bits & 4 != 0,
+            network: bits & 8 != 0, battery: percent == 0 ? nil : percent)
+    }
+
+    private static func pack(_ needs: ConditionNeeds) -> Int64 {
+        (needs.power ? 1 : 0) | (needs.unmetered ? 2 : 0) | (needs.idle ? 4 : 0)
+            | (needs.network ? 8 : 0)
+    }
+}
+
+/// When a transfer may move bytes, beyond its earliest begin: its window, what must hold of the
+/// machine, and what should.
+public struct TransferSchedule: Hashable, Sendable {
+    /// Only at these times of day; `nil` = at any time.
+    public var window: TimeWindow?
+    /// What must be known to hold. Never waived.
+    public var requires = ConditionNeeds()
+    /// What should hold; content with unknown, and waived when the deadline comes near or after
+    /// ``TransferOptions/waiveAfter``. `nil` = the default: power, an unmetered network and an idle
+    /// machine for a discretionary transfer, else nothing.
+    public var prefers: ConditionNeeds?
+
+    public init() {}
+
+    /// What the default stands for.
+    public func preferences(isDiscretionary: Bool) -> ConditionNeeds {
+        prefers ?? (isDiscretionary ? .discretionary : ConditionNeeds())
+    }
+}

@@ -1,0 +1,69 @@
+/// A large value behind one reference: whoever copies what holds it copies a pointer, and not two
+/// dozen fields. What is changed is a new one, for
+/// whoever changes it.
+package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
+    private final class Box: Sendable {
+        let value: Value
+
+        init(_ value: Value) {
+            self.value = value
+        }
+    }
+
+    private var box: Box
+
+    init(_ value: Value) {
+        box = Box(value)
+    }
+
+    package var value: Value {
+        _read { yield box.value }
+        _modify {
+            var copy = box.value
+            defer { box = Box(copy) }
+            yield &copy
+        }
+    }
+
+    /// Without a look at the value.
+    package func isSame(_ other: CopyOnWrite) -> Bool { box === other.box }
+
+    package static func == (left: CopyOnWrite, right: CopyOnWrite) -> Bool {
+        left.isSame(right) || left.box.value == right.box.value
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(box.value)
+    }
+}
+
+extension Range where Bound: FixedWidthInteger {
+    /// The first value for which the condition no longer holds, or the end of the range. The
+    /// condition holds for none behind it.
+    @inlinable
+    package func firstPast(_ isBefore: (Bound) -> Bool) -> Bound {
+        var (low, high) = (lowerBound, upperBound)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if isBefore(middle) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+/// A small generator (splitmix64) that a seed determines: jitter that can be replayed.
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) {
+        state = seed
+    }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
