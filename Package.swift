@@ -50,7 +50,7 @@ let package = Package(
         module(
             "LonghaulStore", ["LonghaulCore", .product(name: "GRDB", package: "GRDB.swift")]),
         module(
-            "LonghaulSystem",
+            "LonghaulPlatform",
             [
                 "LonghaulCore", "CLonghaul", "CSystemd",
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -60,13 +60,13 @@ let package = Package(
         module(
             "LonghaulEngine",
             [
-                "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
+                "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         module(
             "Longhaul",
             [
-                "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
+                "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
                 "LonghaulEngine",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -97,18 +97,19 @@ let package = Package(
             path: "Tests/LonghaulTestSession", swiftSettings: settings),
         tests("LonghaulCoreTests", ["LonghaulCore", "LonghaulTestSupport"]),
         tests("LonghaulStoreTests", ["LonghaulCore", "LonghaulStore", "LonghaulTestSupport"]),
-        tests("LonghaulSystemTests", ["LonghaulCore", "LonghaulSystem", "LonghaulTestSupport"]),
+        tests(
+            "LonghaulPlatformTests", ["LonghaulCore", "LonghaulPlatform", "LonghaulTestSupport"]),
         tests(
             "LonghaulTransportTests", ["LonghaulCore", "LonghaulTransport", "LonghaulTestSupport"]),
         tests(
             "LonghaulSimulationTests",
             [
-                "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
+                "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
                 "LonghaulEngine", "LonghaulTestSupport",
             ]),
         tests(
             "LonghaulTests",
-            ["Longhaul", "LonghaulURLRequest", "LonghaulSystem", "LonghaulTestSupport"]),
+            ["Longhaul", "LonghaulURLRequest", "LonghaulPlatform", "LonghaulTestSupport"]),
         tests("LonghaulCLITests", ["LonghaulCLI", "LonghaulTestSupport"]),
         tests(
             "LonghaulEndToEndTests", ["LonghaulCore", "LonghaulCLI", "LonghaulTestSupport"]),

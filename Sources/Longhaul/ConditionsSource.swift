@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// The machine's conditions for an engine: looked at once, and listened to.

@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension EngineRun {
     /// Runs on the calling thread; SIGINT, SIGTERM and SIGHUP checkpoint everything and make it

@@ -1,7 +1,7 @@
 public import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// This process's turn at being the engine.

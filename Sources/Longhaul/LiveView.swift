@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Completes what the store knows with what only lives elsewhere: the progress board, the
 /// machine's conditions, and whether any engine is there.

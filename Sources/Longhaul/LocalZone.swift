@@ -1,5 +1,5 @@
 package import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// The machine's time zone, for who shows moments to people.
 package enum LocalZone {

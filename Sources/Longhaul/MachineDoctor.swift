@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// What the machine has to give, besides the store.
 enum MachineDoctor {

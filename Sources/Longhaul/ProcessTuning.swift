@@ -1,5 +1,5 @@
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// What a program whose whole purpose transfers are may do to its process, and a library may not.
 package enum ProcessTuning {

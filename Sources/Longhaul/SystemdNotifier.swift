@@ -1,6 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulEngine
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// Tells the service manager how the engine does (sd_notify(3)).

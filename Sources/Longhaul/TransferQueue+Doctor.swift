@@ -1,6 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import LonghaulTransport
 
 extension TransferQueue {

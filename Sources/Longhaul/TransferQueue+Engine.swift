@@ -1,7 +1,7 @@
 public import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension TransferQueue {
     /// Whether some process is the engine now.

@@ -1,7 +1,7 @@
 public import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension TransferQueue {
     /// With live numbers where an engine is moving it, in this process or another.

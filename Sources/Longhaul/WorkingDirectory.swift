@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Paths as users give them, made absolute: the engine may run elsewhere.
 package enum WorkingDirectory {

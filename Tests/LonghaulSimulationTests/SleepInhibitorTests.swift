@@ -3,7 +3,7 @@ import LonghaulCore
 import Testing
 
 @testable import LonghaulEngine
-@testable import LonghaulSystem
+@testable import LonghaulPlatform
 
 /// A machine that sleeps under a running engine, between a simulated network, disk and clock.
 @Suite struct SleepInhibitorTests {

@@ -1,7 +1,7 @@
 import Foundation
 import LonghaulCore
 import LonghaulStore
-import LonghaulSystem
+import LonghaulPlatform
 import LonghaulTestSupport
 import Testing
 

@@ -7,7 +7,7 @@ import Testing
         // Pure: no clock, no file, no randomness but what it is given.
         "LonghaulCore": [],
         "LonghaulStore": ["LonghaulCore", "GRDB", "GRDBSQLite", "Foundation", "Glibc", "Musl"],
-        "LonghaulSystem": [
+        "LonghaulPlatform": [
             "LonghaulCore", "CLonghaul", "CSystemd", "Crypto", "Glibc", "Musl", "Synchronization",
             "SystemPackage",
         ],
@@ -15,12 +15,12 @@ import Testing
             "LonghaulCore", "CLonghaul", "CLibcurl", "Glibc", "Musl", "Synchronization",
         ],
         "LonghaulEngine": [
-            "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport", "Logging",
+            "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport", "Logging",
             "Synchronization",
         ],
         "Longhaul": [
             "Configuration",
-            "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
+            "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
             "LonghaulEngine", "Foundation", "Logging",
             "Synchronization",
         ],

@@ -28,7 +28,7 @@ import Testing
         Rule(
             word: "getenv(", banned: ["Sources/"],
             home: [
-                "Sources/LonghaulSystem/Paths/Environment.swift",
+                "Sources/LonghaulPlatform/Paths/Environment.swift",
                 "Sources/LonghaulTransport/CurlGlobal.swift",
                 "Sources/LonghaulCLI/Platform.swift",
             ]),

@@ -1,6 +1,6 @@
 internal import Configuration
 package import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// The configuration file: `$LONGHAUL_CONFIG`, else `longhaul/config.json` in the user's directory
 /// for configuration.

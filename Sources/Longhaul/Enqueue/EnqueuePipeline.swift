@@ -1,6 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Records a long input with two threads: the caller's reads and checks the requests, another one
 /// inserts them, a few batches behind. Parsing and inserting cost about the same.

@@ -1,6 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Checks requests before they are recorded. What it has found out about a directory serves the
 /// whole batch.

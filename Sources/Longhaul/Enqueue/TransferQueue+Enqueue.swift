@@ -1,6 +1,6 @@
 public import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension TransferQueue {
     /// Records the requests, all or none, and returns what became of each in order. What has an id

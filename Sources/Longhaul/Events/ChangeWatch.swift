@@ -1,6 +1,6 @@
 public import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// Tells when a store has changed. Nothing is looked at while nothing is written, and nothing is

@@ -1,5 +1,5 @@
 public import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// The event log from a cursor on, in order and without gaps, for as long as somebody reads it.

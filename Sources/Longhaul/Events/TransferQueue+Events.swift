@@ -1,6 +1,6 @@
 public import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension TransferQueue {
     /// The event log in order: what comes after `sequence` (0 = from the first), of one session or

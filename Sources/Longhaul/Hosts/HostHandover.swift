@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// What a launch hands over, and the process that it is handed to.
 struct HostHandover {

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// Starts hosts for the engine of this process. Its thread comes with the first one.

@@ -1,6 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// What a host says about a transfer that waits for its word: a line of its standard output.
 struct InputAnswer: Hashable {

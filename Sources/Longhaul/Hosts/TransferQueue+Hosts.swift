@@ -1,6 +1,6 @@
 public import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// A host as people see it.
 public struct HostRecord: Sendable {

@@ -1,6 +1,6 @@
 public import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// A session as people see it.
 public struct SessionRecord: Sendable {

@@ -1,5 +1,5 @@
 package import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension Installation {
     /// - Parameter runOptions: for the timer's `longhaul run`.

@@ -1,5 +1,5 @@
 package import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Sets up that this program is run for the user without being asked: by the user's service
 /// manager, or by cron.

@@ -1,7 +1,7 @@
 internal import Logging
 internal import LonghaulCore
 internal import LonghaulEngine
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// What `LONGHAUL_LOG` asks for.
 enum JournalLevel {

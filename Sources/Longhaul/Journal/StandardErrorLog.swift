@@ -1,6 +1,6 @@
 internal import Logging
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Log lines on standard error: `TIME LEVEL longhaul: MESSAGE KEY=VALUE…`, or, where that is the
 /// journal, with the priority that it understands in front (sd-daemon(3)) and without the time,

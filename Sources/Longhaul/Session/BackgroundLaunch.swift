@@ -1,6 +1,6 @@
 public import Foundation
 public import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// Why this process was started, if Longhaul started it as a host, and what it was handed.

@@ -1,6 +1,6 @@
 public import Foundation
 public import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension BackgroundSession {
     /// Asks for a file. When this returns, the request survives a power cut; the transfer goes on

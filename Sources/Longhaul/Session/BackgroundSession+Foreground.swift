@@ -1,7 +1,7 @@
 public import Foundation
 public import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Transfers that somebody waits for. They are the session's own from the start, so nothing has to
 /// be handed over when nobody waits any more.

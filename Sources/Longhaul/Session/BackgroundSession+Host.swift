@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension BackgroundSession {
     /// Makes known, durably, what the configuration says of the session and its host, and attaches

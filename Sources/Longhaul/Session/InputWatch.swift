@@ -1,6 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// Asks a program for the input that transfers of its session wait for, each need once. Knows the

@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Group commit: one sync of the file system and one of the directory for a whole batch of small
 /// files.

@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// One part file's life: open, set aside, sync, verify, close. Each runs on a disk thread, in order

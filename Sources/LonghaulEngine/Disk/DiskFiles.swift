@@ -1,5 +1,5 @@
 package import LonghaulCore
-package import LonghaulSystem
+package import LonghaulPlatform
 internal import Synchronization
 
 /// ``FilePort`` on the real disk.

@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// What an engine's thread does beside its turns: it holds the total rate to the time of day, tells
 /// its attendant how it does, keeps room for the store's log, and saves everything before the

@@ -1,6 +1,6 @@
 package import LonghaulCore
 package import LonghaulStore
-package import LonghaulSystem
+package import LonghaulPlatform
 package import LonghaulTransport
 
 /// The engine with its threads: the lease, the ports to the real world, a mailbox, and turns until

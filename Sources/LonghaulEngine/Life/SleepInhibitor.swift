@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Saves everything before the machine sleeps or goes down, and lets it wait for that.
 struct SleepInhibitor {

@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import LonghaulTransport
 
 /// ``WirePort`` on libcurl, from the first request on: an engine that only waits for its moment has

@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Between turns that follow each other because more is to be looked at than one takes. SQLite lets
 /// nobody queue: those who want to write try again every few milliseconds, and without a gap

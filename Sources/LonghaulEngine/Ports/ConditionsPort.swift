@@ -1,5 +1,5 @@
 package import LonghaulCore
-package import LonghaulSystem
+package import LonghaulPlatform
 
 /// The machine's conditions, as the engine sees them.
 package protocol ConditionsPort: Sendable {

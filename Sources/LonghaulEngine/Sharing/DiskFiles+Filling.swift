@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension DiskFiles {
     func fill(_ fetch: FetchID, _ kept: KeptFile) {

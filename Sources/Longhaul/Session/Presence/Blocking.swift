@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Calls that may block for long, on a thread of their own: Swift's shared threads are few and
 /// belong to everybody.

@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// The progress board, read once for all who ask within a moment.
 final class BoardGlance {

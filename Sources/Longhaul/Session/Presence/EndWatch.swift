@@ -1,6 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 /// Finds out which of the transfers that are waited for have ended, or wait for a word. It reads
 /// the event log and not the transfers: one new event among a thousand that are waited for costs

@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// This process's readiness to be the engine of a store: on a thread of its own it waits until no

@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// What this process has of one store, shared by all its sessions there: a desk, and while one of

@@ -1,6 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension StoreExecutor.StoreContext {
     /// With live numbers, and without what takes a look at the machine (why it waits).

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// Where the asynchronous callers of this process meet one store: a thread that does their reads

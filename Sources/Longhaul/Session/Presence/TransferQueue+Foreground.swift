@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 
 extension TransferQueue {
     /// A file name that nobody else has thought of.

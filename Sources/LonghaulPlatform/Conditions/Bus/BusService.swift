@@ -1,0 +1,81 @@
+internal import LonghaulCore
+/// A service by its well-known name, with the objects of it that are watched. It may come and go.
+final class BusService {
+    let name: String
+    let objects: [BusObject]
+    /// Called when the service may be there: when the bus is, and when the service came anew.
+    var onAppear: ((BusConnection) -> Void)?
+    var onVanish: (() -> Void)?
+
+    private var isAttached = false
+
+    init(name: String, objects: [BusObject]) {
+        self.name = name
+        self.objects = objects
+    }
+
+    /// Whether it has been found out if the service is there.
+    var isSettled: Bool { objects.allSatisfy(\.isSettled) }
+
+    /// Does nothing the second time.
+    func attach(to bus: BusConnection) throws(SystemFailure) {
+        if isAttached { return }
+        isAttached = true
+        try bus.listen(
+            """
+            type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',\
+            interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(name)'
+            """
+        ) { [unowned self, unowned bus] in change($0, bus) }
+        for object in objects { try object.attach(to: bus) }
+        onAppear?(bus)
+    }
+
+    /// The bus went away.
+    func detach() {
+        isAttached = false
+        vanish()
+    }
+
+    private func change(_ signal: BusMessage, _ bus: BusConnection) {
+        guard signal.text() == name, signal.text() != nil, let owner = signal.text()
+        else { return }
+        vanish()
+        guard !owner.isEmpty else { return }
+        // Should that fail, the connection is going, which is noticed elsewhere.
+        for object in objects { try? object.ask(bus) }
+        onAppear?(bus)
+    }
+
+    private func vanish() {
+        for object in objects { object.forget() }
+        onVanish?()
+    }
+}
+
+/// When to look again for a bus that is not there: ever less often, never not at all.
+struct BusRetry {
+    private(set) var due: Instant?
+    private var seconds: Double
+    private let bounds: (first: Double, most: Double)
+
+    init(_ bounds: (first: Double, most: Double)) {
+        self.bounds = bounds
+        seconds = bounds.first
+    }
+
+    mutating func failed(now: Instant) {
+        due = now + seconds
+        seconds = min(seconds * 4, bounds.most)
+    }
+
+    mutating func trying() {
+        due = nil
+    }
+
+    /// Something answered on the bus.
+    mutating func succeeded() {
+        due = nil
+        seconds = bounds.first
+    }
+}

@@ -1,0 +1,163 @@
+package import LonghaulCore
+internal import CLonghaul
+internal import LonghaulCore
+private import Synchronization
+
+/// What a ``ConditionsWatch`` and its thread share: what is wanted, and what was found.
+final class ConditionOrders: Sendable {
+    struct Wants: Sendable {
+        var interest: ConditionInterest = []
+        var overrides = ConditionOverrides()
+        /// Once: what is not told of is read again.
+        var looksAnew = false
+        /// Counts the changes.
+        fileprivate(set) var round = 0
+    }
+
+    private struct State {
+        var wants = Wants()
+        var isStopping = false
+        var conditions = Conditions()
+        /// The last round of wants for which every source has answered.
+        var readRound = -1
+    }
+
+    private let state = Mutex(State())
+    private let wake: Descriptor
+    private let onChange: @Sendable (Conditions) -> Void
+    private let onEvent: @Sendable (MachineEvent) -> Void
+    /// Has a word whenever another round is complete.
+    private let read = Mailbox<Void>()
+
+    init(
+        onChange: @escaping @Sendable (Conditions) -> Void,
+        onEvent: @escaping @Sendable (MachineEvent) -> Void
+    ) throws(SystemFailure) {
+        wake = Descriptor(owning: try check(lh_eventfd(), "eventfd", ""))
+        self.onChange = onChange
+        self.onEvent = onEvent
+    }
+
+    // MARK: - For the watch
+
+    func change(_ body: (inout Wants) -> Void) {
+        state.withLock { state in
+            body(&state.wants)
+            state.wants.round += 1
+        }
+        lh_eventfd_raise(wake.number)
+    }
+
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        lh_eventfd_raise(wake.number)
+    }
+
+    var conditions: Conditions { state.withLock { $0.conditions } }
+
+    /// Waits until every source has answered to what is wanted now. For one caller at a time.
+    func waitUntilRead(within seconds: Double) {
+        let end = SystemClock.now().monotonic + seconds
+        while true {
+            let isComplete = state.withLock { $0.readRound >= $0.wants.round }
+            let left = end - SystemClock.now().monotonic
+            if isComplete || left <= 0 { return }
+            _ = read.take(within: left)
+        }
+    }
+
+    // MARK: - For the thread
+
+    var descriptor: Int32 { wake.number }
+
+    var wants: Wants { state.withLock { $0.wants } }
+
+    /// What is wanted now; `nil` = to stop.
+    func take() -> Wants? {
+        _ = lh_eventfd_take(wake.number)
+        return state.withLock { state in
+            defer { state.wants.looksAnew = false }
+            return state.isStopping ? nil : state.wants
+        }
+    }
+
+    /// - Parameter complete: whether every source has answered to these wants.
+    func tell(_ conditions: Conditions, _ wants: Wants, complete: Bool) {
+        let (isNew, isFirst) = state.withLock { state in
+            let isNew = state.conditions != conditions
+            let isFirst = complete && state.readRound < wants.round
+            state.conditions = conditions
+            if isFirst { state.readRound = wants.round }
+            return (isNew, isFirst)
+        }
+        if isNew { onChange(conditions) }
+        if isFirst { read.put([()]) }
+    }
+
+    func tell(_ event: MachineEvent) {
+        onEvent(event)
+    }
+}
+
+/// What somebody waits for, or would stop for: nothing else is looked at.
+package struct ConditionInterest: OptionSet, Hashable, Sendable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    package static let power = ConditionInterest(rawValue: 1)
+    package static let battery = ConditionInterest(rawValue: 2)
+    package static let network = ConditionInterest(rawValue: 4)
+    /// May cost wake-ups: see ``ConditionContext/idleSampleSeconds``.
+    package static let idle = ConditionInterest(rawValue: 8)
+    /// To be told before the machine sleeps or shuts down, with the machine waiting for it.
+    package static let machineEvents = ConditionInterest(rawValue: 16)
+
+    /// With ``idle``: something runs that is to end within about a second when the machine is used.
+    package static let idleEnd = ConditionInterest(rawValue: 32)
+
+    package static let conditions: ConditionInterest = [.power, .battery, .network, .idle]
+
+    package init(_ kinds: some Sequence<ConditionKind>) {
+        self = []
+        for kind in kinds { insert(ConditionInterest(kind)) }
+    }
+
+    private init(_ kind: ConditionKind) {
+        switch kind {
+        case .power: self = .power
+        case .battery: self = .battery
+        case .network: self = .network
+        case .idle: self = .idle
+        }
+    }
+}
+
+private import Synchronization
+
+/// What the machine is about to do, told while it waits for us.
+package enum MachineEvent: Sendable {
+    /// Save everything, then release the permit: logind waits for it, five seconds unless it is
+    /// configured otherwise (InhibitDelayMaxSec in logind.conf(5)).
+    case willSleep(DelayPermit)
+    case didWake
+    case willShutDown(DelayPermit)
+    /// The shutdown that was announced does not come.
+    case shutdownCancelled
+}
+
+/// Keeps the machine from going on with what it announced until it is released, or let go of.
+package final class DelayPermit: Sendable {
+    private let lock: Mutex<Descriptor?>
+
+    init(_ lock: Descriptor?) {
+        self.lock = Mutex(lock)
+    }
+
+    /// The machine may go on. From any thread; the second time it does nothing.
+    package func release() {
+        lock.withLock { $0 = nil }
+    }
+}

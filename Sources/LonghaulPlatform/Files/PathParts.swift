@@ -1,0 +1,115 @@
+internal import LonghaulCore
+
+/// Text work on paths: no call is made, and nothing but `/` and byte counts has a meaning.
+package enum PathParts {
+    /// The longest name that Linux file systems take, in bytes.
+    package static let nameBytesMax = Limits.fileNameBytes
+    /// The longest path that Linux takes, in bytes: PATH_MAX without the zero at its end.
+    package static let pathBytesMax = 4095
+
+    /// `/a/b` → (`/a`, `b`), `/a` → (`/`, `a`), `a` → (`.`, `a`). `nil` when the path ends in no
+    /// name.
+    package static func split(_ path: String) -> (directory: String, name: String)? {
+        let bytes = path.utf8
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else {
+            return isFileName(path) ? (".", path) : nil
+        }
+        let name = String(path[bytes.index(after: slash)...])
+        guard isFileName(name) else { return nil }
+        return (slash == bytes.startIndex ? "/" : String(path[..<slash]), name)
+    }
+
+    package static func join(_ directory: String, _ name: String) -> String {
+        directory.utf8.last == UInt8(ascii: "/") ? directory + name : directory + "/" + name
+    }
+
+    /// An absolute path with one spelling: `/a//b/./c` → `/a/b/c`. What ends in a slash goes on
+    /// doing so, and `..` stays: through a link it leads elsewhere than to what is written before
+    /// it.
+    package static func plain(_ path: String) -> String {
+        if isPlain(path) { return path }
+        let names = names(in: path).filter { $0 != "." }
+        let end = path.utf8.last == UInt8(ascii: "/") && !names.isEmpty ? "/" : ""
+        return "/" + names.joined(separator: "/") + end
+    }
+
+    /// No slash is followed by another, or by a dot and a slash: byte by byte, because a million
+    /// paths of a list are asked in a row.
+    private static func isPlain(_ path: String) -> Bool {
+        let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
+        var (last, beforeLast): (UInt8, UInt8) = (0, 0)
+        for byte in path.utf8 {
+            if byte == slash, last == slash || last == dot && beforeLast == slash { return false }
+            (last, beforeLast) = (byte, last)
+        }
+        return true
+    }
+
+    /// Without the slashes at its end; `/` stays.
+    static func withoutSlashes(_ path: String) -> String {
+        var bytes = path.utf8[...]
+        while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        return String(Substring(bytes))
+    }
+
+    /// The names in a path, as they are written.
+    package static func names(in path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+    }
+
+    /// `NAME` + `suffix`, with NAME shortened where the whole would not fit into one name.
+    package static func fitted(_ name: String, suffix: String) -> String {
+        FileNaming.prefix(name, bytesMax: nameBytesMax - suffix.utf8.count) + suffix
+    }
+}
+
+/// A name that a part file may have.
+package struct PartName: Hashable, Sendable {
+    package var text: String
+    /// It is no other store's: what is under it and not in use is a leftover of this one.
+    package var isOneStores: Bool
+
+    package init(_ text: String, isOneStores: Bool = false) {
+        self.text = text
+        self.isOneStores = isOneStores
+    }
+}
+
+/// `.NAME.ID.longhaul-part`, with NAME shortened so that the whole is one file name, and what is
+/// taken where that is somebody else's: other stores count their transfers from one as well. Each
+/// is made when it is looked at, which but for the first hardly any is.
+package struct PartNames: RandomAccessCollection, Sendable {
+    private let name: String
+    private let id: Int64
+    private let number: Int
+    private let store: String
+
+    /// - Parameters:
+    ///   - number: So many that were made for the transfer may be in other hands.
+    ///   - store: What tells the store from others.
+    package init(for name: String, id: Int64, number: Int = 0, store: String) {
+        self.name = name
+        self.id = id
+        self.number = number
+        self.store = store
+    }
+
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { 3 }
+
+    package subscript(index: Int) -> PartName {
+        let which = number > 0 ? "\(id)-\(number)" : "\(id)"
+        if index == 0 { return PartName(named(which)) }
+        let tag = store.prefix(Self.tagBytes)
+        // The last one is for where this store has the second open itself.
+        let again = index == 1 ? "" : "b"
+        return PartName(named("\(which)\(again).\(tag)"), isOneStores: !tag.isEmpty)
+    }
+
+    private func named(_ middle: String) -> String {
+        PathParts.fitted("." + name, suffix: ".\(middle).longhaul-part")
+    }
+
+    /// Of the store's number, so much is in a name.
+    private static let tagBytes = 8
+}

@@ -1,0 +1,111 @@
+internal import CLonghaul
+internal import Glibc
+
+/// A small file that is read and written whole: configuration, units.
+package enum TextFile {
+    /// More than that is none of ours.
+    private static let bytesMax = 1 << 20
+
+    /// `nil` = there is none.
+    package static func read(_ path: String) throws(SystemFailure) -> [UInt8]? {
+        let answer = lh_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
+        if answer == -ENOENT || answer == -ENOTDIR { return nil }
+        let file = Descriptor(owning: try check(answer, "open", path))
+        guard try stat.of(descriptor: file.number, path: path).isRegular else {
+            throw SystemFailure(operation: "open", path: path, errno: EINVAL)
+        }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = uninterrupted { Glibc.read(file.number, &buffer, buffer.count) }
+            if count < 0 { throw .last("read", path) }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+            if bytes.count > bytesMax {
+                throw SystemFailure(operation: "read", path: path, errno: EFBIG)
+            }
+        }
+    }
+
+    /// Replaces the file in one step; whoever reads sees the old or the new one. Directories that
+    /// are missing are made.
+    package static func write(_ text: String, to path: String) throws(SystemFailure) {
+        guard let (directory, name) = PathParts.split(path) else {
+            throw SystemFailure(operation: "open", path: path, errno: EINVAL)
+        }
+        try makeDirectory(directory)
+        let new = PathParts.join(directory, ".\(name).\(getpid())")
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
+        let answer = lh_openat(AT_FDCWD, new, flags, 0o644)
+        let file = Descriptor(owning: try check(answer, "open", new))
+        do throws(SystemFailure) {
+            var rest = Array(text.utf8)[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { bytes in
+                    uninterrupted { Glibc.write(file.number, bytes.baseAddress, bytes.count) }
+                }
+                if count < 0 { throw .last("write", new) }
+                rest = rest.dropFirst(count)
+            }
+            if fsync(file.number) < 0 { throw .last("fsync", new) }
+            if rename(new, path) < 0 { throw .last("rename", path) }
+        } catch {
+            unlink(new)
+            throw error
+        }
+    }
+
+    /// Whether there was one.
+    @discardableResult
+    package static func remove(_ path: String) throws(SystemFailure) -> Bool {
+        if unlink(path) == 0 { return true }
+        if Glibc.errno == ENOENT || Glibc.errno == ENOTDIR { return false }
+        throw .last("unlink", path)
+    }
+
+    private static func makeDirectory(_ path: String) throws(SystemFailure) {
+        if mkdir(path, 0o777) == 0 || Glibc.errno == EEXIST { return }
+        guard Glibc.errno == ENOENT, let (parent, _) = PathParts.split(path), parent != path else {
+            throw .last("mkdir", path)
+        }
+        try makeDirectory(parent)
+        if mkdir(path, 0o777) < 0, Glibc.errno != EEXIST { throw .last("mkdir", path) }
+    }
+}
+
+/// The text of a small file, such as those in /proc; what is beyond the bound is left out.
+func smallFile(_ path: String, atMost bytesMax: Int = 65_536) throws(SystemFailure) -> String {
+    let descriptor = Descriptor(
+        owning: try check(lh_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), "open", path))
+    var failure: SystemFailure?
+    let bytes = [UInt8](unsafeUninitializedCapacity: bytesMax) { buffer, filled in
+        filled = 0
+        while filled < buffer.count {
+            let got = uninterrupted {
+                read(descriptor.number, buffer.baseAddress! + filled, buffer.count - filled)
+            }
+            if got < 0 { failure = .last("read", path) }
+            if got <= 0 { return }
+            filled += got
+        }
+    }
+    if let failure { throw failure }
+    return String(decoding: bytes, as: UTF8.self)
+}
+
+/// A file that belongs to nobody once its content was handed over.
+package enum SpooledFile {
+    /// Deletes it; one that is gone already is as good.
+    package static func remove(_ path: String) {
+        _ = unlink(path)
+    }
+
+    /// One without a name, which is gone with its descriptor; in memory where the directory's file
+    /// system has no such files.
+    ///
+    /// - Returns: the descriptor, the caller's to close.
+    package static func unnamed(in directory: String) throws(SystemFailure) -> Int32 {
+        let home = try DirectoryHandle(opening: directory)
+        return try check(lh_unnamed_file(home.descriptor), "open", directory)
+    }
+}

@@ -1,0 +1,100 @@
+internal import LonghaulCore
+internal import Glibc
+package import LonghaulCore
+
+/// Where a user's store, lock and sockets live.
+package enum StateDirectory {
+    /// `$LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else `~/.local/state/longhaul`; an
+    /// absolute path, of which nothing need exist.
+    ///
+    /// - Throws: `storeUnavailable` when there is no home directory to put it in.
+    package static func resolve(environment: [String: String]) throws(LonghaulError) -> String {
+        // An empty variable counts as unset, as the XDG Base Directory Specification says of its
+        // own.
+        func value(_ name: String) -> String? {
+            environment[name].flatMap { $0.isEmpty ? nil : $0 }
+        }
+        if let chosen = value("LONGHAUL_HOME") { return try absolute(chosen) }
+        // Relative paths there are invalid and to be ignored (same specification).
+        if let state = value("XDG_STATE_HOME"), state.isAbsolutePath {
+            return PathParts.join(state, "longhaul")
+        }
+        if let home = UserDirectories.home(environment: environment) {
+            return PathParts.join(home, ".local/state/longhaul")
+        }
+        throw refusal(
+            "There is no home directory for the state directory. \(advice)")
+    }
+
+    // MARK: -
+
+    private static let advice = "Set LONGHAUL_HOME to a directory of your own."
+
+    private static func refusal(_ message: String) -> LonghaulError {
+        LonghaulError(.storeUnavailable, message)
+    }
+
+    private static func absolute(_ path: String) throws(LonghaulError) -> String {
+        if path.isAbsolutePath { return path }
+        do {
+            return PathParts.join(try CurrentDirectory.path, path)
+        } catch {
+            throw refusal("LONGHAUL_HOME is relative, and \(error.message). \(advice)")
+        }
+    }
+}
+
+/// Where a user's programs keep things, by the XDG Base Directory Specification.
+package enum UserDirectories {
+    /// `$XDG_CONFIG_HOME`, else `~/.config`; `nil` when there is no home directory.
+    package static func configuration(environment: [String: String]) -> String? {
+        // Relative paths there are invalid and to be ignored (same specification).
+        if let chosen = environment["XDG_CONFIG_HOME"], chosen.isAbsolutePath { return chosen }
+        return home(environment: environment).map { PathParts.join($0, ".config") }
+    }
+
+    /// `$HOME`, else what the user database says.
+    static func home(environment: [String: String]) -> String? {
+        let named = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? entry(\.pw_dir)
+        return named.flatMap { $0.isAbsolutePath ? $0 : nil }
+    }
+
+    /// The name of the user that this process runs as.
+    package static var userName: String? { entry(\.pw_name) }
+
+    private static func entry(
+        _ field: KeyPath<passwd, UnsafeMutablePointer<CChar>?>
+    ) -> String? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 16_384)
+        guard getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &found) == 0, let found,
+            let text = found.pointee[keyPath: field]
+        else { return nil }
+        return String(validatingCString: text)
+    }
+}
+
+/// Where relative paths start. Read once: neither the library nor the command changes it.
+package enum CurrentDirectory {
+    package static var path: String {
+        get throws(LonghaulError) { try found.get() }
+    }
+
+    private static let found: Result<String, LonghaulError> = {
+        guard let buffer = getcwd(nil, 0) else {
+            return .failure(refusal("does not exist any more"))
+        }
+        defer { free(buffer) }
+        let bytes = UnsafeRawBufferPointer(start: buffer, count: strlen(buffer))
+        guard let path = String(validating: bytes, as: UTF8.self) else {
+            return .failure(refusal("is '\(TerminalText.shown(bytes: bytes))', which is not UTF-8"))
+        }
+        return .success(path)
+    }()
+
+    private static func refusal(_ why: String) -> LonghaulError {
+        LonghaulError(
+            .invalidRequest, "the current directory \(why); change to another one, and try again")
+    }
+}

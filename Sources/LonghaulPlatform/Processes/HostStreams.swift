@@ -1,0 +1,106 @@
+internal import CLonghaul
+internal import Glibc
+
+/// What a host is to read, in a file without a name: it may be of any length, and a host that never
+/// reads keeps nobody waiting.
+package final class HostInput {
+    private let file: Descriptor
+    private var buffer: [UInt8] = []
+    private let path: String
+
+    private static let bufferBytes = 256 << 10
+
+    /// - Parameter home: the directory whose file system holds it.
+    package init(in home: DirectoryHandle) throws(SystemFailure) {
+        path = home.path
+        file = Descriptor(
+            owning: try check(lh_unnamed_file(home.descriptor), "open", home.path))
+    }
+
+    package func append(_ bytes: [UInt8]) throws(SystemFailure) {
+        buffer += bytes
+        if buffer.count >= Self.bufferBytes { try flush() }
+    }
+
+    private func flush() throws(SystemFailure) {
+        var sent = 0
+        while sent < buffer.count {
+            let count = buffer.withUnsafeBytes { bytes in
+                uninterrupted {
+                    write(file.number, bytes.baseAddress! + sent, bytes.count - sent)
+                }
+            }
+            if count < 0 { throw .last("write", path) }
+            sent += count
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// From its beginning, and for reading only.
+    func reopened() throws(SystemFailure) -> Descriptor {
+        try flush()
+        return Descriptor(
+            owning: try check(
+                lh_openat(AT_FDCWD, "/proc/self/fd/\(file.number)", O_RDONLY | O_CLOEXEC, 0),
+                "open", path))
+    }
+}
+
+/// What a host writes: the last of it, and the lines of its standard output. Bounded, whatever it
+/// writes.
+struct HostOutput {
+    private var kept: [UInt8] = []
+    private var line: [UInt8] = []
+    private var isLineTooLong = false
+    private let limit: Int
+    /// All that came.
+    private(set) var total: Int64 = 0
+
+    /// A longer line is no answer.
+    private static let lineBytes = 256 << 10
+
+    init(keeping limit: Int) {
+        self.limit = limit
+    }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        total += Int64(bytes.count)
+        kept += bytes
+        // Trimmed now and then, not with every byte.
+        if kept.count > limit * 4 { kept.removeFirst(kept.count - limit) }
+    }
+
+    /// Standard output's lines that begin like a JSON object.
+    mutating func lines(of bytes: UnsafeRawBufferPointer) -> [[UInt8]] {
+        var found: [[UInt8]] = []
+        for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            if part.offset > 0 {
+                if !isLineTooLong, line.first == UInt8(ascii: "{") { found.append(line) }
+                line.removeAll(keepingCapacity: true)
+                isLineTooLong = false
+            }
+            if line.count + part.element.count > Self.lineBytes {
+                isLineTooLong = true
+            } else {
+                line += part.element
+            }
+        }
+        return found
+    }
+
+    /// A last line that was not ended.
+    mutating func lastLine() -> [UInt8]? {
+        defer { line.removeAll() }
+        return !isLineTooLong && line.first == UInt8(ascii: "{") ? line : nil
+    }
+
+    /// From a whole character on.
+    var text: String {
+        var tail = kept.suffix(limit)
+        let isCut = total > Int64(tail.count)
+        if isCut { tail = tail.drop { $0 & 0xC0 == 0x80 } }
+        return (isCut ? "…" : "") + String(decoding: tail, as: UTF8.self)
+    }
+}

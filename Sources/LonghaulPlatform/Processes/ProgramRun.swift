@@ -1,0 +1,124 @@
+package import LonghaulCore
+internal import Glibc
+internal import LonghaulCore
+
+/// A program of the system that is run to its end: `crontab`, `systemctl`.
+package struct ProgramRun: Sendable {
+    /// 128 + N when signal N ended it.
+    package var status: Int32
+    package var output: [UInt8]
+    package var errors: String
+
+    /// The first executable of this name in PATH, else in the usual places.
+    package static func find(_ name: String, environment: [String: String]) -> String? {
+        let places = (environment["PATH"] ?? "") + ":/usr/local/bin:/usr/bin:/bin"
+        for place in places.split(separator: ":") where place.isAbsolutePath {
+            let path = PathParts.join(String(place), name)
+            if access(path, X_OK) == 0 { return path }
+        }
+        return nil
+    }
+
+    /// Runs it and waits for as long as it takes. What goes in and comes out passes through
+    /// unnamed files, so that neither side ever waits for the other.
+    ///
+    /// - Parameter program: absolute path.
+    package static func run(
+        _ program: String, _ arguments: [String], environment: [String: String],
+        input: [UInt8] = []
+    ) throws(SystemFailure) -> ProgramRun {
+        let streams = [try Unnamed(), try Unnamed(), try Unnamed()]
+        try streams[0].fill(input)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, stream) in streams.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, stream.descriptor, Int32(number))
+        }
+        let argv = CStrings([program] + arguments)
+        let envp = CStrings(environment: environment)
+        var pid: pid_t = 0
+        let failure = posix_spawn(&pid, program, &actions, nil, argv.pointer, envp.pointer)
+        if failure != 0 {
+            throw SystemFailure(operation: "posix_spawn", path: program, errno: failure)
+        }
+        var ending: Int32 = 0
+        if uninterrupted({ waitpid(pid, &ending, 0) }) < 0 { throw .last("waitpid", program) }
+        let signal = ending & 0x7F
+        return ProgramRun(
+            status: signal == 0 ? (ending >> 8) & 0xFF : 128 + signal,
+            output: streams[1].content,
+            errors: String(decoding: streams[2].content, as: UTF8.self))
+    }
+}
+
+/// A file without a name, gone with its last owner.
+private final class Unnamed {
+    private let file: UnsafeMutablePointer<FILE>
+
+    init() throws(SystemFailure) {
+        guard let file = tmpfile() else { throw .last("tmpfile", "") }
+        self.file = file
+    }
+
+    deinit {
+        fclose(file)
+    }
+
+    var descriptor: Int32 { fileno(file) }
+
+    func fill(_ bytes: [UInt8]) throws(SystemFailure) {
+        let count = bytes.isEmpty ? 0 : fwrite(bytes, 1, bytes.count, file)
+        if count < bytes.count || fflush(file) != 0 { throw .last("write", "a temporary file") }
+        rewind(file)
+    }
+
+    var content: [UInt8] {
+        rewind(file)
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = fread(&buffer, 1, buffer.count, file)
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+        }
+    }
+}
+
+/// Whether a program could be run by this user now.
+package enum Executable {
+    /// `nil` = it could.
+    package static func obstacle(_ path: String) -> LaunchObstacle? {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { return .missing }
+        return facts.isRegular && access(path, X_OK) == 0 ? nil : .notExecutable
+    }
+}
+
+/// A null-terminated array of C strings.
+final class CStrings {
+    let pointer: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+    private let count: Int
+
+    init(_ texts: [String]) {
+        count = texts.count
+        pointer = .allocate(capacity: texts.count + 1)
+        for (index, text) in texts.enumerated() { pointer[index] = strdup(text) }
+        pointer[texts.count] = nil
+    }
+
+    /// Variables, as a program is given them.
+    init(environment: [String: String]) {
+        count = environment.count
+        pointer = .allocate(capacity: count + 1)
+        for (index, entry) in environment.enumerated() {
+            pointer[index] = strdup(Environment.entry(entry.key, entry.value))
+        }
+        pointer[count] = nil
+    }
+
+    deinit {
+        for index in 0..<count { free(pointer[index]) }
+        pointer.deallocate()
+    }
+}

@@ -1,0 +1,93 @@
+internal import Glibc
+internal import Synchronization
+
+/// This process's standard error, for lines that are whole in one call. An engine's own thread
+/// writes them, and waits for nobody who reads: a terminal that was held (Ctrl-S), a pager, or a
+/// pipe whose reader hangs would hold up every transfer, and the lease with them.
+package enum StandardError {
+    private struct State {
+        var log: BoundedLog?
+        var waiting = UnreadLines()
+    }
+
+    private static let state = Mutex(State())
+
+    /// Where it is this file, it stays small from now on.
+    package static func keepSmall(_ path: String) {
+        let descriptors = BoundedLog.leading(to: path, of: [2, 1])
+        guard descriptors.first == 2 else { return }
+        state.withLock { $0.log = BoundedLog(path, descriptors: descriptors) }
+    }
+
+    /// Returns at once. Where nobody reads, some lines are kept until the next call and those
+    /// after them are counted; what cannot be written at all is lost: there is nowhere to say so.
+    package static func write(_ text: String) {
+        state.withLock { state in
+            state.log?.makeRoom(for: text.utf8.count)
+            state.waiting.append(text)
+            flush(&state.waiting)
+        }
+    }
+
+    private static func flush(_ lines: inout UnreadLines) {
+        while let chunk = lines.next {
+            guard takesSome else { return }
+            let count = chunk.withUnsafeBytes { bytes in
+                uninterrupted { Glibc.write(2, bytes.baseAddress, bytes.count) }
+            }
+            if count <= 0 { return lines.removeAll() }
+            lines.remove(count)
+        }
+    }
+
+    /// Whether a write of ``UnreadLines/chunkBytes`` does not wait: pipe(7) promises that much
+    /// where poll(2) says that there is room.
+    private static var takesSome: Bool {
+        var asked = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
+        return uninterrupted { Int(poll(&asked, 1, 0)) } != 0
+    }
+
+    /// Whether it is connected to the journal (systemd.exec(5), `$JOURNAL_STREAM`): the variable is
+    /// inherited also by those whose standard error is somewhere else.
+    package static func isJournal(environment: [String: String]) -> Bool {
+        guard let stream = environment["JOURNAL_STREAM"] else { return false }
+        var facts = stat()
+        guard fstat(2, &facts) == 0 else { return false }
+        return stream == "\(facts.st_dev):\(facts.st_ino)"
+    }
+}
+
+/// Lines that nobody has taken yet, up to a bound; of those beyond it only their number is kept.
+struct UnreadLines {
+    static let bytesMax = 64 << 10
+    /// So many at once (PIPE_BUF).
+    static let chunkBytes = 4096
+
+    private var bytes: [UInt8] = []
+    private var lost = 0
+
+    mutating func append(_ line: String) {
+        if lost > 0 || bytes.count + line.utf8.count > UnreadLines.bytesMax, !bytes.isEmpty {
+            lost += 1
+        } else {
+            bytes += line.utf8
+        }
+    }
+
+    /// What is to be written now; `nil` = nothing.
+    var next: ArraySlice<UInt8>? {
+        bytes.isEmpty ? nil : bytes.prefix(UnreadLines.chunkBytes)
+    }
+
+    mutating func remove(_ count: Int) {
+        bytes.removeFirst(min(count, bytes.count))
+        guard bytes.isEmpty, lost > 0 else { return }
+        bytes += "longhaul: \(lost) lines of the log are missing: nobody read them\n".utf8
+        lost = 0
+    }
+
+    mutating func removeAll() {
+        bytes = []
+        lost = 0
+    }
+}

@@ -1,0 +1,132 @@
+internal import LonghaulCore
+internal import CLonghaul
+internal import Glibc
+package import LonghaulCore
+
+/// What other processes may see of the progress board: how far an engine has got since its last
+/// checkpoint.
+package struct BoardReader: Sendable {
+    /// One fetch as the board shows it now. Read without a lock: good for display, and for nothing
+    /// else.
+    package struct Live: Hashable, Sendable {
+        package var written: [(generation: Int64, range: Range<Int64>)] = []
+        package var received: Int64 = 0
+        package var bytesPerSecond: Double = 0
+        package var yielding: YieldReport?
+
+        package static func == (left: Live, right: Live) -> Bool {
+            left.received == right.received && left.bytesPerSecond == right.bytesPerSecond
+                && left.written.map(\.range) == right.written.map(\.range)
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(received)
+        }
+    }
+
+    /// All fetches on the board of this state directory; empty when there is none of this boot.
+    package static func live(in directory: String) -> [FetchID: Live] {
+        let path = PathParts.join(directory, ProgressBoard.fileName)
+        // O_NONBLOCK: a FIFO put there must not hold us up; reading it gives no board.
+        let number = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
+        guard number >= 0 else { return [:] }
+        defer { close(number) }
+        var words = [UInt64](repeating: 0, count: BoardLayout.bytes / 8)
+        let count = words.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, 0) }
+        guard count == BoardLayout.bytes, words[BoardLayout.magicWord] == BoardLayout.magic,
+            let boot = BootID.current, words[BoardLayout.bootWords.0] == boot.high,
+            words[BoardLayout.bootWords.1] == boot.low
+        else { return [:] }
+        return read(words)
+    }
+
+    private static func read(_ words: [UInt64]) -> [FetchID: Live] {
+        var found: [FetchID: Live] = [:]
+        let stride = ProgressCell.size / 8
+        for index in 1...BoardLayout.cellCount {
+            func word(_ offset: Int) -> Int64 { Int64(bitPattern: words[index * stride + offset]) }
+            let id = FetchID(rawValue: word(ProgressCell.fetch))
+            guard id.rawValue > 0 else { continue }
+            switch UInt64(bitPattern: word(ProgressCell.kind)) {
+            case BoardLayout.segment:
+                if let report = YieldReport(
+                    packed: UInt64(bitPattern: word(ProgressCell.yielding)))
+                {
+                    found[id, default: Live()].yielding = report
+                }
+                let start = word(ProgressCell.start)
+                let end = word(ProgressCell.written)
+                guard start >= 0, end > start else { continue }
+                found[id, default: Live()].written.append(
+                    (word(ProgressCell.generation), start..<end))
+            case BoardLayout.fetch:
+                found[id, default: Live()].received = word(ProgressCell.received)
+                found[id, default: Live()].bytesPerSecond = Double(word(ProgressCell.rate))
+            default: continue
+            }
+        }
+        return found
+    }
+}
+
+/// Where things stand in the board's file: a header the size of a cell, then the cells.
+enum BoardLayout {
+    /// Raised whenever the meaning of a word changes; a board of another layout is not read.
+    static let version: UInt64 = 2
+    /// `LHBOARD` and the version, as one number.
+    static let magic: UInt64 = 0x4C48_424F_4152_4400 | version
+
+    static let bytes = 128 * 1024
+    /// Places for segments and fetches together.
+    static let cellCount = bytes / ProgressCell.size - 1
+
+    // Words of the header.
+    static let magicWord = 0
+    static let bootWords = (1, 2)
+
+    // Values of a cell's kind.
+    static let segment: UInt64 = 1
+    static let fetch: UInt64 = 2
+
+    static func cell(_ index: Int, of base: UInt) -> UInt {
+        base + UInt(ProgressCell.size * (index + 1))
+    }
+
+    static func word(_ index: Int, of cell: UInt) -> UInt {
+        cell + UInt(8 * index)
+    }
+}
+
+/// What one cell said when its engine died in this same boot: bytes that are in the kernel's page
+/// cache, though no checkpoint tells of them.
+///
+/// All numbers are absolute, so that committing them twice does no harm.
+package struct Leftover: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable { case segment, fetch }
+
+    package var fetch: FetchID
+    /// To be compared with the fetch's own: bytes of an older generation mean nothing.
+    package var generation: Int64
+    /// File offset at which the segment began to write.
+    package var start: Int64
+    /// File offset after its last byte; `start` if it wrote none.
+    package var written: Int64
+    /// Body bytes received: by this request (segment) or ever (fetch).
+    package var received: Int64
+    package var kind: Kind
+    /// The mount that the part file was opened through (fetch), see ``FileFacts/mount``.
+    package var mount: UInt64
+
+    package init(
+        fetch: FetchID, generation: Int64, start: Int64, written: Int64, received: Int64,
+        kind: Kind, mount: UInt64 = 0
+    ) {
+        self.fetch = fetch
+        self.generation = generation
+        self.start = start
+        self.written = written
+        self.received = received
+        self.kind = kind
+        self.mount = mount
+    }
+}

@@ -1,0 +1,149 @@
+import LonghaulCore
+import LonghaulTestSupport
+import Testing
+
+@testable import LonghaulPlatform
+
+@Suite(.enabled(if: OwnNetwork.isPossible, "skipped: needs root, ip and network namespaces"))
+struct KernelNetworkTests {
+    private let network: OwnNetwork
+    private var snapshot = ConditionContext.empty()
+
+    init() throws {
+        network = try OwnNetwork()
+        snapshot.readsNetwork = true
+    }
+
+    /// A cable with both ends here, the far one unused.
+    private func cable(_ name: String) throws {
+        try network.ip("link", "add", name, "type", "veth", "peer", "name", "far-\(name)")
+        try network.ip("link", "set", "far-\(name)", "up")
+    }
+
+    private func link(_ name: String, _ address: String) throws {
+        try cable(name)
+        try network.ip("address", "add", address, "dev", name)
+        try network.ip("link", "set", name, "up")
+    }
+
+    @Test func noticesGoingOfflineAndComingBack() throws {
+        let watched = try Watched(snapshot, .network)
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try link("eth0", "192.0.2.5/24")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        try network.ip("link", "set", "eth0", "down")
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try network.ip("link", "set", "eth0", "up")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        // The cable is pulled at its far end: no carrier.
+        try network.ip("link", "set", "far-eth0", "down")
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try network.ip("link", "set", "far-eth0", "up")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+    }
+
+    @Test func theBestDefaultRouteTells() throws {
+        try link("wwan0", "192.0.2.5/24")
+        let watched = try Watched(snapshot, .network)
+        watched.becomes(\.network, .metered, "rtnetlink")
+        try network.ip("route", "add", "default", "dev", "wwan0", "metric", "700")
+        try link("lan0", "198.51.100.5/24")
+        try network.ip("route", "add", "default", "dev", "lan0", "metric", "100")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        try network.ip("link", "set", "lan0", "down")
+        watched.becomes(\.network, .metered, "rtnetlink")
+    }
+
+    /// The same kind of network, by another cable.
+    @Test func anotherLinkIsAnotherNetwork() throws {
+        for (name, address, metric) in [
+            ("lan0", "192.0.2.5/24", "100"), ("lan1", "198.51.100.5/24", "200"),
+        ] {
+            try link(name, address)
+            try network.ip("route", "add", "default", "dev", name, "metric", metric)
+        }
+        let watched = try Watched(snapshot, .network)
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        let first = watched.watch.current.network
+        try network.ip("link", "set", "lan0", "down")
+        eventually("another network") { watched.watch.current.network.isAnother(than: first) }
+        #expect(watched.watch.current.network.value == .unmetered)
+    }
+
+    /// IPv4 goes by another cable, and IPv6 stays.
+    @Test func eachFamilyHasALinkOfItsOwn() throws {
+        try link("lan0", "192.0.2.5/24")
+        try link("lan1", "198.51.100.5/24")
+        try network.ip("-6", "route", "add", "default", "dev", "lan0", "metric", "10")
+        try network.ip("route", "add", "default", "dev", "lan0", "metric", "100")
+        try network.ip("route", "add", "default", "dev", "lan1", "metric", "200")
+        let watched = try Watched(snapshot, .network)
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        let first = watched.watch.current.network
+        try network.ip("route", "delete", "default", "dev", "lan0")
+        eventually("another network") { watched.watch.current.network.isAnother(than: first) }
+    }
+
+    @Test func readsIPv6Too() throws {
+        let watched = try Watched(snapshot, .network)
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try cable("eth0")
+        try network.ip("link", "set", "eth0", "up")
+        try network.ip("address", "add", "2001:db8::5/64", "dev", "eth0", "nodad")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        // The address of the link alone reaches nobody.
+        try network.ip("address", "delete", "2001:db8::5/64", "dev", "eth0")
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try network.ip("-6", "route", "add", "default", "via", "fe80::1", "dev", "eth0")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+    }
+
+    @Test func anotherNetworksRoutesDoNotWakeIt() throws {
+        try link("eth0", "192.0.2.5/24")
+        let watched = try Watched(snapshot, .network)
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        for number in 1...50 {
+            try network.ip("route", "add", "203.0.113.\(number)/32", "dev", "eth0")
+        }
+        #expect(watched.changes.count == 1)
+    }
+
+    /// As with ifupdown on Debian: on line, and NetworkManager has nothing to do with it.
+    @Test(.enabled(if: MockBus.isPossible, "skipped: needs dbus-daemon and python3-dbusmock"))
+    func anInterfaceThatIsNotManagedIsTheKernelsToTell() throws {
+        try link("eth0", "192.0.2.5/24")
+        try network.ip("route", "add", "default", "dev", "eth0")
+        let bus = try MockBus()
+        let service = try bus.service(.networkManager)
+        try bus.tell(.networkManager, "AddEthernetDevice('device', 'eth0', 100)")
+        let path = "/org/freedesktop/NetworkManager/Devices/device"
+        let device = "org.freedesktop.NetworkManager.Device"
+        try bus.set(.networkManager, "Managed", "True", interface: device, path: path)
+        var snapshot = snapshot
+        snapshot.busAddress = bus.address
+        let watched = try Watched(snapshot, .network)
+        watched.becomes(\.network, .unmetered, "networkmanager")
+        try bus.tell(.networkManager, "SetGlobalConnectionState(dbus.UInt32(20))")
+        watched.becomes(\.network, .offline, "networkmanager")
+        try bus.tell(.networkManager, "SetGlobalConnectionState(dbus.UInt32(70))")
+        watched.becomes(\.network, .unmetered, "networkmanager")
+        try bus.set(.networkManager, "Managed", "False", interface: device, path: path)
+        try bus.tell(.networkManager, "SetGlobalConnectionState(dbus.UInt32(20))")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        try network.ip("link", "set", "eth0", "down")
+        watched.becomes(\.network, .offline, "networkmanager")
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func isToldWhenAPowerSupplyChanges() throws {
+        let scratch = try Scratch()
+        let supplies = try PowerFixture(scratch.path("sys")).mains(online: 1).battery(
+            40, "Charging")
+        let watched = try Watched(.empty(in: scratch), [.power, .battery])
+        watched.becomes(\.power, .external, "sysfs")
+        try supplies.mains(online: 0).battery(39, "Discharging")
+        try network.announcePowerSupply()
+        watched.becomes(\.power, .battery, "sysfs")
+        watched.becomes(\.battery, 39, "sysfs")
+    }
+}
