@@ -1,0 +1,202 @@
+import Testing
+
+/// The shape of the whole. Each limit is a ratchet: it stands where the code stands, and a change
+/// that makes the figure smaller lowers it in the same commit.
+@Suite struct HouseTests {
+    private static let modules = Dictionary(grouping: Repository.sources, by: \.module)
+
+    /// Folders of a module that name each other's types, directly or through others: the largest
+    /// such group. 1 = the folders are layers.
+    private static let largestKnot = [
+        "Longhaul": 7, "LonghaulCLI": 7, "LonghaulCore": 1, "LonghaulEngine": 5,
+        "LonghaulPlatform": 1, "LonghaulStore": 8, "LonghaulTransport": 2,
+        "LonghaulURLRequest": 1, "photosync": 1,
+    ]
+
+    @Test func foldersAreLayers() throws {
+        for (module, files) in Self.modules {
+            let limit = try #require(Self.largestKnot[module], "no limit for \(module)")
+            let knot = FolderGraph(files).largestKnot
+            #expect(
+                knot.count <= limit,
+                "\(module): \(knot.sorted().joined(separator: ", ")) name each other's types")
+        }
+    }
+
+    /// With all extensions, by name.
+    private static let largeTypes: [String: Int] = [
+        "Engine": 2470, "FetchMachine": 1796, "Store": 1305, "EngineTransaction": 1160,
+        "EasyHandle": 894, "TransferQueue": 812, "Connection": 795, "DiskFiles": 719,
+    ]
+
+    @Test func typesAreOfASizeToLiveIn() {
+        var complaints = Complaints()
+        defer { complaints.report() }
+        for (module, files) in Self.modules {
+            let spans = files.flatMap(\.typeSpans)
+            let own = Set(spans.filter { $0.kind == .type }.map(\.name))
+            for (name, parts) in Dictionary(grouping: spans, by: \.name) where own.contains(name) {
+                let lines = parts.reduce(0) { $0 + $1.lines.count }
+                let limit = Self.largeTypes[name] ?? 600
+                if lines > limit {
+                    complaints.add("\(module): \(name) has \(lines) lines, more than \(limit)")
+                }
+            }
+        }
+    }
+
+    /// Records and options only store, and may have as many as they need.
+    private static let manyProperties = [
+        "ActiveFetch": 18, "ActiveSegment": 17, "EasyHandle": 32, "Engine": 47, "FetchMachine": 42,
+        "TransferInserter": 16, "TransportLoop": 18, "YieldControl": 16,
+    ]
+
+    private static let records: Set<String> = [
+        "FetchState", "SetCommand", "Transfer", "TransferChange", "TransferOptions", "TransferWork",
+    ]
+
+    @Test func typesOwnFewThings() {
+        var complaints = Complaints()
+        defer { complaints.report() }
+        for span in Repository.sources.flatMap(\.typeSpans)
+        where span.kind == .type && !Self.records.contains(span.name) {
+            let limit = Self.manyProperties[span.name] ?? 15
+            if span.storedProperties > limit {
+                complaints.add(
+                    "\(span.name) stores \(span.storedProperties) properties, more than \(limit)")
+            }
+        }
+    }
+
+    /// A file of a few lines is a public type or an entry point, or belongs into another room.
+    @Test func fewFilesAreCrumbs() {
+        let crumbs = Repository.sources.filter { file in
+            file.lines.count < 40 && !file.code.contains { contains($0, "public ") }
+                && !file.code.contains { contains($0, "@main") || contains($0, "Command {") }
+        }
+        #expect(crumbs.count <= 50, "\(crumbs.map(\.path))")
+    }
+
+    @Test func verbsMeanOneThing() {
+        let limits = ["take": 24, "look": 19, "note": 15, "tell": 4, "handle": 4]
+        for (verb, limit) in limits.sorted(by: { $0.key < $1.key }) {
+            let places = Repository.sources.flatMap { file in
+                file.lines(with: "func \(verb)(").map(file.place)
+            }
+            #expect(places.count <= limit, "\(verb) is the name of \(places.count) functions")
+        }
+    }
+
+    /// Processes, types and files are no persons.
+    @Test func commentsNameTheirSubject() {
+        let persons: Set<Substring> = ["who", "whoever", "nobody", "somebody", "anybody"]
+        var found = 0
+        var comments = 0
+        for file in Repository.sources {
+            for line in file.lines where line.drop(while: { $0 == " " }).hasPrefix("//") {
+                comments += 1
+                found += line.lowercased().split(whereSeparator: { !$0.isLetter })
+                    .count { persons.contains($0) }
+            }
+        }
+        #expect(Double(found) * 1000 <= 77 * Double(comments), "\(found) in \(comments) lines")
+    }
+
+    @Test func linesOfDocumentsCanBeRead() {
+        var found: [String: Int] = [:]
+        for path in Repository.shared.files where path.hasPrefix("docs/") && path.hasSuffix(".md") {
+            var isFenced = false
+            for line in (Repository.shared.text(path) ?? "").split(separator: "\n") {
+                if line.hasPrefix("```") { isFenced.toggle() }
+                if !isFenced, !line.hasPrefix("|"), line.count > 120 {
+                    found[path, default: 0] += 1
+                }
+            }
+        }
+        let total = found.values.reduce(0, +)
+        #expect(total <= 720, "\(total) lines have more than 120 columns: \(found)")
+    }
+
+    /// What is impossible by our own code is said where it would be seen.
+    @Test func invariantsAreAsserted() {
+        for (module, least) in ["LonghaulCore": 0.45, "LonghaulEngine": 0.9] {
+            let files = Self.modules[module] ?? []
+            let lines = files.reduce(0) { $0 + $1.lines.count }
+            let assertions = files.flatMap(\.code).count { line in
+                ["precondition(", "preconditionFailure(", "assert(", "assertionFailure("]
+                    .contains { contains(line, $0) }
+            }
+            #expect(
+                Double(assertions) * 1000 >= least * Double(lines),
+                "\(module): \(assertions) assertions in \(lines) lines")
+        }
+    }
+
+    /// Bounds and defaults stand in `Limits`, where they are seen beside each other.
+    @Test func boundsStandInOnePlace() {
+        let places = Repository.sources.filter { !contains($0.path, "Limits") }
+            .flatMap { file in
+                file.code.indices.filter { isBound(file.code[$0]) }.map(file.place)
+            }
+        #expect(places.count <= 190, "\(places.count) bounds stand elsewhere: \(places)")
+    }
+
+    private func isBound(_ line: String) -> Bool {
+        let text = line.drop { $0 == " " }
+        guard contains(line, "static let ") || text.hasPrefix("let ") && text.count == line.count,
+            let mark = text.firstIndex(of: "=")
+        else { return false }
+        let value = text[text.index(after: mark)...].drop { $0 == " " }
+        guard value.first?.isNumber == true, !value.hasPrefix("0x"), value.count > 1 else {
+            return false
+        }
+        return value.allSatisfy { $0.isNumber || "_.<>*+- ()".contains($0) }
+    }
+}
+
+/// Which folders of a module name types that others of its folders define.
+struct FolderGraph {
+    private var edges: [String: Set<String>] = [:]
+
+    init(_ files: [SourceFile]) {
+        var homes: [String: Set<String>] = [:]
+        for file in files {
+            for span in file.typeSpans where span.kind == .type && !span.isPrivate {
+                homes[span.name, default: []].insert(Self.folder(of: file))
+            }
+        }
+        for file in files {
+            let folder = Self.folder(of: file)
+            let own = Set(file.typeSpans.filter(\.isPrivate).map(\.name))
+            // A type nested in what the file declares may have the name of another folder's.
+            for name in file.namedTypes.subtracting(own).subtracting(file.nestedTypes) {
+                guard let home = homes[name], home.count == 1, let target = home.first,
+                    target != folder
+                else { continue }
+                edges[folder, default: []].insert(target)
+            }
+        }
+    }
+
+    private static func folder(of file: SourceFile) -> String {
+        file.path.split(separator: "/").dropFirst(2).dropLast().joined(separator: "/")
+    }
+
+    /// Folders that reach each other.
+    var largestKnot: Set<String> {
+        let reach = Dictionary(uniqueKeysWithValues: edges.keys.map { ($0, reached(from: $0)) })
+        let knots = reach.map { folder, others in
+            others.filter { reach[$0]?.contains(folder) == true }
+        }
+        return knots.max { $0.count < $1.count } ?? []
+    }
+
+    private func reached(from folder: String) -> Set<String> {
+        var seen: Set<String> = []
+        var open = Array(edges[folder] ?? [])
+        while let next = open.popLast() {
+            if seen.insert(next).inserted { open += edges[next] ?? [] }
+        }
+        return seen
+    }
+}
