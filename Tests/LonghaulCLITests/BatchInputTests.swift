@@ -78,25 +78,7 @@ import Testing
         let digest = String(repeating: "ab", count: 32)
         let requests = try all(
             input(
-                """
-                http://h/a\thttp://m/a\tftp://n/a
-                  out=x.bin
-                  dir=sub
-                  header=X-A: 1
-                \theader=X-B: 2
-                  checksum=sha-256=\(digest)
-                  split=4
-                  max-download-limit=1M
-                  gid=0123456789abcdef
-                http://h/b
-                 dir=/other
-
-                http://h/c
-                  out=/abs/c
-                  http-user=me
-                  http-passwd=pw
-                  allow-overwrite=true
-                """))
+                Fixture.text("input/aria2.txt")))
         #expect(requests.map(\.url) == ["http://h/a", "http://h/b", "http://h/c"])
         let first = requests[0]
         #expect(first.destination == .file("/work/sub/x.bin"))
@@ -124,19 +106,7 @@ import Testing
     }
 
     @Test func theOptionsOfARefusedEntryAreNoEntries() throws {
-        let text = """
-            nonsense
-              out=a
-            http://h/b
-              frobnicate=1
-              out=b
-            http://h/c
-              header=bad header
-              out=c
-            http://h/d
-              no equals sign
-            http://h/e
-            """
+        let text = try Fixture.text("input/aria2-refused.txt")
         #expect(outcomes(try input(text)) == ["1!", "4!", "7!", "10!", "11 http://h/e"])
     }
 
@@ -151,25 +121,7 @@ import Testing
     }
 
     @Test func commentsAndEmptyLinesCutNoEntry() throws {
-        let text = """
-            # before
-              # and this
-            http://h/a
-            # a comment
-            \r
-
-              # an indented one
-              out=1
-            \t
-              dir=/d
-            #
-            http://h/b
-              frobnicate=1
-
-            # still of the entry that is refused
-              out=b
-            http://h/c
-            """
+        let text = try Fixture.text("input/aria2-comments.txt")
         #expect(outcomes(try input(text)) == ["3 http://h/a", "13!", "17 http://h/c"])
         #expect(try input(text).next()?.destination == .file("/d/1"))
     }
@@ -278,17 +230,7 @@ import Testing
     }
 
     @Test func jsonLinesNameEveryField() throws {
-        let line = """
-            {"url":"http://h/f","destination":"d/f","kind":"download","session":"s",\
-            "priority":"low","discretionary":true,"earliestBegin":"2026-03-01T13:00:00Z",\
-            "deadline":"+2h","expectedBytes":7,"checksum":"md5:d41d8cd98f00b204e9800998ecf8427e",\
-            "meta":{"n":12345678901234567890123},"headers":{"X-A":"1"},"user":"u:p","netrc":true,\
-            "proxy":"http://p","cacert":"ca","cert":"/c","key":"/k","insecure":true,\
-            "mirrors":["http://m/f"],"ifExists":"skip","limitRate":"10K","connections":3,\
-            "maxSize":9,"retries":2,"stallTimeout":30,"directory":null,"window":null,\
-            "require":null,"prefer":null,"waiveAfter":null,"onDuplicate":null,"reuse":null,\
-            "yield":null,"remoteName":null}
-            """
+        let line = try Fixture.text("input/requests.jsonl")
         for name in JSONRequest.names { #expect(line.contains("\"\(name)\":"), "\(name)") }
         var wanted = TransferRequest(url: "http://h/f", destination: .file("/work/d/f"))
         wanted.session = "s"

@@ -1,4 +1,5 @@
 import Longhaul
+import LonghaulTestSupport
 import Testing
 
 @Suite struct ConfigurationTests {
@@ -8,16 +9,7 @@ import Testing
 
     @Test func everythingThatMayStandThere() throws {
         let all = try parse(
-            """
-            {
-              "autostart": false,
-              "limits": {"running": 4, "perOrigin": 2, "rate": "2M",
-                         "rates": ["08:00-18:00 500K", "22:00-06:00 none"]},
-              "defaults": {"connections": 3, "deadline": "12h", "ifExists": "rename",
-                           "limitRate": 1000, "priority": "low", "retries": 5,
-                           "stallTimeout": "90s", "waiveAfter": "2d", "yield": true}
-            }
-            """)
+            Fixture.text("configuration/everything.json"))
         #expect(all.path == "/c.json" && !all.autostart)
         #expect(all.limits.running == 4 && all.limits.connectionsPerOrigin == 2)
         #expect(all.limits.rates.bytesPerSecond == 2 << 20)

@@ -13,23 +13,14 @@ import Testing
     }
 
     /// The keys, their order and the nulls are the contract with scripts.
-    @Test func aNewTransfer() {
+    @Test func aNewTransfer() throws {
         let transfer = Sample.transfer(1, .waiting, name: "f")
+        let shown = try Fixture.line("output/new-transfer.jsonl")
         #expect(
-            line { $0.transfer(transfer) } == """
-                {"id":1,"kind":"download","state":"waiting","url":"https://example.com/f",\
-                "destination":"/home/me/Downloads/f","session":"default","host":null,\
-                "priority":"normal","discretionary":false,"earliestBegin":null,"deadline":null,\
-                "expectedBytes":null,"bytesTotal":null,"bytesDone":0,"bytesFetched":0,\
-                "bytesPerSecond":null,"createdAt":"2026-03-01T11:59:00.000Z","startedAt":null,\
-                "finishedAt":null,"attempts":0,"restarts":0,"sharedWith":[],"waitingFor":[],\
-                "error":null,"checksum":null,"meta":null,"window":null,"require":[],"prefer":[],\
-                "preferencesWaived":false,"preferencesCheckedAt":null,"stallTimeout":60,\
-                "contentCoding":null}
-                """)
+            line { $0.transfer(transfer) } == shown)
     }
 
-    @Test func aTransferOfWhichAllIsKnown() {
+    @Test func aTransferOfWhichAllIsKnown() throws {
         var transfer = Sample.transfer(9, .failed, name: "f", done: 5, total: 10, rate: 1.6)
         transfer.host = "com.example.h"
         transfer.priority = .high
@@ -56,24 +47,9 @@ import Testing
             .serverError, "busy", httpStatus: 503, curlCode: 22, retryable: true, bytesKept: 5)
         transfer.checksum = Checksum(algorithm: .md5, hex: "00ff")
         transfer.metadata = "{\"b\": 1,\n\"a\": 12345678901234567890123}"
+        let shown = try Fixture.line("output/known-transfer.jsonl")
         #expect(
-            line { $0.transfer(transfer) } == """
-                {"id":9,"kind":"download","state":"failed","url":"https://example.com/f",\
-                "destination":"/home/me/Downloads/f","session":"default","host":"com.example.h",\
-                "priority":"high","discretionary":true,"earliestBegin":"2026-03-01T12:00:00.000Z",\
-                "deadline":"2026-03-01T12:00:00.500Z","expectedBytes":11,"bytesTotal":10,\
-                "bytesDone":5,"bytesFetched":5,"bytesPerSecond":2,\
-                "createdAt":"2026-03-01T11:59:00.000Z","startedAt":"2026-03-01T12:00:00.000Z",\
-                "finishedAt":"2026-03-01T12:00:01.000Z","attempts":3,"restarts":1,\
-                "sharedWith":[4,5],"waitingFor":[{"reason":"backoff","required":"r","current":"c",\
-                "since":"2026-03-01T12:00:00.000Z","nextCheck":"2026-03-01T12:00:00.000Z"}],\
-                "error":{"code":"serverError","message":"busy","httpStatus":503,"curlCode":22,\
-                "retryable":true,"bytesKept":5},"checksum":"md5:00ff",\
-                "meta":{"b":1,"a":12345678901234567890123},"window":"22:00-06:00",\
-                "require":["power","battery=50"],"prefer":["power","unmetered","idle"],\
-                "preferencesWaived":true,"preferencesCheckedAt":"2026-03-01T12:00:02.000Z",\
-                "stallTimeout":90.5,"contentCoding":"gzip"}
-                """)
+            line { $0.transfer(transfer) } == shown)
     }
 
     @Test func showAddsAttemptsAndEvents() throws {

@@ -13,27 +13,13 @@ import Testing
 
     /// What cron reads and writes, for it alone. It notices a change by whole seconds: one within
     /// the second of its start would go unseen, were all that it finds not old.
-    private static let script = """
-        set -e
-        mount --make-rprivate /
-        mount -t tmpfs tmpfs /run
-        mount -t tmpfs tmpfs /var/spool/cron
-        mount -t tmpfs tmpfs /etc/cron.d
-        : > /run/none
-        mount --bind /run/none /etc/crontab
-        mkdir /var/spool/cron/crontabs
-        chown root:crontab /var/spool/cron/crontabs
-        chmod 1730 /var/spool/cron/crontabs
-        touch -d @1 /run/none /etc/cron.d /var/spool/cron/crontabs
-        echo ready
-        exec cron -f
-        """
+    private static func script() throws -> String { try Fixture.text("scripts/own-cron.sh") }
 
     private func startCron(_ home: LonghaulHome) async throws -> CLIProcess {
         let unshare = try #require(InstalledProgram.find("unshare"))
         let path = "/usr/sbin:/usr/bin:/sbin:/bin"
         let cron = try CLIProcess(
-            unshare, ["--mount", "/bin/sh", "-c", Self.script],
+            unshare, ["--mount", "/bin/sh", "-c", Self.script()],
             environment: home.environment.merging(["PATH": path]) { $1 })
         try await cron.waitForOutput("ready")
         return cron

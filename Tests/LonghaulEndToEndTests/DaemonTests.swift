@@ -66,16 +66,7 @@ import Testing
             "/usr/bin/env",
             [
                 "python3", "-c",
-                """
-                import os, sqlite3, sys, time, socket
-                db = sqlite3.connect(sys.argv[1] + "/queue.sqlite", isolation_level=None)
-                db.execute("BEGIN IMMEDIATE")
-                s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-                s.sendto(b"x", sys.argv[1] + "/wake")
-                print("held", flush=True)
-                while not os.path.exists(sys.argv[1] + "/over"):
-                    time.sleep(0.01)
-                """, home.state,
+                Fixture.text("scripts/hold-store.py"), home.state,
             ], environment: home.environment)
         try await keeper.waitForOutput("held")
         // Seven times as long as it is ever silent otherwise.

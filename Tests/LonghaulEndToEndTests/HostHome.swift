@@ -6,8 +6,7 @@ import Testing
 final class HostHome: Sendable {
     static let host = "com.example.test"
     /// The script that the documentation shows.
-    static let sample = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../Samples/album.sh").standardized.path
+    static let sample = Fixture.path("hosts/album.sh")
     let home: LonghaulHome
 
     init() throws {

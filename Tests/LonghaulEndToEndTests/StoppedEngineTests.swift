@@ -129,19 +129,7 @@ import Testing
     /// A pipe that is full and that nobody reads, as a held terminal or a stuck pager is one.
     @Test func nobodyHasToReadTheLog() async throws {
         let home = try LonghaulHome()
-        let fill = """
-            import fcntl, os, sys
-            r, w = os.pipe()
-            os.set_inheritable(r, True)
-            fcntl.fcntl(w, 1031, 4096)
-            os.set_blocking(w, False)
-            try:
-                while True: os.write(w, b"x" * 512)
-            except BlockingIOError: pass
-            os.set_blocking(w, True)
-            os.dup2(w, 2)
-            os.execv(sys.argv[1], sys.argv[1:])
-            """
+        let fill = try Fixture.text("scripts/full-pipe.py")
         try await LoopbackServer.run { server in
             let daemon = try home.with(["LONGHAUL_LOG": "debug"])
                 .through(["/usr/bin/python3", "-c", fill]).start("daemon")

@@ -1,22 +1,15 @@
 import Foundation
+import LonghaulTestSupport
 import Testing
 
 @testable import Longhaul
 
 @Suite struct LaunchTests {
-    private let lines = """
-        {"seq":7,"at":"2026-01-02T03:04:05.006Z","session":"s","type":"transferCompleted",\
-        "transfer":\
-        {"id":3,"kind":"download","state":"completed","url":"https://example.com/a",\
-        "destination":"/tmp/a","session":"s","bytesTotal":5,"bytesDone":5,"error":null},"detail":null}
-        {"seq":8,"at":"2026-01-02T03:04:06.000Z","session":"s","type":"transferFailed",\
-        "transfer":\
-        {"id":4,"state":"failed","error":{"code":"notFound","message":"gone","httpStatus":404,\
-        "retryable":false,"bytesKept":9}},"detail":{"code":"notFound"}}
-        nonsense
-        {"type":"wake","identifier":"w","payload":{"a":1}}
+    private let lines: String
 
-        """
+    init() throws {
+        lines = try Fixture.text("hosts/session-events.jsonl")
+    }
 
     @Test func theContractIsRead() throws {
         let launch = try #require(

@@ -17,18 +17,7 @@ package final class MockBus {
     package init() throws {
         scratch = try Scratch("bus")
         try scratch.write(
-            """
-            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-            <busconfig>
-              <type>system</type>
-              <listen>\(address)</listen>
-              <policy context="default">
-                <allow user="*"/> <allow own="*"/>
-                <allow send_destination="*"/> <allow receive_sender="*"/>
-              </policy>
-            </busconfig>
-            """, to: "bus.conf")
+            Fixture.text("servers/dbus.conf", ["ADDRESS": address]), to: "bus.conf")
         try start()
     }
 

@@ -25,27 +25,10 @@ package final class FTPServer: Sendable {
         for path in [scratch.path, root, empty] { chmod(path, 0o755) }
         let server = try await ServerProcess.start(ports: 1) { ports in
             try scratch.write(
-                """
-                listen=YES
-                listen_address=127.0.0.1
-                listen_port=\(ports[0])
-                background=NO
-                anonymous_enable=YES
-                no_anon_password=YES
-                local_enable=NO
-                write_enable=NO
-                anon_root=\(root)
-                ftp_username=daemon
-                nopriv_user=nobody
-                secure_chroot_dir=\(empty)
-                connect_from_port_20=NO
-                pasv_address=127.0.0.1
-                seccomp_sandbox=NO
-                xferlog_enable=YES
-                log_ftp_protocol=YES
-                vsftpd_log_file=\(scratch("ftp.log"))
-
-                """, to: "vsftpd.conf")
+                Fixture.text(
+                    "servers/vsftpd.conf",
+                    ["PORT": "\(ports[0])", "ROOT": root, "EMPTY": empty, "STATE": scratch.path]),
+                to: "vsftpd.conf")
             return try CLIProcess(program, [scratch("vsftpd.conf")])
         }
         return FTPServer(scratch: scratch, server: server, root: root)

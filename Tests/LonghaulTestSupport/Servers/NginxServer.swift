@@ -47,7 +47,7 @@ package final class NginxServer: Sendable {
         }
         let authority = try await TestAuthority.make(in: scratch, fault: options.fault)
         let server = try await ServerProcess.start(ports: 2) { ports in
-            let text = configuration(scratch, directory, authority, ports, options)
+            let text = try configuration(scratch, directory, authority, ports, options)
             try scratch.write(text, to: "nginx.conf")
             return try CLIProcess(
                 program,
@@ -96,7 +96,7 @@ package final class NginxServer: Sendable {
     private static func configuration(
         _ scratch: Scratch, _ root: String, _ authority: TestAuthority, _ ports: [Int],
         _ options: Options
-    ) -> String {
+    ) throws -> String {
         // As root, workers would change to a user who cannot look into the scratch directory.
         let user = geteuid() == 0 ? "user root;" : ""
         let zone = "limit_conn_zone $binary_remote_addr zone=peers:64k;"
@@ -107,39 +107,13 @@ package final class NginxServer: Sendable {
                 ? "ssl_verify_client on; ssl_client_certificate \(authority.certificate);" : nil,
             options.extra,
         ].compactMap { $0 }.joined(separator: "\n        ")
-        return """
-            \(user)
-            daemon off;
-            worker_processes 1;
-            pid \(scratch("nginx.pid"));
-            error_log \(scratch("error.log")) warn;
-            events { worker_connections 4096; }
-            http {
-                default_type application/octet-stream;
-                log_format test escape=json '{"connection":$connection,'
-                    '"protocol":"$server_protocol","method":"$request_method","path":"$uri",'
-                    '"status":$status,"bodyBytes":$body_bytes_sent,"range":"$http_range",'
-                    '"ifRange":"$http_if_range","seconds":$request_time}';
-                access_log \(scratch("access.log")) test;
-                client_body_temp_path \(scratch("tmp/body"));
-                proxy_temp_path \(scratch("tmp/proxy"));
-                fastcgi_temp_path \(scratch("tmp/fastcgi"));
-                uwsgi_temp_path \(scratch("tmp/uwsgi"));
-                scgi_temp_path \(scratch("tmp/scgi"));
-                sendfile on;
-                tcp_nopush on;
-                keepalive_requests 1000000;
-                \(zone)
-                server {
-                    listen 127.0.0.1:\(ports[0]) backlog=1024;
-                    listen 127.0.0.1:\(ports[1]) ssl\(options.hasHTTP2 ? " http2" : "") backlog=1024;
-                    root \(root);
-                    ssl_certificate \(authority.server.certificate);
-                    ssl_certificate_key \(authority.server.key);
-                    \(limits)
-                }
-            }
-
-            """
+        return try Fixture.text(
+            "servers/nginx.conf",
+            [
+                "USER": user, "STATE": scratch.path, "ZONE": zone, "PLAIN_PORT": "\(ports[0])",
+                "TLS_PORT": "\(ports[1])", "HTTP2": options.hasHTTP2 ? " http2" : "", "ROOT": root,
+                "CERTIFICATE": authority.server.certificate, "KEY": authority.server.key,
+                "LIMITS": limits,
+            ])
     }
 }

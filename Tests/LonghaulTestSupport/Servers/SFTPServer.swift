@@ -40,20 +40,9 @@ package final class SFTPServer: Sendable {
         }
         let server = try await ServerProcess.start(ports: 1) { ports in
             try scratch.write(
-                """
-                ListenAddress 127.0.0.1:\(ports[0])
-                HostKey \(scratch("host_key"))
-                AuthorizedKeysFile \(scratch("authorized_keys"))
-                PidFile none
-                StrictModes no
-                UsePAM no
-                PasswordAuthentication no
-                KbdInteractiveAuthentication no
-                PermitRootLogin yes
-                MaxStartups 100
-                Subsystem sftp internal-sftp
-
-                """, to: "sshd_config")
+                Fixture.text(
+                    "servers/sshd_config", ["PORT": "\(ports[0])", "STATE": scratch.path]),
+                to: "sshd_config")
             return try CLIProcess(program, ["-D", "-e", "-f", scratch("sshd_config")])
         }
         let port = server.ports[0]
