@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// dlopen counts: two threads that come here at once get the same handle.
+// dlopen counts references: two threads that load the library at once get the same handle.
 void *lh_library_load(struct lh_library *library)
 {
     void *handle = atomic_load_explicit(&library->handle, memory_order_acquire);

@@ -1,4 +1,4 @@
-// What we call of libcurl. A function that is not listed here does not link.
+// The functions of libcurl in use. A function that is not listed here does not link.
 #include "CLibcurl.h"
 #include "delay_load.h"
 
@@ -68,8 +68,8 @@ LH_DELAYED(
     (handle, what, part, flags))
 LH_DELAYED(libcurl, curl_version_info_data *, curl_version_info, (CURLversion code), (code))
 
-// libcurl takes the third argument as a long, a pointer or a curl_off_t, as the option says. On the
-// 64-bit ABIs that we run on they travel alike.
+// libcurl takes the third argument as a long, a pointer or a curl_off_t, as the option says. The
+// supported 64-bit ABIs pass all three alike.
 _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8 && sizeof(curl_off_t) == 8, "LP64");
 
 #define LH_DELAYED_OPTION(type, name, handle, option) \

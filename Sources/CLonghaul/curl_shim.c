@@ -81,7 +81,7 @@ curl_socket_t lh_easy_getinfo_socket(CURL *easy) {
     return value;
 }
 
-// Whether who binds may take addresses that are not there (ip_nonlocal_bind).
+// True if bind(2) accepts addresses that no interface has (ip_nonlocal_bind).
 static int binds_any(int is_v4) {
     int fd = open(
         is_v4 ? "/proc/sys/net/ipv4/ip_nonlocal_bind" : "/proc/sys/net/ipv6/ip_nonlocal_bind",
@@ -124,7 +124,7 @@ int lh_easy_has_lost_address(CURL *easy) {
     int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return 0;
-    // One that counts on its link alone is not to be had without naming that (EINVAL).
+    // A link-local IPv6 address cannot be bound without its scope: EINVAL, so it counts as present.
     int answer = is_v4 ? bind(fd, (struct sockaddr *)&v4, sizeof v4)
                        : bind(fd, (struct sockaddr *)&v6, sizeof v6);
     int is_lost = answer != 0 && errno == EADDRNOTAVAIL;
@@ -158,8 +158,8 @@ CURL *lh_multi_next_done(CURLM *multi, CURLcode *code) {
 
 static const int64_t second = 1000000000;
 
-// 0.15 s worth of bytes: over any two seconds at most 7.5 % more than the rate passes, and a thread
-// that was not run for a while need not fall behind.
+// The capacity is 0.15 s worth of bytes. Over any two seconds at most 7.5 % more than the rate
+// passes, and a thread that was not scheduled for a while still reaches the rate.
 static int64_t bucket_capacity(const lh_bucket *bucket) {
     int64_t capacity = bucket->rate / 20 * 3;
     return capacity > 0 ? capacity : 1;
@@ -190,7 +190,7 @@ void lh_bucket_fill(lh_bucket *bucket, int64_t now) {
     bucket->remainder = earned - (double)whole;
 }
 
-// Tokens worth waking a paused request for.
+// The fewest tokens for which a paused request is resumed.
 static int64_t quantum_of(const lh_bucket *bucket) {
     int64_t quantum = bucket->rate / 50;
     return quantum > 0 ? quantum : 1;
@@ -238,7 +238,7 @@ void lh_flow_free_head(lh_flow *flow) {
     flow->head_length = 0;
 }
 
-// Until then the request waits within libcurl, for a connection that others have.
+// Before this call the request waits within libcurl, for a connection that other requests use.
 static void begin(lh_flow *flow) {
     if (flow->begun)
         return;
@@ -340,7 +340,7 @@ static void keep_reply(lh_flow *flow, const char *line, size_t length) {
     flow->reply_complete = length >= 4 && line[0] >= '1' && line[0] <= '5' && line[3] == ' ';
 }
 
-// Trailer fields, and FTP's replies: of no use. libcurl keeps the former, as many as come.
+// Trailer fields and FTP's later replies are not used, but libcurl keeps all trailer fields.
 static size_t count_after_head(lh_flow *flow, size_t length) {
     flow->after_head += length;
     if (flow->after_head <= flow->head_limit)
@@ -349,9 +349,9 @@ static size_t count_after_head(lh_flow *flow, size_t length) {
     return 0;
 }
 
-// libcurl hands over one whole line per call: those of interim answers and of authentication rounds
-// too, each beginning with a status line, and trailer fields after a chunked body. FTP's reply
-// lines come here as well.
+// libcurl hands over one whole line per call. Interim answers and authentication rounds come here
+// too, each beginning with a status line. So do trailer fields after a chunked body, and FTP's
+// reply lines.
 size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
     lh_flow *flow = opaque;
     size_t length = size * count;
@@ -380,7 +380,7 @@ size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
 
 // MARK: body
 
-// Both cells are read by other threads while this one writes: whole words, in no particular order.
+// Other threads read the cells while this one writes: each store is a whole word, in no order.
 static void cell_add(uint64_t *cell, int word, uint64_t amount) {
     if (cell)
         __atomic_store_n(&cell[word], cell[word] + amount, __ATOMIC_RELAXED);
@@ -418,8 +418,8 @@ static int64_t monotonic(void) {
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-// A disk that cannot keep up lets writers wait, and with this thread all transfers: those to other
-// disks get as much time as it took. Nothing is lost by that where the kernel writes behind us.
+// A disk that cannot keep up blocks pwrite(2), and with this thread all transfers. The flow pauses
+// for as long as the write took, for transfers to other disks; meanwhile the kernel writes back.
 static void rest_after(lh_flow *flow, int64_t begun) {
     const int64_t slow = 20000000, longest = 1000000000;
     int64_t now = monotonic();
@@ -467,7 +467,7 @@ static size_t least(size_t length, int64_t bound) {
     return bound < (int64_t)length ? (size_t)bound : length;
 }
 
-// Skips, compares, writes. 0 = the request is over; `outcome` says why.
+// Skips, compares, writes. 0 = the request is over; `outcome` has the reason.
 static int take(lh_flow *flow, const char *data, size_t length) {
     flow->received += (int64_t)length;
     cell_add(flow->segment_cell, cell_received, length);
@@ -513,7 +513,7 @@ void lh_flow_drain(lh_flow *flow, CURL *easy) {
 }
 
 void lh_flow_cut(lh_flow *flow, CURL *easy) {
-    // Before it has a connection libcurl would tell the one that the handle had before.
+    // Without a connection libcurl would answer with the socket of the handle's previous request.
     curl_socket_t active = flow->connected ? lh_easy_getinfo_socket(easy) : CURL_SOCKET_BAD;
     if (active != CURL_SOCKET_BAD)
         shutdown(active, SHUT_RDWR);
@@ -522,7 +522,7 @@ void lh_flow_cut(lh_flow *flow, CURL *easy) {
         shutdown(flow->socket, SHUT_RDWR);
 }
 
-// libcurl tells its progress once or so for each turn, and once a second while it waits.
+// libcurl reports progress about once per turn, and once a second while it waits.
 static int progressed(
     void *opaque, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now) {
     (void)total;
@@ -548,7 +548,7 @@ void lh_flow_bound(lh_flow *flow, CURL *easy) {
 static size_t pass(lh_flow *flow, const char *data, size_t length) {
     if (length == 0)
         return 0;
-    // A pause that is lifted outside of curl_multi_perform loses the error: never go on after one.
+    // A pause lifted outside of curl_multi_perform loses the error: later calls fail again.
     if (flow->outcome != LH_FLOW_FINE)
         return CURL_WRITEFUNC_ERROR;
     flow->touched = flow->heard = flow->turn->now;
@@ -592,7 +592,7 @@ size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
     lh_flow *flow = opaque;
     size_t taken = flow->drained ? size * count : pass(flow, data, size * count);
     flow->paused = taken == CURL_WRITEFUNC_PAUSE;
-    // A disk may have taken its time.
+    // A slow disk may have blocked this call; that time does not count in `progressed`.
     flow->asked_in = 0;
     return taken;
 }

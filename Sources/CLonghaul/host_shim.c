@@ -40,7 +40,7 @@ static void become(
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    // Above what they are to become, so that none is overwritten before its turn.
+    // The duplicates have numbers above the targets 0 to 3, so that no dup2 overwrites a source.
     int moved[4];
     for (int index = 0; index < 3; index++) moved[index] = fcntl(streams[index], F_DUPFD, 10);
     moved[3] = fcntl(go, F_DUPFD, 10);
@@ -53,7 +53,7 @@ static void become(
     do {
         got = read(3, &word, 1);
     } while (got < 0 && errno == EINTR);
-    // Whoever made this process died before it had recorded it.
+    // End of file: the parent process died before it had recorded this one.
     if (got != 1) _exit(127);
     close(3);
     if (chdir("/") < 0) _exit(127);
@@ -82,7 +82,7 @@ int lh_pidfd_signal(int descriptor, int signal) {
 }
 
 int lh_group_signal(int pid, int signal) {
-    // 0 and 1 would mean our own group, and everybody.
+    // kill(2) with 0 signals the caller's own group, with -1 every process.
     if (pid <= 1) return -EINVAL;
     return answer(kill(-pid, signal));
 }
@@ -108,7 +108,7 @@ int lh_fifo(int directory, const char *name) {
 
 int lh_unnamed_file(int directory) {
     int file = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    // EISDIR: a kernel that does not know the flag.
+    // EISDIR: the kernel does not know O_TMPFILE (before Linux 3.11).
     if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
         file = memfd_create("longhaul", MFD_CLOEXEC);
     return answer(file);

@@ -52,7 +52,7 @@ static int64_t milliseconds(int64_t seconds, int64_t nanoseconds) {
 
 static int64_t later(int64_t one, int64_t other) { return one > other ? one : other; }
 
-// Some seccomp sandboxes do not know statx.
+// Some seccomp sandboxes reject statx(2).
 static int look_without_birth(int directory, const char *path, int flags, struct lh_file *file) {
     struct stat all;
     if (fstatat(directory, path, &all, flags) < 0) return -errno;
@@ -69,7 +69,7 @@ static int look_without_birth(int directory, const char *path, int flags, struct
     return 0;
 }
 
-// Of linux/stat.h, which may be older than the kernel.
+// From linux/stat.h, which may be older than the kernel.
 enum { mount_id = 0x1000, unique_mount_id = 0x4000, mount_id_word = 0x90 };
 
 int lh_look(int directory, const char *path, struct lh_file *file) {
@@ -116,7 +116,7 @@ static int reserve(int descriptor, int64_t length) {
 
 static int64_t allocated(const struct stat *file) { return (int64_t)file->st_blocks * 512; }
 
-// No blocks at all: mounted without a limit, or the file system does not say.
+// f_blocks is 0 if the mount has no limit, or if the file system does not say.
 static int is_short_of(const struct statfs *system, int64_t bytes) {
     return system->f_blocks > 0 && bytes > (int64_t)system->f_bavail * system->f_bsize;
 }
@@ -125,18 +125,18 @@ int lh_preallocate(int descriptor, int64_t length) {
     struct statfs system;
     struct stat file;
     if (fstat(descriptor, &file) < 0 || fstatfs(descriptor, &system) < 0) return -errno;
-    // A file system in memory reserves by writing zeros into every page, which costs a good part of
-    // what the download itself does: there it is only looked whether there is room. ext4 takes piece
-    // after piece, and has taken all that is free when it says that it is too little.
+    // tmpfs reserves by writing zeros into every page, which costs a good part of what the download
+    // itself does: there only the free space is checked. ext4 allocates piece by piece, and has
+    // taken all free space when it reports ENOSPC: there it is checked first.
     int is_memory = system.f_type == TMPFS_MAGIC;
-    // Longer than any file there: no room would help.
+    // The length is more than a file can have there: freeing space would not help.
     if (lseek(descriptor, length, SEEK_SET) < 0) return errno == EINVAL ? -EFBIG : -errno;
     if ((is_memory || system.f_type == EXT4_SUPER_MAGIC)
         && is_short_of(&system, length - allocated(&file)))
         return -ENOSPC;
     if (is_memory) return 0;
     int result = reserve(descriptor, length);
-    // What it got before it failed would be kept for nobody.
+    // Frees what the call allocated before it failed.
     if (result < 0 && ftruncate(descriptor, file.st_size) < 0) {}
     return result;
 }
@@ -193,13 +193,13 @@ int lh_keep_in_place(int descriptor) {
     if (flags & FS_NOCOW_FL) return 1;
     flags |= FS_NOCOW_FL;
     if (ioctl(descriptor, FS_IOC_SETFLAGS, &flags) < 0) return -errno;
-    // It says nothing where it does nothing, as for a file that is not empty.
+    // The ioctl succeeds even where it has no effect, as for a file that is not empty.
     if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) < 0) return -errno;
     return flags & FS_NOCOW_FL ? 1 : 0;
 }
 
-// As linux/posix_acl_xattr.h lays it out, little-endian: a version, then entries of tag,
-// permissions and id.
+// The layout of linux/posix_acl_xattr.h, little-endian: a version, then entries of tag, permissions
+// and id.
 int lh_default_mode(int directory) {
     enum { user = 0x01, group = 0x04, mask = 0x10, other = 0x20, header = 4, entry = 8 };
     unsigned char text[header + entry * 128];
@@ -347,7 +347,7 @@ static char is_caught[NSIG];
 static void on_signal(int signal) {
     int saved = errno;
     unsigned char byte = (unsigned char)signal;
-    // A full pipe holds signals that nobody has taken yet; one more of them says nothing new.
+    // A full pipe holds signals that were not read yet; one more of them adds nothing.
     int descriptor = __atomic_load_n(&caught_descriptor[signal], __ATOMIC_ACQUIRE);
     ssize_t ignored = write(descriptor, &byte, 1);
     (void)ignored;
@@ -428,8 +428,8 @@ int lh_spawn_detached(
     if (!failure) failure = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     if (!failure) failure = posix_spawn_file_actions_addchdir_np(&actions, "/");
 
-    // What this process ignores or blocks is not the child's: an ignored SIGPIPE would be
-    // inherited.
+    // The child does not inherit the ignored and blocked signals of this process, such as an
+    // ignored SIGPIPE.
     sigset_t all, none;
     sigfillset(&all);
     sigemptyset(&none);

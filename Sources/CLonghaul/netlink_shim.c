@@ -15,7 +15,7 @@
 // The kernel cuts dumps into pieces of at most 32 KiB (netlink_dump in af_netlink.c).
 enum { piece_bytes = 32768 };
 
-// A dump that the tables changed under is begun again, so many times at most.
+// A dump during which the tables changed is repeated, at most so many times.
 enum { attempts_max = 3 };
 
 static int netlink_socket(int protocol, unsigned groups, int flags) {
@@ -49,7 +49,7 @@ int lh_route_watch(void) {
         SOCK_NONBLOCK);
 }
 
-// Routes matter when they are default routes only: a router may change thousands of others.
+// Only default routes matter: a router may change thousands of others.
 static int matters(const struct nlmsghdr *message) {
     switch (message->nlmsg_type) {
     case RTM_NEWROUTE:
@@ -68,7 +68,7 @@ int lh_route_watch_take(int descriptor) {
         ssize_t got = receive(descriptor, buffer, sizeof buffer);
         if (got == -EAGAIN)
             return any;
-        // The kernel had more to say than fits: anything may have changed.
+        // The socket's buffer overflowed and messages were lost: anything may have changed.
         if (got == -ENOBUFS) {
             any = 1;
             continue;
@@ -125,7 +125,7 @@ static void take_address(tables *tables, const struct nlmsghdr *message) {
          field = RTA_NEXT(field, length))
         if (field->rta_type == IFA_FLAGS)
             memcpy(&flags, RTA_DATA(field), sizeof flags);
-    // Not yet, or not at all, ours (RFC 4862 §5.4).
+    // The scope is too narrow, or the address is not yet known to be unique (RFC 4862 §5.4).
     if (info->ifa_scope >= RT_SCOPE_LINK || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)))
         return;
     for (size_t i = 0; i < tables->link_count; i++)
@@ -170,7 +170,7 @@ static void take(tables *tables, const struct nlmsghdr *message) {
     }
 }
 
-// -EINTR: the table changed meanwhile, and the answer may be incomplete.
+// -EINTR: the table changed meanwhile, and the result may be incomplete.
 static int dump(int descriptor, const void *request, size_t size, tables *tables) {
     static __thread char buffer[piece_bytes] __attribute__((aligned(NLMSG_ALIGNTO)));
     if (send(descriptor, request, size, 0) < 0)
@@ -196,7 +196,7 @@ static int dump(int descriptor, const void *request, size_t size, tables *tables
     }
 }
 
-// A question for all there is of one kind.
+// A request for all entries of one kind.
 #define DUMP(name, kind, question, ...) \
     struct { \
         struct nlmsghdr header; \
@@ -220,7 +220,7 @@ static int read_all(int descriptor, tables *tables) {
     for (size_t i = 0; answer == 0 && i < sizeof families; i++) {
         routes.body.rtm_family = families[i];
         answer = dump(descriptor, &routes, sizeof routes, tables);
-        // A kernel without the family has no routes of it; one that has no table of it says so.
+        // A kernel without the address family, or without a table for it, has no such routes.
         if (answer == -EOPNOTSUPP || answer == -EAFNOSUPPORT || answer == -ENOENT)
             answer = 0;
     }
@@ -235,7 +235,7 @@ int lh_route_read(
     int descriptor = netlink_socket(NETLINK_ROUTE, 0, 0);
     if (descriptor < 0)
         return descriptor;
-    // The kernel filters by table and type then (Linux 4.20); before, it sends all.
+    // From Linux 4.20 on the kernel filters by table and type; older kernels send everything.
     int one = 1;
     setsockopt(descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, sizeof one);
     struct timeval patience = {.tv_sec = 1};

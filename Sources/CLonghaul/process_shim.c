@@ -2,14 +2,14 @@
 #include <malloc.h>
 #include <signal.h>
 
-// Of sqlite3.h, which not every program that links this has a use for.
+// From sqlite3.h; weak, as not every program that links this module uses SQLite.
 extern int sqlite3_config(int option, ...) __attribute__((weak));
 #define LH_SQLITE_CONFIG_MEMSTATUS 9
 
 static int argument_count;
 static char **argument_list;
 
-// glibc calls constructors as it calls main.
+// glibc passes the arguments of main to constructors, too.
 __attribute__((constructor)) static void keep_arguments(int count, char **list) {
     argument_count = count;
     argument_list = list;
@@ -21,12 +21,14 @@ char *const *lh_arguments(int *count) {
 }
 
 void lh_process_tune(void) {
-    // Whoever started us may ignore it: then nobody could ask how a process of ours has ended.
+    // The parent process may have ignored SIGCHLD, which execve(2) keeps: the exit status of a
+    // child would then be lost (wait(2)).
     signal(SIGCHLD, SIG_DFL);
-    // libcurl's buffers come and go with every request. Taken from the heap and kept there, they
-    // are not faulted in anew each time, and no other processor is told to forget them.
+    // libcurl allocates its buffers anew for every request. With these thresholds glibc takes them
+    // from the heap and keeps them there: no page faults at the next allocation, and no TLB
+    // shootdown on other processors.
     mallopt(M_MMAP_THRESHOLD, 4 << 20);
     mallopt(M_TRIM_THRESHOLD, 8 << 20);
-    // Nobody reads SQLite's statistics of memory, for which it takes a lock with every allocation.
+    // SQLite's memory statistics are not read, and every allocation would take a lock for them.
     if (sqlite3_config) sqlite3_config(LH_SQLITE_CONFIG_MEMSTATUS, 0);
 }

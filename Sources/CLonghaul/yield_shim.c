@@ -44,7 +44,7 @@ static void forget(lh_pool *pool, int fd) {
             pool->sockets[i--] = pool->sockets[--pool->count];
 }
 
-// What cannot be remembered still transfers; it only does not yield.
+// If memory runs out, the socket is not recorded: it still transfers, but does not yield.
 static void remember(lh_pool *pool, int fd, const struct curl_sockaddr *address) {
     forget(pool, fd);
     if (pool->count == pool->capacity) {
@@ -95,7 +95,7 @@ lh_pool *lh_pool_new(void) {
 void lh_pool_free(lh_pool *pool) {
     if (!pool)
         return;
-    // Calls close_socket for what is still open.
+    // Calls close_socket for connections that are still open.
     if (pool->share)
         curl_share_cleanup(pool->share);
     free(pool->sockets);
@@ -106,7 +106,7 @@ void lh_pool_use(lh_pool *pool, CURL *easy) {
     curl_easy_setopt(easy, CURLOPT_SHARE, pool ? pool->share : NULL);
     if (!pool)
         return;
-    // libcurl keeps these two with the connection, and calls them for as long as it lives.
+    // libcurl stores both callbacks in the connection, and calls them for as long as it lives.
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, pool);
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
@@ -159,8 +159,8 @@ int lh_tcp_heard(int fd, uint16_t port, uint64_t *received, uint32_t *silent) {
     return 0;
 }
 
-// The kernel raises the clamp again whenever it enlarges the buffer (tcp_rcv_space_adjust), so that
-// it is set again even where it has not changed.
+// The kernel raises the clamp whenever it enlarges the buffer (tcp_rcv_space_adjust). It is
+// therefore set again even if it has not changed.
 int lh_socket_clamp(lh_socket *socket, int window) {
     if (setsockopt(socket->fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window) != 0)
         return -errno;
@@ -168,10 +168,10 @@ int lh_socket_clamp(lh_socket *socket, int window) {
     return 0;
 }
 
-// A smallest window alone lets one or two packets in per round trip, which is much where round
-// trips are short and the other sender is modest (BBR). The smallest buffer closes the window until
-// the program has read. Setting a buffer turns its tuning off for good, but for SO_BUF_LOCK (Linux
-// 5.14); on an older kernel there is no gate.
+// A smallest window alone admits one or two packets per round trip. That is much where round trips
+// are short and the competing sender is modest (BBR). The smallest buffer closes the window until
+// the program has read. Setting SO_RCVBUF turns the buffer's tuning off for good, unless
+// SO_BUF_LOCK (Linux 5.14) turns it on again; on an older kernel there is no gate.
 void lh_socket_gate(lh_socket *socket, int on) {
     int value = 0;
     socklen_t length = sizeof value;
@@ -182,14 +182,14 @@ void lh_socket_gate(lh_socket *socket, int on) {
     if (on) {
         length = sizeof socket->saved_buffer;
         getsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &socket->saved_buffer, &length);
-        // Room for a few packets: with less, the window would open by so little after each read that
-        // the kernel keeps it to itself (RFC 9293 §3.8.6.2.2), and the sender's probes, ever rarer,
-        // would have to find it.
+        // Room for a few packets. With less, the window would open by so little after each read
+        // that the kernel would not advertise it (RFC 9293 §3.8.6.2.2), and only the sender's ever
+        // rarer probes would find it.
         value = 8192;
         setsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &value, sizeof value);
         return;
     }
-    // The kernel doubles what it is told, and bounds it by net.core.rmem_max; from there it grows
+    // The kernel doubles the value and bounds it by net.core.rmem_max. From there the buffer grows
     // by itself.
     value = socket->saved_buffer / 2;
     setsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &value, sizeof value);

@@ -1,4 +1,4 @@
-// What we call of libsystemd. A function that is not listed here does not link.
+// The functions of libsystemd in use. A function that is not listed here does not link.
 #include "CSystemd.h"
 #include "delay_load.h"
 

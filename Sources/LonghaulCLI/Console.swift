@@ -1,16 +1,16 @@
 import Longhaul
 
-/// Where a command writes: results to one stream, what it has to say about them to the other.
+/// The output of a command: results go to one stream, messages about them to the other.
 ///
-/// Both are buffered; ``flush()`` before waiting. A reader that has gone (`longhaul list | head`)
-/// makes writing throw ``Closed``, which ends the command quietly.
+/// Both are buffered; call ``flush()`` before waiting. If the reader has gone
+/// (`longhaul list | head`), writing throws ``Closed``, which ends the command quietly.
 final class Console {
     struct Closed: Error {}
 
     let isJSON: Bool
     let isQuiet: Bool
-    /// Whether results are shown on a terminal, which must not obey what is in a path; a program
-    /// needs the path as it is.
+    /// Whether results are shown on a terminal, which must not obey control characters in a path; a
+    /// program needs the path unchanged.
     let isTerminal: Bool
     let results: ByteStream
     let diagnostics: ByteStream
@@ -27,18 +27,18 @@ final class Console {
         self.isTerminal = isTerminal
     }
 
-    /// A result, ready for a person. Text from outside has been through `TerminalText` before.
+    /// Prints a result for users. Text from outside must have passed through `TerminalText`.
     func line(_ text: String) throws {
         try results.write(text.utf8)
         try results.write(CollectionOfOne(UInt8(ascii: "\n")))
     }
 
-    /// A path as a result, behind what says whose it is.
+    /// Prints a path as a result, after a text that says whose path it is.
     func line(_ start: String = "", path: String) throws {
         try line(start + (isTerminal ? TerminalText.shown(path) : path))
     }
 
-    /// A result as one line of JSON.
+    /// Prints a result as one line of JSON.
     func line(json write: (inout JSONText) -> Void) throws {
         json.clear()
         write(&json)
@@ -46,14 +46,14 @@ final class Console {
         try results.write(json.bytes)
     }
 
-    /// Something that is no result. Where it cannot be written it is lost: there is nowhere to say
-    /// so.
+    /// Prints a message that is no result. If it cannot be written, it is lost: no other place is
+    /// left to report it.
     func say(_ text: String) {
         if isQuiet { return }
         complain(text)
     }
 
-    /// Before a process leaves without an engine that hangs; from any thread.
+    /// For a process that exits although its engine hangs; from any thread.
     static func sayHanging() {
         let console = Console.standard(isJSON: false)
         console.complain(
@@ -61,7 +61,7 @@ final class Console {
         try? console.flush()
     }
 
-    /// The same, and not even `--quiet` keeps it back.
+    /// The same, but shown even with `--quiet`.
     func complain(_ text: String) {
         try? results.flush()
         try? diagnostics.write(text.utf8)
@@ -69,9 +69,9 @@ final class Console {
         try? diagnostics.flush()
     }
 
-    /// An error, as a sentence or as an object among the results, which is where scripts look.
+    /// Reports an error, as a sentence or as an object among the results, which scripts read.
     func refuse(_ error: LonghaulError, line number: Int? = nil) throws {
-        // What cannot be written at all is said where it can be.
+        // If the results cannot be written, the error goes to the messages.
         if isJSON, !results.isClosed { return try line { $0.refusal(error, line: number) } }
         let place = number.map { "line \($0): " } ?? error.transferID.map { "\($0): " } ?? ""
         complain("longhaul: " + place + TerminalText.shown(Redaction.text(error.message)))

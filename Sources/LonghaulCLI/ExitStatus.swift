@@ -1,6 +1,6 @@
 import Longhaul
 
-/// What the process tells its caller. The numbers are part of the contract with scripts.
+/// The exit status of the process. The numbers are part of the contract with scripts.
 enum ExitStatus: Int32, CaseIterable {
     /// Done as asked.
     case done = 0
@@ -18,14 +18,14 @@ enum ExitStatus: Int32, CaseIterable {
     case storeUnavailable = 73
     case interrupted = 130
 
-    /// What a refused command ends with.
+    /// The status of a refused command.
     init(_ error: LonghaulError) {
         switch error.code {
         case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent: self = .noSuchTransfer
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge: self = .refused
         case .invalidRequest, .unsupported: self = .usage
         case .storeUnavailable: self = .storeUnavailable
-        // Codes are open: what a command cannot have been refused for is our own mistake.
+        // Codes are open: a code that no refusal can have is an internal error.
         default: self = .internalError
         }
     }
@@ -38,7 +38,7 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// Of several refusals the first one counts.
+    /// The first of several refusals decides.
     init(_ outcomes: [ChangeOutcome]) {
         guard let error = outcomes.lazy.compactMap(\.error).first else {
             self = .done
@@ -47,7 +47,7 @@ enum ExitStatus: Int32, CaseIterable {
         self.init(error)
     }
 
-    /// `get` and `wait` fail when one of the transfers did.
+    /// `get` and `wait` fail if one of the transfers did.
     init(ended transfers: some Sequence<Transfer>) {
         let allCompleted = transfers.allSatisfy { $0.state == .completed }
         self = allCompleted ? .done : .transferFailed
@@ -55,7 +55,7 @@ enum ExitStatus: Int32, CaseIterable {
 }
 
 extension LonghaulError {
-    /// What was typed or read is not understood.
+    /// An argument or an input line cannot be understood.
     static func usage(_ message: String) -> LonghaulError {
         LonghaulError(.invalidRequest, message)
     }
@@ -65,7 +65,7 @@ extension ExitStatus {
     /// The table, for `--help`.
     static let help = help(ExitStatus.allCases)
 
-    /// The lines of those that a command can end with; none is safe from our own mistakes.
+    /// The lines of the statuses that a command can end with; an internal error is always one.
     static func help(_ statuses: [ExitStatus]) -> String {
         let all = Set(statuses).union([.internalError]).sorted { $0.rawValue < $1.rawValue }
         let lines = all.map { status in

@@ -3,8 +3,8 @@ import Longhaul
 
 @main
 struct LonghaulCommand: ParsableCommand {
-    // Each command has its name written out: derived from the name of its type, all of them
-    // together would cost every start of the program two milliseconds of looking types up.
+    // Each command has its name written out: deriving the names from the types would cost every
+    // start of the program two milliseconds.
     static let configuration = CommandConfiguration(
         commandName: "longhaul",
         abstract: "Transfers that carry on: across crashes, reboots and network changes.",
@@ -68,7 +68,7 @@ struct LonghaulCommand: ParsableCommand {
         let status: ExitStatus
         do {
             var command = try parsed(words)
-            // Those of whoever is the engine for its own sake hold for all that names none.
+            // The proxy variables of `run` and `daemon` apply to all transfers without a proxy.
             if !(command is Run), !(command is Daemon) { Platform.dropProxyVariables() }
             if let command = command as? any ConsoleCommand {
                 status = command.runOnStandardStreams()
@@ -84,7 +84,7 @@ struct LonghaulCommand: ParsableCommand {
 
     private static let words = ProcessTuning.arguments.map { String(decoding: $0, as: UTF8.self) }
 
-    /// Before it is known what command it is.
+    /// Exits before the command is known.
     private static func leave(refusing error: LonghaulError) -> Never {
         let console = Console.standard(isJSON: words.contains("--json"))
         try? console.refuse(error)
@@ -92,8 +92,8 @@ struct LonghaulCommand: ParsableCommand {
         Platform.exit(ExitStatus.usage.rawValue)
     }
 
-    /// Of an option that there is not the parser speaks only if nothing is missing beside it, and
-    /// what is missing may be missing for its sake: with one argument more it does.
+    /// The parser reports an unknown option only if no argument is missing, and one may be missing
+    /// because of that option. With one more argument the parser reports the option.
     static func parsed(_ words: [String]) throws -> any ParsableCommand {
         do {
             return try parseAsRoot(words)
@@ -106,7 +106,7 @@ struct LonghaulCommand: ParsableCommand {
         }
     }
 
-    /// The parser would speak of unexpected arguments.
+    /// The parser would report unexpected arguments instead.
     private static func unknownCommand(_ words: ArraySlice<String>) -> String? {
         let word = words.first == "help" ? words.dropFirst().first : words.first
         guard let word, !word.hasPrefix("-"), word != "help" else { return nil }
@@ -116,8 +116,7 @@ struct LonghaulCommand: ParsableCommand {
         return known ? nil : word
     }
 
-    /// Help and version are what was asked for; everything else that parsing throws is a usage
-    /// error.
+    /// Help and version count as success; every other error of the parser is a usage error.
     private static func leave(for error: any Error) -> ExitStatus {
         let isJSON = words.contains("--json")
         let console = Console.standard(isJSON: isJSON)
@@ -136,8 +135,8 @@ struct LonghaulCommand: ParsableCommand {
         return .usage
     }
 
-    /// What was typed comes back in the message: nothing in it may reach the terminal as it is, and
-    /// no password at all.
+    /// The message repeats user input: its control characters must not reach the terminal, and its
+    /// passwords must not be shown.
     static func shown(_ message: String) -> String {
         message.split(separator: "\n", omittingEmptySubsequences: false)
             .map { TerminalText.shown(Redaction.text(String($0))) }

@@ -2,7 +2,7 @@ import Glibc
 import Longhaul
 import Synchronization
 
-/// The calls to the system that the command line cannot do without, all of them here.
+/// The system calls that the command line needs.
 enum Platform {
     // MARK: ConditionSnapshot
 
@@ -10,11 +10,12 @@ enum Platform {
         getenv(name).map { String(cString: $0) }
     }
 
-    /// As they were when they were first asked for.
+    /// As they were at the first access.
     static let proxyVariables = ProxyVariables(environment)
 
-    /// Transfers are recorded with those of whoever asks for them. An engine that one command is,
-    /// or leaves behind, does the work of others too, and has none to go by.
+    /// A transfer is recorded with the proxy variables of the command that enqueues it. An engine
+    /// within a command, or started by it, serves other transfers, too, to which these do not
+    /// apply.
     static func dropProxyVariables() {
         _ = proxyVariables
         for name in ProxyVariables.names { unsetenv(name) }
@@ -27,14 +28,14 @@ enum Platform {
             milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// Seconds on a clock that never jumps.
+    /// Seconds on a monotonic clock.
     static func uptime() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// Ends early when a signal comes.
+    /// Ends early when a signal is caught.
     static func pause(_ seconds: Double) {
         usleep(UInt32(max(0, min(seconds, 0.9)) * 1e6))
     }
@@ -52,11 +53,11 @@ enum Platform {
 
     // MARK: Files
 
-    /// Why the system refused something.
+    /// The failure of a system call.
     struct Refusal: Error, Equatable {
         var number: Int32
         var message: String { String(cString: strerror(number)) }
-        /// Nobody reads any more.
+        /// The reader has closed its end.
         var isBrokenPipe: Bool { number == EPIPE }
         var isDirectory: Bool { number == EISDIR }
     }
@@ -67,16 +68,16 @@ enum Platform {
         return descriptor
     }
 
-    /// Where the standard streams are closed, the next files that are opened would get their
-    /// numbers, and what is printed.
+    /// If a standard stream is closed, the next opened file would get its number, and the output
+    /// meant for the stream.
     static func fillStandardStreams() {
         for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free number is what open(2) takes.
+            // open(2) takes the lowest free number.
             _ = open("/dev/null", O_RDWR)
         }
     }
 
-    /// Nothing has to be waited for to read one.
+    /// A regular file can be read without waiting.
     static func isRegularFile(_ descriptor: Int32) -> Bool {
         var facts = stat()
         return fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
@@ -90,14 +91,14 @@ enum Platform {
         close(descriptor)
     }
 
-    /// How many bytes came; 0 at the end.
+    /// Returns the number of bytes read; 0 at the end.
     static func readSome(
         _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
     ) throws(Refusal) -> Int {
         while true {
             let count = read(descriptor, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
-            // A caught signal is no end of input, except the one that asks us to stop.
+            // A caught signal does not end the input, unless it asks the command to stop.
             if errno != EINTR || Signals.received != nil { throw Refusal(number: errno) }
         }
     }
@@ -110,25 +111,25 @@ enum Platform {
             let count = write(
                 descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count > 0 { rest = rest.dropFirst(count) }
-            // Nor is who asks us to stop kept waiting for somebody to read.
+            // A signal to stop ends the wait for a reader, too.
             if count < 0, errno != EINTR || Signals.received != nil {
                 throw Refusal(number: errno)
             }
         }
     }
 
-    /// Whether a few bytes can be written there without waiting for a reader.
+    /// Whether a few bytes can be written without waiting for a reader.
     static func takesSome(_ descriptor: Int32) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return poll(&entry, 1, 0) != 0
     }
 
-    /// Whether what is written there reaches nobody any more: the other end of a pipe is closed.
+    /// Whether the other end of the pipe is closed.
     static func hasNoReader(_ descriptor: Int32) -> Bool {
         waitForReaderToGo(descriptor, atMost: 0)
     }
 
-    /// - Parameter milliseconds: -1 = as long as it takes.
+    /// - Parameter milliseconds: -1 = without a limit.
     @discardableResult
     static func waitForReaderToGo(_ descriptor: Int32, atMost milliseconds: Int32 = -1) -> Bool {
         var entry = pollfd(fd: descriptor, events: 0, revents: 0)
@@ -142,8 +143,8 @@ enum Platform {
 
     // MARK: Threads
 
-    /// Runs `body` on a thread of its own: an engine blocks its thread for as long as it works,
-    /// which Swift's shared threads are not for.
+    /// Runs `body` on a thread of its own: an engine blocks its thread while it works, which a
+    /// thread of Swift's concurrency pool must not.
     static func startThread(
         _ body: @escaping @Sendable () -> Void
     ) throws(LonghaulError) {
@@ -174,7 +175,7 @@ enum Platform {
         }
     }
 
-    /// Without waiting for anything: a thread may hang in a call on a disk.
+    /// Exits without waiting for other threads: one may hang in a call on a disk.
     static func exitNow(_ status: Int32) -> Never {
         _exit(status)
     }
@@ -184,8 +185,8 @@ enum Platform {
     }
 }
 
-/// Tells one thread what another has done: a pipe, because waiting on one ends when a signal is
-/// caught, and goes by a clock that does not jump.
+/// Wakes one thread from another. It is a pipe, because poll(2) ends when a signal is caught, and
+/// its timeout does not depend on the wall clock.
 final class Doorbell: Sendable {
     private let reading: Int32
     private let writing: Int32
@@ -213,7 +214,8 @@ final class Doorbell: Sendable {
         write(writing, &byte, 1)
     }
 
-    /// Until it was rung, a signal was caught, or the time is over; look again in each case.
+    /// Returns when it was rung, a signal was caught, or the time is over; check again in each
+    /// case.
     func wait(timeout seconds: Double) {
         var entry = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
         guard poll(&entry, 1, Int32(min(seconds, 1e6) * 1000)) > 0 else { return }
@@ -222,7 +224,7 @@ final class Doorbell: Sendable {
     }
 }
 
-/// Signals that ask a command to stop. The handler only notes the number; commands look at it
+/// Signals that ask a command to stop. The handler only stores the number; commands check it
 /// between two steps.
 enum Signals {
     static let interrupt = SIGINT
@@ -230,27 +232,27 @@ enum Signals {
 
     private static let number = Atomic<Int32>(0)
 
-    /// The first that came since ``watch()``.
+    /// A signal that came since ``watch()``.
     static var received: Int32? {
         let value = number.load(ordering: .relaxed)
         return value == 0 ? nil : value
     }
 
-    /// For those who learn of one in another way.
+    /// For callers that learn of a signal in another way.
     static func note(_ kind: Int32) {
         number.store(kind, ordering: .relaxed)
     }
 
-    /// A pipe that is closed at the other end, or a file that may not grow (`ulimit -f`), is an
-    /// error of `write`, not a reason to die: an engine in this process has bytes to save.
+    /// Makes a write to a closed pipe, or beyond the limit of a file's size (`ulimit -f`), fail
+    /// instead of ending the process: an engine in this process has bytes to save.
     static func ignoreFailedWrites() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// From now on interrupt, terminate and hang-up are noted instead of ending the process. The
-    /// second one of a kind does end it: nobody is kept waiting who insists. What was ignored when
-    /// the process started (nohup, `&` in a script) stays ignored.
+    /// From now on interrupt, terminate and hang-up are recorded instead of ending the process; a
+    /// second signal of a kind does end it. Signals that were ignored when the process started
+    /// (nohup, `&` in a script) stay ignored.
     static func watch() {
         number.store(0, ordering: .relaxed)
         var action = sigaction()
@@ -267,8 +269,8 @@ enum Signals {
 
     private static let isToSuspend = Atomic(false)
 
-    /// From now on Ctrl-Z is noted instead of stopping the process, which may hold locks that
-    /// others wait for.
+    /// From now on Ctrl-Z is recorded instead of stopping the process, which may hold locks that
+    /// other processes wait for.
     static func watchSuspension() {
         if isIgnored(SIGTSTP) { return }
         var action = sigaction()
@@ -279,19 +281,19 @@ enum Signals {
         sigaction(SIGTSTP, &action, nil)
     }
 
-    /// Whether Ctrl-Z has come since it was last asked.
+    /// Whether Ctrl-Z was recorded since the last call.
     static func takeSuspension() -> Bool {
         isToSuspend.exchange(false, ordering: .relaxed)
     }
 
-    /// Stops here as Ctrl-Z would have; returns when the process is continued.
+    /// Stops the process by the default action of Ctrl-Z; returns when it is continued.
     static func suspend() {
         signal(SIGTSTP, SIG_DFL)
         raise(SIGTSTP)
         watchSuspension()
     }
 
-    /// Ctrl-Z stops the process after `body`, not in it.
+    /// Delays a stop by Ctrl-Z until `body` has ended.
     static func withoutSuspension<T>(_ body: () throws -> T) rethrows -> T {
         watchSuspension()
         defer {
@@ -309,7 +311,7 @@ enum Signals {
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Ends this process as the signal would have: shells and service managers see why.
+    /// Ends this process by the signal itself, so that shells and service managers see the cause.
     static func end(by kind: Int32) -> Never {
         signal(kind, SIG_DFL)
         raise(kind)

@@ -1,21 +1,21 @@
 internal import GRDB
 package import LonghaulCore
 
-/// What an opener expects.
+/// How a store is opened.
 package enum OpenMode: Sendable {
     /// Use the store; make one when there is none.
     case create
     /// Use the store; throws when there is none.
     case existing
-    /// Only look: nothing is created, migrated or written; throws when there is no store or when it
+    /// Only read: nothing is created, migrated or written; throws when there is no store or when it
     /// must be migrated first.
     case probe
 }
 
 extension Store {
     /// Opens the store in `directory` (absolute). When this returns, the file is of this version,
-    /// belongs to the user, and nobody else can write it. Costs a few system calls and one query
-    /// when the store exists.
+    /// belongs to the user, and is not writable for other users. Costs a few system calls and one
+    /// query when the store exists.
     ///
     /// Throws `storeUnavailable`, with a message that says what to do: no permission, foreign
     /// owner, network file system, written by a newer version (left untouched), damaged, disk full
@@ -66,8 +66,8 @@ extension Store {
         return try connectMigrating(location, mode)
     }
 
-    /// Throws what is wrong with a store that must be made or migrated first, as far as a look
-    /// tells.
+    /// Throws the problem of a store that must be made or migrated first, as far as reading shows
+    /// it.
     private static func probeUnmade(_ location: StoreLocation) throws(LonghaulError) {
         let store = try OpenStores.whileOpening { () throws(LonghaulError) -> Store in
             try connect(location, .probe)
@@ -80,12 +80,12 @@ extension Store {
                 + " makes it.")
     }
 
-    /// Whether there is a file by the store's name, of whatever content.
+    /// Whether a file has the store's name, whatever its content.
     package static func exists(at location: StoreLocation) -> Bool {
         FileStatus.of(location.database) != nil || FileStatus.failure(location.database) != nil
     }
 
-    /// Looks at the file without SQLite. `false`: the lock must be taken, to create or to migrate.
+    /// Checks the file without SQLite. `false`: the lock must be taken, to create or to migrate.
     private static func isReady(_ location: StoreLocation) throws(LonghaulError) -> Bool {
         guard let status = FileStatus.of(location.database) else {
             if let failure = FileStatus.failure(location.database) {
@@ -101,11 +101,11 @@ extension Store {
         if StoreDoctor.brokenOff(location, status) != nil {
             throw StoreFailure.damaged(location.database, "a repair was broken off")
         }
-        // Opened by us, it is of our version.
+        // A file that this process has open is of this version.
         if OpenStores.isOpen(status.identity) { return true }
         switch try FileHeader.read(location.database) {
         case .empty:
-            // Opening it would delete the log. A store that is just being made has none yet.
+            // Opening it would delete the log. A store that is being made has no log yet.
             if location.hasLog {
                 throw StoreFailure.damaged(
                     location.database, "the file is empty and its log is not")
@@ -138,7 +138,7 @@ extension Store {
         let lock = try OpenLock(location.openLock)
         defer { withExtendedLifetime(lock) {} }
         let store = try OpenStores.whileOpening { () throws(LonghaulError) -> Store in
-            // Another process may have been here before us.
+            // Another process may have made or migrated it meanwhile.
             _ = try isReady(location)
             try StoreDirectory.createFile(location.database)
             return try connect(location, mode)
@@ -180,7 +180,7 @@ extension Store {
             return Store(
                 location: location, mode: mode, queue: queue, openedFile: file, spare: spare)
         } catch {
-            // A repair was putting another file in place: what was read is of neither.
+            // A repair was replacing the file: the bytes that were read belong to neither file.
             if FileStatus.isAnother(location.database, than: file) {
                 throw StoreFailure.wentAway(location.database)
             }

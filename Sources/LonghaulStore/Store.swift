@@ -15,17 +15,17 @@ package final class Store: Sendable {
     package let location: StoreLocation
     package let mode: OpenMode
     let queue: DatabaseQueue
-    /// Touched only inside the queue, which serialises.
+    /// Used only inside the queue, which serialises.
     private nonisolated(unsafe) let statements = PreparedStatements()
-    /// Which file was opened: the path may name another one later, after a repair.
+    /// The file that was opened: after a repair the path may lead to another one.
     let openedFile: FileIdentity
-    /// Let go of after the connection, being declared after it.
+    /// Released after the connection, because it is declared after it.
     private let place: OpenPlace
-    /// As `place` is.
+    /// Released after the connection, too.
     private let spare: ReserveFile
-    /// What the connection's `synchronous` is at. Touched only inside the queue, which serialises.
+    /// The connection's present `synchronous`. Used only inside the queue, which serialises.
     private nonisolated(unsafe) var durability: Durability?
-    /// For the simulation: told around every write transaction. Set before the first call.
+    /// For the simulation: called around every write transaction. Set before the first call.
     package nonisolated(unsafe) var probe: (any CommitProbe)?
 
     init(
@@ -40,15 +40,15 @@ package final class Store: Sendable {
         place = OpenPlace(openedFile)
     }
 
-    /// For a program that ends when its work is done: what its stores are made of is not given back
-    /// before, see `deinit`. Set before the first is opened.
+    /// For a program that exits when its work is done: the resources of its stores are not released
+    /// before, see `deinit`. Set before the first store is opened.
     package nonisolated(unsafe) static var isLeftToExit = false
 
     deinit {
         statements.clear()
         guard Store.isLeftToExit else { return }
-        // libdispatch waits for ever to dispose of a queue where no thread can be made (a bound on
-        // memory or processes), and a command whose work is done would never end.
+        // If no thread can be made (a limit on memory or processes), libdispatch waits for ever to
+        // dispose of a queue, and a command whose work is done would never exit.
         try? queue.close()
         spare.takeBack()
         _ = Unmanaged.passRetained(queue)
@@ -66,14 +66,14 @@ package final class Store: Sendable {
         }
     }
 
-    /// A number that changes when another connection has committed since this one last looked: the
+    /// A number that changes when another connection has committed since the last call: the
     /// fallback for a lost wake-up.
     package func dataVersion() throws(LonghaulError) -> Int64 {
         try access { try $0.first("PRAGMA data_version") { $0.int64(0) } ?? 0 }
     }
 
-    /// Whether the path names another file than the one that is open (it was repaired, removed or
-    /// replaced): open it again.
+    /// Whether the path leads to another file than the open one (after a repair, a removal or a
+    /// replacement): open it again.
     package func hasBeenSuperseded() -> Bool {
         FileStatus.isAnother(location.database, than: openedFile)
     }
@@ -82,8 +82,8 @@ package final class Store: Sendable {
         if hasBeenSuperseded() { throw StoreFailure.superseded(location.database) }
     }
 
-    /// For who writes for long: SQLite's temporary files would need a descriptor and a disk with
-    /// room, and a commit must be possible without either.
+    /// For long-lived writers: SQLite's temporary files need a descriptor and disk space, and a
+    /// commit must be possible without either.
     package func keepTemporariesInMemory() throws(LonghaulError) {
         try access { try $0.run("PRAGMA temp_store=MEMORY") }
     }
@@ -94,7 +94,7 @@ package final class Store: Sendable {
     ) throws(LonghaulError) -> Value {
         do {
             return try queue.inDatabase {
-                // Nothing ever changes any more in a file that was set aside.
+                // A file that was set aside never changes any more.
                 try checkPlace()
                 return try body(connection($0))
             }
@@ -112,7 +112,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// One write transaction: all of it, as sure as asked, or nothing.
+    /// One write transaction: all of it, with the given durability, or nothing.
     func write<Value>(
         _ durability: Durability, _ body: (Connection) throws -> Value
     ) throws(LonghaulError) -> Value {
@@ -123,7 +123,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// The same, where the body throws errors of its own kind.
+    /// The same; errors of the body are thrown unchanged.
     func writeUntranslated<Value>(
         _ durability: Durability, _ body: (Connection) throws -> Value
     ) throws -> Value {
@@ -131,8 +131,8 @@ package final class Store: Sendable {
             let connection = connection(database)
             try setDurability(durability, connection)
             let value = try connection.transaction(.immediate) {
-                // Under the lock that a repair holds while it puts another file in place: what is
-                // written now is written to the store.
+                // A repair holds this lock while it replaces the file, so what is written now is
+                // written to the current store.
                 try checkPlace()
                 let value = try body(connection)
                 try probe?.willCommit()
@@ -158,9 +158,9 @@ package final class Store: Sendable {
     }
 }
 
-/// Where a simulated crash may come between two steps of a commit.
+/// Points between two steps of a commit at which a crash can be simulated.
 package protocol CommitProbe: Sendable {
-    /// Throwing undoes the transaction.
+    /// Throwing rolls the transaction back.
     func willCommit() throws
     func didCommit(_ durability: Durability)
 }

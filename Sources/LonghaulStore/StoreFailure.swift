@@ -7,8 +7,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What goes wrong with a store, in words that say what to do. The code is always
-/// `storeUnavailable`, except where the failure is our own mistake.
+/// Errors of a store, in words that say what to do. The code is always `storeUnavailable`, except
+/// for bugs.
 enum StoreFailure {
     static func unavailable(_ message: String, retryable: Bool = false) -> LonghaulError {
         LonghaulError(.storeUnavailable, message, retryable: retryable)
@@ -92,7 +92,7 @@ enum StoreFailure {
     private static func unopened(
         _ path: String, _ detail: String, _ code: ResultCode
     ) -> LonghaulError {
-        // On a read-only file system its log cannot be made.
+        // On a read-only file system the log cannot be created.
         if code == .SQLITE_READONLY || (access(path, W_OK) != 0 && errno == EROFS) {
             return readOnly(path, detail)
         }
@@ -119,9 +119,8 @@ enum StoreFailure {
                 + " the disk, and whether a file may be so large (`ulimit -f`).", retryable: true)
     }
 
-    /// A file system that has shut down may still give what it has in memory, of which SQLite can
-    /// make nothing. Its directory is asked: to open and close the file itself would end SQLite's
-    /// locks.
+    /// A file system that has shut down may still serve cached data, which SQLite cannot use. The
+    /// directory is checked, because closing the file itself would drop SQLite's locks (fcntl(2)).
     private static func diskFailure(at path: String) -> LonghaulError? {
         if let failure = FileStatus.failure(path) { return system("use", path, errno: failure) }
         let directory = StoreLocation(database: path).directory
@@ -133,7 +132,7 @@ enum StoreFailure {
         return failing(path, String(cString: strerror(failure)))
     }
 
-    /// What SQLite does not say.
+    /// SQLite does not report this cause.
     private static var noDescriptorIsLeft: Bool {
         let descriptor = open("/", O_RDONLY | O_CLOEXEC)
         if descriptor < 0 { return errno == EMFILE || errno == ENFILE }
@@ -141,7 +140,7 @@ enum StoreFailure {
         return false
     }
 
-    /// Anything that came out of a database call. `LonghaulError` passes through.
+    /// Any error of a database call. `LonghaulError` passes through.
     static func translate(_ error: any Error, path: String) -> LonghaulError {
         if let error = error as? LonghaulError { return error }
         guard let error = error as? DatabaseError else {
@@ -151,11 +150,11 @@ enum StoreFailure {
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
             return diskFailure(at: path) ?? damaged(path, detail)
-        // The schema's format in the header is none that there is.
+        // The header has an unknown schema format.
         case .SQLITE_ERROR where detail.contains("unsupported file format"):
             return damaged(path, detail)
         case .SQLITE_FULL: return full(path)
-        // What SQLite says where it cannot even make the index of its log.
+        // SQLite's error when it cannot make the index of its log.
         case .SQLITE_IOERR
         where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE || ReserveFile.isShort(at: path):
             return full(path)

@@ -24,19 +24,19 @@ package struct StoreLocation: Hashable, Sendable {
     /// Locked (flock) while the store is created, migrated or repaired. Its content means nothing.
     package var openLock: String { directory + "/open.lock" }
 
-    /// Room that the store may have on a full disk (``ReserveFile``). Its content means nothing.
+    /// Space that the store may use on a full disk (``ReserveFile``). Its content means nothing.
     package var spare: String { directory + "/spare" }
 
-    /// All files by fixed names that somebody has to be able to write: also those of the engine.
+    /// All files with fixed names that must be writable, those of the engine included.
     var files: [String] {
         [database] + Self.companions.map { database + $0 }
             + ["open.lock", "engine.lock", "progress"].map { "\(directory)/\($0)" }
     }
 
-    /// Where a repair works, until the new file takes its place.
+    /// The working directory of a repair, until the new file takes its place.
     var salvage: String { directory + "/salvage" }
 
-    /// Whether the log holds what was committed: more than its header (sqlite.org/walformat.html).
+    /// Whether the log holds committed data: more than its header (sqlite.org/walformat.html).
     var hasLog: Bool {
         (FileStatus.of(database + "-wal")?.size ?? 0) > Self.logHeaderSize
     }

@@ -1,7 +1,7 @@
 internal import CLonghaul
 
-/// What the libcurl in use can do, as it says itself: for `doctor`, and for refusing early what
-/// could never work.
+/// The capabilities of the libcurl in use: for `doctor`, and for refusing requests early that
+/// cannot work.
 package struct CurlCapabilities: Hashable, Sendable {
     /// libcurl's version, such as `7.88.1`.
     package var version: String
@@ -11,14 +11,14 @@ package struct CurlCapabilities: Hashable, Sendable {
     package var http2: String?
     /// The SSH library with its version; `nil` = no SFTP.
     package var ssh: String?
-    /// Schemes that it can fetch, of those that Longhaul asks for.
+    /// The schemes that it supports, of those that Longhaul uses.
     package var schemes: [String]
-    /// The same libcurl may be used by several threads that start at once.
+    /// Whether several threads may initialize the same libcurl at once.
     package var isThreadSafe: Bool
-    /// New enough, and able to do http at least.
+    /// Whether it is new enough and supports http.
     package var isUsable: Bool
 
-    /// Of this process. Safe to ask from any thread, at any time.
+    /// This process's libcurl. May be read on any thread, at any time.
     package static let current = CurlCapabilities()
 
     private init() {

@@ -9,8 +9,8 @@ enum CurlGlobal {
     /// `curl_multi_poll` and `curl_multi_wakeup` came with 7.68, `CURLOPT_PROTOCOLS_STR` with 7.85.
     static let leastVersion: UInt32 = 0x07_55_00
 
-    /// Before 8.0 a stream of HTTP/2 that the server resets without an error passes for one that
-    /// has ended.
+    /// Before 8.0 libcurl reports an HTTP/2 stream that the server resets without an error code as
+    /// complete.
     static let tellsResets = (lh_version_info()?.pointee.version_num ?? 0) >= 0x08_00_00
 
     private static let started: CURLcode = curl_global_init(Int(CURL_GLOBAL_ALL))

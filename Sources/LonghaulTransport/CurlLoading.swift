@@ -1,6 +1,6 @@
-/// Loads libcurl, and with it its TLS library, on a thread of its own: several milliseconds, in
-/// which others can open files. What fails here fails again, and is told, when a ``Transport`` is
-/// made.
+/// Loads libcurl and its TLS library on a thread of its own: this takes several milliseconds, in
+/// which other threads can open files. A failure occurs again, and is reported, when a
+/// ``Transport`` is made.
 package final class CurlLoading: Sendable {
     private let thread: LoopThread?
 
@@ -8,8 +8,8 @@ package final class CurlLoading: Sendable {
         thread = try? LoopThread(name: "longhaul-load") { try? CurlGlobal.start() }
     }
 
-    /// Returns when all is loaded. The process must not exit before: libraries that set themselves
-    /// up would be taken down at the same time.
+    /// Returns when loading is done. The process must not exit earlier: libraries would be
+    /// initialized and destroyed at the same time.
     package func wait() {
         thread?.join()
     }

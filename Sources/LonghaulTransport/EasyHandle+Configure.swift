@@ -2,8 +2,8 @@ internal import CLonghaul
 internal import LonghaulCore
 
 extension EasyHandle {
-    /// All options of the handle, which has none: what an earlier request or hop left must not leak
-    /// into this one.
+    /// Sets all options of a reset handle: the options of an earlier request or hop must not affect
+    /// this one.
     func configure(_ request: SegmentRequest) -> WireFailure? {
         errorText[0] = 0
         lh_flow_attach(flow, easy)
@@ -12,8 +12,8 @@ extension EasyHandle {
         set(CURLOPT_URL, url)
         set(CURLOPT_PROTOCOLS_STR, "http,https,ftp,ftps,sftp")
         set(CURLOPT_NOSIGNAL, 1)
-        // A look-up in libcurl's own thread cannot be stopped. Whoever leaves waits for its end
-        // without this, and all others with it: name servers that do not answer take half a minute.
+        // libcurl cannot cancel a look-up in its resolver thread. Without this, removing a handle
+        // blocks all requests until the look-up ends: half a minute if name servers do not answer.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_BUFFERSIZE, bufferSize(request))
@@ -31,18 +31,18 @@ extension EasyHandle {
             return setHTTP(request, isFirstOrigin: isFirstOrigin)
         default:
             setFileProtocol(request)
-            // An HTTP proxy gets them.
+            // These are for an HTTP proxy.
             return setFields(request.headers, all: true)
         }
     }
 
-    /// Which connections are good for it: sets every option anew, as it may go on with them as they
-    /// were.
+    /// Selects the connections that the request may use. Sets every option anew, because a parked
+    /// handle keeps its earlier options.
     ///
-    /// - Parameter isPatient: It may wait for a connection that is being made, and may turn out to
-    ///   be one to share.
+    /// - Parameter isPatient: Whether it may wait for a connection that is being made and may turn
+    ///   out to be shareable.
     func setConnection(_ request: SegmentRequest, _ scheme: String, isPatient: Bool = true) {
-        // Over plain TCP nothing but HTTP/1.1 is to be negotiated, and so nothing to wait for.
+        // Over plain TCP nothing but HTTP/1.1 is negotiated, so there is nothing to wait for.
         let mayBeHTTP2 = scheme == "https" && framing != .http1
         let isAlone = request.connection.ownConnection || framing == .unproven
         mayShare = mayBeHTTP2 && !isAlone
@@ -60,15 +60,15 @@ extension EasyHandle {
         }
         set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0)
         set(CURLOPT_MAXLIFETIME_CONN, isFresh ? 0 : seconds.map { max(1, $0) } ?? 0)
-        // What is not trusted any more may have moved to another address.
+        // A server whose connections are not trusted may have moved to another address.
         if connectionsTrustedFor != nil { set(CURLOPT_DNS_CACHE_TIMEOUT, 0) }
     }
 
-    /// Asked when libcurl has found a connection for it, before anything is sent there: whether it
-    /// goes on. libcurl 7.88 knows for each authority and pool, not for each connection, whether
-    /// requests may share one. Where some of the servers behind a name speak HTTP/2 and others do
-    /// not, it puts a request onto a connection of HTTP/1.1 in use, and each reads what is the
-    /// other's. So nobody but the first stays on such a connection of a pool for sharing.
+    /// Called when libcurl has found a connection, before it sends the request: whether to go on.
+    /// libcurl 7.88 knows only for each authority and pool whether requests may share a connection.
+    /// If only some servers behind a name speak HTTP/2, it puts a request onto a busy HTTP/1.1
+    /// connection, and each request reads the other's answer. So only one request stays on such a
+    /// connection of a pool for sharing.
     func admits() -> Bool {
         guard mayShare, lh_easy_has_agreed_on_http2(easy) == 0 else { return true }
         guard let origin = RequestURL(url)?.origin, pools.unshared.insert(origin).inserted else {
@@ -84,17 +84,17 @@ extension EasyHandle {
         unsharedAt = nil
     }
 
-    /// Another request of its line is making a connection to share since the old ones are not
-    /// trusted, or has made it.
+    /// Another request of its queue has begun a connection to share since the old ones are not
+    /// trusted.
     private var isRenewed: Bool {
         guard let renewedAt = line?.renewedAt, let connectionsTrustedFor else { return false }
         return renewedAt >= turn.pointee.now - connectionsTrustedFor
     }
 
-    /// Connections to a proxy that hands requests on without a tunnel libcurl counts for the proxy:
-    /// six that are slow would keep all other servers behind it waiting. A scope is part of what it
-    /// counts by; one of each server's own lets it have its connections as without a proxy. To an
-    /// address it means something only within a link of IPv6.
+    /// libcurl counts connections through a proxy without a tunnel for the proxy, not for the
+    /// server: six slow ones would block all other servers behind it. An address scope is part of
+    /// its key, so a scope for each server gives each its own connections. A scope has a meaning
+    /// only for link-local IPv6 addresses.
     private func setSite(_ scheme: String) {
         guard ["http", "ftp"].contains(scheme), isProxied else { return }
         let site = RequestURL.prefix(of: RequestURL.withoutUserInfo(url)).lowercased()
@@ -109,7 +109,7 @@ extension EasyHandle {
         return first.origin == current.origin
     }
 
-    /// A limited request reads in small portions, or a full buffer would lie waiting for tokens.
+    /// A limited request reads small portions: the rest of a full buffer would wait for tokens.
     private func bufferSize(_ request: SegmentRequest) -> Int {
         let total = turn.pointee.total.rate
         guard let rate = [request.limitRate ?? 0, total].filter({ $0 > 0 }).min() else {
@@ -119,7 +119,7 @@ extension EasyHandle {
     }
 
     private func setIdentity(_ connection: ConnectionSettings, isFirstOrigin: Bool) {
-        // Nothing is left to libcurl's own look at the variables: they are those of this process.
+        // Set explicitly, because libcurl would otherwise read the variables of this process.
         set(CURLOPT_PROXY, proxy ?? "")
         set(CURLOPT_NOPROXY, "")
         if let file = connection.caCertificate {
@@ -130,18 +130,18 @@ extension EasyHandle {
             set(CURLOPT_SSL_VERIFYPEER, 0)
             set(CURLOPT_SSL_VERIFYHOST, 0)
         }
-        // What proves who we are is for the origin that it was given for.
+        // Credentials are only for the origin that they were given for.
         guard isFirstOrigin else { return }
         set(CURLOPT_NETRC, connection.netrc ? Int(CURL_NETRC_OPTIONAL.rawValue) : 0)
         set(CURLOPT_HTTPAUTH, lh_auth_basic)
         if let user = connection.user { set(CURLOPT_USERPWD, user) }
         if let file = connection.clientCertificate { set(CURLOPT_SSLCERT, file) }
         if let file = connection.clientKey { set(CURLOPT_SSLKEY, file) }
-        // Without one OpenSSL would ask the terminal, and this thread wait for the answer.
+        // Without a passphrase OpenSSL would ask at the terminal and block this thread.
         set(CURLOPT_KEYPASSWD, "")
     }
 
-    /// A redirect at the URL's own origin seldom repeats what stands in it.
+    /// Redirects within the URL's own origin seldom repeat its user and password.
     private func setUserInfo(of first: String) {
         guard let first = RequestURL(first), let user = first.user,
             let current = RequestURL(url), current.user == nil
@@ -154,7 +154,7 @@ extension EasyHandle {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        // Range offsets count encoded bytes: they are stored as they come.
+        // Range offsets count encoded bytes, so bodies are stored as received.
         set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         return setFields(request.headers, all: isFirstOrigin)
     }
@@ -173,12 +173,12 @@ extension EasyHandle {
                     text: "A header field has a name or value with characters that cannot be sent.",
                     osError: 0)
             }
-            // One field with those that a hop has set (RFC 6265 §5.4).
+            // Joined into one field with the cookies that a hop has set (RFC 6265 §5.4).
             if field.name.equalsIgnoringCase("cookie"), !field.value.isEmpty {
                 cookies.append(field.value)
                 continue
             }
-            // libcurl reads "Name:" as "leave that field out" and "Name;" as "send it empty".
+            // libcurl takes "Name:" as "omit this field" and "Name;" as "send it empty".
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
             guard let longer = curl_slist_append(fieldList, line) else { continue }
             fieldList = longer
@@ -189,7 +189,7 @@ extension EasyHandle {
         return nil
     }
 
-    /// No line end may pass: it would begin another field, or another request (RFC 9110 §5.5).
+    /// A line end would begin another field, or another request (RFC 9110 §5.5).
     private static func isSendable(_ field: HeaderFields.Field) -> Bool {
         let isToken = field.name.utf8.allSatisfy { byte in
             byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ":") && byte != UInt8(ascii: ";")
@@ -205,8 +205,8 @@ extension EasyHandle {
             lh_easy_setopt_off_t(easy, CURLOPT_RESUME_FROM_LARGE, request.offset)
         }
         if let key = request.connection.clientKey { set(CURLOPT_SSH_PRIVATE_KEYFILE, key) }
-        // Without a file libcurl would take any host's key; with one that does not exist it takes
-        // none.
+        // Without a file libcurl would accept any host key; with a file that does not exist it
+        // accepts none.
         if !request.connection.insecure {
             let file = configuration.knownHostsFile ?? CurlGlobal.defaultKnownHostsFile()
             set(CURLOPT_SSH_KNOWNHOSTS, file ?? "/dev/null")

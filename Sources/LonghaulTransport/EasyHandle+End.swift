@@ -2,14 +2,14 @@ internal import CLonghaul
 internal import LonghaulCore
 
 extension EasyHandle {
-    /// What libcurl's last word on this handle means.
+    /// The meaning of libcurl's result for this handle.
     enum Completion {
         case ended(WireFailure?)
         case follow(RequestURL)
         case again(EasyHandle.Framing)
     }
 
-    /// Asked once, when the handle has left the wire.
+    /// To be called once, when the handle's transfer has ended.
     func completion(_ code: CURLcode) -> Completion {
         let outcome = flow.pointee.outcome
         if verdict == nil, outcome == 0, hasAnswer(code) { judge(isCutOff: code != CURLE_OK) }
@@ -29,8 +29,8 @@ extension EasyHandle {
         }
     }
 
-    /// An answer without a body is complete with its head; a file of no bytes over FTP or SFTP with
-    /// libcurl's success.
+    /// An HTTP answer without a body is complete with its head; an empty file over FTP or SFTP,
+    /// with libcurl's success.
     private func hasAnswer(_ code: CURLcode) -> Bool {
         isHTTPHead ? hasFinalHead : code == CURLE_OK
     }
@@ -46,20 +46,20 @@ extension EasyHandle {
         }
         if isStalled { return .stalled }
         if code == CURLE_OK { return nil }
-        // libcurl's own bound on a line shows as a lack of memory.
+        // libcurl reports a line beyond its own bound as a lack of memory.
         if code == CURLE_OUT_OF_MEMORY, isHTTPHead, !hasFinalHead { return .headTooLarge }
         return refusalOfProxy() ?? refusalOfSOCKS(code) ?? curlFailure(code)
     }
 
-    /// libcurl tells a refused tunnel as a broken connection.
+    /// libcurl reports a refused tunnel as a broken connection.
     private func refusalOfProxy() -> WireFailure? {
         if isHTTPHead { return nil }
         let status = lh_easy_getinfo_long(easy, CURLINFO_HTTP_CONNECTCODE)
         return status < 300 ? nil : .proxyRefused(status: status)
     }
 
-    /// libcurl has one code for all that a SOCKS proxy may say. Who we are is no better at the next
-    /// try; and the proxy is well that tells that the server is not.
+    /// libcurl has one code for all answers of a SOCKS proxy. Refused credentials fail again at the
+    /// next try. An unreachable server is no failure of the proxy.
     private func refusalOfSOCKS(_ code: CURLcode) -> WireFailure? {
         guard code == CURLE_PROXY else { return nil }
         let reason = lh_easy_getinfo_long(easy, CURLINFO_PROXY_ERROR)
@@ -69,7 +69,7 @@ extension EasyHandle {
         if isOneOf(CURLPX_USER_REJECTED, CURLPX_NO_AUTH, CURLPX_LONG_USER, CURLPX_LONG_PASSWD) {
             return .proxyRefusedCredentials(text: words(of: code))
         }
-        // A rule, CONNECT or the kind of address: none of these changes by itself.
+        // A rule, the CONNECT command or the address type: a retry cannot change these.
         if isOneOf(
             CURLPX_REPLY_NOT_ALLOWED, CURLPX_REPLY_COMMAND_NOT_SUPPORTED,
             CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED)
@@ -95,7 +95,7 @@ extension EasyHandle {
             osError: Int32(lh_easy_getinfo_long(easy, CURLINFO_OS_ERRNO)))
     }
 
-    /// libcurl's, without what the request keeps secret.
+    /// libcurl's message, without the secrets of the request.
     private func words(of code: CURLcode) -> String {
         let own = String(cString: errorText)
         let text =
@@ -107,8 +107,8 @@ extension EasyHandle {
             hidingSecretsOf: connection)
     }
 
-    /// libcurl's words do not tell whose certificate it was, nor that the host and the port that
-    /// they name are the proxy's.
+    /// libcurl's message does not say whose certificate was refused, nor that its host and port are
+    /// the proxy's.
     private func isAboutProxy(_ code: CURLcode) -> Bool {
         switch code {
         case CURLE_PEER_FAILED_VERIFICATION:
@@ -118,8 +118,8 @@ extension EasyHandle {
         }
     }
 
-    /// The one on the way to this hop. Who names one means it, whatever `no_proxy` says; else the
-    /// variables of whoever asked for the transfer count, or this process's.
+    /// The proxy for this hop. A named proxy applies whatever `no_proxy` says; otherwise the
+    /// variables recorded with the transfer apply, or this process's.
     var proxy: String? {
         let connection = request?.connection
         if let named = connection?.proxy { return named.isEmpty ? nil : named }
@@ -130,15 +130,15 @@ extension EasyHandle {
 
     var isProxied: Bool { proxy != nil }
 
-    /// An FTP server says good-bye to a connection that was idle for too long, and that is read as
-    /// the answer to what is asked on it next. Nothing is wrong with the server.
+    /// An FTP server closes a connection that was idle for too long with a reply, which is read as
+    /// the answer to the next command. That is no failure of the server.
     private func wasClosedIdle(_ code: CURLcode) -> Bool {
         code == CURLE_OPERATION_TIMEDOUT && connectionsTrustedFor != 0
             && lh_easy_getinfo_long(easy, CURLINFO_NUM_CONNECTS) == 0 && replyOfFTP(code) != nil
     }
 
-    /// Why a login was refused, or a file from an offset, and that the server closes its service
-    /// (421), which libcurl tells as a timeout: only the reply itself says it.
+    /// The FTP reply, which alone says why a login or an offset was refused, or that the server
+    /// closes its service (421), which libcurl reports as a timeout.
     private func replyOfFTP(_ code: CURLcode) -> String? {
         let asked = [CURLE_LOGIN_DENIED, CURLE_OPERATION_TIMEDOUT, CURLE_FTP_COULDNT_RETR_FILE]
         guard asked.contains(code) else { return nil }
@@ -150,8 +150,8 @@ extension EasyHandle {
         return reply.isEmpty ? nil : reply
     }
 
-    /// Redirects are followed here and not by libcurl: the answer is judged first, and what may go
-    /// along is ours to say.
+    /// Redirects are followed here, not by libcurl: the answer is judged first, and the fields to
+    /// send along are chosen here.
     private func redirectCompletion() -> Completion {
         switch nextHop() {
         case .success(let target):
@@ -186,7 +186,7 @@ extension EasyHandle {
         }
     }
 
-    /// The end as a fact, to be taken before the handle is used for anything else.
+    /// The end as a fact, to be taken before the handle is reused.
     func end(_ failure: WireFailure?, now: Int64) -> SegmentEnd {
         let planned = plan?.position ?? request?.offset ?? 0
         let written = flow.pointee.written > 0 ? flow.pointee.position : planned

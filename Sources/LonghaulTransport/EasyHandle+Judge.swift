@@ -2,11 +2,11 @@ internal import CLonghaul
 internal import LonghaulCore
 
 extension EasyHandle {
-    /// Tells the head and what it means for the body: called by the sink at the first body byte,
-    /// and by the loop for answers that ended without one.
+    /// Reports the head and applies its verdict to the body. Called by the sink at the first body
+    /// byte, and by the loop for answers that ended without one.
     ///
-    /// - Parameter isCutOff: The body broke off before its first byte. Bytes that are held are not
-    ///   given up for a head alone.
+    /// - Parameter isCutOff: The body broke off before its first byte. A `hold` is then ignored:
+    ///   stored bytes are not given up for a head alone.
     func judge(isCutOff: Bool = false) {
         guard let request, verdict == nil else { return }
         var head = isHTTPHead ? httpHead() : fileHead(request)
@@ -34,11 +34,11 @@ extension EasyHandle {
         case .redirect, .refuse:
             discardBody()
         }
-        // A redirect that is followed is no fact; one that is not is reported when that is known.
+        // A redirect that is followed is no fact; another is reported when it ends the request.
         if verdict != .redirect { facts.facts.append(.head(request.key, head, verdict)) }
     }
 
-    /// The body goes where the plan says from here on.
+    /// Directs the body to the place in the plan.
     func open(_ plan: BodyPlan) {
         self.plan = plan
         flow.pointee.skip = plan.skip
@@ -48,7 +48,7 @@ extension EasyHandle {
         flow.pointee.stop_at = stopAt ?? -1
         if let end = request?.end {
             if isHTTPHead {
-                // The bound of what was asked for is none for an answer that brings the whole file.
+                // The bound of a range does not apply to an answer with the whole file.
                 if head?.status == 206 { flow.pointee.end = min(end, plan.end ?? end) }
             } else {
                 // FTP and SFTP cannot be asked for an end: the transfer is cut off there.
@@ -58,7 +58,7 @@ extension EasyHandle {
         flow.pointee.state = Int32(LH_FLOW_OPEN.rawValue)
     }
 
-    /// Reaching this offset is a good end from now on.
+    /// From now on, reaching this offset ends the request with success.
     func shrink(to end: Int64) {
         stopAt = min(end, stopAt ?? end)
         let stop = flow.pointee.stop_at
@@ -70,12 +70,11 @@ extension EasyHandle {
             && flow.pointee.compare == 0 && flow.pointee.position >= flow.pointee.stop_at
     }
 
-    /// The engine has committed what the head meant.
+    /// Whether it is paused until the engine has committed the head's meaning.
     var isHeld: Bool { flow.pointee.state == Int32(LH_FLOW_HELD.rawValue) }
 
-    /// A body that lies in memory as a whole already is dropped there, and the connection can be
-    /// used again; for any other the request is given up, because reading it would take time for
-    /// nothing.
+    /// A body that is already in memory as a whole is dropped there, and the connection can be
+    /// reused. For any other body the request is ended: reading the body would waste time.
     private func discardBody() {
         flow.pointee.state = Int32(LH_FLOW_DISCARD.rawValue)
         let length = lh_easy_getinfo_off_t(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
@@ -89,7 +88,7 @@ extension EasyHandle {
 
     // MARK: - Framing
 
-    /// An answer over HTTP/2 that tells no length ends with its stream, and libcurl may not tell a
+    /// An HTTP/2 answer without a length ends with its stream, and libcurl may not distinguish a
     /// reset (RFC 9113 §8.1) from that end. The chunks of HTTP/1.1 prove theirs.
     private func betterFraming(_ head: ResponseHead, _ verdict: HeadVerdict) -> Framing? {
         switch framing {
@@ -108,15 +107,15 @@ extension EasyHandle {
         }
     }
 
-    /// Servers that speak HTTP/2 only refuse the handshake, answer something else than HTTP/1.1, or
-    /// nothing.
+    /// A server that speaks only HTTP/2 refuses the handshake, or answers with something else than
+    /// HTTP/1.1, or not at all.
     func lacksHTTP1(_ code: CURLcode) -> Bool {
         guard framing == .http1, verdict == nil, !hasFinalHead else { return false }
         switch code {
         case CURLE_SSL_CONNECT_ERROR, CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
             line?.lacksHTTP1 = true
             return true
-        // Perhaps it was the network: believed for this request alone.
+        // The network may be the cause: assumed for this request only.
         case CURLE_GOT_NOTHING, CURLE_RECV_ERROR: return hadHTTP2
         default: return isStalled && hadHTTP2
         }
@@ -142,13 +141,13 @@ extension EasyHandle {
     /// The year 9999, where the date format ends.
     private static let latestFileTime: Int64 = 253_402_300_799
 
-    /// FTP and SFTP have no head: one is made of what libcurl learned, in HTTP's words. The length
-    /// is that of the bytes to come.
+    /// FTP and SFTP have no head: one is made from libcurl's information, in HTTP's terms. The
+    /// length is that of the bytes to come.
     private func fileHead(_ request: SegmentRequest) -> ResponseHead {
         var headers = HeaderFields()
         var length = lh_easy_getinfo_off_t(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-        // Of a file without bytes libcurl does not tell the length over SFTP; that it ended well
-        // does. Some FTP servers tell that of every file, and then send it.
+        // Over SFTP libcurl reports no length for an empty file; its success shows it. Some FTP
+        // servers report 0 for every file, and then send it.
         if length <= 0 { length = flow.pointee.first_chunk == 0 ? 0 : -1 }
         if length >= 0 {
             headers.append(name: "Content-Length", value: String(length))

@@ -15,54 +15,54 @@ final class EasyHandle {
     let facts: FactBatch
     let pools: ConnectionPools
 
-    /// In which version of HTTP it is asked for.
+    /// The HTTP version to request.
     enum Framing {
         case any
-        /// Its chunks prove the end of an answer, and its connection is nobody else's.
+        /// Its chunks prove the end of an answer, and its connection is not shared.
         case http1
-        /// The server has no HTTP/1.1: what it has must do.
+        /// The server has no HTTP/1.1: the end of its answers cannot be proven.
         case unproven
     }
 
     /// Set from ``begin(_:waiting:now:)`` to ``clear()``.
     var request: SegmentRequest?
     var line: HostQueue?
-    /// Its place in the loop's `active`.
+    /// Its index in the loop's `active`.
     var slot = 0
     var url: String = ""
     var hops = 0
     var verdict: HeadVerdict?
     var head: ResponseHead?
     var plan: BodyPlan?
-    /// An end nearer than the asked one, which is good to reach.
+    /// An end before the requested one that counts as success.
     var stopAt: Int64?
     var begunAt: Int64 = 0
-    /// The network has changed since it has its connection.
+    /// The network has changed since it got its connection.
     var isSuspect = false
     var isStalled = false
-    /// What had come on its connection when the request was last taken for silent; `nil` = it was
-    /// not.
+    /// The bytes received on its connection when the request was last found silent; `nil` = it
+    /// never was.
     var receivedBelow: UInt64?
-    /// Older connections than so many nanoseconds are not used for it; `nil` = any is.
+    /// Connections older than so many nanoseconds are not used; `nil` = any may be used.
     var connectionsTrustedFor: Int64?
     var framing = Framing.any
-    /// It was answered over HTTP/2 before it was asked for over HTTP/1.1.
+    /// It was answered over HTTP/2 before it was requested over HTTP/1.1.
     var hadHTTP2 = false
-    /// It is alone on a connection to this origin that libcurl might take for one to share.
+    /// The origin to which it alone uses a connection that libcurl might take for one to share.
     var unsharedAt: RequestURL.Origin?
-    /// What it counts as with its line.
+    /// Whether it holds an exclusive connection slot.
     var isAlone = false
-    /// Its body may be slowed down, from the start.
+    /// Whether a rate may apply to its body, from the start.
     var isSlowed = false
-    /// It may share a connection with others.
+    /// Whether it may share a connection with other requests.
     var mayShare = false
-    /// libcurl is done with it: the handle is in nobody's way.
+    /// libcurl has reported its end: its sockets need not be shut down.
     var isOver = false
-    /// Its answer is left, and it is asked once more in this way.
+    /// Its answer is dropped, and it is requested once more with this framing.
     var asksAgain: Framing?
-    /// Bytes per second that the request itself may take; `nil` = unlimited.
+    /// The limit of the request itself in bytes per second; `nil` = unlimited.
     var ownRate: Int64? { didSet { if ownRate != oldValue { applyRate() } } }
-    /// The same, as the line allows it.
+    /// The limit set by ``YieldDriver``, in bytes per second; `nil` = unlimited.
     var yieldRate: Int64? { didSet { if yieldRate != oldValue { applyRate() } } }
     /// The request's fields, in libcurl's form; must live as long as the handle uses them.
     var fieldList: UnsafeMutablePointer<curl_slist>?
@@ -81,7 +81,7 @@ final class EasyHandle {
         flow.initialize(to: lh_flow())
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        // Any line turns cookies on, for good: what CURLOPT_COOKIEFILE is given leaks at a reset.
+        // Any cookie enables the cookie engine for good; CURLOPT_COOKIEFILE would leak at a reset.
         lh_easy_setopt_string(easy, CURLOPT_COOKIELIST, "Set-Cookie: a=b")
         forgetCookies()
     }
@@ -113,9 +113,9 @@ final class EasyHandle {
         return configure(request)
     }
 
-    /// Onto the wire once more, with the handle as it was: nothing had been sent. A connection that
-    /// was still being made after so long, and may turn out to be one to share, is not waited for:
-    /// to a server that is dead all would wait for each other's connect timeout in turn.
+    /// Adds the handle to the multi handle again, unchanged: nothing was sent. It does not wait for
+    /// a connection that was still being made after so long and may turn out to be shareable: to a
+    /// dead server all requests would wait for each other's connect timeout in turn.
     func goOn(_ waiting: WaitingRequest) {
         isAlone = waiting.isAlone
         slow(waiting.isSlowed)
@@ -126,9 +126,9 @@ final class EasyHandle {
         ownRate = waiting.request.limitRate
     }
 
-    /// A body that is slowed down must not share its connection: libcurl 7.88 goes on to read for
-    /// the others there, and keeps what comes for this one in memory, up to a window of 32 MiB,
-    /// which it copies with each portion that is taken.
+    /// A slowed body must not share its connection: libcurl 7.88 goes on reading for the other
+    /// streams there, and keeps this one's bytes in memory, up to a window of 32 MiB, which it
+    /// copies with each portion that is taken.
     private func slow(_ isSlowed: Bool) {
         self.isSlowed = isSlowed
         guard url.hasPrefix("https:") else { return }
@@ -139,16 +139,16 @@ final class EasyHandle {
         }
     }
 
-    /// Its body is to be slowed down, though that was not to be seen when it was sent.
+    /// Its body is to be slowed down, which was not known when it was sent.
     func sharesThoughLimited(_ head: ResponseHead) -> Bool {
         !isSlowed && framing == .any && head.httpVersion == 20
             && isUnderRate && line?.lacksHTTP1 != true
     }
 
-    /// The same, while its body moves: the rest is better asked for anew.
+    /// The same, while its body moves: the rest is better requested anew.
     var isToBeAskedAgain: Bool { plan != nil && head.map(sharesThoughLimited) == true }
 
-    /// For the queue: to be gone on with.
+    /// The request as an entry of the queue, to be continued.
     func parked() -> WaitingRequest? {
         guard var request else { return nil }
         request.limitRate = ownRate
@@ -188,7 +188,7 @@ final class EasyHandle {
         return configure(request)
     }
 
-    /// Lets go of everything of the request; secrets do not stay in the handle.
+    /// Clears all state of the request; secrets do not stay in the handle.
     func clear() {
         leaveUnshared()
         curl_easy_reset(easy)
@@ -214,12 +214,12 @@ final class EasyHandle {
         asksAgain = nil
     }
 
-    /// A reset leaves them: they are for the hops of one request.
+    /// curl_easy_reset keeps the cookies: they serve the hops of one request.
     private func forgetCookies() {
         lh_easy_setopt_string(easy, CURLOPT_COOKIELIST, "ALL")
     }
 
-    /// The stricter one of both limits, from the next piece of the body on.
+    /// Applies the stricter of both limits from the next piece of the body on.
     private func applyRate() {
         let rate = [ownRate, yieldRate].compactMap(\.self).min() ?? 0
         lh_bucket_set(&flow.pointee.bucket, rate, turn.pointee.now)

@@ -1,10 +1,10 @@
 internal import LonghaulCore
 
-/// The lines of one head, as libcurl handed them over, made into fields.
+/// Parses the lines of one head, as libcurl delivered them, into fields.
 ///
-/// Field values are bytes: shown as UTF-8 where they are that, else each byte as the character of
-/// ISO 8859-1, which is what RFC 9110 §5.5 calls their history. Lines that are no field are left
-/// out, folded ones joined (RFC 9112 §5.2).
+/// Field values are bytes: decoded as UTF-8 if they are valid, else as ISO 8859-1, their historical
+/// encoding (RFC 9110 §5.5). Lines without a field are left out; folded ones are joined (RFC 9112
+/// §5.2).
 enum HeadBlock {
     static func fields(of block: UnsafeRawBufferPointer) -> HeaderFields {
         block.withMemoryRebound(to: UInt8.self) { HeaderFields(fields(in: $0)) }
@@ -53,7 +53,7 @@ enum HeadBlock {
         _ range: Range<Int>, of block: UnsafeBufferPointer<UInt8>
     ) -> String {
         let bytes = UnsafeBufferPointer(rebasing: block[range])
-        // What nearly all fields are, without the cost of looking for more than that.
+        // Nearly all fields are ASCII, which needs no validation.
         if bytes.reduce(0, |) < 0x80 { return String(decoding: bytes, as: UTF8.self) }
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = ""

@@ -2,10 +2,10 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// One thread of our own. All signals are blocked on it, so that none that is meant for the program
-/// is handled there; that also turns SIGPIPE (TLS writes, which `CURLOPT_NOSIGNAL` leaves
-/// unguarded) and SIGXFSZ into plain errors. Its locale is its own as well: libcurl's libidn2 reads
-/// names by the thread's, and the program's may be C.
+/// A thread on which all signals are blocked, so that it handles none that is meant for the
+/// program. This also turns SIGPIPE (TLS writes, which `CURLOPT_NOSIGNAL` leaves unguarded) and
+/// SIGXFSZ into plain errors. It has a locale of its own: libcurl's libidn2 reads names by the
+/// thread's locale, and the program's may be C.
 struct LoopThread: @unchecked Sendable {
     private let thread: pthread_t
 
@@ -41,8 +41,8 @@ struct LoopThread: @unchecked Sendable {
         pthread_join(thread, nil)
     }
 
-    /// Waits for its end. Of one that has nothing to do but to say good-bye to servers, which
-    /// libcurl waits for, no longer than a moment: it may take as long as it likes.
+    /// Waits for the thread's end. If the thread has only sessions to close, for which libcurl
+    /// waits without a limit, it is left after half a second.
     func join(orLeaveOnceDone isDone: () -> Bool) {
         while !lh_join_within(thread, 500) {
             if isDone() {

@@ -3,28 +3,28 @@ internal import LonghaulCore
 struct WaitingRequest {
     var request: SegmentRequest
     var stopAt: Int64?
-    /// It has been handed to libcurl, which had no connection for it, and goes on as it was.
+    /// Its handle, if libcurl had no connection for it; it continues unchanged.
     var exchange: EasyHandle?
-    /// It gets a connection to itself, and is counted so: set when it goes out.
+    /// It gets an exclusive connection and counts as such; set when it is dequeued.
     var isAlone = false
-    /// Because its body may be slowed down; the same.
+    /// Because its body may be slowed down; set when it is dequeued.
     var isSlowed = false
 }
 
-/// What waits for and runs against one origin.
+/// The waiting and running requests of one origin.
 final class HostQueue {
     let name: Substring
     var active = 0
-    /// Of those, the ones with a connection to themselves.
+    /// How many of these have an exclusive connection.
     var activeAlone = 0
     /// Learned from an answer: its requests share a connection.
     var speaksHTTP2 = false
-    /// Learned from none.
+    /// Learned from a refusal of HTTP/1.1.
     var lacksHTTP1 = false
-    /// When a connection to share was begun because older ones were not trusted, in monotonic
+    /// When a connection to share was begun because older ones are not trusted, in monotonic
     /// nanoseconds.
     var renewedAt: Int64?
-    /// libcurl had no connection for the request whose turn it is, and hardly has one yet.
+    /// libcurl had no connection for the next request, and is unlikely to have one yet.
     var isResting = false
     private var waiting: [WaitingRequest] = []
     private var first = 0
@@ -35,14 +35,14 @@ final class HostQueue {
 
     var isWaiting: Bool { first < waiting.count }
 
-    /// The request whose turn it is.
+    /// The next request.
     var upcoming: SegmentRequest? { isWaiting ? waiting[first].request : nil }
 
     func append(_ request: SegmentRequest) {
         waiting.append(WaitingRequest(request: request))
     }
 
-    /// Before all others.
+    /// Puts the request before all others.
     func putBack(_ request: WaitingRequest) {
         if first > 0 {
             first -= 1
@@ -77,20 +77,19 @@ final class HostQueue {
     }
 }
 
-/// Requests that wait for their origin's connections, or for the transport's. The multi handle
-/// never sees them: its cost grows with every handle in it, and a request waiting inside would use
-/// up its connect timeout there. What a request is really connected to (a redirect's target, a
-/// connection with room for few streams) is known to libcurl alone, though: one that it has no
-/// connection for comes back here.
+/// Requests that wait for their origin's connections, or for the transport's. They are not in the
+/// multi handle: its cost grows with every handle, and a request waiting inside would use up its
+/// connect timeout. Only libcurl knows the actual connections (a redirect's target, a connection
+/// with few free streams): a request for which it has none is put back here.
 struct OriginQueue {
     var configuration: TransportConfiguration
-    /// A rate is set for all together.
+    /// A rate is set for all requests together.
     var slowsAll = false
     private var lines: [Substring: HostQueue] = [:]
-    /// Lines with waiting requests, served in turn.
+    /// Queues with waiting requests, served round-robin.
     private var order: [HostQueue] = []
     private var active = 0
-    /// Monotonic nanoseconds.
+    /// When resting queues are tried again, in monotonic nanoseconds.
     private(set) var restsEndAt = Int64.max
 
     init(configuration: TransportConfiguration) {
@@ -135,7 +134,7 @@ struct OriginQueue {
         slowsAll || request.yields || request.limitRate != nil
     }
 
-    /// - Parameter isAlone: as it was when it went out.
+    /// - Parameter isAlone: its value when the request was dequeued.
     mutating func release(_ line: HostQueue, isAlone: Bool) {
         leave(line, isAlone: isAlone)
         if line.active == 0, !line.isWaiting { lines[line.name] = nil }
@@ -148,8 +147,8 @@ struct OriginQueue {
         active -= 1
     }
 
-    /// Takes back one that libcurl had no connection for. Its line rests until any request ends,
-    /// at the longest until this moment.
+    /// Puts back a request that libcurl had no connection for. Its queue rests until any request
+    /// ends, at most until this moment.
     mutating func putBack(_ waiting: WaitingRequest, _ line: HostQueue, until moment: Int64) {
         leave(line, isAlone: waiting.isAlone)
         if !line.isWaiting { order.append(line) }
@@ -172,7 +171,7 @@ struct OriginQueue {
         for line in order { line.change(key) { $0.request.limitRate = rate } }
     }
 
-    /// Takes back requests that have not gone out.
+    /// Removes requests that still wait.
     mutating func remove(_ keys: Set<SegmentKey>) -> [SegmentKey] {
         var removed: [SegmentKey] = []
         for line in order {
@@ -187,7 +186,7 @@ struct OriginQueue {
         return removed
     }
 
-    /// Takes back all of them.
+    /// Removes all waiting requests.
     mutating func removeAll() -> [SegmentKey] {
         var removed: [SegmentKey] = []
         for line in order {

@@ -1,7 +1,7 @@
 internal import CLonghaul
 
-/// The parts of a URL that the transport looks at, taken apart by libcurl's own parser, so that
-/// what is compared is what is asked.
+/// The parts of a URL that the transport needs, taken from libcurl's own parser, so that
+/// comparisons match the request that is sent.
 struct RequestURL {
     /// Scheme, host and port: what credentials belong to (RFC 6454 §4).
     struct Origin: Hashable {
@@ -12,16 +12,16 @@ struct RequestURL {
 
     let text: String
     let origin: Origin
-    /// Decoded; `nil` = none is given.
+    /// Decoded; `nil` = not given.
     let user: String?
     let password: String?
 
-    /// `nil` where libcurl cannot make sense of it.
+    /// `nil` if libcurl cannot parse it.
     init?(_ text: String) {
         self.init(reference: text, base: nil)
     }
 
-    /// A Location value against the URL that answered with it (RFC 9110 §10.2.2).
+    /// Resolves a Location value against the URL of its answer (RFC 9110 §10.2.2).
     init?(location: String, base: RequestURL) {
         self.init(reference: location, base: base.text)
     }
@@ -29,8 +29,8 @@ struct RequestURL {
     private init?(reference: String, base: String?) {
         guard let parts = curl_url() else { return nil }
         defer { curl_url_cleanup(parts) }
-        // Servers send spaces and raw bytes in Location; unknown schemes are ours to refuse, by
-        // name.
+        // Servers send spaces and raw bytes in Location; unknown schemes are refused later, with
+        // their name.
         let lenient = UInt32(CURLU_URLENCODE | CURLU_ALLOW_SPACE | CURLU_NON_SUPPORT_SCHEME)
         let strict = UInt32(CURLU_NON_SUPPORT_SCHEME)
         if let base {
@@ -94,7 +94,7 @@ extension RequestURL {
         return isScheme ? scheme : ""
     }
 
-    /// Without user and password: what may be stored and shown.
+    /// Without user and password: the form that may be stored and shown.
     static func withoutUserInfo(_ url: String) -> String {
         var url = url
         guard url.withUTF8({ $0.contains(UInt8(ascii: "@")) }) else { return url }

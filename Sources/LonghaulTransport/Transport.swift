@@ -5,19 +5,19 @@ internal import Synchronization
 /// Moves bytes between servers and part files: one thread, one libcurl multi handle, values in and
 /// values out.
 ///
-/// It decides nothing. What a head means is told by the request's `judge`, what happens next by the
-/// engine; neither the store nor a file's name is known here. No call blocks, but ``shutdown()``.
+/// It decides nothing: the request's `judge` interprets a head, and the engine chooses what happens
+/// next. It knows neither the store nor the names of files. No call blocks except ``shutdown()``.
 ///
 /// Facts are delivered in order and in batches, on the transport's thread: `facts` must only put
 /// them into a mailbox. After `ended` nothing more is written through the request's descriptor or
-/// cells. A crash loses nothing that was written before it: the bytes are in the page cache, and
-/// the cells say how far.
+/// cells. A crash loses no bytes that were written before it: they are in the page cache, and the
+/// cells have their number.
 package final class Transport: Sendable {
     private let inbox: TransportInbox
     private let thread: LoopThread
     private let isJoined = Mutex(false)
 
-    /// Starts the thread. Throws where libcurl is unusable or no thread is to be had.
+    /// Starts the thread. Throws if libcurl is unusable or no thread can be had.
     package init(
         configuration: TransportConfiguration = TransportConfiguration(),
         facts: @escaping @Sendable ([WireFact]) -> Void
@@ -26,8 +26,8 @@ package final class Transport: Sendable {
         guard let pointer = curl_multi_init() else {
             throw LonghaulError(.internal, "libcurl has no memory for its handles.")
         }
-        // A handle that was made without what wakes it looks like any other, and would never hear
-        // of a request, nor that it is to end.
+        // curl_multi_init succeeds without a wake-up descriptor, too; such a handle would never
+        // notice a request or the shutdown.
         guard curl_multi_wakeup(pointer) == CURLM_OK else {
             curl_multi_cleanup(pointer)
             throw LonghaulError(
@@ -53,19 +53,19 @@ package final class Transport: Sendable {
         shutdown()
     }
 
-    /// Puts requests on the wire, or in line for it. Each ends with exactly one `ended`. After
-    /// ``shutdown()`` nothing happens.
+    /// Starts requests, or queues them. Each ends with exactly one `ended`. After ``shutdown()`` it
+    /// does nothing.
     package func start(_ requests: [SegmentRequest]) {
         if !requests.isEmpty { inbox.send(.start(requests)) }
     }
 
-    /// Goes on with a request whose head was judged `hold`. Ignored if it has ended.
+    /// Continues a request whose head was judged `hold`. Ignored if it has ended.
     package func proceed(_ key: SegmentKey, _ plan: BodyPlan) {
         inbox.send(.proceed(key, plan))
     }
 
-    /// Lets a request end at this file offset, as a success, instead of where its range ends:
-    /// another one takes the rest. Bytes that are already written past it stay.
+    /// Lets a request end with success at this file offset instead of at the end of its range:
+    /// another request takes the rest. Bytes already written past it stay.
     package func shrink(_ key: SegmentKey, end: Int64) {
         inbox.send(.shrink(key, end: end))
     }
@@ -75,15 +75,15 @@ package final class Transport: Sendable {
         if !keys.isEmpty { inbox.send(.stop(keys)) }
     }
 
-    /// Takes back those that have not gone out: they report `ended`, as `withdrawn`. The others go
-    /// on as if nothing had been said.
+    /// Removes requests that still wait: they report `ended`, as `withdrawn`. Running requests are
+    /// not affected.
     package func withdraw(_ keys: [SegmentKey]) {
         if !keys.isEmpty { inbox.send(.withdraw(keys)) }
     }
 
-    /// Requests that go out from now on use no connection that is there already, as where the
-    /// network has changed: it may lead nowhere, and nobody would say so. Of these requests, which
-    /// lose nothing by it, it is given up when it is silent for three seconds.
+    /// From now on requests use no existing connection, as after a change of network: packets on it
+    /// may be lost without an error. A request in `keys` is ended if it is silent for three
+    /// seconds, which loses nothing.
     package func leaveConnections(suspecting keys: [SegmentKey]) {
         inbox.send(.leaveConnections(suspecting: keys))
     }
@@ -98,13 +98,13 @@ package final class Transport: Sendable {
         inbox.send(.rate(key, bytesPerSecond))
     }
 
-    /// Connections to one origin from now on; those that are open stay.
+    /// Sets the most connections to one origin; open connections stay.
     package func setConnectionsPerOrigin(_ count: Int) {
         inbox.send(.connectionsPerHost(count))
     }
 
-    /// Stops all requests, delivers their facts and ends the thread, which may say good-bye to
-    /// servers for a while longer. May be called more than once, never from `facts`.
+    /// Stops all requests, delivers their facts and ends the thread, on which libcurl may still
+    /// close sessions for a while. May be called more than once, but never from `facts`.
     package func shutdown() {
         precondition(!thread.isCurrent, "shutdown() would wait for itself")
         isJoined.withLock { isJoined in

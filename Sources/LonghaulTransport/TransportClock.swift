@@ -1,12 +1,12 @@
 internal import Glibc
 internal import LonghaulCore
 
-/// The clocks of the loop. Time spent in suspend does not count: a server must not be found
-/// stalled because we slept.
+/// The clocks of the loop. Time in suspend does not count: a server must not be found stalled
+/// because the machine slept.
 enum TransportClock {
     static func monotonic() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
 
-    /// How long the machine has slept since it was started, by what ``monotonic()`` has just said.
+    /// How long the machine has slept since it was started, at a moment of ``monotonic()``.
     static func asleep(at now: Int64) -> Int64 { nanoseconds(CLOCK_BOOTTIME) - now }
 
     private static func nanoseconds(_ clock: clockid_t) -> Int64 {

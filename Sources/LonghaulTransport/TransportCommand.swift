@@ -1,6 +1,6 @@
 internal import LonghaulCore
 
-/// What callers ask of the loop, in the order in which they asked.
+/// The callers' commands to the loop, in order.
 enum TransportCommand: Sendable {
     case start([SegmentRequest])
     case proceed(SegmentKey, BodyPlan)

@@ -1,6 +1,6 @@
 internal import LonghaulCore
 
-/// The bounds of one ``Transport``. Every limit on what a server may make it do stands here.
+/// The bounds of one ``Transport``, with every limit on what a server may cause.
 package struct TransportConfiguration: Sendable {
     /// Sent as User-Agent where the request's fields have none.
     package var userAgent = "longhaul/\(LonghaulVersion.current)"
@@ -10,7 +10,7 @@ package struct TransportConfiguration: Sendable {
     package var maxTotalConnections = 64
     /// Streams over one HTTP/2 connection, and so requests at one time to an origin that speaks it.
     package var maxConcurrentStreams = Limits.streamsPerOrigin
-    /// Requests on the wire at one time; what is started beyond them waits in order.
+    /// Requests running at one time; further ones wait in order.
     package var maxActiveRequests = 64
     /// Idle connections kept for reuse.
     package var maxIdleConnections = 32
@@ -26,7 +26,7 @@ package struct TransportConfiguration: Sendable {
 
     package init() {}
 
-    /// No more than these together, in use or kept.
+    /// Bounds the number of all connections together, in use or idle.
     package mutating func bound(connections: Int) {
         maxTotalConnections = min(maxTotalConnections, connections)
         maxIdleConnections = min(maxIdleConnections, connections)

@@ -1,7 +1,7 @@
 internal import CLonghaul
 internal import Synchronization
 
-/// The way from any thread to the loop: commands in order, and a wake-up of `curl_multi_poll`.
+/// Passes commands from any thread to the loop, in order, and wakes `curl_multi_poll`.
 ///
 /// The multi handle may be woken from any thread, but only while it lives: both happen under the
 /// lock.
@@ -17,14 +17,13 @@ final class TransportInbox: Sendable {
         state = Mutex(State(multi: multi))
     }
 
-    /// False after ``close()``: the command goes nowhere.
+    /// Returns false after ``close()``: the command is dropped.
     @discardableResult
     func send(_ command: TransportCommand) -> Bool {
         state.withLock { state in
             guard let multi = state.multi else { return false }
             state.commands.append(command)
-            // Whoever finds the inbox filled knows that the loop has been woken and has not looked
-            // yet.
+            // If the inbox was not empty, the loop has been woken and has not read it yet.
             if state.commands.count == 1 { curl_multi_wakeup(multi.pointer) }
             return true
         }
@@ -36,7 +35,7 @@ final class TransportInbox: Sendable {
 
     var isClosed: Bool { state.withLock { $0.multi == nil } }
 
-    /// Before the multi handle is freed.
+    /// To be called before the multi handle is freed.
     func close() {
         state.withLock { state in
             state.multi = nil
@@ -45,7 +44,7 @@ final class TransportInbox: Sendable {
     }
 }
 
-/// A `CURLM`, to be handed to the thread that owns it and to those that wake it.
+/// A `CURLM`, shared by the thread that owns it and those that wake it.
 struct MultiHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 }

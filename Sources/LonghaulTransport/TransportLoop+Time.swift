@@ -17,8 +17,7 @@ extension TransportLoop {
         for exchange in active.filter(\.isToBeAskedAgain) { finish(exchange, .stopped) }
     }
 
-    /// Fills the buckets and lets those go on whose tokens suffice for a portion worth waking up
-    /// for.
+    /// Fills the buckets and resumes the requests whose tokens suffice for a portion.
     func liftRatePauses() {
         let now = turn.pointee.now
         lh_bucket_fill(&turn.pointee.total, now)
@@ -41,8 +40,8 @@ extension TransportLoop {
 
     // MARK: - Slow disks
 
-    /// Those whose disk has kept the thread go on when others have had as much time, or nothing to
-    /// do for a moment.
+    /// Resumes requests after a slow write, when other requests have had as much time, or when no
+    /// socket is ready.
     func liftRests() {
         guard turn.pointee.rests != 0 else { return }
         turn.pointee.rests = 0
@@ -60,9 +59,9 @@ extension TransportLoop {
 
     // MARK: - Stalls
 
-    /// Ends requests from which nothing came for their stall timeout: no head, no body byte. Those
-    /// that we hold or slow down are not stalled, nor those that have not been sent. Where it is
-    /// plain that nothing can come, some seconds are enough.
+    /// Ends requests without progress for their stall timeout: no head, no body byte. Requests that
+    /// are paused or limited here are not stalled, nor those that have not been sent. If the local
+    /// address is lost or the network has changed, some seconds are enough.
     func endStalled() {
         let now = turn.pointee.now
         guard now >= nextStallCheck else { return }
@@ -94,7 +93,7 @@ extension TransportLoop {
             }
         }
         endWithConnections(stalled)
-        // Some may have ended with those that stalled.
+        // Some may have ended together with the stalled ones.
         for exchange in lost where exchange.request != nil {
             exchange.closesConnection()
             if let line = exchange.line { staleConnections.note(line.name, now: now) }
@@ -106,23 +105,23 @@ extension TransportLoop {
         turn.pointee.now - exchange.flow.pointee.touched >= Self.silenceOfTheDead
     }
 
-    /// When it may be silent, or is to be looked at again because it still is.
+    /// When it becomes silent, or when to check again because it still is.
     private func nextLook(at exchange: EasyHandle) -> Int64 {
         let since = isSilent(exchange) ? turn.pointee.now : exchange.flow.pointee.touched
         return since + Self.silenceOfTheDead
     }
 
-    /// Over HTTP/2 a connection outlives its requests. One whose way has gone, and nobody says so,
-    /// would be given to the next ones, too, until the kernel gives it up after a quarter of an
-    /// hour. So it ends with a request that hears nothing, unless another one has heard something
-    /// on it in the second half of that time.
+    /// An HTTP/2 connection outlives its requests. If its route is gone, it fails without an error,
+    /// and libcurl would give it to further requests until the kernel gives it up after a quarter
+    /// of an hour. So it ends with a request that receives nothing, unless another request has
+    /// received something on it in the second half of that time.
     private func endWithConnections(_ stalled: [EasyHandle]) {
         let now = turn.pointee.now
         for exchange in stalled where exchange.isStalled {
             let mates = mates(of: exchange)
             let lately = now - (now - exchange.flow.pointee.touched) / 2
             if !mates.contains(where: { $0.flow.pointee.heard > lately }) {
-                // The last one to leave closes it.
+                // The last request to leave the connection closes it.
                 for user in mates + [exchange] { user.closesConnection() }
                 for mate in mates where !mate.isStalled { finish(mate, .deadConnection) }
                 if let line = exchange.line { staleConnections.note(line.name, now: now) }
@@ -131,8 +130,8 @@ extension TransportLoop {
         }
     }
 
-    /// Who is stopped may have been stopped for its silence, if that is not ours. While others use
-    /// its connection, they will tell.
+    /// A request may be stopped because it is silent. Unless that is caused here, its connection is
+    /// not reused. If other requests use the connection, their stall timeouts decide.
     func leaveConnection(of exchange: EasyHandle) {
         guard isSilent(exchange), exchange.hasBegun, !exchange.isKeptSilent,
             mates(of: exchange).isEmpty
@@ -140,21 +139,21 @@ extension TransportLoop {
         exchange.closesConnection()
     }
 
-    /// Those on its connection.
+    /// The other requests on its connection.
     private func mates(of exchange: EasyHandle) -> [EasyHandle] {
         guard let connection = exchange.connection else { return [] }
         return active.filter { $0 !== exchange && $0.connection == connection }
     }
 
-    /// Clamped: a timeout of a thousand years is none.
+    /// Clamped: a timeout may be a thousand years.
     func nanoseconds(_ seconds: Double) -> Int64 {
         Int64(bounding: max(0, seconds) * 1e9)
     }
 
     // MARK: - Sleep
 
-    /// Milliseconds until something is due that no socket tells; libcurl's own timers shorten it by
-    /// themselves.
+    /// Milliseconds until the next work that no socket announces; libcurl's own timers shorten the
+    /// wait by themselves.
     func pollTimeout() -> Int32 {
         if turn.pointee.rests != 0 { return active.count > 1 ? Self.momentForOthers : 0 }
         var wait = Int64.max
@@ -176,24 +175,24 @@ extension TransportLoop {
 }
 
 extension EasyHandle {
-    /// By its own rate, or by the total one.
+    /// Whether it has a rate of its own, or is paused by the total one.
     var isLimited: Bool { flow.pointee.bucket.rate > 0 || isRatePaused }
 
-    /// Whether a rate holds for it: its own, or one for all together.
+    /// Whether a rate applies to it: its own or the total one.
     var isUnderRate: Bool { isLimited || turn.pointee.total.rate > 0 }
 
-    /// Its disk is slow, and others come first.
+    /// Whether it is paused after a slow write, for other requests.
     var isResting: Bool { flow.pointee.rests_until != 0 }
 
     var isRatePaused: Bool { flow.pointee.rate_paused != 0 }
 
-    /// By us: nothing can come from it.
+    /// Whether it is paused here, so that no bytes can come.
     var isKeptSilent: Bool { isHeld || isRatePaused || isResting }
 
-    /// When it leaves it, and nobody else uses it.
+    /// Makes libcurl close its connection when the last request leaves it.
     func closesConnection() { lh_easy_setopt_long(easy, CURLOPT_FORBID_REUSE, 1) }
 
-    /// The connection that it uses, by its ports; `nil` = it has none yet.
+    /// The connection that it uses, by its ports; `nil` = none yet.
     var connection: [Int]? {
         let ports = [CURLINFO_LOCAL_PORT, CURLINFO_PRIMARY_PORT].map {
             lh_easy_getinfo_long(easy, $0)
@@ -201,19 +200,19 @@ extension EasyHandle {
         return ports.contains(0) ? nil : ports
     }
 
-    /// Of its connection: what is sent to it never comes, and nobody says so.
+    /// True if the connection's local address is gone: packets are lost without an error.
     var hasLostAddress: Bool {
         flow.pointee.connected != 0 && lh_easy_has_lost_address(easy) != 0
     }
 
-    /// Of what came over TLS libcurl hands a record over when it is whole: with 16 KiB in it, that
-    /// may take longer on a slow line than the server may be silent. What lies below counts then,
-    /// if it grows by more than a server sends that merely keeps its connection alive.
+    /// libcurl hands over a TLS record when it is complete: at 16 KiB that may take longer on a
+    /// slow link than the stall timeout. So bytes on the socket count as well, if they are more
+    /// than the messages by which a server merely keeps its connection alive.
     func noteHeardBelow(now: Int64) {
         guard url.hasPrefix("https:"), let port = connection?.first else { return }
         var received: UInt64 = 0
         var silent: UInt32 = 0
-        // Of a connection that another request has made nothing is known: the next one is ours.
+        // The socket is only known for a connection that this request has made.
         guard lh_tcp_heard(flow.pointee.socket, UInt16(port), &received, &silent) == 0,
             receivedBelow.map({ received > $0 + Self.keepAliveBytes }) ?? true
         else { return }
@@ -223,7 +222,7 @@ extension EasyHandle {
 
     private static let keepAliveBytes: UInt64 = 512
 
-    /// libcurl does something for it. Until then it waits for a connection.
+    /// Whether libcurl works on it; before, it waits for a connection.
     var hasBegun: Bool { flow.pointee.begun != 0 }
 
     var isConnecting: Bool { hasBegun && flow.pointee.connected == 0 }

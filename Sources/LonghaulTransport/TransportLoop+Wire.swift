@@ -2,7 +2,7 @@ internal import CLonghaul
 internal import LonghaulCore
 
 extension TransportLoop {
-    /// Puts waiting requests on the wire, as far as the limits allow.
+    /// Starts waiting requests, as far as the limits allow.
     func admit() {
         while let (waiting, line) = queue.next() {
             guard
@@ -61,7 +61,7 @@ extension TransportLoop {
         }
     }
 
-    /// A handle has left the wire by itself.
+    /// Handles the end of a transfer that libcurl has reported.
     func complete(_ exchange: EasyHandle, _ code: CURLcode) {
         switch exchange.completion(code) {
         case .ended(let failure):
@@ -83,13 +83,13 @@ extension TransportLoop {
         }
     }
 
-    /// Takes the handle off the wire, wherever it is.
+    /// Removes the handle from the multi handle, in any state.
     ///
-    /// What a paused sink has sent back libcurl 7.88 keeps in the handle, through a reset and past
-    /// its end, where others use the connection: it is taken from it first.
+    /// libcurl 7.88 keeps the bytes that a paused sink has refused, through a reset and past the
+    /// handle's end if other requests use the connection: they are drained first.
     ///
-    /// Over FTP and SFTP it says good-bye then, and waits for the answer within the call, on a line
-    /// that is dead for a quarter of an hour: so the line is cut first.
+    /// Over FTP and SFTP libcurl ends the session within the call and waits for the answer, on a
+    /// dead connection for a quarter of an hour: so the sockets are shut down first.
     func finish(_ exchange: EasyHandle, _ failure: WireFailure?) {
         lh_flow_drain(exchange.flow, exchange.easy)
         if !exchange.isOver, !exchange.url.beginsIgnoringCase(with: "http") {
@@ -105,7 +105,7 @@ extension TransportLoop {
         takeNotice(of: exchange)
         batch.facts.append(.ended(request.key, exchange.end(failure, now: turn.pointee.now)))
         forget(exchange, request)
-        // What is still held back would come before the next request's body.
+        // Bytes still held back would precede the next request's body.
         let isUsable = exchange.flow.pointee.paused == 0
         let isAlone = exchange.isAlone
         exchange.clear()
@@ -132,9 +132,9 @@ extension TransportLoop {
 
     // MARK: - Pending
 
-    /// Takes those back to their lines that libcurl has had no connection for: they are not sent,
-    /// and so neither stalled nor failed, and places are for those that can use them. The bound
-    /// leaves time to those that wait to share a connection that is being made.
+    /// Puts requests back into their queues for which libcurl has had no connection: they were not
+    /// sent, so they are neither stalled nor failed, and other requests can use their slots. The
+    /// bound leaves time to requests that wait to share a connection that is being made.
     func takeBackPending() {
         let now = turn.pointee.now
         guard now >= nextPendingCheck else { return }
@@ -148,7 +148,7 @@ extension TransportLoop {
                 nextPendingCheck = min(nextPendingCheck, due)
             }
         }
-        // Each goes before the others of its line.
+        // Latest first, because each is put before the others of its queue.
         late.sort { ($0.request?.key.serial ?? 0) > ($1.request?.key.serial ?? 0) }
         for exchange in late {
             guard let waiting = exchange.parked(), let line = exchange.line else { continue }
@@ -160,8 +160,8 @@ extension TransportLoop {
 
     // MARK: - Pauses
 
-    /// Lets the body flow again. libcurl hands over what it kept at once, inside the call, and
-    /// loses the sink's error there: the sink remembers it.
+    /// Resumes the body. libcurl delivers the kept bytes within the call and loses the sink's error
+    /// there: the flow keeps it in `outcome`.
     func resume(_ exchange: EasyHandle) {
         exchange.flow.pointee.touched = turn.pointee.now
         let code = curl_easy_pause(exchange.easy, Int32(CURLPAUSE_CONT))
@@ -186,14 +186,15 @@ extension TransportLoop {
 }
 
 extension WireFailure {
-    /// Nothing came on the connection that it shared for another one's stall timeout.
+    /// A request that shared the connection received nothing for its stall timeout.
     static var deadConnection: WireFailure {
         .curl(
             code: Int32(CURLE_RECV_ERROR.rawValue),
             text: "nothing came on the connection any more", osError: 0)
     }
 
-    /// Another network, another lease, another prefix, a tunnel that has ended.
+    /// The local address or the route is gone: another network, lease or prefix, or a closed
+    /// tunnel.
     static var lostWay: WireFailure {
         .curl(
             code: Int32(CURLE_RECV_ERROR.rawValue),

@@ -2,11 +2,11 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// What runs on the transport's thread: commands in, `curl_multi_perform`, facts out,
-/// `curl_multi_poll`.
+/// The code of the transport's thread: it takes commands, runs `curl_multi_perform`, delivers facts
+/// and waits in `curl_multi_poll`.
 ///
-/// Nothing here is shared: other threads reach it through ``TransportInbox`` only. With nothing on
-/// the wire it sleeps until it is woken.
+/// Nothing here is shared: other threads reach it through ``TransportInbox`` only. Without requests
+/// it sleeps until it is woken.
 final class TransportLoop {
     let multi: UnsafeMutableRawPointer
     let inbox: TransportInbox
@@ -19,7 +19,7 @@ final class TransportLoop {
     var queue: OriginQueue
     var active: [EasyHandle] = []
     var byKey: [SegmentKey: EasyHandle] = [:]
-    /// Exchanges out of use, with their handles.
+    /// Unused exchanges, with their handles.
     var spare: [EasyHandle] = []
     /// Monotonic nanoseconds; no request can be found stalled before.
     var nextStallCheck = Int64.max
@@ -28,17 +28,17 @@ final class TransportLoop {
     /// Where the last round of lifting rate pauses began, so that the next begins with another
     /// request.
     var rateRound = 0
-    /// Sockets with something to do, at the end of the last sleep.
+    /// The number of ready sockets at the end of the last sleep.
     var readySockets: Int32 = 0
-    /// Nanoseconds that a request waits within libcurl for a connection, and then outside of it.
+    /// Nanoseconds that a request waits within libcurl for a connection, and then in its queue.
     static let pendingTime: Int64 = 1_000_000_000
-    /// Nanoseconds between two looks while a connection is made. libcurl 7.88 gives up on an
-    /// address when it is run, but begins with the next one only when it is run again, and asks for
-    /// that no sooner than this one, too, should have answered (lib/connect.c).
+    /// Nanoseconds between two runs while a connection is made. libcurl 7.88 gives up an address in
+    /// one run and tries the next one only in the run after it, for which it asks no sooner than
+    /// the next address, too, should have answered (lib/connect.c).
     static let connectingTime: Int64 = 250_000_000
     /// Nanoseconds without a byte after which a connection is better made anew.
     static let silenceOfTheDead: Int64 = 3_000_000_000
-    /// Milliseconds in which a fast sender fills the socket again that has been emptied.
+    /// Milliseconds in which a fast sender refills a socket that was emptied.
     static let momentForOthers: Int32 = 5
     /// Milliseconds.
     private static let pollFailurePause: Int32 = 100
@@ -81,7 +81,7 @@ final class TransportLoop {
             }
             if isShuttingDown { break }
             if curl_multi_poll(multi, nil, 0, pollTimeout(), &readySockets) != CURLM_OK {
-                // Short of memory: going round at once would only make it shorter.
+                // If memory is short, going on at once would make it worse.
                 poll(nil, 0, Self.pollFailurePause)
             }
         }
@@ -147,7 +147,8 @@ final class TransportLoop {
     private func shrink(_ key: SegmentKey, _ end: Int64) {
         guard let exchange = byKey[key] else { return queue.shrink(key, end) }
         exchange.shrink(to: end)
-        // There already: the next piece, which would tell, may take its time.
+        // The offset is reached already; the next piece, which would end the request, may come
+        // late.
         if exchange.hasReachedStop { finish(exchange, nil) }
     }
 

@@ -1,12 +1,12 @@
 import Foundation
 import Longhaul
 
-/// Brings photos into a library, and need not run while they come:
+/// Downloads photos into a library, and need not run meanwhile:
 ///
-///     photosync add LIBRARY URL…           asks for the photos, and ends
-///     photosync --background LIBRARY       how Longhaul starts it when they are there
+///     photosync add LIBRARY URL…           requests the photos, and ends
+///     photosync --background LIBRARY       started by Longhaul when they have arrived
 ///
-/// The photos arrive in `LIBRARY/incoming`; those that are whole are moved to `LIBRARY/photos`.
+/// The photos arrive in `LIBRARY/incoming`; complete ones are moved to `LIBRARY/photos`.
 @main struct PhotoSync {
     static func main() async throws {
         let arguments = CommandLine.arguments
@@ -20,7 +20,7 @@ import Longhaul
         }
     }
 
-    /// Records what is wanted. Whatever engine runs, or runs next, brings it.
+    /// Records the requests. The engine that runs, or the next one, downloads the photos.
     static func add(_ photos: [URL], to library: URL) async throws {
         var configuration = BackgroundSession.Configuration()
         configuration.engine = .external
@@ -37,8 +37,9 @@ import Longhaul
         try await session.invalidate()
     }
 
-    /// Started with what has happened. Each event is acknowledged when its photo has been moved; a
-    /// photo that was moved before a crash is not there any more, and that is fine.
+    /// Handles the events of a launch. Each event is acknowledged when its photo has been moved.
+    /// After a crash between the two the event comes again, and its photo is no longer in
+    /// `incoming`.
     static func collect(into library: URL) async throws {
         guard let launch = BackgroundLaunch.current else { exit(64) }
         var configuration = BackgroundSession.Configuration()

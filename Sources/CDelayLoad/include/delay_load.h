@@ -1,7 +1,7 @@
 // Shared libraries that are loaded when the first of their functions is called.
 //
-// libcurl and libsystemd bring some thirty libraries with them, whose loading takes longer than all
-// else that a command like `list` does, and memory that an idle engine has no use for.
+// libcurl and libsystemd depend on some thirty libraries. Loading these takes longer than all else
+// that a command like `list` does, and takes memory that an idle engine does not need.
 #ifndef LH_DELAY_LOAD_H
 #define LH_DELAY_LOAD_H
 
@@ -12,10 +12,11 @@ struct lh_library {
     void *_Atomic handle;
 };
 
-// Loads the library if it is not, from any thread. Null when it cannot be had: `dlerror` says why.
+// Loads the library unless it is loaded, on any thread. Null on failure: `dlerror` says why.
 void *lh_library_load(struct lh_library *library);
 
-// The function. Ends the process with a sentence when it is missing: libraries keep theirs.
+// The function's address. Aborts with a message if the function is missing: a library removes no
+// function without changing its soname.
 void *lh_library_symbol(struct lh_library *library, const char *name);
 
 // Defines longhaul_NAME, which finds NAME at the first call. The headers give declarations of NAME

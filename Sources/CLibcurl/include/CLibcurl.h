@@ -33,10 +33,10 @@
 
 #include <curl/curl.h>
 
-// Whether libcurl is there.
+// Whether libcurl can be loaded.
 int lh_curl_load(void);
 
-/// A function of libcurl's, or of a library that it has brought along; NULL = there is none.
+/// A function of libcurl or of a library loaded with it; NULL = there is none.
 void *lh_curl_symbol(const char *name);
 
 #endif

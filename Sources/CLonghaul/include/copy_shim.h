@@ -4,6 +4,6 @@
 
 // ioctl(2) FICLONE: `to` shares the blocks of `from` until one of them is written. 0 or -errno.
 int lh_clone(int to, int from);
-// copy_file_range(2), from and to the same offset: bytes copied, 0 at the end of `from`, or -errno.
+// copy_file_range(2) to the same offset: bytes copied, 0 at the end of `from`, or -errno.
 int64_t lh_copy_range(int to, int from, int64_t offset, int64_t length);
 #endif

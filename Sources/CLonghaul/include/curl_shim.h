@@ -1,7 +1,7 @@
 #ifndef LONGHAUL_CURL_SHIM_H
 #define LONGHAUL_CURL_SHIM_H
-// What Swift cannot say to libcurl itself: its setters and getters are variadic. Beside them, the
-// two callbacks that run for every piece of a response, so that no Swift code runs per piece.
+// libcurl's setters and getters are variadic, which Swift cannot call. Beside them are the two
+// callbacks that run for every piece of a response, so that no Swift code runs per piece.
 #include "CLibcurl.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -23,16 +23,16 @@ int64_t lh_easy_getinfo_off_t(CURL *easy, CURLINFO info);
 void *lh_easy_getinfo_private(CURL *easy);
 // -1 where there is none.
 curl_socket_t lh_easy_getinfo_socket(CURL *easy);
-// Whether the address that its connection was made from is none of this machine's any more: nothing
-// comes on it then, and nobody says so.
+// True if the connection's local address is gone from this machine: packets to it are lost without
+// an error.
 int lh_easy_has_lost_address(CURL *easy);
-// Whether the two ends of its connection have agreed on HTTP/2; -1 = only OpenSSL is asked.
+// Whether the connection negotiated HTTP/2 by ALPN; -1 = unknown, as without OpenSSL.
 int lh_easy_has_agreed_on_http2(CURL *easy);
 
 const curl_version_info_data *lh_version_info(void);
 extern const long lh_auth_basic;
 
-// The next handle that has left the wire, or NULL; `code` says how.
+// The next handle whose transfer has ended, or NULL; `code` is its result.
 CURL *lh_multi_next_done(CURLM *multi, CURLcode *code);
 
 // MARK: rate
@@ -45,13 +45,13 @@ typedef struct lh_bucket {
     double remainder;   // fraction of a byte carried over
 } lh_bucket;
 
-// Sets a new rate; what was saved up under the old one is dropped.
+// Sets a new rate and drops the tokens saved under the old one.
 void lh_bucket_set(lh_bucket *bucket, int64_t rate, int64_t now);
-// Adds what the time since the last fill is worth, up to a small capacity: a longer pause must not
-// be made up for by a burst. The kernel does not run ahead either: it enlarges a socket's receive
-// buffer by how fast the program reads (tcp_rcv_space_adjust), and we read slowly.
+// Adds the tokens earned since the last fill, up to a small capacity, so that no burst follows a
+// longer pause. The kernel does not run ahead either: it enlarges a socket's receive buffer by how
+// fast the program reads (tcp_rcv_space_adjust), and a limited request reads slowly.
 void lh_bucket_fill(lh_bucket *bucket, int64_t now);
-// Nanoseconds until there are tokens worth waking a paused request for; 0 = now.
+// Nanoseconds until there are enough tokens to resume a paused request; 0 = now.
 int64_t lh_bucket_wait(const lh_bucket *bucket);
 
 // MARK: one request's response
@@ -59,7 +59,7 @@ int64_t lh_bucket_wait(const lh_bucket *bucket);
 // Shared by all requests of one transport; written by its thread only.
 typedef struct lh_turn {
     int64_t now;      // monotonic nanoseconds, read once per turn of the loop
-    int64_t notices;  // requests whose `noticed` was set since the loop looked
+    int64_t notices;  // requests whose `noticed` was set since the loop last checked
     int rests;        // set whenever a flow's `rests_until` is
     lh_bucket total;  // the limit over all requests
 } lh_turn;
@@ -68,21 +68,21 @@ enum lh_flow_state {
     LH_FLOW_UNJUDGED = 0,  // head not final yet, or no body byte seen
     LH_FLOW_OPEN,          // body goes where the plan says
     LH_FLOW_HELD,          // paused until the engine has committed the head's meaning
-    LH_FLOW_DISCARD,       // the body is of no use
+    LH_FLOW_DISCARD,       // the body is dropped
 };
 
 enum lh_flow_outcome {
     LH_FLOW_FINE = 0,
-    LH_FLOW_REFUSED,          // body of no use, given up
+    LH_FLOW_REFUSED,          // the body is not wanted; the request was ended
     LH_FLOW_OVERLAP_DIFFERS,  // compared bytes are not those of the file
     LH_FLOW_TOO_LONG,         // body past `end`
-    LH_FLOW_REACHED_STOP,     // body past `stop_at`: as asked
+    LH_FLOW_REACHED_STOP,     // body past `stop_at`, where it was to end
     LH_FLOW_DISK,             // `disk_errno`
     LH_FLOW_HEAD_TOO_LARGE,
 };
 
-// The life of one response: head collector and body sink. Filled by Swift before the request and at
-// the judgement, changed by the two callbacks below.
+// The state of one response: it collects the head and writes the body. Swift fills it before the
+// request and at the judgement; the two callbacks below change it.
 typedef struct lh_flow {
     lh_turn *turn;
     void *owner;
@@ -118,8 +118,8 @@ typedef struct lh_flow {
     uint64_t *segment_cell;  // NULL = none
     uint64_t *fetch_cell;    // NULL = none
     size_t first_chunk;      // size of the piece that led to the judgement
-    int paused;        // the last piece was sent back: libcurl has it, and what came after it
-    int drained;       // what comes now is of no use
+    int paused;        // the last piece was refused: libcurl holds it, and what follows it
+    int drained;       // further bytes are dropped
     size_t swallowed;  // bytes at the start of the paused piece that were taken before the pause
 
     int64_t notice_every;  // 0 = never
@@ -127,31 +127,32 @@ typedef struct lh_flow {
     int noticed;
     int rate_paused;
     lh_bucket bucket;
-    int64_t rests_until;  // monotonic nanoseconds; its disk kept the thread: others first. 0 = goes on
-    int64_t touched;  // monotonic nanoseconds of the latest sign of life
-    int64_t heard;    // the same of the latest bytes that came; 0 = none did
+    int64_t rests_until;  // monotonic nanoseconds; paused until then after a slow write; 0 = not
+    int64_t touched;  // monotonic nanoseconds of the latest progress
+    int64_t heard;    // the same of the latest bytes received; 0 = none
     int begun;        // libcurl looks up a name, opens a connection or uses one
-    int connected;    // it has a connection, the last one that was made or one that was there
-    int has_data_sockets;  // FTP: those made when it has a connection are for data
-    int socket;       // the last one made for it, perhaps closed by now; -1 = none was
-    uint64_t cookie;  // of that one: the number may be another's by now
-    int64_t asked_in;     // `now` of the turn in which libcurl last told its progress; 0 = none yet
+    int connected;    // the request has a connection, a new one or a reused one
+    int has_data_sockets;  // FTP: sockets made while it has a connection are for data
+    int socket;       // the last one made for the request, may be closed; -1 = none
+    uint64_t cookie;  // SO_COOKIE of `socket`, whose number may be reused
+    int64_t asked_in;     // `now` of the turn in which libcurl last reported progress; 0 = none
     int64_t asked_since;  // monotonic nanoseconds of the first time in that turn
 } lh_flow;
 
-// Forgets everything of the last request, keeps the head buffer.
+// Clears the state of the last request; keeps the head buffer.
 void lh_flow_reset(lh_flow *flow);
-// Takes from a handle that is to leave the wire what it holds back for a paused sink, and drops it.
+// Makes libcurl hand over what it holds back for a paused sink, and drops it. For a handle that is
+// to be removed.
 void lh_flow_drain(lh_flow *flow, CURL *easy);
-// Lets libcurl no longer wait within one call than some seconds: at the end of a file over FTP and
-// SFTP it waits for the server's word, and all other transfers with it.
+// Ends a request that keeps libcurl within one call for more than 5 seconds. At the end of a file
+// over FTP and SFTP libcurl waits for the server's reply, and blocks all other requests meanwhile.
 void lh_flow_bound(lh_flow *flow, CURL *easy);
-// Shuts the sockets of a handle down that is to leave the wire before its end: what FTP and SFTP
-// have to say to the server then, and wait to hear, fails at once.
+// Shuts down the sockets of a handle that is to be removed before its end. The exchange with which
+// FTP and SFTP end a session then fails at once instead of waiting for the server.
 void lh_flow_cut(lh_flow *flow, CURL *easy);
 void lh_flow_free_head(lh_flow *flow);
-// Connects the flow to a handle: header and write function, and those that tell that it has begun,
-// with their data.
+// Connects the flow to a handle: its header and write functions, and the functions that libcurl
+// calls when a request begins.
 void lh_flow_attach(lh_flow *flow, CURL *easy);
 
 size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque);

@@ -1,16 +1,15 @@
 #ifndef LONGHAUL_LINUX_SHIM_H
 #define LONGHAUL_LINUX_SHIM_H
 // Linux calls that Swift's Glibc module does not show (variadic functions, GNU extensions, macros).
-// Every function answers with its result, or with -errno: errno itself does not survive the way
-// from C to Swift reliably.
+// Every function returns its result, or -errno: between C and Swift other calls may change errno.
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// What statx(2) says of a file. `birth`: when it was created, in nanoseconds since 1970; 0 = the
-// file system does not say. `touched`: the later of its last changes, in milliseconds since 1970.
-// `mount`: the number of the mount that it was looked at through, of which Linux 6.8 and later give
-// none twice in a boot; 0 = the kernel does not say.
+// The result of statx(2). `birth`: time of creation, in nanoseconds since 1970; 0 = the file system
+// does not say. `touched`: the later of its last changes, in milliseconds since 1970. `mount`: the
+// ID of the mount through which the file was found; 0 = the kernel does not say. Linux 6.8 and
+// later use no mount ID twice in a boot.
 struct lh_file {
     uint64_t device, inode, mount;
     int64_t birth, touched, size;
@@ -29,32 +28,33 @@ int lh_open_directory(const char *path, int path_only);
 
 // renameat2(2) with RENAME_NOREPLACE.
 int lh_rename_noreplace(int from_dir, const char *from, int to_dir, const char *to);
-// fallocate(2) with FALLOC_FL_KEEP_SIZE, retried when interrupted: all of it or nothing; on tmpfs
-// only a look for room. Nobody else may be writing to the file.
+// fallocate(2) with FALLOC_FL_KEEP_SIZE, retried when interrupted: all of it or nothing. On tmpfs
+// it only checks the free space. Nothing else may write to the file: a failed call truncates it.
 int lh_preallocate(int descriptor, int64_t length);
-// The same of a file that others write to: what was got is kept, whatever comes after it.
+// The same for a file with other writers: a failed call keeps what it has allocated.
 int lh_keep_room(int descriptor, int64_t length);
-// Frees what is allocated beyond the end of the file. Nobody may be writing to it.
+// Frees what is allocated beyond the end of the file. Nothing may write to it: it is truncated.
 int lh_give_back(int descriptor);
-// -EOPNOTSUPP on FUSE, whose daemon is not told of it.
+// syncfs(2). -EOPNOTSUPP on FUSE, where the call does not reach the daemon.
 int lh_syncfs(int descriptor);
-// Whether the file system may give a file another number after each mount: FAT, exFAT, FUSE.
+// Whether the file system may change inode numbers with each mount: FAT, exFAT, FUSE.
 int lh_renumbers(int descriptor);
-// Where the file has its first hole, its end included; -EOPNOTSUPP where zeros that were written may
-// be holes as well (file systems that compress), or that is not known.
+// The offset of the file's first hole; its end counts as one. -EOPNOTSUPP where written zeros may
+// be stored as holes (file systems that compress), or where that is unknown.
 int64_t lh_first_hole(int descriptor);
-// On Btrfs, what is made in the directory from now on, or the empty file, is written in place, so
-// that a page of it that has its block can always be written. 1 where it is so, or where no file
-// system would do it otherwise; 0 where it cannot be had; -errno.
+// On Btrfs, turns copy-on-write off for an empty file, or for all files made in a directory from
+// now on: pages with allocated blocks can then be written even if the disk is full. 1 if it is off,
+// and on all other file systems; 0 if it cannot be turned off; -errno.
 int lh_keep_in_place(int descriptor);
-// The mode bits that the default ACL of a directory grants to what is made in it; -errno where it
-// has none.
+// The mode bits that the default ACL of a directory grants to new files in it; -errno if it has
+// none.
 int lh_default_mode(int directory);
 // ioprio_set(2) of the calling thread: class idle, or back to none (which follows its nice value).
 void lh_disk_priority(int idle);
 
-// Open file description locks over the whole file. Taking answers 0 or -EAGAIN when another holds
-// it; probing answers 1 when an exclusive lock could not be had, else 0, and takes nothing.
+// Exclusive open file description locks over the whole file. Taking returns 0, or -EAGAIN if the
+// file is locked. Probing returns 1 if an exclusive lock could not be had, else 0, and takes
+// nothing.
 int lh_ofd_try_lock(int descriptor);
 int lh_ofd_is_locked(int descriptor);
 void lh_ofd_unlock(int descriptor);
@@ -65,23 +65,23 @@ int lh_duplicate(int descriptor);
 int lh_eventfd(void);
 // Adds one to the eventfd; never blocks. Safe in a signal handler.
 void lh_eventfd_raise(int descriptor);
-// Takes what was added; 0 if nothing.
+// Reads and resets the sum; 0 if nothing was added.
 uint64_t lh_eventfd_take(int descriptor);
 
 int64_t lh_clock_boottime(void);
 int64_t lh_clock_realtime_milliseconds(void);
 int lh_random(void *bytes, size_t count);
 
-// Characters are UTF-8 for the calling thread, whatever the process's locale is. What it answers,
-// NULL too, is for lh_locale_leave, before the thread ends.
+// Sets the calling thread's characters to UTF-8, whatever the process's locale is. Pass the result,
+// NULL too, to lh_locale_leave before the thread ends.
 void *lh_locale_use_utf8(void);
 void lh_locale_leave(void *locale);
 
-// Waits for a thread's end, so many milliseconds at the most: whether it has ended and is joined.
+// Waits at most so many milliseconds for the thread's end. True if it has ended and is joined.
 _Bool lh_join_within(pthread_t thread, int milliseconds);
 // Names the calling thread; the kernel keeps 15 bytes.
 void lh_name_thread(const char *name);
-// The process's variables, ended by a null; null itself after clearenv(3).
+// The process's environment, ended by a null; null itself after clearenv(3).
 char **lh_environment(void);
 
 // Words of shared memory at an address: stores release, loads acquire.
@@ -89,18 +89,19 @@ void lh_word_store(uintptr_t address, uint64_t value);
 uint64_t lh_word_load(uintptr_t address);
 
 // While caught, the signal only writes its number, a byte, to `descriptor` (a non-blocking pipe).
-// 1 when the signal was ignored and is left so (nohup, `&` in a script).
+// Returns 1 if the signal was ignored and is left so (nohup, `&` in a script).
 int lh_signal_catch(int signal, int descriptor);
-// Back to what was there before the first catch.
+// Restores the action that was set before the catch.
 int lh_signal_restore(int signal);
 int lh_signal_ignore(int signal);
-// Stops this process as SIGTSTP does where nobody catches it, and returns when it is continued: at
-// once where the kernel lets the signal do nothing (a process group without a shell).
+// Stops this process by the default action of SIGTSTP, and returns when it is continued. Returns at
+// once in an orphaned process group, where the kernel discards the signal (setpgid(2)).
 int lh_suspend(void);
 int lh_pipe(int ends[2]);
 
-// posix_spawn(3) of a process of its own session: standard input from /dev/null, output and errors
-// to `log` (-1 = /dev/null), no other descriptor, working directory `/`, default signals. The pid.
+// posix_spawn(3) of a process in its own session. Standard input is /dev/null; output and errors go
+// to `log` (-1 = /dev/null). It has no other descriptor, working directory `/` and default signals.
+// Returns the pid.
 int lh_spawn_detached(
     const char *path, char *const arguments[], char *const environment[], int log);
 #endif

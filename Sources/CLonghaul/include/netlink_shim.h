@@ -1,7 +1,7 @@
 #ifndef LONGHAUL_NETLINK_SHIM_H
 #define LONGHAUL_NETLINK_SHIM_H
-// What the kernel says about devices and the network (netlink(7), rtnetlink(7)). Functions answer
-// with their result, or with -errno.
+// The kernel's view of devices and the network (netlink(7), rtnetlink(7)). Functions return their
+// result, or -errno.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,7 +11,7 @@ typedef struct lh_link {
     int is_loopback;
     int is_bridge;
     int is_point_to_point;
-    int has_address;  // one that reaches beyond the link
+    int has_address;  // one with a scope wider than the link
     char name[16];
 } lh_link;
 
@@ -21,17 +21,17 @@ typedef struct lh_default_route {
     uint32_t metric;
 } lh_default_route;
 
-// A socket that is told of changes of links, addresses and routes.
+// A socket that receives changes of links, addresses and routes.
 int lh_route_watch(void);
-// Takes all that was told. 1 when some of it may change what lh_route_read() finds, else 0.
+// Reads all pending messages. 1 if one of them may change the result of lh_route_read(), else 0.
 int lh_route_watch_take(int descriptor);
-// Fills the arrays and sets the counts; what does not fit is left out. -EINTR: the tables change too
-// fast to be read.
+// Fills the arrays and sets the counts; entries that do not fit are left out. -EINTR: the tables
+// change too fast to be read.
 int lh_route_read(
     lh_link *links, size_t *link_count, lh_default_route *routes, size_t *route_count);
 
-// A socket that is told of changes of devices.
+// A socket that receives changes of devices.
 int lh_uevent_watch(void);
-// Takes all that was told. 1 when some of it is about `subsystem`, else 0.
+// Reads all pending messages. 1 if one of them concerns `subsystem`, else 0.
 int lh_uevent_watch_take(int descriptor, const char *subsystem);
 #endif

@@ -1,11 +1,11 @@
 #ifndef LONGHAUL_PROCESS_SHIM_H
 #define LONGHAUL_PROCESS_SHIM_H
 
-// For a program of our own, before its second thread: settings of the whole process, which a
-// library must leave alone.
+// Changes settings of the whole process. For an executable, before its second thread: a library
+// must leave these settings alone.
 void lh_process_tune(void);
 
-// What this process was called with, its own name included. Swift has its list from /proc, which
-// not every place has that a program runs in.
+// The arguments of this process, its own name included. Swift reads its list from /proc, which is
+// not mounted everywhere.
 char *const *lh_arguments(int *count);
 #endif

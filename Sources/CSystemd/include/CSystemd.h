@@ -33,7 +33,7 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 
-// Whether libsystemd is there.
+// Whether libsystemd can be loaded.
 int lh_systemd_load(void);
 
 #endif

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Longhaul
 
-/// What pause, resume, cancel and retry have in common: they change what is wanted of some
-/// transfers and say what became of each.
+/// The common part of pause, resume, cancel and retry: they change the wants of transfers and
+/// report the outcome of each.
 protocol ChangingCommand: ConsoleCommand {
     var which: SelectionOptions { get }
 
@@ -11,7 +11,7 @@ protocol ChangingCommand: ConsoleCommand {
 
     func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome]
 
-    /// What is left to do when the wants are recorded.
+    /// Work that is left when the wants are recorded.
     func finish(_ queue: TransferQueue, on console: Console) throws
 }
 
@@ -31,7 +31,7 @@ extension ChangingCommand {
 }
 
 extension Console {
-    /// Each transfer with `--json`; otherwise each that was named, or their number.
+    /// Prints each transfer with `--json`; otherwise each that was named, or their number.
     func report(
         _ outcomes: [ChangeOutcome], as done: String, named: Bool, from queue: TransferQueue
     ) throws {

@@ -22,7 +22,7 @@ struct Clean: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let seconds = try olderThan.map { try OptionText.duration($0, "--older-than") } ?? 0
         let queue = try TransferQueue()
-        // What is ending now has not ended that long ago.
+        // Transfers whose cancellation is still pending count as just ended.
         if seconds == 0 { try PendingCancels.wait(for: nil, in: queue) }
         let count = try queue.clean(endedBefore: seconds)
         if console.isJSON {

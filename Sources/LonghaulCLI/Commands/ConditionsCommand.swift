@@ -30,7 +30,7 @@ struct ConditionsCommand: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        // Understood before anything is touched.
+        // Validated before anything is changed.
         let wanted = try set.map { text throws(LonghaulError) in
             try ConditionOverride(parsing: text)
         }

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Longhaul
 
-/// A command as this program runs it: it writes to a console and answers with an exit status.
+/// A command that writes to a console and returns an exit status.
 protocol ConsoleCommand: ParsableCommand {
     var output: OutputOptions { get }
 
-    /// Whether nothing but results and errors is to be shown.
+    /// Whether only results and errors are shown.
     var isQuiet: Bool { get }
 
     func perform(on console: Console) throws -> ExitStatus
@@ -29,7 +29,7 @@ extension ConsoleCommand {
 }
 
 extension Console {
-    /// Errors become what is shown of them and a status.
+    /// Turns errors into messages and an exit status.
     func run(_ body: () throws -> ExitStatus) -> ExitStatus {
         do {
             let status = try body()

@@ -19,7 +19,7 @@ struct Daemon: ConsoleCommand {
     @Option(help: "Leave when there was nothing to do or to wait for during this time: 90s, 15m.")
     var exitWhenIdle: String?
 
-    /// Only `status` shows the difference: this one was started by a command that needed an engine.
+    /// Shown by `status` only: this engine was started by a command that needed one.
     @Flag(help: .hidden)
     var background = false
 
@@ -33,8 +33,8 @@ struct Daemon: ConsoleCommand {
         options.limits = try ConfigurationFile.read().limits
         options.onOverdue = { Run.leaveWithoutDisk() }
         let queue = try TransferQueue()
-        // Whoever wanted an engine for a while has one; a daemon stands by until it is needed, and
-        // so does one whose start somebody waits to hear of.
+        // A command that needs an engine for a while is content with the running one. A daemon
+        // stands by, and so does a service, whose start the service manager waits for.
         options.waitsForLease = options.exitWhenIdle == nil || (Daemon.isService && !background)
         if options.waitsForLease, queue.isEngineRunning {
             console.say("longhaul: another engine runs; standing by")
@@ -48,12 +48,12 @@ struct Daemon: ConsoleCommand {
         Platform.environment("NOTIFY_SOCKET").map { !$0.isEmpty } ?? false
     }
 
-    /// What cannot be understood changes nothing.
+    /// An invalid configuration changes nothing.
     private static func reload(_ engine: EngineRun) {
         do {
             try engine.reload { () throws(LonghaulError) in try ConfigurationFile.read().limits }
         } catch {
-            // On the signal's own thread: not the console of the command.
+            // On the signal's own thread, which must not use the command's console.
             Console.standard(isJSON: false).complain(
                 "longhaul: the configuration stays as it was: "
                     + TerminalText.shown(error.message))
@@ -64,7 +64,7 @@ struct Daemon: ConsoleCommand {
         if console.isJSON {
             try console.line { $0.summary(summary) }
         } else if Platform.takesSome(2) {
-            // Nobody who hangs at the other end of it keeps a service from ending.
+            // A reader that does not read must not keep a service from ending.
             console.say("longhaul: " + Run.text(summary))
         }
         return .done

@@ -35,7 +35,7 @@ struct Doctor: ConsoleCommand {
 
     private static let storeChecks: Set = ["store", "integrity", "rows"]
 
-    /// Only a store that is not well keeps a command from its work.
+    /// Only an unhealthy store makes the command fail.
     static func status(_ findings: [DoctorFinding]) -> ExitStatus {
         findings.contains { !$0.ok && storeChecks.contains($0.check) } ? .storeUnavailable : .done
     }

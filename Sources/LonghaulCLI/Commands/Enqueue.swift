@@ -56,7 +56,8 @@ struct Enqueue: ConsoleCommand {
             context: context)
         let batch = BatchRecord()
         let queue = try TransferQueue()
-        // Nobody else can write to the store from the first batch to the last.
+        // The input is read first: from the first batch to the last the store is locked for
+        // writing.
         try lines?.gather { () throws(LonghaulError) in try queue.unnamedFile() }
         do {
             try Signals.withoutSuspension {
@@ -73,14 +74,14 @@ struct Enqueue: ConsoleCommand {
             try? console.refuse(error, line: batch.blamedLine)
             return ExitStatus(error)
         }
-        // A reader that goes away ends the printing, not the work.
+        // A closed reader ends the printing, not the work.
         let printing = Result { try report(batch, from: queue, on: console) }
         if !batch.ids.isEmpty { start.start(queue, on: console) }
         try printing.get()
         return batch.status
     }
 
-    /// The next good one. What is malformed ends everything, or is reported and left out.
+    /// The next valid request. An invalid one ends everything, or is reported and left out.
     private func nextRequest(
         from source: BatchInput, _ batch: BatchRecord, on console: Console
     ) throws -> TransferRequest? {
@@ -97,7 +98,7 @@ struct Enqueue: ConsoleCommand {
         }
     }
 
-    /// Only now is everything durable: an id that was printed is kept.
+    /// Called when everything is durable: a printed id is never lost.
     private func report(
         _ batch: BatchRecord, from queue: TransferQueue, on console: Console
     ) throws {

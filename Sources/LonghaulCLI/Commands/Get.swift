@@ -36,7 +36,7 @@ struct Get: ConsoleCommand {
         let configuration = try ConfigurationFile.read()
         let template = try request.template(.current(), configuration.defaults)
         var requests = try template.requests(urls: urls)
-        // Somebody is watching: a full disk is an answer, not something to wait for.
+        // A user waits for the result: a full disk is a failure, not a condition to wait for.
         for index in requests.indices { requests[index].options.failOnFullDisk = true }
         let queue = try TransferQueue()
         // From here on work is recorded that Ctrl-C must leave in order.
@@ -54,13 +54,13 @@ struct Get: ConsoleCommand {
         do {
             ending = try foreground.run()
         } catch {
-            // It is recorded all the same: to ask for it again would be a conflict.
+            // The transfers stay recorded: to request them again would be a conflict.
             try? explain(foreground.watch, in: queue, on: console)
             throw error
         }
         switch ending {
         case .allEnded:
-            // A reader that goes away ends the printing, not the work.
+            // A closed reader ends the printing, not the work.
             let printing = Result { try report(outcomes, foreground.watch, on: console) }
             if foreground.isHanging {
                 try? console.flush()
@@ -78,7 +78,7 @@ struct Get: ConsoleCommand {
         }
     }
 
-    /// What nobody knows the end of did not come to a good one.
+    /// A transfer that was removed meanwhile, whose end is unknown, is no success.
     static func status(of watch: TransferWatch) -> ExitStatus {
         let status = ExitStatus(ended: watch.ended.values)
         return status == .done && !watch.gone.isEmpty ? .noSuchTransfer : status
@@ -101,7 +101,7 @@ struct Get: ConsoleCommand {
         }
     }
 
-    /// How to go on from here.
+    /// Prints how to continue.
     private func explain(
         _ watch: TransferWatch, in queue: TransferQueue, on console: Console
     ) throws {
@@ -125,16 +125,16 @@ struct Get: ConsoleCommand {
         }
     }
 
-    /// Not `--all`: what was paused before is not to go on.
+    /// Not `--all`: transfers that were paused before must stay paused.
     static func commands(toResume ids: [String]) -> [String] {
         stride(from: 0, to: ids.count, by: namedMaximum).map { start in
             "longhaul resume " + ids[start...].prefix(namedMaximum).joined(separator: " ")
         }
     }
 
-    /// Up to so many that were paused have a line each.
+    /// At most so many paused transfers have a line each.
     private static let shownMaximum = 20
-    /// In one command line, which has its bounds.
+    /// The most ids in one command line, whose length is limited.
     private static let namedMaximum = 1000
 }
 
@@ -156,7 +156,7 @@ extension EnqueueOutcome {
 }
 
 extension Console {
-    /// What became of a transfer that was waited for: where its file is, or why there is none.
+    /// Prints the outcome of a transfer: where its file is, or why there is none.
     func result(_ transfer: Transfer) throws {
         if isJSON { return try line { $0.transfer(transfer) } }
         switch transfer.state {

@@ -53,7 +53,7 @@ struct Install: ConsoleCommand {
         return try Install.report(steps, on: console)
     }
 
-    /// The timer's run is over before the next one is due.
+    /// The default limit ends a timer's run before the next one is due.
     private func unitOptions(_ given: [String]) -> [String] {
         box.maxTime == nil ? ["--max-time", "50m"] + given : given
     }
@@ -75,7 +75,7 @@ struct Install: ConsoleCommand {
         if text.path != nil { try console.line("") }
     }
 
-    /// A command of the service manager that failed is a refusal; what is written stays.
+    /// A failed command of the service manager counts as a refusal; written files stay.
     static func report(_ steps: [InstallStep], on console: Console) throws -> ExitStatus {
         var status = ExitStatus.done
         for step in steps {

@@ -30,7 +30,7 @@ struct List: ConsoleCommand {
 
     @OptionGroup var output: OutputOptions
 
-    /// Rows laid out together; a longer listing goes on in the widths it has.
+    /// Rows laid out together; later pages keep the column widths.
     static let pageRows = 500
 
     func validate() throws {
@@ -63,7 +63,7 @@ struct List: ConsoleCommand {
         return .done
     }
 
-    /// Without a limit in pages: there may be millions.
+    /// Without a limit the transfers are read in pages: there may be millions.
     private func forEachTransfer(
         in queue: TransferQueue, _ body: (Transfer) throws -> Void
     ) throws {
@@ -77,7 +77,7 @@ struct List: ConsoleCommand {
         filter.states = states.isEmpty ? nil : Set(states)
         filter.session = session
         filter.includeAll = all
-        // Asking for a state is asking for those that ended long ago in it, too.
+        // A filter by state includes transfers that ended long ago.
         if !states.isEmpty { filter.includeAll = true }
         filter.limit = limit ?? (filter.includeAll ? nil : 50)
         return filter

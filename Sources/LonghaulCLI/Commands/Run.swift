@@ -41,7 +41,7 @@ struct Run: ConsoleCommand {
         return options
     }
 
-    /// Its bytes are found again, as after a crash.
+    /// The written bytes are recovered at the next start, as after a crash.
     static func leaveWithoutDisk() -> Never {
         let status: ExitStatus = Signals.received == Signals.interrupt ? .interrupted : .done
         Console.sayHanging()

@@ -26,7 +26,7 @@ struct Wait: ConsoleCommand {
 
     @OptionGroup var output: OutputOptions
 
-    /// How long a change may go unnoticed when its hint was lost.
+    /// How long a change may go unnoticed if its notification is lost.
     static let pollSeconds: Double = 1
 
     func perform(on console: Console) throws -> ExitStatus {
@@ -74,7 +74,7 @@ struct Wait: ConsoleCommand {
         return status
     }
 
-    /// `nil` = look again.
+    /// `nil` = check again.
     private func pause(
         _ changes: StoreChanges, until end: Double?, on console: Console
     ) throws -> ExitStatus? {

@@ -1,17 +1,16 @@
 import Longhaul
 
-/// The requests of one `enqueue`, one after the other: those named on the command line, then those
-/// of the input. What the first character that is not blank says decides the input's format: `{` is
-/// JSON Lines.
+/// The requests of one `enqueue` in order: those named on the command line, then those of the
+/// input. The first non-blank character decides the input's format: `{` means JSON Lines.
 final class BatchInput {
-    /// Which line, and why.
+    /// An error, and the line that it is about.
     struct Problem: Error {
         var error: LonghaulError
         /// `nil` = named on the command line.
         var line: Int?
     }
 
-    /// That of the request returned last; `nil` = named on the command line.
+    /// The line of the request returned last; `nil` = named on the command line.
     private(set) var line: Int?
 
     private let template: RequestTemplate
@@ -52,7 +51,7 @@ final class BatchInput {
         do {
             return try next(in: lines)
         } catch {
-            // Of what cannot be read at all, no line is to blame.
+            // If the input cannot be read at all, no line is at fault.
             throw Problem(error: error, line: lines.number == 0 ? nil : lines.number)
         }
     }
@@ -76,14 +75,14 @@ final class BatchInput {
         return nil
     }
 
-    /// The options below a line that cannot be taken are no entries either.
+    /// The options below a refused line are no entries either.
     private func nextLine(
         of lines: ByteLines
     ) throws(LonghaulError) -> UnsafeBufferPointer<UInt8>? {
         do {
             return try lines.next()
         } catch {
-            // Of which kind the input is nobody knows yet: what follows may be an entry.
+            // The format is not known yet: the next line may be an entry.
             isInsideRefused = format?.hasOptions ?? false
             throw error
         }
@@ -92,7 +91,7 @@ final class BatchInput {
     private func listed(
         _ text: UnsafeBufferPointer<UInt8>, in lines: ByteLines
     ) throws(LonghaulError) -> TransferRequest {
-        // As long as it is not whole it is refused as a whole: its other lines are no entries.
+        // A failure refuses the whole entry: its other lines are no entries.
         isInsideRefused = true
         var entry = try ListedRequest(text, template: template, context: context)
         while try lines.nextIsOption(), let option = try lines.next() {
@@ -104,7 +103,7 @@ final class BatchInput {
         return try entry.finished()
     }
 
-    /// An option where there is no entry. An indented URL is one all the same.
+    /// Refuses an option without an entry. An indented URL is an entry all the same.
     private func refuseStray(_ text: UnsafeBufferPointer<UInt8>) throws(LonghaulError) {
         guard text.first?.isBlank == true else { return }
         let line = try text.text()

@@ -1,7 +1,6 @@
 import Longhaul
 
-/// What becomes of the requests of one `enqueue`, in little memory: ids that follow each other are
-/// one range.
+/// The outcomes of the requests of one `enqueue`, in little memory: consecutive ids are one range.
 final class BatchRecord {
     private(set) var ids = IDRuns()
     private(set) var skippedCount = 0
@@ -10,8 +9,8 @@ final class BatchRecord {
     private var unanswered: [(line: Int?, hasChecksum: Bool)] = []
     private var answeredCount = 0
 
-    /// That of the first request without an outcome: an error that ends everything is its. `nil`
-    /// when there is none, or it was named on the command line.
+    /// The line of the first request without an outcome, which an error that ends everything is
+    /// about. `nil` if there is none, or if it was named on the command line.
     var blamedLine: Int? {
         answeredCount < unanswered.count ? unanswered[answeredCount].line : nil
     }
@@ -34,11 +33,11 @@ final class BatchRecord {
 
     func refuse(_ error: LonghaulError, line: Int?, on console: Console) {
         if firstRefusal == nil { firstRefusal = error }
-        // A reader that has gone is noticed when the ids are printed.
+        // A closed reader is noticed when the ids are printed.
         try? console.refuse(error, line: line)
     }
 
-    /// 64 promises that nothing was recorded.
+    /// 64 guarantees that nothing was recorded.
     var status: ExitStatus {
         guard let firstRefusal else { return .done }
         return ids.isEmpty && skippedCount == 0 ? ExitStatus(firstRefusal) : .refused
@@ -56,7 +55,7 @@ final class BatchRecord {
     }
 }
 
-/// Ids in the order they came.
+/// Ids in the order in which they came.
 struct IDRuns {
     private(set) var runs: [ClosedRange<Int64>] = []
 
@@ -72,9 +71,9 @@ struct IDRuns {
 }
 
 extension Console {
-    /// `--if-exists skip`, and the file is there.
+    /// Reports that `--if-exists skip` has kept an existing file.
     ///
-    /// - Parameter isCompared: `false` where a checksum was given, which the file may not have.
+    /// - Parameter isCompared: `false` if a checksum was given, which the file may not have.
     func skipped(_ destination: String, isCompared: Bool) {
         if isJSON {
             try? line { json in

@@ -10,10 +10,10 @@ final class ByteLines {
     private let name: String
     private var ownsDescriptor: Bool
     private var buffer: UnsafeMutableRawBufferPointer
-    /// What of the buffer has been read from the file and not yet returned.
+    /// The bytes of the buffer that were read from the file and not yet returned.
     private var pending = 0..<0
     private var isAtEnd = false
-    /// The rest of a line that is too long has not been passed over yet.
+    /// The rest of a line that is too long has not been skipped yet.
     private var isInsideTooLong = false
 
     private let lineBytesMaximum: Int
@@ -42,7 +42,7 @@ final class ByteLines {
         if ownsDescriptor { Platform.closeFile(descriptor) }
     }
 
-    /// Without its line end; valid until the next call. `nil` at the end.
+    /// The next line without its line end; valid until the next call. `nil` at the end.
     func next() throws(LonghaulError) -> UnsafeBufferPointer<UInt8>? {
         try leaveTooLong()
         var searched = 0
@@ -59,8 +59,8 @@ final class ByteLines {
         }
     }
 
-    /// Whether a line follows that begins with a blank. Empty lines and comments (`#`) before it
-    /// are passed over, as aria2 does.
+    /// Whether the next line begins with a blank. Empty lines and comments (`#`) before it are
+    /// skipped, as aria2 does.
     func nextIsOption() throws(LonghaulError) -> Bool {
         try leaveTooLong()
         while true {
@@ -84,14 +84,14 @@ final class ByteLines {
     private func take(
         to end: Int, skipping terminator: Int
     ) throws(LonghaulError) -> UnsafeBufferPointer<UInt8> {
-        // Whether it came with what follows it makes no difference.
+        // Refused even if the buffer has the whole line.
         if end - pending.lowerBound > lineBytesMaximum { throw tooLong() }
         number += 1
         var line = pending.lowerBound..<end
-        // Editors put a byte order mark in front.
+        // Editors may put a byte order mark in front.
         if number == 1, buffer[line].starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
         pending = end + terminator..<pending.upperBound
-        // Files from Windows.
+        // Files from Windows end lines with CR and LF.
         if let last = line.last, buffer[last] == UInt8(ascii: "\r") {
             line = line.lowerBound..<last
         }
@@ -113,11 +113,11 @@ final class ByteLines {
         }
     }
 
-    /// Waits for all that a pipe or a terminal brings: afterwards nothing is waited for any more.
-    /// What does not fit the buffer goes to a file without a name; of a line that is too long, no
-    /// more than shows it.
+    /// Reads everything from a pipe or a terminal, so that no later read blocks. Bytes beyond the
+    /// buffer go to a file without a name; of a line that is too long, only as many as show that it
+    /// is.
     ///
-    /// - Parameter unnamedFile: Makes one, and gives its descriptor away.
+    /// - Parameter unnamedFile: Makes a file without a name; the caller closes its descriptor.
     func gather(
         into unnamedFile: () throws(LonghaulError) -> Int32
     ) throws(LonghaulError) {
@@ -155,9 +155,9 @@ final class ByteLines {
         Platform.rewind(file)
     }
 
-    /// Moves together what is kept of a piece, and says how much that is.
+    /// Moves the bytes of a piece that are kept together, and returns their number.
     ///
-    /// - Parameter length: Of the line so far.
+    /// - Parameter length: The length of the line so far.
     private func shorten(
         _ piece: UnsafeMutableRawBufferPointer, _ count: Int, _ length: inout Int
     ) -> Int {
@@ -193,7 +193,7 @@ final class ByteLines {
         pending = 0..<pending.upperBound + count
     }
 
-    /// After a failure there is nothing more to read, for whoever goes on.
+    /// After a failure further calls see the end of the input.
     private func read(
         into free: UnsafeMutableRawBufferPointer
     ) throws(LonghaulError) -> Int {
@@ -203,7 +203,7 @@ final class ByteLines {
             isAtEnd = true
             pending = 0..<0
             let message = "\(shownName) cannot be read: \(error.message)"
-            // A mistake, as a file that is not there.
+            // A usage error, like a missing file.
             throw error.isDirectory ? .usage(message) : LonghaulError(.io, message)
         }
     }
@@ -212,7 +212,7 @@ final class ByteLines {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// A line as text. Repaired, what is not UTF-8 would say something else.
+    /// A line as text. Invalid UTF-8 is refused: repaired text would have another meaning.
     func text() throws(LonghaulError) -> String {
         guard let text = String(validating: self, as: UTF8.self) else {
             throw .usage("it is not UTF-8; convert it first, as `iconv -f LATIN1 -t UTF-8` does")

@@ -1,20 +1,20 @@
 import Longhaul
 
-/// One line of JSON Lines input: the field names are those of a transfer as it is printed, and
-/// those of the options in camelCase. `null` leaves a field as the command line has it.
+/// One line of JSON Lines input. The field names are those of a printed transfer, and those of the
+/// options in camelCase. `null` keeps the value of the command line.
 struct JSONRequest {
     let template: RequestTemplate
     let context: InputContext
 
-    /// Says what is wrong and where; a field that is not known is refused, not ignored: it was
-    /// meant.
+    /// Errors name the field. An unknown field is refused, not ignored, because it was given for a
+    /// purpose.
     func request(_ line: UnsafeBufferPointer<UInt8>) throws(LonghaulError) -> TransferRequest {
         var fields = Fields(request: template.request)
         do {
             var scanner = JSONScanner(line)
             try scanner.object { key, scanner in
                 guard let bit = JSONRequest.bits[key] else { throw JSONRequest.unknown(key) }
-                // Which of the two was meant, nobody knows.
+                // It is unknown which of the two was meant.
                 if fields.seen & bit != 0 { throw LonghaulError.usage("'\(key)' is there twice") }
                 fields.seen |= bit
                 if scanner.null() { return }
@@ -45,11 +45,11 @@ struct JSONRequest {
         var url: String?
         var destination: String?
         var directory: String?
-        /// Understood at the end: of an hour it is the first after the transfer may begin.
+        /// Resolved at the end: a time of day means the first one after the transfer may begin.
         var deadline: String?
     }
 
-    /// All that a request can have.
+    /// The names of all fields.
     static let names: Set<String> = [
         "url", "destination", "directory", "kind", "session", "priority", "discretionary",
         "earliestBegin", "deadline", "window", "require", "prefer", "waiveAfter", "expectedBytes",
@@ -58,7 +58,7 @@ struct JSONRequest {
         "maxSize", "retries", "stallTimeout", "remoteName", "meta",
     ]
 
-    /// Each name's own: a line is read without making a set.
+    /// One bit for each name: a line is read without making a set.
     private static let bits: [String: UInt64] = Dictionary(
         uniqueKeysWithValues: names.enumerated().map { ($1, 1 << UInt64($0)) })
 
@@ -184,7 +184,7 @@ struct JSONRequest {
         try OptionText.size(try textOrNumber(&scanner), key)
     }
 
-    /// As it would be typed.
+    /// The value as text, as on the command line.
     private func textOrNumber(_ scanner: inout JSONScanner) throws -> String {
         scanner.isString() ? try scanner.string() : String(try scanner.integer())
     }

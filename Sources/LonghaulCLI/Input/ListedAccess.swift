@@ -1,12 +1,12 @@
 import Longhaul
 
-/// Who an entry of an aria2 file is to a server, and by which proxy it goes there: each is said for
-/// a protocol, and holds for that one only.
+/// The credentials and the proxy of an entry of an aria2 file. Each is set for a protocol, and
+/// applies to that one only.
 struct ListedAccess {
     private enum Service: String {
         case http, https, ftp, all
 
-        /// Whose proxy counts; SFTP has none of its own.
+        /// The service whose proxy applies; SFTP has none of its own.
         init(_ scheme: URLParts.Scheme) {
             switch scheme {
             case .http: self = .http
@@ -15,7 +15,7 @@ struct ListedAccess {
             }
         }
 
-        /// Whose user counts.
+        /// The service whose user applies.
         var family: Service { self == .https ? .http : self }
     }
 
@@ -25,7 +25,7 @@ struct ListedAccess {
 
     var isEmpty: Bool { users.isEmpty && passwords.isEmpty && proxies.isEmpty }
 
-    /// Whether it is an option of this kind.
+    /// Applies an option of this kind; `false` if it is of another.
     mutating func apply(_ name: String, _ value: String) throws(LonghaulError) -> Bool {
         switch name {
         case "http-user": users[.http] = value
@@ -41,7 +41,7 @@ struct ListedAccess {
         return true
     }
 
-    /// Puts into the request what counts for its URL.
+    /// Sets the values that apply to the request's URL.
     func settle(_ request: inout TransferRequest) throws(LonghaulError) {
         guard let own = ListedAccess.service(of: request.url) else { return }
         let (user, password) = (users[own.family], passwords[own.family])

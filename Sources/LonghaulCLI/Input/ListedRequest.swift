@@ -1,12 +1,12 @@
 import Longhaul
 
-/// One entry of a list of URLs, as aria2 writes it: a line with a URL and, after tabs, its mirrors;
-/// indented lines with options follow. A plain list is the same without options.
+/// One entry of a list of URLs in aria2's format: a line with a URL and, after tabs, its mirrors;
+/// then indented lines with options. A plain list has no options.
 struct ListedRequest {
     private var request: TransferRequest
     private var directory: String
     private var file: String?
-    /// By itself as long as lines are read: options are copied whenever they change.
+    /// Separate while lines are read: each change of `options` copies them.
     private var headers = HeaderFields()
     private var access = ListedAccess()
     private let context: InputContext
@@ -19,7 +19,7 @@ struct ListedRequest {
         self.context = context
         request = template.request
         directory = template.directory
-        // One URL and nothing else is what nearly every line is.
+        // Nearly every line is one URL and nothing else.
         guard line.contains(where: \.isBlank) else {
             request.url = try OptionText.url(try line.text())
             return
@@ -34,7 +34,7 @@ struct ListedRequest {
         request.options.mirrors += urls.dropFirst()
     }
 
-    /// `name=value`. What has no meaning here and would change the result is refused, not ignored.
+    /// Applies `name=value`. An unsupported option that would change the result is refused.
     mutating func apply(option line: UnsafeBufferPointer<UInt8>) throws(LonghaulError) {
         let text = try line.text()[...].trimmingBlanks
         guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else {
@@ -60,7 +60,7 @@ struct ListedRequest {
         case "allow-overwrite":
             guard let isAllowed = Bool(value) else { throw .usage("\(name): it is true or false") }
             request.options.ifExists = isAllowed ? .overwrite : .fail
-        // How aria2 itself keeps its books.
+        // Options of aria2's own bookkeeping.
         case "gid", "continue", "always-resume", "auto-file-renaming": return
         default:
             if try access.apply(name, value) { return }
@@ -75,7 +75,7 @@ struct ListedRequest {
         headers[field] = value
     }
 
-    /// `*` is the URL itself, which says nothing of who asks.
+    /// The value of `*`: the URL itself, without credentials and fragment.
     private func ownReferer() throws(LonghaulError) -> String {
         guard let parts = try? URLParts(request.url) else { return request.url }
         var url = request.url

@@ -1,9 +1,9 @@
 import Longhaul
 
-/// The arguments as they came. In Swift's own list they are repaired: what was given the name of
-/// one file would be written into another.
+/// The arguments as raw bytes. Swift's own list is repaired UTF-8: the name of one file could
+/// become the name of another.
 enum ArgumentBytes {
-    /// Why a command with these words is refused; `nil` = all of them are text.
+    /// Why a command with these words is refused; `nil` = all of them are valid UTF-8.
     static func refusal(_ words: [[UInt8]]) -> LonghaulError? {
         guard let index = words.firstIndex(where: { String(validating: $0, as: UTF8.self) == nil })
         else { return nil }
@@ -16,8 +16,8 @@ enum ArgumentBytes {
                 + " file's name must be another one")
     }
 
-    /// The parser takes any bundle of short options with an `h` in it for a wish for help, which is
-    /// a success: a script would go on without its file. `nil` = there is none.
+    /// The parser takes any bundle of short options with an `h` in it for a request for help, which
+    /// is a success: a script would go on without its file. `nil` = there is no such bundle.
     static func bundledHelp(_ words: [String]) -> LonghaulError? {
         for word in words {
             if word == "--" { return nil }
@@ -32,6 +32,6 @@ enum ArgumentBytes {
         return nil
     }
 
-    /// Options whose values are shown nowhere.
+    /// Options whose values are never shown.
     private static let secrets = ["--header", "--user", "--proxy"]
 }

@@ -1,7 +1,7 @@
 public import ArgumentParser
 public import Longhaul
 
-// Values whose own text is what people type.
+// Values that are parsed from their own text form.
 
 extension TransferID: ExpressibleByArgument {
     public init?(argument: String) {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Longhaul
 
-/// What `set` changes of the way to a server and of who we are there.
+/// The changes by `set` of the route to a server and of the credentials there.
 struct IdentityChangeOptions: ParsableArguments {
     @Option(help: ArgumentHelp("User and password, or none.", valueName: "u:p"))
     var user: String?

@@ -1,11 +1,11 @@
 import Longhaul
 
-/// What a typed value is relative to.
+/// The context in which typed values are resolved.
 struct InputContext {
     var now: Timestamp
     /// How far local time is ahead of UTC at that moment.
     var secondsFromUTC: @Sendable (Timestamp) -> Int
-    /// Absolute. Where there is none any more, only what is relative is refused.
+    /// Absolute. If there is no current directory, only relative paths are refused.
     var directory: Result<String, LonghaulError>
     /// `nil` = none is set.
     var proxyVariables: ProxyVariables?
@@ -31,11 +31,11 @@ struct InputContext {
     }
 }
 
-/// A request that lacks nothing but its URL.
+/// A request without a URL.
 struct RequestTemplate {
     var request: TransferRequest
-    /// Absolute, but for `.` where there is no current directory: whoever gets no other one is
-    /// refused.
+    /// Absolute; `.` if there is no current directory, in which case a request without a directory
+    /// of its own is refused.
     var directory: String
     /// Absolute; the file of the one URL.
     var file: String?
@@ -45,12 +45,12 @@ struct RequestTemplate {
         request = TransferRequest(url: "", destination: .directory(directory, remoteName: false))
     }
 
-    /// Where a URL goes for which nothing else is said.
+    /// The destination of a URL without a destination of its own.
     var destination: Destination {
         file.map { .file($0) } ?? .directory(directory, remoteName: request.options.remoteName)
     }
 
-    /// Refuses what is no URL; whether the rest can be done is for the queue to say.
+    /// Refuses an invalid URL; the queue validates the rest.
     func request(url: String) throws(LonghaulError) -> TransferRequest {
         var request = request
         request.url = try OptionText.url(url)

@@ -1,7 +1,7 @@
 import Longhaul
 
-/// Values as they are typed, on the command line and in batch input alike. What is not understood
-/// is refused by the name it was given under.
+/// Values as they are typed, on the command line and in batch input alike. An error names the
+/// option or field of the invalid value.
 enum OptionText {
     static func size(_ text: String, _ name: String) throws(LonghaulError) -> Int64 {
         guard let bytes = SizeText.parse(text) else {
@@ -35,8 +35,8 @@ enum OptionText {
         return time
     }
 
-    /// A duration counts from when the transfer may begin; a time is a time. Not one that is over
-    /// by then; of an hour it is the first after it.
+    /// A duration counts from when the transfer may begin; a time is absolute, and must be later
+    /// than that. A time of day means the first one after it.
     static func deadline(
         _ text: String, _ name: String, _ context: InputContext, earliest: Timestamp?
     ) throws(LonghaulError) -> Deadline {
@@ -67,7 +67,7 @@ enum OptionText {
         return window
     }
 
-    /// Several texts are one list.
+    /// Several texts form one list.
     static func needs(_ texts: [String], _ name: String) throws(LonghaulError) -> ConditionNeeds {
         let text = texts.joined(separator: ",")
         guard let needs = ConditionNeeds(parsing: text) else {
@@ -78,7 +78,7 @@ enum OptionText {
         return needs
     }
 
-    /// Of what is refused; a line may be a megabyte long.
+    /// The most characters of a refused value that are shown; a line may be a megabyte long.
     private static let quotedCharacters = 200
 
     static func url(_ text: String, _ name: String? = nil) throws(LonghaulError) -> String {
@@ -90,7 +90,7 @@ enum OptionText {
             if url.count > quotedCharacters { url = url.prefix(quotedCharacters) + "…" }
             url = TerminalText.shown(url)
             switch error {
-            // What stands for the scheme may be a secret: `token:x@host`.
+            // The text in place of the scheme may be a secret: `token:x@host`.
             case .unsupportedScheme where text.contains("@") && !text.contains("://"):
                 throw LonghaulError(
                     .unsupported, "\(place)'\(url)': \(URLProblem.noScheme)")
@@ -102,7 +102,7 @@ enum OptionText {
         }
     }
 
-    /// Not shown where it is refused: any part of it may be the password.
+    /// An error does not show the value: any part of it may be the password.
     static func proxy(_ text: String, _ name: String) throws(LonghaulError) -> String {
         do throws(ProxyProblem) {
             try ProxyAddress.check(text)
@@ -112,8 +112,8 @@ enum OptionText {
         return text
     }
 
-    /// Nobody knows what the parts of a malformed URL were meant to be: whatever stands before its
-    /// last @ may be a password.
+    /// The parts of a malformed URL cannot be told apart: all text before its last @ may be a
+    /// password.
     private static func shown(refused url: String) -> String {
         guard let at = url.utf8.lastIndex(of: UInt8(ascii: "@")) else { return Redaction.url(url) }
         var start = url.startIndex
@@ -125,7 +125,7 @@ enum OptionText {
         return Redaction.url(url[..<start] + Redaction.mark + url[at...])
     }
 
-    /// Each `K: V`, or `@FILE` with one on each line.
+    /// Each text is `K: V`, or `@FILE` with one field on each line.
     static func headers(_ texts: [String]) throws(LonghaulError) -> [HeaderFields.Field] {
         var fields: [HeaderFields.Field] = []
         for text in texts {
@@ -217,7 +217,7 @@ enum OptionText {
         return policy
     }
 
-    /// Compact, so that it stays on one line wherever it is shown.
+    /// Compact JSON, which stays on one line wherever it is shown.
     static func json(_ text: String, _ name: String) throws(LonghaulError) -> String {
         guard let compact = JSONScanner.compacted(text) else {
             throw bad(text, name, "it is no JSON")

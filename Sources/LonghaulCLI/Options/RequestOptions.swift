@@ -1,14 +1,14 @@
 import ArgumentParser
 import Longhaul
 
-/// Everything that can be asked for along with a URL.
+/// All options of a request.
 struct RequestOptions: ParsableArguments {
     @OptionGroup(title: "Where it goes") var place: PlaceOptions
     @OptionGroup(title: "How it is asked for") var asking: AskingOptions
     @OptionGroup(title: "When") var schedule: ScheduleOptions
     @OptionGroup(title: "How it is moved") var moving: MovingOptions
 
-    /// What all the URLs of one command have in common.
+    /// The common part of all requests of one command.
     func template(
         _ context: InputContext, _ defaults: TransferDefaults = TransferDefaults()
     ) throws(LonghaulError) -> RequestTemplate {
@@ -69,7 +69,7 @@ struct PlaceOptions: ParsableArguments {
         if output != nil, remoteName {
             throw ValidationError("-o and --remote-name exclude each other")
         }
-        // Other programs mean standard output by it, and a file of that name surprises.
+        // Other programs take `-` for standard output; a file of that name would surprise.
         if output == "-" {
             throw ValidationError(
                 "the file cannot go to standard output; -o ./- makes one of that name")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Longhaul
 
-/// The box that `run` works in; `install` hands it on.
+/// The limits within which `run` works; `install` passes them on.
 struct RunOptions: ParsableArguments {
     enum Only: String, ExpressibleByArgument, CaseIterable {
         case discretionary, immediate
@@ -26,7 +26,7 @@ struct RunOptions: ParsableArguments {
         }
     }
 
-    /// As they were typed, understood before they are handed on.
+    /// The options as they were typed, validated before they are passed on.
     func arguments() throws(LonghaulError) -> [String] {
         var options = EngineOptions(mode: .run)
         try apply(to: &options)

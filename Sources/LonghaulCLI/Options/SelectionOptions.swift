@@ -18,13 +18,13 @@ struct SelectionOptions: ParsableArguments {
         if ways > 1 { throw ValidationError("ids, --all and --session exclude each other") }
     }
 
-    /// Each once, in the order in which they were named first.
+    /// Without duplicates, in the order in which they were first named.
     var ids: [TransferID] {
         var seen = Set<TransferID>()
         return named.filter { seen.insert($0).inserted }
     }
 
-    /// A session that was misspelt has no transfers, and must not look as if all were done.
+    /// A misspelt session has no transfers; without this check all would seem to be done.
     func checkSession(of queue: TransferQueue) throws {
         if let session, try queue.session(session) == nil {
             throw LonghaulError.noSuchSession(session)

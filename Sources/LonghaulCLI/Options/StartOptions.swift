@@ -1,25 +1,26 @@
 import ArgumentParser
 import Longhaul
 
-/// Whether a command that leaves work behind sees to it that somebody does it.
+/// Whether a command that leaves work behind starts an engine for it.
 struct StartOptions: ParsableArguments {
     @Flag(help: "Do not start a background engine.")
     var noStart = false
 
     init() {}
 
-    /// As if it was not said.
+    /// The options of a command line that does not set them.
     private static var unsaid: StartOptions? { try? StartOptions.parse([]) }
 
-    /// Leaves the hosts that are told of what has just ended to an engine that stays for them.
+    /// Starts a background engine if a launch of a host is due.
     static func startForHosts(_ queue: TransferQueue, on console: Console) throws {
         guard try queue.hosts().contains(where: { $0.nextLaunch != nil }) else { return }
         unsaid?.start(queue, on: console)
     }
 
-    /// The environment stands before the configuration file, which is read only where it counts.
+    /// The environment takes precedence over the configuration file, which is read only if it
+    /// counts.
     ///
-    /// To be asked before anything is recorded: a file that cannot be understood is a usage error.
+    /// To be called before anything is recorded: an invalid file is a usage error.
     func isWanted(
         environment: (String) -> String? = Platform.environment,
         configuration: () throws(LonghaulError) -> UserConfiguration = ConfigurationFile.read
@@ -36,8 +37,8 @@ struct StartOptions: ParsableArguments {
         }
     }
 
-    /// What was asked for is recorded by now: an engine that cannot be started is worth a word, not
-    /// a failure.
+    /// The request is recorded at this point: if an engine cannot be started, that is a message,
+    /// not a failure.
     func start(_ queue: TransferQueue, on console: Console) {
         do {
             if !(try isWanted()) { return }
@@ -51,7 +52,7 @@ struct StartOptions: ParsableArguments {
         }
     }
 
-    /// The same for wants that an engine would have to take up: without one, they are settled here.
+    /// The same for wants that an engine would apply: without an engine, they are applied here.
     func startOrSettle(_ queue: TransferQueue, on console: Console) {
         start(queue, on: console)
         console.settle(queue)
@@ -59,14 +60,14 @@ struct StartOptions: ParsableArguments {
 }
 
 extension Console {
-    /// What was asked for is recorded by now; where no engine runs it is folded in at once. If that
-    /// cannot be, an engine does it later.
+    /// The request is recorded at this point; if no engine runs, it is applied at once. If that
+    /// fails, an engine applies it later.
     func settle(_ queue: TransferQueue) {
         if queue.isEngineRunning { return }
         do {
             try queue.settle()
         } catch {
-            // Of a transaction of its own, after the one that has recorded it.
+            // The error is that of a second transaction; the first one has recorded the request.
             let reason = error.message.replacing("; nothing was recorded", with: "")
             complain(
                 "longhaul: it is recorded, and done by the next engine: for now, "

@@ -5,7 +5,7 @@ enum DisplayWidth {
         return text.reduce(0) { $0 + of($1) }
     }
 
-    /// At most `width` columns, the middle left out: the ends of a name tell most.
+    /// At most `width` columns; the middle is left out, because the ends of a name say most.
     static func shortened(_ text: String, to width: Int, ellipsis: String) -> String {
         if of(text) <= width { return text }
         let room = width - of(ellipsis)

@@ -1,6 +1,6 @@
 import Longhaul
 
-/// What was asked for besides, as far as it is not what everybody gets.
+/// Lines for the options that differ from the defaults.
 enum OptionLines {
     static func of(_ options: TransferOptions) -> [(label: String, value: String)] {
         let usual = TransferOptions()

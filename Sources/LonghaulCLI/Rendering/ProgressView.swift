@@ -1,15 +1,15 @@
 import Longhaul
 
-/// What the live display shows, as values: a line for each transfer on the move and one for all.
+/// The content of the live display: a line for each active transfer, and one for all.
 struct ProgressView: Equatable {
     struct Row: Equatable {
-        /// Fit for a terminal.
+        /// Safe for a terminal.
         var name: String
         var done: Int64
         var total: Int64?
         var rate: Double?
         var secondsLeft: Double?
-        /// What it waits for, when it does not move.
+        /// The reason why it waits, if it does not move.
         var note: String?
     }
 
@@ -24,7 +24,7 @@ struct ProgressView: Equatable {
         var rate: Double = 0
     }
 
-    /// More than fit are left out: the total line counts them.
+    /// Rows that do not fit are left out; the total line counts them.
     var rows: [Row]
     /// `nil` for a single transfer.
     var totals: Totals?
@@ -41,8 +41,8 @@ struct ProgressView: Equatable {
 
     // MARK: - One line
 
-    /// From the right, in the order of what can be spared: the bar, the size, the rate, the time
-    /// left.
+    /// If the width does not suffice, parts at the right are dropped in this order: the bar, the
+    /// size, the rate, the time left.
     private func line(_ row: Row, width: Int, _ terminal: TerminalFacts) -> String {
         let percent = DisplayWidth.padded(
             row.total == nil ? "" : Units.percent(row.done, of: row.total), to: 4, right: true)
@@ -116,8 +116,8 @@ struct ProgressView: Equatable {
 }
 
 extension ProgressView.Totals {
-    /// Of transfers that have not ended; some that wait may be among them, and some of those
-    /// that are pending may be missing.
+    /// The totals of transfers that have not ended. `moving` may include waiting transfers, and may
+    /// lack some of those that are pending.
     init(moving: [Transfer], pending: Int, bytesOfEnded: Int64) {
         running = moving.count { $0.state == .running }
         waiting = pending - running

@@ -1,12 +1,12 @@
-/// Rows of cells made to fit a width: what is wide is shortened, what matters least is left out.
+/// Rows of cells that fit a width: wide cells are shortened, the least important columns dropped.
 struct TableLayout {
     struct Column {
         var title: String
         var alignsRight = false
         /// Not made narrower than this; `nil` = never shortened.
         var shrinksTo: Int?
-        /// When the width does not suffice, the column with the highest rank goes first; 0 never
-        /// goes.
+        /// If the width does not suffice, the column with the highest rank is dropped first; rank 0
+        /// is never dropped.
         var dropRank = 0
     }
 
@@ -15,7 +15,8 @@ struct TableLayout {
     var width: Int?
     var ellipsis = "…"
 
-    /// What each column needs, kept from page to page so that a long listing stays aligned.
+    /// The width that each column needs, kept from page to page so that a long listing stays
+    /// aligned.
     private var naturalWidths: [Int]
 
     init(columns: [Column], width: Int?, ellipsis: String = "…") {
@@ -25,7 +26,7 @@ struct TableLayout {
         naturalWidths = columns.map { DisplayWidth.of($0.title) }
     }
 
-    /// Takes the rows into account, and returns them laid out. A cell is already fit for a
+    /// Lays out the rows, whose widths count for later pages, too. Cells must be safe for a
     /// terminal.
     mutating func lines(_ rows: [[String]], includingTitles: Bool) -> [String] {
         for row in rows {
@@ -82,7 +83,7 @@ struct TableLayout {
         }
         var line = parts.joined(separator: String(repeating: " ", count: separator))
         while line.last == " " { line.removeLast() }
-        // Where not even the columns that never go fit, the end is cut rather than wrapped.
+        // If not even the columns of rank 0 fit, the line is cut rather than wrapped.
         return width.map { DisplayWidth.prefix(line, $0) } ?? line
     }
 }

@@ -1,4 +1,4 @@
-/// What is known of where the output goes.
+/// The properties of the output.
 struct TerminalFacts: Equatable {
     /// Whether lines can be redrawn.
     var isLive = false

@@ -52,7 +52,7 @@ struct TransferTable {
         return transfer.bytesDone > 0 ? Units.size(transfer.bytesDone) : "-"
     }
 
-    /// What happens to it just now, or why nothing does.
+    /// Its present rate, or the reason why it does not run.
     private func now(_ transfer: Transfer) -> String {
         switch transfer.state {
         case .running:

@@ -82,7 +82,7 @@ struct TransferText {
         return facts
     }
 
-    /// That the file is not what its name says.
+    /// Shows the content coding of a file whose content is not what its name says.
     static func coding(_ coding: String) -> String {
         "\(TerminalText.shown(coding)): the server sent it so unasked, and so it is kept"
     }

@@ -1,6 +1,6 @@
 import Longhaul
 
-/// What a transfer waits for, in words.
+/// The text for the reasons why a transfer waits.
 struct WaitText {
     var time: TimeText
 
@@ -8,20 +8,20 @@ struct WaitText {
         WaitText(time: TimeText(now: now, secondsFromUTC: time.secondsFromUTC))
     }
 
-    /// Few words, for a column.
+    /// A short text, for a column.
     func short(_ waits: [WaitReason]) -> String {
         guard let first = waits.first else { return "" }
         let more = waits.count > 1 ? " (+\(waits.count - 1))" : ""
         return words(first) + more
     }
 
-    /// What went wrong, where that is why it waits.
+    /// The failure, if that is why it waits.
     func cause(_ waits: [WaitReason]) -> String? {
         let cause = waits.first { $0.reason == .backoff || $0.reason == .storage }
         return cause?.current.map { TerminalText.shown(Redaction.text($0)) }
     }
 
-    /// All that is known of one reason.
+    /// All details of one reason.
     func long(_ wait: WaitReason) -> String {
         var text = words(wait)
         if let required = wait.required { text += "; required: " + TerminalText.shown(required) }
@@ -31,7 +31,7 @@ struct WaitText {
         return text
     }
 
-    /// With nobody there to look, what is over is to be done now.
+    /// Without an engine the next check may be past: it is then shown as due now.
     private func due(_ next: Timestamp) -> String { time.distance(max(next, time.now)) }
 
     private func words(_ wait: WaitReason) -> String {
@@ -56,12 +56,12 @@ struct WaitText {
 }
 
 extension Transfer {
-    /// What it waits for besides its turn.
+    /// The reasons why it waits, without its turn.
     var obstacles: [WaitReason] { waitingFor.filter { !$0.reason.isTurn } }
 }
 
 extension WaitReason.Reason {
-    /// Nothing but time and others that go first.
+    /// Whether it waits only for other transfers or for an engine.
     fileprivate var isTurn: Bool {
         switch self {
         case .concurrency, .originLimit, .engine: true

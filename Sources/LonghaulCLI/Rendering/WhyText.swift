@@ -38,7 +38,7 @@ struct WhyText {
         return parts.joined(separator: ", ")
     }
 
-    /// What is needed, and what there is: conditions in one way, what went wrong in its own words.
+    /// The requirement and the present value: conditions in one form, failures in their own words.
     private func what(_ wait: WaitReason) -> [String] {
         let required = wait.required.map { shown($0) }
         let current = wait.current.map { shown($0) }
@@ -63,7 +63,7 @@ struct WhyText {
         }
     }
 
-    /// Reasons carry servers' words and moments as RFC 3339; people read their own time.
+    /// Reasons contain words of servers, and moments in RFC 3339; users read local time.
     private func shown(_ text: String) -> String {
         if let moment = RFC3339.parse(text) { return time.short(moment) }
         return TerminalText.shown(Redaction.text(text))

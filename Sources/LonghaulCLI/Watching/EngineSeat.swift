@@ -41,7 +41,7 @@ final class EngineSeat: Sendable {
         }
     }
 
-    /// How the engine left, once; `nil` as long as it works, and when there was none.
+    /// The engine's result, returned once; `nil` while it works, and if there was none.
     func takeResult() -> Result<EngineSummary, LonghaulError>? {
         state.withLock {
             switch $0 {
@@ -53,7 +53,7 @@ final class EngineSeat: Sendable {
         }
     }
 
-    /// Everything is saved and the engine leaves; from any thread.
+    /// Makes the engine save everything and end; from any thread.
     func stop() {
         let engine = state.withLock { state -> EngineRun? in
             switch state {
@@ -64,7 +64,7 @@ final class EngineSeat: Sendable {
         engine?.stop()
     }
 
-    /// Until the engine leaves, a signal comes, or the time is over.
+    /// Returns when the engine has ended, a signal was caught, or the time is over.
     func waitForLeaving(timeout seconds: Double) {
         leaving.wait(timeout: seconds)
     }

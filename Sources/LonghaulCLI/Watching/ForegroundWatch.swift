@@ -1,7 +1,7 @@
 import Longhaul
 
-/// Waits for transfers and sees to it that somebody moves them: the engine that runs, or else this
-/// process; and if that other engine goes away, this process takes over.
+/// Waits for transfers while an engine works on them: the one that runs, or else one in this
+/// process, also if the other engine ends meanwhile.
 final class ForegroundWatch {
     enum Ending {
         case allEnded
@@ -9,10 +9,10 @@ final class ForegroundWatch {
     }
 
     private(set) var watch: TransferWatch
-    /// Our engine could not leave, and the process cannot end in order.
+    /// The engine in this process could not end, and the process cannot exit normally.
     private(set) var isHanging = false
     private let queue: TransferQueue
-    /// Of no use while the engine is here.
+    /// Not used while the engine is in this process.
     private lazy var changes = StoreChanges(of: queue)
     private let display: ProgressDisplay
     private let seat: EngineSeat
@@ -22,9 +22,9 @@ final class ForegroundWatch {
     private var bytesOfEnded: Int64 = 0
     private let count: Int
 
-    /// Up to so many transfers are all looked at each time, so that those that wait can say why.
+    /// Up to so many transfers are all read each time, so that waiting ones can show the reason.
     private static let shownWaitingMaximum = 32
-    /// How long another engine is given to put down what we paused.
+    /// The time for another engine to stop the transfers that were paused here.
     private static let settleSeconds: Double = 10
 
     init(
@@ -42,7 +42,7 @@ final class ForegroundWatch {
         self.options = options
     }
 
-    /// Returns when all have ended or a signal came, with no engine left running in this process.
+    /// Returns when all have ended or a signal came, with no engine running in this process.
     func run() throws -> Ending {
         defer { display.clear() }
         while true {
@@ -61,14 +61,14 @@ final class ForegroundWatch {
             }
             try noteLeaving()
         }
-        // Ours leaves by itself now that all have ended.
+        // The engine in this process ends by itself now that all transfers have ended.
         waitForLeaving()
         try noteLeaving()
         return .allEnded
     }
 
-    /// The engine that is to leave, unless a disk keeps it for too long: what such a disk has got
-    /// is found again, as after a crash.
+    /// Waits for the engine's end, unless a disk blocks it for too long: bytes written there are
+    /// recovered at the next start, as after a crash.
     private func waitForLeaving() {
         let end = Platform.uptime() + EngineOptions.leavingSeconds
         while seat.isTaken, Platform.uptime() < end {
@@ -85,18 +85,19 @@ final class ForegroundWatch {
         do {
             try seat.take(EngineRun(queue: queue, options: options))
         } catch {
-            // To close the store takes a thread as well, and waits for it before anything is said.
+            // Closing the store needs a thread as well, and would wait for it before the error is
+            // shown.
             _ = Unmanaged.passRetained(queue)
             throw error
         }
     }
 
-    /// An engine that cannot work is why the command fails; one that found another at work is not.
+    /// An engine's failure fails the command; to find another engine at work is no failure.
     private func noteLeaving() throws {
         _ = try seat.takeResult()?.get()
     }
 
-    /// A stopped process holds no lease: others go on with the queue meanwhile.
+    /// A stopped process must not hold the lease: other processes work on the queue meanwhile.
     private func standAside() throws {
         seat.stop()
         waitForLeaving()
@@ -111,7 +112,7 @@ final class ForegroundWatch {
         waitForLeaving()
         let end = Platform.uptime() + ForegroundWatch.settleSeconds
         while pausing, try isMoving(), Platform.uptime() < end { changes.wait(timeout: 0.1) }
-        // The pause is recorded; an engine does what cannot be done now.
+        // The pause is recorded; if it cannot be applied now, an engine applies it later.
         if pausing, !queue.isEngineRunning { try? queue.settle() }
     }
 

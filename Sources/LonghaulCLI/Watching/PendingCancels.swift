@@ -1,12 +1,12 @@
 import Longhaul
 
-/// `cancel` records what is wanted, and an engine carries it out a moment later: whoever forgets
-/// transfers then means those, too.
+/// `cancel` records a want, and an engine applies it a moment later. A command that removes ended
+/// transfers means these, too.
 enum PendingCancels {
-    /// An engine takes milliseconds; one that hangs is not waited for.
+    /// An engine takes milliseconds; a hanging engine is not waited for.
     private static let patience = Duration.seconds(5)
 
-    /// Waits while an engine is about to end them; `nil` = any.
+    /// Waits while an engine is about to end one of them; `nil` = any transfer.
     static func wait(for ids: [TransferID]?, in queue: TransferQueue) throws(LonghaulError) {
         let end = ContinuousClock.now + patience
         let changes = StoreChanges(of: queue)

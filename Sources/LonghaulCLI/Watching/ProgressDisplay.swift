@@ -1,7 +1,7 @@
 import Longhaul
 
-/// Keeps those informed who wait. On a terminal the lines are drawn again and again in place;
-/// elsewhere there is a line when a transfer begins and ends, and one now and then.
+/// Shows progress while a command waits. On a terminal the lines are redrawn in place; elsewhere a
+/// line is printed when a transfer begins and ends, and one now and then.
 final class ProgressDisplay {
     enum Mode {
         case live, plain, silent
@@ -11,14 +11,14 @@ final class ProgressDisplay {
     private let stream: ByteStream
     private let wait: WaitText
     private let terminalFacts: () -> TerminalFacts
-    /// How many lines stand above the cursor that will be drawn over.
+    /// The number of lines above the cursor that the next drawing overwrites.
     private var drawnLines = 0
-    /// Lines to be left standing, drawn at the next chance.
+    /// Permanent lines, printed at the next drawing.
     private var standing: [String] = []
     private var nextShow: Double = 0
     private let namesAll: Bool
-    /// What was said of those that do not move, each once until it changes or the transfer moves
-    /// again.
+    /// The reasons shown for transfers that do not move; each is shown once, until it changes or
+    /// the transfer moves again.
     private var explained: [TransferID: String] = [:]
 
     private static let liveSeconds = 0.2
@@ -48,13 +48,13 @@ final class ProgressDisplay {
         environment: (String) -> String? = Platform.environment
     ) -> Mode {
         if isQuiet { return .silent }
-        // An engine's log would go between the lines that are drawn again and again.
+        // The lines of an engine's log would be mixed with the redrawn ones.
         let level = environment("LONGHAUL_LOG") ?? ""
         let isLogged = !level.isEmpty && level.lowercased() != "off"
         return terminal.isLive && !isLogged ? .live : .plain
     }
 
-    /// How often it is worth looking.
+    /// How often to check the transfers.
     var tickSeconds: Double {
         switch mode {
         case .live: ProgressDisplay.liveSeconds
@@ -71,7 +71,7 @@ final class ProgressDisplay {
         }
     }
 
-    /// Not before the first period is over: what is done by then needs no progress.
+    /// Not before the first period is over: a transfer that ends by then needs no progress.
     private func isDue(at uptime: Double, every seconds: Double) -> Bool {
         if nextShow == 0 { nextShow = uptime + seconds }
         if uptime < nextShow { return false }
@@ -95,7 +95,8 @@ final class ProgressDisplay {
         flush()
     }
 
-    /// Without a terminal: who waits for more than its turn, or was paused, says so, at once.
+    /// Without a terminal: reports at once each transfer that is paused, or waits for more than its
+    /// turn.
     func looked(at transfers: [Transfer]) {
         guard mode == .plain else { return }
         for transfer in transfers {
@@ -110,7 +111,7 @@ final class ProgressDisplay {
         flush()
     }
 
-    /// What keeps it from moving, without what changes by itself; `nil` = nothing but its turn.
+    /// Why it does not move, without values that change by themselves; `nil` = only its turn.
     private func obstacle(_ transfer: Transfer) -> String? {
         switch transfer.state {
         case .waiting:
@@ -140,7 +141,7 @@ final class ProgressDisplay {
         flush()
     }
 
-    /// Takes away what was drawn; what is to stand stays.
+    /// Removes the drawn lines; permanent ones stay.
     func clear() {
         guard mode == .live else { return }
         draw([])
@@ -158,7 +159,7 @@ final class ProgressDisplay {
             row.rate = transfer.bytesPerSecond
             row.secondsLeft = TransferText.secondsLeft(transfer)
         case .waiting:
-            // Whose turn it is says less than what stands in its way.
+            // An obstacle says more than the reasons of its turn.
             let obstacles = transfer.obstacles
             let reason = wait.at(Platform.now())
                 .short(obstacles.isEmpty ? transfer.waitingFor : obstacles)
@@ -204,9 +205,9 @@ final class ProgressDisplay {
 
     // MARK: - Drawing
 
-    /// In one write, so that nothing flickers: up to the first line, each line and the rest of it
-    /// wiped, and what stood below it too (ECMA-48: CUU, EL, ED). Meanwhile the terminal wraps
-    /// nothing (DECAWM): a character that is wider there than we think costs no line.
+    /// Draws in one write, so that nothing flickers: the cursor goes up to the first line; each
+    /// line is written and its rest erased, then all below (ECMA-48: CUU, EL, ED). Wrapping is off
+    /// meanwhile (DECAWM): a character wider than assumed costs no line.
     private func draw(_ lines: [String]) {
         if drawnLines == 0, lines.isEmpty, standing.isEmpty { return }
         var text = drawnLines > 0 ? "\r\u{1B}[\(drawnLines)A" : ""

@@ -1,21 +1,21 @@
 import Longhaul
 
-/// Lets a command sleep until there may be something to look at. What was committed since it was
-/// made, or since the last wait, ends the next one at once.
+/// Lets a command sleep until there may be a change. A commit since it was made, or since the last
+/// wait, ends the next wait at once.
 struct StoreChanges {
-    /// `nil`: short of descriptors.
+    /// `nil`: no descriptor is left.
     private let watch: ChangeWatch?
 
-    /// How often a command looks that nobody tells.
+    /// Poll interval where no notification arrives.
     private static let blindSeconds: Double = 0.1
 
     init(of queue: TransferQueue) {
         watch = try? queue.changes()
     }
 
-    /// Until something was committed, a signal came, or the time is over: look again either way.
+    /// Returns after a commit, a signal or the given time; check again in each case.
     func wait(timeout seconds: Double) {
-        // What is wrong with the store says whoever reads it next.
+        // An error of the store is reported by the next read.
         if let watch, (try? watch.wait(timeout: seconds)) != nil { return }
         Platform.pause(min(seconds, StoreChanges.blindSeconds))
     }

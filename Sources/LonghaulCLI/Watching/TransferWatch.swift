@@ -1,14 +1,14 @@
 import Longhaul
 
-/// Which of some transfers have ended, found out a few at a time: looking at all of ten thousand
-/// five times a second would take more than fetching them.
+/// Finds out which transfers have ended, a few at a time: reading all of ten thousand five times a
+/// second would take longer than fetching them.
 struct TransferWatch {
     private(set) var pending: [TransferID]
     private(set) var ended: [TransferID: Transfer] = [:]
-    /// Removed by somebody while we looked on.
+    /// Removed by another process during the wait.
     private(set) var gone: Set<TransferID> = []
 
-    /// Transfers that are read together. Once so many have not ended, it is enough for one look.
+    /// Transfers that are read together. A look ends after so many unfinished ones.
     static let page = 64
 
     init(_ ids: [TransferID]) {
@@ -17,18 +17,18 @@ struct TransferWatch {
 
     var isOver: Bool { pending.isEmpty }
 
-    /// What one look has found.
+    /// The result of one look.
     struct Sight {
         /// Ended since the last look.
         var ended: [Transfer] = []
-        /// Those that have not ended, of those that were looked at.
+        /// The transfers of this look that have not ended.
         var unfinished: [Transfer] = []
     }
 
-    /// Looks from the front until enough unfinished ones were met; those go to the back, so that
-    /// every one has its turn.
+    /// Reads from the front until enough unfinished transfers were found; these go to the back, so
+    /// that every one has its turn.
     ///
-    /// - Parameter read: Leaves out those that there are none of.
+    /// - Parameter read: Leaves out transfers that do not exist.
     mutating func look(_ read: ([TransferID]) throws -> [Transfer]) rethrows -> Sight {
         var sight = Sight()
         var looked = 0

@@ -2,11 +2,11 @@ internal import Glibc
 internal import CLonghaul
 package import LonghaulCore
 
-/// The two clocks of the machine. Only the engine's turn and the commands read them; everything
-/// else is told the time.
+/// The two clocks of the machine. Only the engine's turn and the commands read them; all other code
+/// gets the time as a parameter.
 package enum SystemClock {
-    /// The monotonic half goes on while the machine sleeps (CLOCK_BOOTTIME): a stall or a box of
-    /// time ends after a suspend as it would have without.
+    /// The monotonic half continues while the machine sleeps (CLOCK_BOOTTIME): a stall or a time
+    /// limit ends after a suspend at the same moment as without it.
     package static func now() -> Moment {
         Moment(
             wall: Timestamp(milliseconds: lh_clock_realtime_milliseconds()),
@@ -18,7 +18,7 @@ package enum SystemClock {
 package enum LocalClock {
     /// How far local time is ahead of UTC at a moment.
     package static func secondsFromUTC(_ time: Timestamp) -> Int {
-        // localtime_r(3) alone need not notice that the zone was changed.
+        // localtime_r(3) need not notice a changed zone; tzset(3) does.
         tzset()
         var seconds = time_t(time.milliseconds.quotientAndRemainder(dividingBy: 1000).quotient)
         var parts = tm()
@@ -26,7 +26,7 @@ package enum LocalClock {
     }
 }
 
-/// Waiting for a bounded time, for those who poll because nothing tells them.
+/// Waits a bounded time, for polling where no notification exists.
 package enum Pause {
     package static func seconds(_ seconds: Double) {
         guard seconds > 0 else { return }
@@ -38,16 +38,16 @@ package enum Pause {
     }
 }
 
-/// Randomness of the kernel, for seeds and jitter. What decides anything takes a generator as a
-/// parameter.
+/// The kernel's random numbers, for seeds and jitter. Code that makes decisions takes a generator
+/// as a parameter.
 package struct SystemRandom: RandomNumberGenerator, Sendable {
     package init() {}
 
     package mutating func next() -> UInt64 {
         var value: UInt64 = 0
         let answer = withUnsafeMutableBytes(of: &value) { lh_random($0.baseAddress, $0.count) }
-        // getrandom(2) has no way to fail for eight bytes into memory of ours, once interruptions
-        // are repeated.
+        // getrandom(2) cannot fail for eight bytes into valid memory, once interruptions are
+        // repeated.
         precondition(answer == 0, "getrandom failed")
         return value
     }
@@ -67,7 +67,7 @@ package struct BootID: Hashable, Sendable {
     /// A UUID as the kernel writes it; `nil` for anything else.
     package init?(_ text: some StringProtocol) {
         let digits = text.utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "\n") }
-        // A sign is no digit, though the conversion takes one.
+        // A sign is not a digit, but `UInt64(_:radix:)` accepts one.
         guard digits.count == 32, text.utf8.count <= 37, !digits.contains(UInt8(ascii: "+")),
             let high = UInt64(String(decoding: digits[..<16], as: UTF8.self), radix: 16),
             let low = UInt64(String(decoding: digits[16...], as: UTF8.self), radix: 16)
@@ -75,7 +75,7 @@ package struct BootID: Hashable, Sendable {
         self.init(high: high, low: low)
     }
 
-    /// 32 hexadecimal digits: what is stored, and read by ``init(_:)``.
+    /// 32 hexadecimal digits: the stored form, which ``init(_:)`` reads.
     package var text: String {
         [high, low].map { half in
             let digits = String(half, radix: 16)
@@ -83,7 +83,7 @@ package struct BootID: Hashable, Sendable {
         }.joined()
     }
 
-    /// Of the running kernel; `nil` where /proc is not mounted.
+    /// The running kernel's; `nil` where /proc is not mounted.
     package static var current: BootID? {
         (try? smallFile("/proc/sys/kernel/random/boot_id")).flatMap { BootID($0) }
     }

@@ -3,12 +3,13 @@ internal import CLonghaul
 internal import LonghaulCore
 private import Synchronization
 
-/// What a ``ConditionsWatch`` and its thread share: what is wanted, and what was found.
+/// State shared between a ``ConditionsWatch`` and its thread: the wanted conditions and their
+/// values.
 final class ConditionOrders: Sendable {
     struct Wants: Sendable {
         var interest: ConditionInterest = []
         var overrides = ConditionOverrides()
-        /// Once: what is not told of is read again.
+        /// One-time request to read the conditions for which no notification exists.
         var looksAnew = false
         /// Counts the changes.
         fileprivate(set) var round = 0
@@ -26,7 +27,7 @@ final class ConditionOrders: Sendable {
     private let wake: Descriptor
     private let onChange: @Sendable (Conditions) -> Void
     private let onEvent: @Sendable (MachineEvent) -> Void
-    /// Has a word whenever another round is complete.
+    /// Receives a value whenever another round is complete.
     private let read = Mailbox<Void>()
 
     init(
@@ -55,7 +56,7 @@ final class ConditionOrders: Sendable {
 
     var conditions: Conditions { state.withLock { $0.conditions } }
 
-    /// Waits until every source has answered to what is wanted now. For one caller at a time.
+    /// Waits until every source has answered the current wants. For one caller at a time.
     func waitUntilRead(within seconds: Double) {
         let end = SystemClock.now().monotonic + seconds
         while true {
@@ -72,7 +73,7 @@ final class ConditionOrders: Sendable {
 
     var wants: Wants { state.withLock { $0.wants } }
 
-    /// What is wanted now; `nil` = to stop.
+    /// The current wants; `nil` = stop.
     func take() -> Wants? {
         _ = lh_eventfd_take(wake.number)
         return state.withLock { state in
@@ -81,7 +82,7 @@ final class ConditionOrders: Sendable {
         }
     }
 
-    /// - Parameter complete: whether every source has answered to these wants.
+    /// - Parameter complete: whether every source has answered these wants.
     func tell(_ conditions: Conditions, _ wants: Wants, complete: Bool) {
         let (isNew, isFirst) = state.withLock { state in
             let isNew = state.conditions != conditions
@@ -99,7 +100,7 @@ final class ConditionOrders: Sendable {
     }
 }
 
-/// What somebody waits for, or would stop for: nothing else is looked at.
+/// The conditions that a transfer waits for, or would stop for. No other condition is read.
 package struct ConditionInterest: OptionSet, Hashable, Sendable {
     package let rawValue: Int
 
@@ -112,10 +113,10 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
     package static let network = ConditionInterest(rawValue: 4)
     /// May cost wake-ups: see ``ConditionContext/idleSampleSeconds``.
     package static let idle = ConditionInterest(rawValue: 8)
-    /// To be told before the machine sleeps or shuts down, with the machine waiting for it.
+    /// Reports sleep and shutdown beforehand, and delays the machine until they are handled.
     package static let machineEvents = ConditionInterest(rawValue: 16)
 
-    /// With ``idle``: something runs that is to end within about a second when the machine is used.
+    /// With ``idle``: a running transfer must stop within about a second when the machine is used.
     package static let idleEnd = ConditionInterest(rawValue: 32)
 
     package static let conditions: ConditionInterest = [.power, .battery, .network, .idle]
@@ -137,18 +138,18 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
 
 private import Synchronization
 
-/// What the machine is about to do, told while it waits for us.
+/// What the machine is about to do; the machine waits for this process meanwhile.
 package enum MachineEvent: Sendable {
-    /// Save everything, then release the permit: logind waits for it, five seconds unless it is
-    /// configured otherwise (InhibitDelayMaxSec in logind.conf(5)).
+    /// Save everything, then release the permit. logind waits for it, five seconds by default
+    /// (InhibitDelayMaxSec in logind.conf(5)).
     case willSleep(DelayPermit)
     case didWake
     case willShutDown(DelayPermit)
-    /// The shutdown that was announced does not come.
+    /// The announced shutdown was cancelled.
     case shutdownCancelled
 }
 
-/// Keeps the machine from going on with what it announced until it is released, or let go of.
+/// Delays the announced sleep or shutdown until it is released or deallocated.
 package final class DelayPermit: Sendable {
     private let lock: Mutex<Descriptor?>
 
@@ -156,7 +157,7 @@ package final class DelayPermit: Sendable {
         self.lock = Mutex(lock)
     }
 
-    /// The machine may go on. From any thread; the second time it does nothing.
+    /// Lets the machine go on. May be called from any thread; a second call does nothing.
     package func release() {
         lock.withLock { $0 = nil }
     }

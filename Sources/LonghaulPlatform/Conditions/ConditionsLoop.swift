@@ -2,14 +2,14 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// The thread of a ``ConditionsWatch``: it owns the bus and the kernel's sockets, sleeps until one
-/// of them has something to say, and tells what the conditions have become.
+/// The thread of a ``ConditionsWatch``. It owns the bus connection and the kernel's sockets, sleeps
+/// until one of them is readable, and publishes the conditions.
 final class ConditionsLoop {
     private let orders: ConditionOrders
     private let snapshot: ConditionContext
     private var wants: ConditionOrders.Wants
 
-    // The services refer to the bus only while it is there: it goes first.
+    // The services hold unowned references to the bus, so the bus is released first.
     private let upower = UPower()
     private let manager = NetworkService()
     private let login = LoginService()
@@ -19,7 +19,7 @@ final class ConditionsLoop {
     private var power: SysfsPower?
     private var network: KernelNetwork?
     private var idle: IdleSampler
-    /// As the machine says, without overrides; of what nobody asks for, as it was last.
+    /// The values read, without overrides; for conditions outside the interest, the latest value.
     private var seen = Conditions()
 
     init(_ orders: ConditionOrders, _ snapshot: ConditionContext) {
@@ -33,7 +33,7 @@ final class ConditionsLoop {
         }
     }
 
-    /// Returns when the orders are to stop.
+    /// Returns when a stop was requested.
     func run() {
         while let next = orders.take() {
             let now = SystemClock.now()
@@ -43,7 +43,7 @@ final class ConditionsLoop {
             followKernel(now)
             if let bus { manager.consult(bus, about: network?.deciding) }
             publish(now)
-            // What was just said on the bus goes out before the thread sleeps.
+            // Requests queued on the bus are sent before the thread sleeps.
             sleep(SystemClock.now().monotonic)
         }
         leaveBus()
@@ -51,7 +51,7 @@ final class ConditionsLoop {
 
     // MARK: - Bus
 
-    /// Which conditions a source must be found for.
+    /// The conditions for which a source is needed.
     private var needed: ConditionInterest {
         let needed = wants.interest.subtracting(ConditionInterest(wants.overrides.kinds))
         return needed.contains(.idle) ? needed : needed.subtracting(.idleEnd)
@@ -96,12 +96,12 @@ final class ConditionsLoop {
 
     private var services: [BusService] { [upower.service, manager.service, login.service] }
 
-    /// Whether every source that is needed has said what it has to say.
+    /// Whether every needed source has answered.
     private var isRead: Bool {
         guard bus != nil else { return true }
         if !needed.isDisjoint(with: [.power, .battery]), !upower.service.isSettled { return false }
         if needed.contains(.network), !manager.service.isSettled { return false }
-        // Nobody waits for logind to be asked for its delay.
+        // A caller of `read` does not wait for the answer about logind's delay lock.
         return !needed.contains(.idle) || login.service.isSettled
     }
 
@@ -117,7 +117,8 @@ final class ConditionsLoop {
         } else {
             network = nil
         }
-        // Not before it is known that logind does not tell: it may be the better part of a second.
+        // Sampled only once logind is known not to report idleness; its answer may take most of a
+        // second.
         if needed.contains(.idle), login.isIdle == nil, bus == nil || login.service.isSettled {
             idle.sample(now, isRunning: needed.contains(.idleEnd), round: wants.round)
         } else {
@@ -136,13 +137,13 @@ final class ConditionsLoop {
         power.sample(now, everySeconds: sampleSeconds(power))
     }
 
-    /// How often the supplies are read; `nil` = never, since a change is told.
+    /// How often the supplies are read; `nil` = never, since changes are notified.
     private func sampleSeconds(_ power: SysfsPower) -> Double? {
         guard power.hasBattery else { return nil }
         if needed.contains(.power), upower.power == nil, !power.isTold {
             return snapshot.powerSampleSeconds
         }
-        // UPower reads the charge itself, and tells.
+        // UPower polls the charge itself, and notifies of changes.
         return needed.contains(.battery) && upower.battery == nil
             ? snapshot.batterySampleSeconds : nil
     }
@@ -163,7 +164,7 @@ final class ConditionsLoop {
                 upower.power, UPower.source, power?.facts?.power, SysfsPower.source, now)
         }
         if needed.contains(.battery) {
-            // That UPower knows of no battery is its answer.
+            // An inner `nil` from UPower is an answer: there is no battery.
             if let battery = upower.battery {
                 seen.battery.note(battery, source: UPower.source, now: now.wall)
             } else if let facts = power?.facts {
@@ -193,13 +194,13 @@ final class ConditionsLoop {
 
     private func sleep(_ now: Instant) {
         var asked = [pollfd(fd: orders.descriptor, events: Int16(POLLIN), revents: 0)]
-        // A negative number is left out by poll(2).
+        // poll(2) ignores a negative descriptor.
         asked.append(pollfd(fd: bus?.descriptor ?? -1, events: bus?.events ?? 0, revents: 0))
         asked.append(pollfd(fd: power?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
         asked.append(pollfd(fd: network?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
         let answer = poll(&asked, nfds_t(asked.count), milliseconds(now))
         if answer < 0 {
-            // Short of memory, poll may fail for a while (ENOMEM).
+            // If memory is short, poll may fail for a while (ENOMEM).
             if Glibc.errno != EINTR { usleep(100_000) }
             return
         }
@@ -207,7 +208,7 @@ final class ConditionsLoop {
         if asked[3].revents != 0 { network?.receive(now: SystemClock.now().monotonic) }
     }
 
-    /// Until something is due; rounded up, so that it is due then. -1 = nothing is.
+    /// Milliseconds until the next work is due, rounded up so that it is due then. -1 = none is.
     private func milliseconds(_ now: Instant) -> Int32 {
         let due = [
             bus == nil && !needed.isEmpty ? retry.due : nil, power?.due, network?.due, idle.due,
@@ -218,7 +219,7 @@ final class ConditionsLoop {
 }
 
 extension Reading {
-    /// The first of two sources that knows.
+    /// Records the first of two sources that has a value.
     fileprivate mutating func note(
         _ first: Value?, _ firstSource: String, _ second: Value?, _ secondSource: String,
         _ now: Moment

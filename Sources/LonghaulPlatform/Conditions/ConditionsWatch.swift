@@ -1,11 +1,11 @@
 package import LonghaulCore
 
-/// Keeps an eye on what the machine is like, on a thread of its own: power, battery, network and
-/// idleness, from the services of the desktop where they run and from the kernel where they do not.
+/// Watches power, battery, network and idleness on a thread of its own. It reads them from the
+/// services of the desktop where these run, otherwise from the kernel.
 ///
-/// It listens and does not poll. The exceptions hold only while somebody waits for the condition,
-/// and only without the service that would tell: see ``ConditionContext``. With nothing of
-/// interest it holds no connection and never wakes.
+/// It listens and does not poll. The exceptions apply only while a transfer waits for the
+/// condition, and only without the service that notifies of changes: see ``ConditionContext``. With
+/// an empty interest it holds no connection and never wakes.
 package final class ConditionsWatch: Sendable {
     private let orders: ConditionOrders
     private let thread: SystemThread
@@ -13,12 +13,12 @@ package final class ConditionsWatch: Sendable {
     /// Starts to watch.
     ///
     /// - Parameters:
-    ///   - interest: what is looked at; the others stay unknown, with no `since`.
+    ///   - interest: the conditions to read; the others stay unknown, with no `since`.
     ///   - onChange: called on the watch's thread when a reading has changed, its source or value.
     ///   - onEvent: called on the watch's thread when `interest` has
     ///     ``ConditionInterest/machineEvents``.
-    /// - Throws: when the process is out of threads or descriptors. A missing bus, service or file
-    ///   is no error: the next source is taken, and in the end the value is unknown.
+    /// - Throws: when no thread or descriptor is available. A missing bus, service or file is no
+    ///   error: the next source is used, and without any the value is unknown.
     package static func start(
         _ snapshot: ConditionContext, interest: ConditionInterest,
         overrides: ConditionOverrides = ConditionOverrides(),
@@ -46,33 +46,35 @@ package final class ConditionsWatch: Sendable {
         stop()
     }
 
-    /// As last told to `onChange`; all unknown before the first time.
+    /// The values last passed to `onChange`; all unknown before the first call.
     package var current: Conditions { orders.conditions }
 
-    /// Waits until every source has answered to the present interest, at most so many seconds, and
-    /// says what is known then. For one caller at a time.
+    /// Waits until every source has answered the present interest, at most so many seconds, and
+    /// returns what is known then. For one caller at a time.
     package func read(within seconds: Double) -> Conditions {
         orders.waitUntilRead(within: seconds)
         return current
     }
 
-    /// What is of interest from now on.
+    /// Sets the conditions to read from now on.
     package func setInterest(_ interest: ConditionInterest) {
         orders.change { $0.interest = interest }
     }
 
-    /// Overrides from now on.
+    /// Sets the overrides from now on.
     package func setOverrides(_ overrides: ConditionOverrides) {
         orders.change { $0.overrides = overrides }
     }
 
-    /// Reads again what is not told of, and looks for a bus that was not there.
+    /// Reads again the conditions without notification, and tries again to connect to a missing
+    /// bus.
     package func lookAnew() {
         orders.change { $0.looksAnew = true }
     }
 
-    /// Ends the thread. When it returns, nothing is called any more, and the machine waits for us
-    /// no longer, but for permits that were handed out. From within a call, that call is the last.
+    /// Ends the thread. When it returns, no callback runs any more, and the machine waits for this
+    /// process only because of permits that were handed out. A callback may call it: that callback
+    /// is then the last one.
     package func stop() {
         orders.stop()
         thread.join()

@@ -1,17 +1,17 @@
-/// logind: whether all users are away, and what the machine is about to do.
+/// logind: whether all users are idle, and whether the machine is about to sleep or shut down.
 final class LoginService {
     static let source = "logind"
 
     let service: BusService
-    /// Whether the machine is to wait for us before it sleeps or shuts down.
+    /// Whether the machine is to wait for this process before it sleeps or shuts down.
     var delaysMachine = false
     var onEvent: ((MachineEvent) -> Void)?
 
     private let manager: BusObject
-    /// Held while nothing is announced; closing it lets the machine go on.
+    /// The delay lock, held while nothing is announced; closing it lets the machine go on.
     private var lock: Descriptor?
     private var isAskingForLock = false
-    /// Counts what makes a lock that is asked for useless.
+    /// Counts the events that make a requested lock useless.
     private var round = 0
 
     init() {
@@ -22,11 +22,11 @@ final class LoginService {
         service.onVanish = { [unowned self] in dropLock() }
     }
 
-    /// `nil` = logind is not there. With nobody logged in it says that the machine is idle.
+    /// `nil` = logind is not running. Without a login it reports that the machine is idle.
     var isIdle: Bool? { manager.properties?["IdleHint"]?.flag }
 
-    /// Takes or drops the lock, as ``delaysMachine`` asks. Without a lock events come all the same,
-    /// only may the machine not wait for us.
+    /// Takes or drops the lock, as ``delaysMachine`` asks. Events come without a lock as well; the
+    /// machine may then not wait.
     func adjust(_ bus: BusConnection) {
         guard delaysMachine else { return dropLock() }
         guard lock == nil, !isAskingForLock, manager.properties != nil else { return }
@@ -34,12 +34,12 @@ final class LoginService {
         let asked = round
         var call = BusConnection.Call(
             destination: Self.name, path: Self.path, interface: Self.interface, member: "Inhibit")
-        // logind allows delays to everybody, with a session or without (its polkit defaults).
+        // logind's default polkit rules allow delays to every user, with a session or without.
         call.texts = ["sleep:shutdown", "Longhaul", "Transfers are saved", "delay"]
-        // Should that fail, the connection is going.
+        // If the call fails, the connection is about to end.
         try? bus.call(call) { [unowned self] reply in
             guard asked == round else { return }
-            // One that is refused is not asked for again before the next announcement.
+            // A refused lock is not requested again before the next announcement.
             lock = reply.errorName == nil ? reply.descriptor() : nil
             if lock != nil { isAskingForLock = false }
         }
@@ -57,7 +57,7 @@ final class LoginService {
         if isListening { return }
         isListening = true
         for member in ["PrepareForSleep", "PrepareForShutdown"] {
-            // Should that fail, the connection is going.
+            // If the call fails, the connection is about to end.
             try? bus.listen(
                 """
                 type='signal',sender='\(Self.name)',path='\(Self.path)',\
@@ -74,7 +74,7 @@ final class LoginService {
         if isComing {
             let permit = DelayPermit(lock)
             dropLock()
-            // No new one before it is over: it would delay what is under way.
+            // A new lock before the end of the announced event would delay that event.
             isAskingForLock = true
             onEvent?(isSleep ? .willSleep(permit) : .willShutDown(permit))
         } else {
@@ -90,7 +90,7 @@ final class LoginService {
         round += 1
     }
 
-    /// The bus went away, and what was listened to on it with it.
+    /// The bus has gone, and its listeners with it.
     func detach() {
         isListening = false
         service.detach()

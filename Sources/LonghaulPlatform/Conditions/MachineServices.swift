@@ -6,7 +6,7 @@ final class NetworkService {
 
     let service: BusService
     private let object: BusObject
-    /// The interface that it was asked about last, and whether it leaves that one alone.
+    /// The interface of the last query, and whether NetworkManager leaves it unmanaged.
     private var asked: String?
     private var isUnmanaged = false
 
@@ -16,15 +16,15 @@ final class NetworkService {
         service.onVanish = { [unowned self] in forget() }
     }
 
-    /// `nil` = not there, does not know, or has nothing to do with the network that there is.
+    /// `nil` = NetworkManager is not running, does not know, or does not manage the active network.
     var state: NetworkState? {
         let said = said
         return said == .offline && isUnmanaged ? nil : said
     }
 
-    /// It says offline where all its own interfaces are, also when the machine is on line through
-    /// one that it was told to leave alone (ifupdown's, on Debian). So it is asked whether the one
-    /// that the kernel's default route goes through is its own.
+    /// NetworkManager reports offline if all its own interfaces are, also when the machine is
+    /// online through an interface that it leaves unmanaged (ifupdown's, on Debian). So this asks
+    /// whether it manages the interface of the kernel's default route.
     func consult(_ bus: BusConnection, about interface: String?) {
         guard said == .offline, let interface else { return forget() }
         guard asked != interface else { return }
@@ -34,7 +34,7 @@ final class NetworkService {
             destination: Self.name, path: Self.path, interface: Self.name,
             member: "GetDeviceByIpIface")
         call.texts = [interface]
-        // Should that fail, the connection is going; the same below.
+        // If the call fails, the connection is about to end; the same below.
         try? bus.call(call) { [unowned self, unowned bus] reply in
             guard asked == interface else { return }
             isUnmanaged = reply.errorName == Self.name + ".UnknownDevice"
@@ -83,7 +83,7 @@ struct UPower {
 
     init() {
         let name = "org.freedesktop.UPower"
-        // The bus starts it for whoever asks; that is how it is meant to be run.
+        // UPower is made to be started by the bus on demand.
         daemon = BusObject(
             service: name, path: "/org/freedesktop/UPower", interface: name, startsService: true)
         display = BusObject(
@@ -92,12 +92,12 @@ struct UPower {
         service = BusService(name: name, objects: [daemon, display])
     }
 
-    /// `nil` = not there, or without a word on it.
+    /// `nil` = UPower is not running, or does not report the property.
     var power: PowerSource? {
         daemon.properties?["OnBattery"]?.flag.map { $0 ? .battery : .external }
     }
 
-    /// The inner `nil` = there is no battery; the outer = UPower is not there.
+    /// The inner `nil` = there is no battery; the outer = UPower is not running.
     var battery: Int?? {
         guard let properties = display.properties, let isPresent = properties["IsPresent"]?.flag
         else { return nil }

@@ -2,7 +2,7 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// An open descriptor that is closed when its last owner lets go of it.
+/// An open descriptor, closed when its last reference is released.
 final class Descriptor: Sendable {
     let number: Int32
 
@@ -19,8 +19,8 @@ final class Descriptor: Sendable {
 
 /// Opens one name in a directory, never through a symbolic link at that name.
 ///
-/// - Parameter name: one component; a path would let the kernel walk where another user can swap a
-///   directory for a link.
+/// - Parameter name: one component; in a longer path another user could replace a directory by a
+///   link.
 func openName(
     _ name: String, in directory: Int32, flags: Int32, mode: UInt32 = 0,
     path: @autoclosure () -> String
@@ -30,16 +30,16 @@ func openName(
     }
     let all = flags | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
     var answer = lh_openat2(directory, name, UInt64(all), UInt64(mode), lh_resolve_no_symlinks)
-    // Before Linux 5.6 there is no openat2, and seccomp filters answer EPERM for calls they do
-    // not know. O_NOFOLLOW alone says the same for a single component.
+    // openat2 needs Linux 5.6, and seccomp filters answer EPERM for unknown calls. For a single
+    // component O_NOFOLLOW gives the same guarantee.
     if answer == -ENOSYS || answer == -EPERM {
         answer = lh_openat(directory, name, all, mode)
     }
     return Descriptor(owning: try check(answer, "open", path()))
 }
 
-/// Opens a file of the state directory, made (0600) where it is missing, whatever the umask is: one
-/// that its owner may not open would be in the way for good.
+/// Opens a file of the state directory, and creates it (0600) if it is missing. The mode does not
+/// depend on the umask: a file that its owner cannot open would block every later start.
 func openOwn(_ name: String, in home: DirectoryHandle) throws(SystemFailure) -> Descriptor {
     let path = home.path(of: name)
     func open(_ more: Int32 = 0, mode: UInt32 = 0) throws(SystemFailure) -> Descriptor {
@@ -56,20 +56,20 @@ func openOwn(_ name: String, in home: DirectoryHandle) throws(SystemFailure) -> 
         _ = fchmod(made.number, 0o600)
         return made
     } catch {
-        // Another process was faster.
+        // Another process created it first.
         guard error.isNameInUse else { throw error }
         return try open()
     }
 }
 
-/// One component that names something in a directory.
+/// Whether the name is one component that can name an entry of a directory.
 func isFileName(_ name: String) -> Bool {
     !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
         && !name.utf8.contains(0)
 }
 
 extension FileIdentity {
-    /// Of a file that stays what it is while one looks: open, or a directory.
+    /// For an open file or a directory, whose inode number cannot be reused meanwhile.
     init(_ facts: stat) {
         self.init(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
     }
@@ -86,7 +86,7 @@ extension stat {
         return facts
     }
 
-    /// What the name itself is; links are not followed.
+    /// The status of the name itself; links are not followed.
     static func of(name: String, in directory: Int32, path: @autoclosure () -> String)
         throws(SystemFailure) -> stat
     {
@@ -96,15 +96,15 @@ extension stat {
     }
 }
 
-/// The file mode that programs give to what they create for their user: 0666 less the umask that
-/// this process was started with.
+/// The mode of new files that are made for the user: 0666 less the umask that this process was
+/// started with.
 enum Umask {
     static let fileMode: mode_t = 0o666 & ~current()
 
     static let takesFromOwner = fileMode & 0o600 != 0o600
 
-    /// Read from /proc, because umask(2) can only be read by setting it, which another thread's
-    /// files would feel.
+    /// Read from /proc: umask(2) reads the mask only by setting it, which affects files that other
+    /// threads create meanwhile.
     private static func current() -> mode_t {
         if let text = try? smallFile("/proc/self/status") {
             for line in text.split(separator: "\n") where line.hasPrefix("Umask:") {

@@ -4,13 +4,13 @@ internal import Glibc
 package import LonghaulCore
 private import Synchronization
 
-/// An open directory: what is done through it happens in that directory, wherever its path leads
-/// meanwhile.
+/// An open directory. Operations through it stay in that directory, even if its path comes to lead
+/// elsewhere.
 package final class DirectoryHandle: Sendable {
     /// The path that it was opened by; for messages and for the paths of its files.
     package let path: String
     package let identity: FileIdentity
-    /// Where its disk is mounted; `nil` = it is that of `/`, or it could not be told.
+    /// Where its disk is mounted; `nil` = it is the disk of `/`, or the mount point is unknown.
     package let mountPoint: String?
     private let owner: Descriptor
     private let knownMode = Mutex<mode_t?>(nil)
@@ -27,24 +27,24 @@ package final class DirectoryHandle: Sendable {
         mountPoint = MountedDisk.mountPoint(of: path, device: identity.device)
     }
 
-    /// Makes what was created, renamed or removed in the directory survive a power loss.
+    /// Makes changes of the directory's entries (create, rename, remove) survive a power loss.
     package func sync() throws(SystemFailure) {
         if uninterrupted({ fsync(descriptor) }) == 0 { return }
         let failure = SystemFailure.last("fsync", path)
-        // File systems without a way to sync a directory say EINVAL (fsync(2)); there is nothing
-        // else to ask them for.
+        // File systems that cannot sync a directory answer EINVAL (fsync(2)); they offer no other
+        // way.
         if failure.errno != EINVAL { throw failure }
     }
 
-    /// The path still leads here. False after the directory was removed, or moved away with another
-    /// put in its place.
+    /// Whether the path still leads here. False after the directory was removed, or was moved away
+    /// and replaced.
     package var isCurrent: Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && FileIdentity(facts) == identity
     }
 
-    /// The mode that programs give to what they create in it for their user: 0666 less what its
-    /// default ACL does not grant, which takes the umask's place (acl(5)). Looked up once.
+    /// The mode of new files that are made in it for the user: 0666 less what its default ACL does
+    /// not grant, which replaces the umask (acl(5)). Looked up once.
     var fileMode: mode_t {
         if let known = knownMode.withLock({ $0 }) { return known }
         let granted = lh_default_mode(descriptor)
@@ -56,7 +56,7 @@ package final class DirectoryHandle: Sendable {
     /// The path of a name in it.
     package func path(of name: String) -> String { PathParts.join(path, name) }
 
-    /// Removes a name in the directory; one that is not there is removed already.
+    /// Removes a name in the directory. A missing name is no error.
     package func remove(_ name: String) throws(SystemFailure) {
         guard isFileName(name) else {
             throw SystemFailure(operation: "unlink", path: path(of: name), errno: EINVAL)
@@ -68,9 +68,8 @@ package final class DirectoryHandle: Sendable {
 }
 
 extension DirectoryHandle {
-    /// Opens the directory, after creating it and those above it where they are missing (0777 less
-    /// the umask). After a power loss a directory that was created here is still there: each is
-    /// synced into its parent.
+    /// Opens the directory and creates it and its missing parents (0777 less the umask). Each
+    /// created directory is synced into its parent, so that it is still there after a power loss.
     package static func creating(_ path: String) throws(SystemFailure) -> DirectoryHandle {
         do {
             return try DirectoryHandle(opening: path)
@@ -82,8 +81,7 @@ extension DirectoryHandle {
             }
             let above = try creating(parent)
             if mkdirat(above.descriptor, name, 0o777) < 0 {
-                // Another process may have made it meanwhile; what is there is opened below, if it
-                // can be.
+                // Another process may have made it meanwhile; it is opened below.
                 if Glibc.errno != EEXIST { throw .last("mkdir", path) }
             } else {
                 try above.sync()
@@ -97,15 +95,15 @@ extension DirectoryHandle {
     }
 }
 
-/// What stood in a directory when it was looked through: for those who ask for very many names, one
-/// look instead of one system call each.
+/// The names in a directory at one moment: for a caller that asks for very many names, one read of
+/// the directory instead of a system call for each.
 package struct DirectoryNames: Sendable {
     private let names: Set<ExactText>
 
-    /// More names than this are not held in memory.
+    /// Directories with more names are not kept in memory.
     package static let namesMax = 100_000
 
-    /// `nil` when the directory cannot be looked through, or holds too much.
+    /// `nil` if the directory cannot be read, or has more than ``namesMax`` names.
     package init?(of path: String) {
         var names: Set<ExactText> = []
         let isRead = eachName(in: path) { name in
@@ -130,8 +128,8 @@ package func directoryNames(_ path: String) -> [String]? {
     return isRead ? found : nil
 }
 
-/// All names that the directory has, `.` and `..` included, one after the other. `false` when it
-/// cannot be read, or `body` had enough before the end.
+/// Calls `body` for each name of the directory, `.` and `..` included. `false` if the directory
+/// cannot be read, or if `body` returned `false`.
 private func eachName(in path: String, _ body: (String) -> Bool) -> Bool {
     guard let stream = opendir(path) else { return false }
     defer { closedir(stream) }

@@ -2,12 +2,12 @@ internal import Glibc
 internal import LonghaulCore
 private import Synchronization
 
-/// The directories that were used last, kept open: thousands of small files mostly go to one
-/// directory.
+/// A cache of the most recently used directories, kept open: thousands of small files mostly go to
+/// one directory.
 ///
-/// Any thread may ask. A handle stays good for whoever holds it, also after it has left the cache.
+/// Any thread may use it. A handle stays valid after it has left the cache.
 package final class DirectoryHandles: Sendable {
-    /// More directories than this are not kept open.
+    /// The most directories that are kept open.
     package static let openMax = 32
 
     private struct Entry {
@@ -24,15 +24,15 @@ package final class DirectoryHandles: Sendable {
     private let state = Mutex(State())
     private let trustedSeconds: Double
 
-    /// - Parameter seconds: So long a directory is taken to be where it was: a batch of small files
-    ///   asks for it dozens of times. What happens to it meanwhile is seen, as what happens later,
-    ///   when the file is to get its name.
+    /// - Parameter seconds: How long a directory counts as unchanged without a check: a batch of
+    ///   small files asks for it dozens of times. A change in that time is noticed when the file is
+    ///   published.
     package init(trustedFor seconds: Double = 0.001) {
         trustedSeconds = seconds
     }
 
-    /// The directory that the path leads to, or led to a moment ago: one that was removed or
-    /// replaced before is not handed out.
+    /// The directory that the path leads to, or led to at the last check. A directory that was
+    /// removed or replaced before that check is not returned.
     ///
     /// - Parameter creating: missing directories are created, as by `mkdir -p`.
     package func handle(for path: String, creating: Bool = false) throws(SystemFailure)
@@ -53,12 +53,12 @@ package final class DirectoryHandles: Sendable {
         return handle
     }
 
-    /// The disk that the path was on when it was last used, without a look.
+    /// The device that the path was on when it was last used; no system call is made.
     package func device(of path: String) -> UInt64? {
         state.withLock { $0.entries[ExactText(path)]?.handle.identity.device }
     }
 
-    /// Closes what is not in use elsewhere.
+    /// Closes all directories that are not in use elsewhere.
     package func removeAll() {
         state.withLock { $0.entries.removeAll() }
     }

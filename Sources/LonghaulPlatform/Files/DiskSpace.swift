@@ -1,11 +1,11 @@
 package import LonghaulCore
 internal import Glibc
 
-/// What a destination has to offer, found out before anything exists there: answers for the nearest
-/// directory above it that does exist, where the missing ones would be created.
+/// Properties of a destination before it exists: of the nearest existing directory above it, where
+/// the missing directories would be created.
 package enum DiskSpace {
-    /// Bytes that this user may still write there: what is reserved for root does not count. As
-    /// many as one likes where the file system has no bounds, or does not say (its size is 0 then).
+    /// Bytes that this user may still write there, without those reserved for root. `Int64.max`
+    /// where the file system has no limit or reports none (its size is 0 then).
     package static func available(at path: String) throws(SystemFailure) -> Int64 {
         let directory = try nearestExisting(path)
         let facts = try facts(of: directory)
@@ -15,14 +15,14 @@ package enum DiskSpace {
         return overflow ? .max : Int64(clamping: bytes)
     }
 
-    /// Why nothing can be created in this directory, or in what would have to be created for it;
-    /// `nil` = as far as can be told, it can.
+    /// Why no file can be created in this directory, or in its nearest existing parent; `nil` = no
+    /// obstacle was found.
     ///
-    /// The kernel has the last word when the file is created.
+    /// Only creating the file shows for sure.
     package static func obstacle(toWritingIn path: String) -> SystemFailure? {
         do throws(SystemFailure) {
             let directory = try nearestExisting(path)
-            // Before the permissions, which do not bind root.
+            // Checked before the permissions, which do not bind root.
             if try facts(of: directory).f_flag & UInt(ST_RDONLY) != 0 {
                 return SystemFailure(operation: "write", path: directory, errno: EROFS)
             }
@@ -31,7 +31,7 @@ package enum DiskSpace {
             guard found.isDirectory else {
                 return SystemFailure(operation: "write", path: directory, errno: ENOTDIR)
             }
-            // With the effective user, which is the one that will write.
+            // Checked for the effective user, which is the one that will write.
             if faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) < 0 {
                 throw SystemFailure.last("write", directory)
             }
@@ -41,8 +41,8 @@ package enum DiskSpace {
         }
     }
 
-    /// The one path of a directory: as far as it exists, without links, `.` and `..`. As it is
-    /// where that cannot be told.
+    /// The canonical path of a directory: its existing part without links, `.` and `..`. Unchanged
+    /// if that cannot be found out.
     package static func realPath(_ path: String) -> String {
         guard let existing = try? nearestExisting(path), let found = realpath(existing, nil) else {
             return path
@@ -71,7 +71,7 @@ package enum DiskSpace {
             guard failure.errno == ENOENT else { throw failure }
             let shorter = PathParts.withoutSlashes(path)
             if let lost = SystemFailure.leadingNowhere(shorter) { throw lost }
-            // `..` is in no directory that could be made.
+            // No directory can be created with the name `..`.
             guard let (parent, _) = PathParts.split(shorter) else {
                 throw SystemFailure(operation: "find", path: path, errno: ENOENT)
             }
@@ -80,12 +80,11 @@ package enum DiskSpace {
     }
 }
 
-/// A directory with another device number than the one above it is where a file system is mounted.
-/// Binding a directory to another place of its own file system changes no number, and counts as no
-/// mount.
+/// A file system is mounted at a directory whose device number differs from that of its parent. A
+/// bind mount within one file system changes no device number and does not count as a mount.
 extension MountedDisk {
-    /// Where the file system with this number is mounted that the directory is on. `nil`: it is
-    /// that of `/`, which is never away, or it cannot be told.
+    /// Where the file system with this number is mounted, on which the directory lies. `nil`: it is
+    /// the file system of `/`, which is never away, or the mount point is unknown.
     static func mountPoint(of directory: String, device: UInt64) -> String? {
         if device == root || device != Self.device(at: directory) { return nil }
         guard let real = realpath(directory, nil) else { return nil }
@@ -99,7 +98,8 @@ extension MountedDisk {
         return nil
     }
 
-    /// ``isAway(isMounted:directoryOn:)``, looked up. What cannot be looked at is not away.
+    /// ``isAway(isMounted:directoryOn:)`` with looked-up values. A disk that cannot be checked is
+    /// not away.
     package func isAway(from directory: String) -> Bool {
         guard let (parent, _) = PathParts.split(mountPoint) else { return false }
         let isMounted =
@@ -116,7 +116,7 @@ extension MountedDisk {
 
     private static let root = device(at: "/")
 
-    /// A link that leads nowhere is missing as well.
+    /// A dangling link counts as missing.
     private static func isMissing(_ path: String) -> Bool {
         var facts = stat()
         return stat(path, &facts) < 0 && (errno == ENOENT || errno == ENOTDIR)

@@ -3,11 +3,11 @@ internal import Glibc
 package import LonghaulCore
 private import Synchronization
 
-/// The digest of a file's beginning, extended as the file grows: what has been written is hashed
-/// while the transfer goes on, from the page cache, so that at its end little is left to read.
+/// The digest of a file's beginning, extended as the file grows. Written bytes are hashed during
+/// the transfer, from the page cache, so that little is left to read at its end.
 ///
-/// Any thread may call; calls wait for each other. Only ranges that nobody writes to any more
-/// belong in here.
+/// Any thread may call; calls are serialized. Only ranges that are not written to any more may be
+/// hashed.
 package final class FileDigest: Sendable {
     /// Bytes read at once.
     private static let pieceBytes = 1 << 20
@@ -42,12 +42,12 @@ package final class FileDigest: Sendable {
     /// Bytes hashed, from the start of the file.
     package var position: Int64 { state.withLock { $0.position } }
 
-    /// Goes on from ``position`` up to `offset`; what lies before it is hashed already.
+    /// Hashes from ``position`` up to `offset`; bytes before it are hashed already.
     ///
-    /// - Parameter shouldStop: asked before every piece of 1 MiB; `true` ends the call early, with
-    ///   all consistent.
-    /// - Throws: when the file cannot be read; ENODATA when it ends before `offset`. What was
-    ///   hashed until then counts.
+    /// - Parameter shouldStop: asked before every piece of 1 MiB; `true` ends the call early, in a
+    ///   consistent state.
+    /// - Throws: when the file cannot be read; ENODATA when it ends before `offset`. Bytes hashed
+    ///   until then count.
     package func update(
         from descriptor: Int32, upTo offset: Int64, path: String = "",
         unless shouldStop: () -> Bool = { false }

@@ -3,12 +3,12 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
-/// Looks at what stands under the names of a transfer, opening and changing nothing.
+/// Inspects the files under the names of a transfer. Opens and changes no file.
 package enum FileInspection {
     /// - Parameters:
-    ///   - disk: What the part file was made on, where that is known.
-    ///   - identity: Where a mount may give files other numbers, nothing is said of one with
-    ///     another.
+    ///   - disk: The disk on which the part file was made, if known.
+    ///   - identity: The recorded identity. Where inode numbers may change with each mount, a file
+    ///     with another identity counts as unusable, not as another file.
     package static func facts(
         part: String, destination: String, madeOn disk: MountedDisk? = nil,
         expecting identity: FileIdentity? = nil
@@ -16,7 +16,7 @@ package enum FileInspection {
         let (entry, mount) = look(at: part)
         var facts = FileFacts(
             part: entry, destination: Self.entry(at: destination), mount: mount)
-        // Its disk may be away, and its bytes come back with it.
+        // The disk may be unmounted; the bytes are there again when it is mounted.
         if facts.part == .missing, let (directory, _) = PathParts.split(part),
             Self.entry(at: directory) == .missing || disk?.isAway(from: directory) == true
         {
@@ -32,8 +32,8 @@ package enum FileInspection {
         return facts
     }
 
-    /// Links are not followed: one in the place of a file is no file of ours. An empty path is a
-    /// name that nothing has.
+    /// Links are not followed: a link is never a file of this store. An empty path counts as a
+    /// missing name.
     package static func entry(at path: String) -> FileFacts.Entry { look(at: path).entry }
 
     private static func look(at path: String) -> (entry: FileFacts.Entry, mount: UInt64) {
@@ -57,8 +57,8 @@ package enum FileInspection {
 
     package enum Kind { case file, link, directory, special }
 
-    /// What the name itself is, but for a link to what is special, which is as good as that; `nil`
-    /// when it is nothing, or cannot be looked at.
+    /// The kind of the name itself; a link to a special file counts as special. `nil` if nothing
+    /// has the name, or if it cannot be inspected.
     package static func kind(at path: String) -> Kind? {
         guard let look = try? FileLook(at: path) else { return nil }
         return kind(of: look, name: path, in: AT_FDCWD)
@@ -69,8 +69,8 @@ package enum FileInspection {
         return kind == .link && leadsToSpecial(name, in: directory) ? .special : kind
     }
 
-    /// /dev/stdout leads to something else for each process, through /proc, and a file now and
-    /// then.
+    /// /dev/stdout leads through /proc to a different target for each process, at times to a
+    /// regular file.
     private static func leadsToSpecial(_ name: String, in directory: Int32) -> Bool {
         var facts = stat()
         let kinds = [S_IFREG, S_IFDIR, S_IFLNK]
@@ -89,7 +89,7 @@ package enum FileInspection {
     }
 }
 
-/// What a file is, and which one it is for whoever comes back to it later.
+/// The status of a file and the identity by which it is recognized later.
 struct FileLook {
     private let file: lh_file
 
@@ -97,9 +97,9 @@ struct FileLook {
         try self.init(descriptor, "", path)
     }
 
-    /// What the name itself is; links are not followed.
+    /// The status of the name itself; links are not followed.
     init(at path: String) throws(SystemFailure) {
-        // To the kernel it would be the current directory.
+        // fstatat(2) with AT_EMPTY_PATH would take it for the current directory.
         if path.isEmpty {
             throw SystemFailure(operation: "stat", path: path, errno: ENOENT)
         }
@@ -129,8 +129,8 @@ struct FileLook {
     var isLink: Bool { file.mode & S_IFMT == S_IFLNK }
     var size: Int64 { file.size }
     var owner: UInt32 { file.owner }
-    /// Names that lead to it.
+    /// The number of its hard links.
     var links: UInt32 { file.links }
-    /// The later of the last changes to what it holds and to what it is.
+    /// The later of its last changes of content and of status.
     var touched: Timestamp { Timestamp(milliseconds: file.touched) }
 }

@@ -2,21 +2,19 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// Finishing many files at the price of a few syncs, in two calls, so that the caller can do what
-/// belongs between them:
+/// Finishes many files with few syncs, in two calls, so that the caller can commit between them:
 ///
 /// 1. ``makeDurable(_:)``: every file's content reaches the disk;
 /// 2. ``publish(_:)``: every file gets its name, then every directory is synced once.
 ///
-/// After a crash between the two, the part files are there, complete; within the second, each file
-/// has one of its names.
+/// After a crash between the two, the part files are there, complete. After a crash within the
+/// second, each file has one of its names.
 package enum GroupCommit {
-    /// From this many files of one file system on, one syncfs is asked for instead of one fdatasync
-    /// per file.
+    /// With this many files of one file system, one syncfs replaces one fdatasync per file.
     package static let wholeFilesystemMin = 4
 
-    /// One answer per item, in order: `nil` = its content is durable. What failed must not be
-    /// published, and its bytes since the last checkpoint are unknown (``PartFile/sync()``).
+    /// One result per item, in order: `nil` = its content is durable. A file with a failure must
+    /// not be published, and its bytes since the last checkpoint are unknown (``PartFile/sync()``).
     package static func makeDurable(_ items: [FinishItem]) -> [SystemFailure?] {
         var answers = [SystemFailure?](repeating: nil, count: items.count)
         let byDevice = Dictionary(grouping: items.indices) { items[$0].part.identity.device }
@@ -27,8 +25,8 @@ package enum GroupCommit {
         return answers
     }
 
-    /// One answer per item, in order. Only what ``makeDurable(_:)`` has answered `nil` for belongs
-    /// in here.
+    /// One result per item, in order. Only items for which ``makeDurable(_:)`` returned `nil` may
+    /// be passed.
     package static func publish(_ items: [FinishItem]) -> [FinishOutcome] {
         var outcomes = items.map { Publication.publish($0.part, as: $0.name, policy: $0.policy) }
         var synced: [FileIdentity: SystemFailure?] = [:]
@@ -49,10 +47,10 @@ package enum GroupCommit {
 
     // MARK: -
 
-    /// `false` on FUSE: its daemon is told of each file that is synced, and of no whole file
-    /// system. Since Linux 5.8 syncfs reports write errors of the whole file system. It cannot say
-    /// whose they were, so any error means that every file is asked on its own: each descriptor
-    /// still reports its own file's error once.
+    /// `false` on FUSE, whose daemon receives fsync of a file, but no syncfs. Since Linux 5.8
+    /// syncfs reports write errors of the whole file system, without naming the file. So after any
+    /// error every file is synced on its own: each descriptor still reports its own file's error
+    /// once.
     static func syncWhole(_ part: PartFile) -> Bool {
         lh_syncfs(part.descriptor) == 0
     }

@@ -2,7 +2,7 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
-/// How the bytes of one file came into another.
+/// How the bytes of one file were copied into another.
 package enum CopyMethod: Hashable, Sendable {
     /// The file system shares the blocks until one of the files is written (FICLONE).
     case reflink
@@ -13,14 +13,15 @@ package enum CopyMethod: Hashable, Sendable {
 }
 
 extension PartFile {
-    /// Copied at a time: other work on this disk gets its turn between two pieces.
+    /// Bytes copied at a time: other work on this disk runs between two pieces.
     private static let pieceBytes: Int64 = 64 << 20
     private static let bufferBytes = 1 << 20
 
-    /// Creates a file with the bytes of an open file: an inode of its own, whatever is written to
-    /// either later. Nothing is durable yet; where this throws, nothing is left behind.
+    /// Creates a file with the bytes of an open file, as an inode of its own: later writes to
+    /// either do not affect the other. Nothing is durable yet. If this throws, no file is left
+    /// behind.
     ///
-    /// - Parameter methods: Tried in this order.
+    /// - Parameter methods: The methods to try, in this order.
     package static func create(
         _ names: some Collection<PartName>, in directory: DirectoryHandle, copying source: Int32,
         length: Int64,
@@ -40,9 +41,9 @@ extension PartFile {
         }
     }
 
-    /// Fills the empty file with the bytes of another, if that is the file that it was at a moment:
-    /// this inode, of this length, and neither written, renamed nor otherwise touched since. Throws
-    /// `ESTALE` if it is not, also if it changed meanwhile; what was copied is void then.
+    /// Fills the empty file with the bytes of another, if that is unchanged since a moment: the
+    /// same inode and length, and no write, rename or other change since. Throws `ESTALE` if it is
+    /// not, or if it changes during the copy; the copied bytes are then invalid.
     package func fill(
         from path: String, _ identity: FileIdentity, length: Int64, unchangedSince: Timestamp
     ) throws(SystemFailure) {
@@ -83,7 +84,7 @@ extension PartFile {
     private func clone(_ source: Int32, _ length: Int64) throws(SystemFailure) -> Bool {
         let answer = lh_clone(descriptor, source)
         switch answer {
-        // Another file system, one that cannot, or a kernel or sandbox that does not let us.
+        // Two file systems, one that cannot share blocks, or a kernel or sandbox that forbids it.
         case -EXDEV, -EOPNOTSUPP, -ENOTTY, -EINVAL, -ENOSYS, -EPERM, -ETXTBSY: return false
         default:
             try check(answer, "clone", path)
@@ -92,14 +93,15 @@ extension PartFile {
         }
     }
 
-    /// `false` where the kernel cannot; what it has copied until then is copied once more.
+    /// `false` if the kernel cannot copy; the next method then copies everything again.
     private func copyInKernel(_ source: Int32, _ length: Int64) throws(SystemFailure) -> Bool {
         var offset: Int64 = 0
         while offset < length {
             let answer = lh_copy_range(
                 descriptor, source, offset, min(Self.pieceBytes, length - offset))
             switch Int32(truncatingIfNeeded: answer < 0 ? answer : 1) {
-            // Before Linux 5.3 not between file systems; some answer 0 for what they cannot.
+            // Not between file systems before Linux 5.3; some file systems return 0 if they cannot
+            // copy.
             case -EXDEV, -EOPNOTSUPP, -EINVAL, -ENOSYS, -EPERM: return false
             case let failure where failure < 0: try check(failure, "copy_file_range", path)
             default:
@@ -119,7 +121,7 @@ extension PartFile {
             let wanted = Int(min(Int64(buffer.count), length - offset))
             let got = uninterrupted { pread(source, buffer.baseAddress, wanted, off_t(offset)) }
             if got < 0 { throw .last("pread", path) }
-            // It was cut short under us: seen by the size.
+            // The source was truncated meanwhile; the caller notices by the size.
             if got == 0 { return }
             var written = 0
             while written < got {

@@ -3,25 +3,25 @@ internal import Glibc
 package import LonghaulCore
 
 extension PartFile {
-    /// What became of a part file that the store knows.
+    /// The result of opening a part file that the store has recorded.
     package enum Reopening: Sendable {
         case opened(PartFile)
-        /// Nothing has this name: the bytes are gone.
+        /// No file has this name: the bytes are lost.
         case vanished
-        /// Something else has its name: another file, a link, or what may be somebody else's. Left
-        /// as it is.
+        /// The name leads to something else: another file, a link, or a file that may belong to
+        /// another program. It is left unchanged.
         case replaced
     }
 
-    /// Somebody who keeps putting files in our way is told so after this many tries.
+    /// After this many tries, files that keep appearing under the name are reported as an error.
     private static let createTriesMax = 3
 
-    /// Creates the file anew, under the first of the names that is free or can be made so: what is
-    /// under a name goes only where nobody can lose anything by it.
+    /// Creates the file under the first name that is free or can be freed. A file under a name is
+    /// removed only if no data can be lost by it.
     ///
     /// - Parameters:
-    ///   - leftSince: What was made since then is a leftover of this store's.
-    ///   - isInUse: Says of a file by one of the names that it must stay.
+    ///   - leftSince: Files made since then are leftovers of this store.
+    ///   - isInUse: Whether the file under one of the names must stay.
     /// - Throws: `EEXIST` where every name is taken.
     package static func create(
         _ names: some Collection<PartName>, in directory: DirectoryHandle,
@@ -39,8 +39,7 @@ extension PartFile {
         throw taken
     }
 
-    /// Makes the names free, as far as that can be done, see
-    /// ``create(_:in:leftSince:sparing:)``.
+    /// Frees the names, as far as that is safe; see ``create(_:in:leftSince:sparing:)``.
     package static func clear(
         _ names: some Collection<PartName>, in directory: DirectoryHandle, leftSince: Timestamp,
         sparing isInUse: (FileIdentity) -> Bool
@@ -58,16 +57,16 @@ extension PartFile {
                 let owner = try openName(
                     name.text, in: directory.descriptor, flags: O_CREAT | O_EXCL | O_RDWR,
                     mode: 0o600, path: path)
-                // What we could not open again ourselves, under such a umask.
+                // Under such a umask this process could not open the file again.
                 if Umask.takesFromOwner { _ = fchmod(owner.number, 0o600) }
-                // Between the two calls another store may have taken it for a leftover.
+                // Between the two calls another store may have locked it as a leftover.
                 if lh_ofd_try_lock(owner.number) == -EAGAIN { continue }
                 let look = try FileLook(at: owner.number, path: path)
                 if look.links == 0, try !directory.holds(look.identity, at: name.text) { continue }
                 return PartFile(
                     owner, look, name: name.text, directory: directory, isNew: true)
             } catch {
-                // What FAT cannot write, say: the directory is there.
+                // The directory exists, so the name is invalid for the file system, such as FAT.
                 if [ENOENT, EINVAL].contains(error.errno), directory.isCurrent {
                     throw SystemFailure(operation: "name", path: path, errno: error.errno)
                 }
@@ -78,9 +77,9 @@ extension PartFile {
         throw SystemFailure(operation: "open", path: path, errno: EEXIST)
     }
 
-    /// Removes what a crash has left under the name, before it was recorded: what is empty, and
-    /// whatever it is where the name is that of one store, or the moment that of the crash. What a
-    /// process has open is locked.
+    /// Removes a file that a crash has left under the name before it was recorded: an empty file in
+    /// any case, another one if the name belongs to one store, or if it was made since the crash. A
+    /// file that a process has open is locked and stays.
     private static func clear(
         _ name: PartName, in directory: DirectoryHandle, _ leftSince: Timestamp?,
         sparing isInUse: (FileIdentity) -> Bool
@@ -100,31 +99,31 @@ extension PartFile {
         }
         let locking = lh_ofd_try_lock(found.number)
         let look = try FileLook(at: found.number, path: path)
-        // Files are dated by a clock that may be some milliseconds behind.
+        // A file's timestamps may be some milliseconds behind the clock.
         let isLeft =
             leftSince.map { look.identity.birth / 1_000_000 >= $0.milliseconds - 100 } ?? false
         let isOurs = name.isOneStores || look.size == 0 || isLeft
         guard look.isRegular, isOurs, locking != -EAGAIN,
-            // Where there are no locks, only the name tells whose it is.
+            // On file systems without locks only the name shows which store owns the file.
             name.isOneStores || locking == 0, !isInUse(look.identity)
         else { throw taken }
         if try directory.holds(look.identity, at: name.text) { try directory.remove(name.text) }
     }
 
-    /// Opens the file that the store knows by its identity. Anything else under its name is not
-    /// touched.
+    /// Opens the file that the store knows by its identity. Another file under its name is left
+    /// unchanged.
     ///
     /// - Parameters:
-    ///   - isForSync: It is only to be made durable, which takes no right to write it.
-    ///   - least: Where a mount may give files other numbers, ours is also known by its name if it
-    ///     has so many bytes. Whoever goes on with it compares them first.
+    ///   - isForSync: The file is only to be synced, which needs no permission to write it.
+    ///   - least: Where inode numbers may change with each mount, a file of this name with at least
+    ///     so many bytes is accepted too. The caller then compares its bytes before it continues.
     package static func reopen(
         _ name: String, in directory: DirectoryHandle, expecting identity: FileIdentity,
         isForSync: Bool = false, orRenumberedFrom least: Int64? = nil
     ) throws(SystemFailure) -> Reopening {
         let owner: Descriptor
         do {
-            // O_NONBLOCK: a FIFO put there must not hold us up. It means nothing for regular files.
+            // O_NONBLOCK: opening a FIFO put there must not block. Regular files ignore it.
             owner = try openName(
                 name, in: directory.descriptor,
                 flags: (isForSync ? O_RDONLY : O_RDWR) | O_NONBLOCK,
@@ -141,9 +140,10 @@ extension PartFile {
         let mayBeOurs = isKnown || mayBeRenumbered(look, identity, owner.number, least)
         guard look.isRegular, mayBeOurs, try isSurelyOurs(look, identity, in: directory)
         else { return .replaced }
-        // Others keep off it from now on. It is the store's own, whoever had it locked last.
+        // The lock keeps other processes off from now on. A file with the recorded identity is the
+        // store's own even if another process holds the lock.
         if lh_ofd_try_lock(owner.number) == -EAGAIN, !isKnown { return .replaced }
-        // Whoever created it may have been killed, or may have left, before the first sync.
+        // `isNew`: the process that created it may have ended before its first sync.
         return .opened(
             PartFile(owner, look, name: name, directory: directory, isNew: true))
     }
@@ -157,9 +157,9 @@ extension PartFile {
         return look.identity.birth == identity.birth
     }
 
-    /// Where the moment of its creation is known, no other file has it: a second name was given to
-    /// ours (a backup that links what it keeps), and who it is said to belong to is the mount's
-    /// affair. Else its number may be that of another file by now, and it must look like ours.
+    /// If both times of creation are known, the identity is unique: another hard link to the file
+    /// (from a backup) and the owner that the mount reports do not matter. Otherwise the inode
+    /// number may have been reused, and the number of links and the owner must fit.
     private static func isSurelyOurs(
         _ look: FileLook, _ identity: FileIdentity, in directory: DirectoryHandle
     ) throws(SystemFailure) -> Bool {
@@ -171,7 +171,7 @@ extension PartFile {
 }
 
 extension DirectoryHandle {
-    /// Some mounts say of every file that it belongs to one user, whoever made it.
+    /// Some mounts report one fixed owner for every file.
     fileprivate func ownerOfNewFiles() throws(SystemFailure) -> UInt32 {
         let name = ".\(UInt64.random(in: 0 ... .max)).longhaul-probe"
         let probe = try openName(
@@ -184,8 +184,8 @@ extension DirectoryHandle {
 }
 
 extension PartFile {
-    /// Deletes a part file that belongs to nobody any more, if it still is that file. Returns
-    /// whether it is gone for sure; that it was gone already is fine.
+    /// Deletes a part file that no transfer uses any more, if it still is that file. Returns
+    /// whether it is certainly gone; a file that was gone before counts.
     @discardableResult
     package static func discard(_ part: OrphanedPart) -> Bool {
         guard let (directory, _) = PathParts.split(part.path),
@@ -199,7 +199,7 @@ extension PartFile {
     package static func discard(_ part: OrphanedPart, in directory: DirectoryHandle) -> Bool {
         guard let (_, name) = PathParts.split(part.path) else { return false }
         switch FileInspection.entry(at: directory.path(of: name)) {
-        // By all that tells it from others, and not by its number alone.
+        // Compared by the whole identity, not by the inode number alone.
         case .present(part.identity, _):
             do throws(SystemFailure) {
                 try directory.remove(name)
@@ -207,7 +207,7 @@ extension PartFile {
             } catch {
                 return false
             }
-        // Where its disk is not mounted, this says nothing.
+        // If its disk is not mounted, a missing name proves nothing.
         case .present, .missing: return directory.identity.device == part.identity.device
         case .unusable: return false
         }

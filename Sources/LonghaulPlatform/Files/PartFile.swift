@@ -3,9 +3,9 @@ internal import Glibc
 package import LonghaulCore
 private import Synchronization
 
-/// The file that a fetch is written into, beside its destination: ours alone (created here, 0600,
-/// and locked, so that no other process takes it for a leftover), and open until the last owner
-/// lets go.
+/// The file that a fetch is written into, beside its destination. It is created here (0600) and
+/// locked, so that no other process takes it for a leftover. It stays open until its last reference
+/// is released.
 ///
 /// After a crash it is found again by its name and ``identity``; see ``reopen(_:in:expecting:)``.
 package final class PartFile: Sendable {
@@ -15,13 +15,13 @@ package final class PartFile: Sendable {
     /// The mount that it was opened through; see ``FileFacts/mount``.
     package let mount: UInt64
     private let owner: Descriptor
-    /// The name is not yet known to be on disk.
+    /// The directory entry has not been synced yet.
     private let nameIsNew: Atomic<Bool>
 
-    /// Writable, and good for as long as this object lives.
+    /// Writable; valid as long as this object lives.
     package var descriptor: Int32 { owner.number }
     package var path: String { directory.path(of: name) }
-    /// `nil` = it is that of `/`, or not known.
+    /// `nil` = it is the disk of `/`, or unknown.
     package var disk: MountedDisk? {
         directory.mountPoint.map { MountedDisk(mountPoint: $0, device: identity.device) }
     }
@@ -42,16 +42,16 @@ package final class PartFile: Sendable {
 // MARK: - Content
 
 extension PartFile {
-    /// Where the file has a hole, written by nobody, or cut off by others and then written behind,
-    /// up to a block later than it was cut off; `nil` = there is none before its end, or it cannot
-    /// be told. To be asked of what is synced: some file systems take for a hole what they have yet
-    /// to write.
+    /// The offset of the file's first hole: bytes that were never written, or were cut off by
+    /// another program and lie before later writes (then up to one block after the cut). `nil` =
+    /// there is none before its end, or that is unknown. Valid only after a sync: some file systems
+    /// report unwritten dirty pages as holes.
     package var firstHole: Int64? {
         let answer = lh_first_hole(descriptor)
         return answer < 0 ? nil : answer
     }
 
-    /// What the file system keeps together: a hole has no part of one.
+    /// The file system's block size: a hole never covers part of a block.
     package func blockSize() throws(SystemFailure) -> Int64 {
         Int64(try stat.of(descriptor: descriptor, path: path).st_blksize)
     }
@@ -61,8 +61,8 @@ extension PartFile {
         Int64(try stat.of(descriptor: descriptor, path: path).st_size)
     }
 
-    /// Reserves room for `total` bytes without changing the size, so that a full disk is known
-    /// before the first byte; where there is not room for all, none is taken. Silent where the file
+    /// Reserves `total` bytes without changing the size, so that a full disk is noticed before the
+    /// first byte. Without room for all of them, none is reserved. Does nothing where the file
     /// system cannot reserve.
     package func preallocate(_ total: Int64) throws(SystemFailure) {
         guard total > 0 else { return }
@@ -71,30 +71,30 @@ extension PartFile {
         try check(answer, "fallocate", path)
     }
 
-    /// Bytes of the disk that the file has, those that are set aside for it included.
+    /// Bytes of disk space that the file occupies, with what is reserved for it.
     package func allocated() throws(SystemFailure) -> Int64 {
         Int64(try stat.of(descriptor: descriptor, path: path).st_blocks) * 512
     }
 
-    /// Lets others have the room that was set aside behind the end of the file. Not while anybody
-    /// writes to it.
+    /// Frees the space reserved beyond the end of the file. No thread may write to the file
+    /// meanwhile.
     package func giveBack() throws(SystemFailure) {
         try check(lh_give_back(descriptor), "ftruncate", path)
     }
 
-    /// Drops what is at and after `size`, reserved room included.
+    /// Drops the bytes at and after `size`, and reserved space.
     package func truncate(to size: Int64) throws(SystemFailure) {
         if uninterrupted({ ftruncate(descriptor, off_t(size)) }) < 0 {
             throw .last("ftruncate", path)
         }
     }
 
-    /// What was written before the call is durable once it returns; so is the name of a file that
-    /// was created.
+    /// All bytes written before the call are durable when it returns, and so is the name of a new
+    /// file.
     ///
-    /// When it throws, what was written since the last sync that went well is unknown: the kernel
-    /// may have dropped those pages, and would answer the next sync with success. Never try again;
-    /// go back to the last checkpoint.
+    /// After a failure the bytes written since the last successful sync are unknown: the kernel may
+    /// have dropped those pages, and would report success at the next sync. Never retry; continue
+    /// from the last checkpoint.
     package func sync() throws(SystemFailure) {
         try syncContent()
         if nameIsNew.load(ordering: .relaxed) {
@@ -103,22 +103,21 @@ extension PartFile {
         }
     }
 
-    /// ``sync()`` for a file that is about to be renamed: its present name does not matter any
-    /// more.
+    /// ``sync()`` for a file that is about to be renamed: its present name need not be durable.
     func syncContent() throws(SystemFailure) {
         if uninterrupted({ fdatasync(descriptor) }) == 0 { return }
         let failure = SystemFailure.last("fdatasync", path)
-        // The file system has no way to sync it (fsync(2)), which says nothing of its bytes.
+        // The file system cannot sync this file (fsync(2)); that is no sign of lost bytes.
         if failure.errno != EINVAL, failure.errno != EOPNOTSUPP { throw failure }
     }
 
-    /// Lets go of what the page cache holds of the file, as far as it is on the disk: nobody will
-    /// read it soon, and others need the memory. A hint; no byte is lost by it.
+    /// Drops the file's clean pages from the page cache: they will not be read soon, and the memory
+    /// is needed elsewhere. Only a hint; no byte is lost.
     package func dropCached() {
         _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
     }
 
-    /// Up to `count` bytes at `offset`; fewer only where the file ends.
+    /// Up to `count` bytes at `offset`; fewer only at the end of the file.
     package func read(at offset: Int64, count: Int) throws(SystemFailure) -> [UInt8] {
         var failure: SystemFailure?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -138,12 +137,12 @@ extension PartFile {
         return bytes
     }
 
-    /// Where a file that is being written has got to, by the doing of others.
+    /// Where an open part file is now, after changes by other programs.
     package enum Place: Hashable, Sendable {
         case inPlace
-        /// Its path leads nowhere or to something else: it, or a directory above it, was moved.
+        /// Its path leads to nothing or to another file: it, or a directory above it, was moved.
         case elsewhere
-        /// It has no name any more: its bytes go with this object.
+        /// It has no name any more: its bytes are lost when this object is released.
         case gone
     }
 
@@ -153,15 +152,15 @@ extension PartFile {
         return fstat(descriptor, &facts) == 0 && facts.st_nlink == 0 ? .gone : .elsewhere
     }
 
-    /// Frees the bytes: removes the name, if it still is this file's. The object stays usable until
-    /// it is let go.
+    /// Removes the name, if it still is this file's, and so frees the bytes. The object stays
+    /// usable until it is released.
     package func remove() throws(SystemFailure) {
         if try directory.holds(identity, at: name) { try directory.remove(name) }
     }
 }
 
 extension DirectoryHandle {
-    /// Whether this very file is at `name`.
+    /// Whether `name` leads to the file with this identity.
     func holds(_ identity: FileIdentity, at name: String) throws(SystemFailure) -> Bool {
         do {
             let facts = try stat.of(name: name, in: descriptor, path: path(of: name))

@@ -1,10 +1,10 @@
 internal import LonghaulCore
 
-/// Text work on paths: no call is made, and nothing but `/` and byte counts has a meaning.
+/// Operations on the text of paths. They make no system call; only `/` and byte counts matter.
 package enum PathParts {
-    /// The longest name that Linux file systems take, in bytes.
+    /// The longest file name on Linux, in bytes.
     package static let nameBytesMax = Limits.fileNameBytes
-    /// The longest path that Linux takes, in bytes: PATH_MAX without the zero at its end.
+    /// The longest path on Linux, in bytes: PATH_MAX without the terminating zero.
     package static let pathBytesMax = 4095
 
     /// `/a/b` → (`/a`, `b`), `/a` → (`/`, `a`), `a` → (`.`, `a`). `nil` when the path ends in no
@@ -23,9 +23,8 @@ package enum PathParts {
         directory.utf8.last == UInt8(ascii: "/") ? directory + name : directory + "/" + name
     }
 
-    /// An absolute path with one spelling: `/a//b/./c` → `/a/b/c`. What ends in a slash goes on
-    /// doing so, and `..` stays: through a link it leads elsewhere than to what is written before
-    /// it.
+    /// An absolute path in normal form: `/a//b/./c` → `/a/b/c`. A trailing slash stays. `..` stays
+    /// too: after a link it leads elsewhere than to the preceding directory.
     package static func plain(_ path: String) -> String {
         if isPlain(path) { return path }
         let names = names(in: path).filter { $0 != "." }
@@ -33,8 +32,8 @@ package enum PathParts {
         return "/" + names.joined(separator: "/") + end
     }
 
-    /// No slash is followed by another, or by a dot and a slash: byte by byte, because a million
-    /// paths of a list are asked in a row.
+    /// Whether no slash is followed by another slash, or by a dot and a slash. It works byte by
+    /// byte, because a list may have a million paths.
     private static func isPlain(_ path: String) -> Bool {
         let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
         var (last, beforeLast): (UInt8, UInt8) = (0, 0)
@@ -66,7 +65,7 @@ package enum PathParts {
 /// A name that a part file may have.
 package struct PartName: Hashable, Sendable {
     package var text: String
-    /// It is no other store's: what is under it and not in use is a leftover of this one.
+    /// The name is unique to one store: an unused file under it is a leftover of this store.
     package var isOneStores: Bool
 
     package init(_ text: String, isOneStores: Bool = false) {
@@ -75,9 +74,9 @@ package struct PartName: Hashable, Sendable {
     }
 }
 
-/// `.NAME.ID.longhaul-part`, with NAME shortened so that the whole is one file name, and what is
-/// taken where that is somebody else's: other stores count their transfers from one as well. Each
-/// is made when it is looked at, which but for the first hardly any is.
+/// `.NAME.ID.longhaul-part`, with NAME shortened so that the whole is one file name, and the
+/// alternatives if that name is taken: other stores count their transfers from one as well. Each
+/// name is made on access, because hardly any but the first is needed.
 package struct PartNames: RandomAccessCollection, Sendable {
     private let name: String
     private let id: Int64
@@ -85,8 +84,8 @@ package struct PartNames: RandomAccessCollection, Sendable {
     private let store: String
 
     /// - Parameters:
-    ///   - number: So many that were made for the transfer may be in other hands.
-    ///   - store: What tells the store from others.
+    ///   - number: How many part files of the transfer may be in use elsewhere.
+    ///   - store: The identifier that distinguishes the store from others.
     package init(for name: String, id: Int64, number: Int = 0, store: String) {
         self.name = name
         self.id = id
@@ -101,7 +100,7 @@ package struct PartNames: RandomAccessCollection, Sendable {
         let which = number > 0 ? "\(id)-\(number)" : "\(id)"
         if index == 0 { return PartName(named(which)) }
         let tag = store.prefix(Self.tagBytes)
-        // The last one is for where this store has the second open itself.
+        // The last name is for the case that this store itself has the second one open.
         let again = index == 1 ? "" : "b"
         return PartName(named("\(which)\(again).\(tag)"), isOneStores: !tag.isEmpty)
     }
@@ -110,6 +109,6 @@ package struct PartNames: RandomAccessCollection, Sendable {
         PathParts.fitted("." + name, suffix: ".\(middle).longhaul-part")
     }
 
-    /// Of the store's number, so much is in a name.
+    /// The bytes of the store's identifier that are part of a name.
     private static let tagBytes = 8
 }

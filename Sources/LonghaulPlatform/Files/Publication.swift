@@ -2,8 +2,7 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
-/// A part file that is complete and verified, and the name under which it is to appear in its
-/// directory.
+/// A complete and verified part file, and the name under which it is to appear in its directory.
 package struct FinishItem: Sendable {
     package var part: PartFile
     package var name: String
@@ -18,27 +17,28 @@ package struct FinishItem: Sendable {
 
 /// How publishing one part file ended.
 package enum FinishOutcome: Hashable, Sendable {
-    /// It stands under this name (another than asked for under the policy `rename`), durably.
+    /// The file has this name durably (under the policy `rename` not the one asked for).
     case published(name: String)
-    /// The name is taken, and is not to be replaced: no device or pipe ever is. The part file is as
-    /// it was.
+    /// The name is taken and must not be replaced; a device or pipe is never replaced. The part
+    /// file is unchanged.
     case occupied
     /// The part file's path leads to nothing, or to another file. Nothing was published: in a
-    /// directory that was moved away it would not be where it is said to be.
+    /// directory that was moved away the file would not be at its destination.
     case partLost
-    /// Whether it was renamed is to be looked up (``FileInspection``): a failed sync of the
+    /// Whether the file was renamed has to be looked up (``FileInspection``): a failed sync of the
     /// directory is reported here too.
     case failed(SystemFailure)
 }
 
-/// Gives complete part files their names: an atomic rename that replaces nothing unless asked to.
+/// Gives complete part files their final names, by an atomic rename that replaces a file only if
+/// asked to.
 ///
 /// The caller has made the content durable (``GroupCommit/makeDurable(_:)`` or
 /// ``PartFile/sync()``): a name is never given to bytes that a power loss could take. After a
 /// crash, exactly one of both names leads to the file; only on file systems without
 /// `RENAME_NOREPLACE` both may.
 package enum Publication {
-    /// Numbers tried where a name is taken.
+    /// The most numbers to try if a name is taken.
     package static let numberMax = 9_999
 
     /// Renames, without making the new name durable: ``DirectoryHandle/sync()`` does that, once for
@@ -60,15 +60,16 @@ package enum Publication {
         if fchmod(part.descriptor, part.directory.fileMode) == 0 { return }
         let failure = SystemFailure.last("fchmod", part.path)
         switch failure.errno {
-        // The mount says what modes its files have, or whose they all are; some servers behind it
-        // put that in other words. A whole file is worth more than its mode.
+        // The mount fixes the modes or the owner of its files; some servers behind it answer with
+        // another error. A complete file is worth more than its mode.
         case EPERM, EACCES, EINVAL, EOPNOTSUPP, ENOSYS: return
         default: throw failure
         }
     }
 
-    /// `NAME.longhaul-bad`, for bytes that do not have the digest that was asked for; where that is
-    /// taken, `NAME.longhaul-bad.2` and so on. It may be anybody's, and is not replaced.
+    /// Renames the file to `NAME.longhaul-bad`, if its bytes do not have the required digest; if
+    /// that name is taken, to `NAME.longhaul-bad.2` and so on. An existing file may belong to any
+    /// program and is not replaced.
     ///
     /// - Returns: the path it now has.
     package static func keepBad(_ part: PartFile, as name: String) throws(SystemFailure) -> String {
@@ -79,8 +80,8 @@ package enum Publication {
         throw SystemFailure(operation: "rename", path: part.path, errno: EEXIST)
     }
 
-    /// Gives a part file that ``keepBad(_:as:)`` has moved aside its name again: whoever moved it
-    /// was killed before that was recorded.
+    /// Restores the name of a part file that ``keepBad(_:as:)`` has moved aside, if the process
+    /// ended before the move was recorded.
     package static func takeBack(
         _ part: OrphanedPart, movedAsideAs name: String, in directory: DirectoryHandle
     ) {
@@ -103,8 +104,8 @@ package enum Publication {
         return PathParts.fitted(name, suffix: suffix)
     }
 
-    /// The first of `NAME (1).EXT`, `NAME (2).EXT`, … that nothing stands under now. `nil` when
-    /// ``numberMax`` are taken, or the directory cannot be looked into.
+    /// The first of `NAME (1).EXT`, `NAME (2).EXT`, … that is free now. `nil` if ``numberMax`` are
+    /// taken, or the directory cannot be read.
     package static func freeName(like name: String, in directory: DirectoryHandle) -> String? {
         for number in 1...numberMax {
             let next = FileNaming.numbered(name, number)
@@ -129,11 +130,11 @@ package enum Publication {
         }
         switch policy {
         case .overwrite:
-            // A device or a pipe that programs use would be gone.
+            // A device or a pipe that programs use would be lost.
             if try isSpecial(name, in: part.directory) { return .occupied }
             try replace(part, name)
             return .published(name: name)
-        // Under `rename` the caller records another name first, and comes again with that.
+        // Under `rename` the caller records another name first, and calls again with it.
         case .fail, .skip, .rename:
             return try claim(part, name) ? .published(name: name) : .occupied
         }
@@ -183,8 +184,8 @@ package enum Publication {
         }
         switch Glibc.errno {
         case EEXIST: return false
-        // exFAT and some FUSE file systems have neither. Looking first leaves a moment in which
-        // another program's file could be replaced; there is no call that closes it.
+        // exFAT and some FUSE file systems support neither. Between the look-up and the rename
+        // another program's file could be replaced; no system call closes this gap.
         case EPERM, EOPNOTSUPP, ENOSYS, EMLINK: return try claimByLooking(part, name)
         default: throw .last("link", directory.path(of: name))
         }

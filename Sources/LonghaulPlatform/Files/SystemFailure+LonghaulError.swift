@@ -2,8 +2,8 @@ internal import Glibc
 package import LonghaulCore
 
 extension SystemFailure {
-    /// The error that a transfer ends with, or a command is refused with: a sentence that says what
-    /// happened and what to do.
+    /// The error that a transfer ends with, or with which a command is refused: a sentence that
+    /// says what happened and what to do.
     package func longhaulError(bytesKept: Int64 = 0) -> LonghaulError {
         LonghaulError(code, sentence, retryable: isRetryable, bytesKept: bytesKept)
     }
@@ -18,8 +18,7 @@ extension SystemFailure {
         }
     }
 
-    /// Trying again may help without anybody doing anything: the machine was short of something, or
-    /// busy.
+    /// Whether a retry may succeed without a change by the user: a resource was short or busy.
     private var isRetryable: Bool {
         switch errno {
         case EBUSY, ESTALE, ETIMEDOUT: true
@@ -27,7 +26,7 @@ extension SystemFailure {
         }
     }
 
-    /// The machine is short of something for a moment.
+    /// A resource of the machine is short for a moment.
     package var isPassing: Bool { FailureTable.classify(errno: errno).kind == .transient }
 
     private var sentence: String {
@@ -77,7 +76,7 @@ extension SystemFailure {
         }
     }
 
-    /// The call in words, where its name is not one.
+    /// The call as a verb, where its name is not one.
     private var deed: String {
         switch operation {
         case "fdatasync", "fsync", "syncfs": "save"

@@ -1,7 +1,6 @@
 internal import Glibc
 
-/// A system call that failed, as data: what was tried on which path, and the kernel's number for
-/// why.
+/// A failed system call as data: the call, the path and the error number.
 package struct SystemFailure: Error, Hashable, Sendable {
     /// The call's name, as in its manual page: `open`, `rename`, `fdatasync`.
     package var operation: String
@@ -14,20 +13,20 @@ package struct SystemFailure: Error, Hashable, Sendable {
         self.errno = errno
     }
 
-    /// From the calling thread's `errno`: to be made right after the call. The path comes second,
-    /// because making its text may call something that sets `errno`.
+    /// From the calling thread's `errno`, right after the call. The path is evaluated second,
+    /// because making its text may call functions that set `errno`.
     static func last(_ operation: String, _ path: @autoclosure () -> String) -> SystemFailure {
         let number = Glibc.errno
         return SystemFailure(operation: operation, path: path(), errno: number)
     }
 
-    /// For what does not exist: when the path itself does, as a symbolic link to nothing.
+    /// For a missing path: the failure to report if it is a dangling symbolic link.
     static func leadingNowhere(_ path: String) -> SystemFailure? {
         guard FileInspection.kind(at: path) == .link else { return nil }
         return SystemFailure(operation: "follow", path: path, errno: ENOENT)
     }
 
-    /// From a shim's answer, which is `-errno`.
+    /// From the result of a shim, which is `-errno`.
     static func answered(_ answer: some SignedInteger, _ operation: String, _ path: String)
         -> SystemFailure
     {
@@ -36,17 +35,17 @@ package struct SystemFailure: Error, Hashable, Sendable {
 }
 
 extension SystemFailure: CustomStringConvertible {
-    /// For logs; what a person is shown is the sentence of ``longhaulError(bytesKept:)``.
+    /// For logs; users see the sentence of ``longhaulError(bytesKept:)``.
     package var description: String { "\(operation) \(path): \(reason)" }
 
     /// `EEXIST`.
     package var isNameInUse: Bool { errno == EEXIST }
 
-    /// The C library's words for the number.
+    /// The C library's text for the error number.
     package var reason: String { String(cString: strerror(errno)) }
 }
 
-/// Throws unless `answer`, of a shim, says that it went well; hands the answer on.
+/// Throws if `answer`, the result of a shim, is negative; otherwise returns it.
 @discardableResult
 func check<Answer: SignedInteger>(
     _ answer: Answer, _ operation: String, _ path: @autoclosure () -> String
@@ -55,7 +54,7 @@ func check<Answer: SignedInteger>(
     return answer
 }
 
-/// Repeats a call that answers -1 as long as a signal interrupts it.
+/// Repeats a call that returns -1 while a signal interrupts it.
 func uninterrupted<Answer: SignedInteger>(_ call: () -> Answer) -> Answer {
     while true {
         let answer = call()

@@ -3,10 +3,10 @@ internal import Glibc
 
 /// A small file that is read and written whole: configuration, units.
 package enum TextFile {
-    /// More than that is none of ours.
+    /// Larger files are not files of this program.
     private static let bytesMax = 1 << 20
 
-    /// `nil` = there is none.
+    /// `nil` = the file does not exist.
     package static func read(_ path: String) throws(SystemFailure) -> [UInt8]? {
         let answer = lh_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
         if answer == -ENOENT || answer == -ENOTDIR { return nil }
@@ -27,8 +27,8 @@ package enum TextFile {
         }
     }
 
-    /// Replaces the file in one step; whoever reads sees the old or the new one. Directories that
-    /// are missing are made.
+    /// Replaces the file in one step: a reader sees either the old or the new content. Missing
+    /// directories are created.
     package static func write(_ text: String, to path: String) throws(SystemFailure) {
         guard let (directory, name) = PathParts.split(path) else {
             throw SystemFailure(operation: "open", path: path, errno: EINVAL)
@@ -55,7 +55,7 @@ package enum TextFile {
         }
     }
 
-    /// Whether there was one.
+    /// Returns whether the file existed.
     @discardableResult
     package static func remove(_ path: String) throws(SystemFailure) -> Bool {
         if unlink(path) == 0 { return true }
@@ -73,7 +73,7 @@ package enum TextFile {
     }
 }
 
-/// The text of a small file, such as those in /proc; what is beyond the bound is left out.
+/// The text of a small file, such as those in /proc; bytes beyond the bound are left out.
 func smallFile(_ path: String, atMost bytesMax: Int = 65_536) throws(SystemFailure) -> String {
     let descriptor = Descriptor(
         owning: try check(lh_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), "open", path))
@@ -93,15 +93,15 @@ func smallFile(_ path: String, atMost bytesMax: Int = 65_536) throws(SystemFailu
     return String(decoding: bytes, as: UTF8.self)
 }
 
-/// A file that belongs to nobody once its content was handed over.
+/// A file without an owner after its content was handed over.
 package enum SpooledFile {
-    /// Deletes it; one that is gone already is as good.
+    /// Deletes the file; a missing file is no error.
     package static func remove(_ path: String) {
         _ = unlink(path)
     }
 
-    /// One without a name, which is gone with its descriptor; in memory where the directory's file
-    /// system has no such files.
+    /// A file without a name, which is gone when its descriptor is closed. It is in memory if the
+    /// directory's file system does not support O_TMPFILE.
     ///
     /// - Returns: the descriptor, the caller's to close.
     package static func unnamed(in directory: String) throws(SystemFailure) -> Int32 {

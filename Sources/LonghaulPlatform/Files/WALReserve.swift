@@ -2,14 +2,14 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// Room on its disk for what a log is to get next: when downloads have filled the disk, what
-/// becomes of them can still be recorded.
+/// Disk space reserved for the next bytes of a log: if downloads fill the disk, their outcome can
+/// still be recorded.
 ///
-/// The log is SQLite's. Its size and content are not touched, and a descriptor of a log holds no
-/// lock that closing it would drop.
+/// The log is SQLite's. Its size and content are not changed. SQLite holds no POSIX lock on the
+/// log, so closing another descriptor of it drops none.
 package struct WALReserve {
     private let path: String
-    /// Up to here the log has its room.
+    /// The offset up to which space is reserved.
     private var end: Int64 = 0
     private var triedAt: Int64 = -1
     private var bytes = Limits.wALReserveBytes
@@ -18,9 +18,8 @@ package struct WALReserve {
         self.path = path
     }
 
-    /// To be called when the log may have grown: one look, and where half of the room is used up,
-    /// as much again is set aside. Where the disk has too little for that, the next growth asks
-    /// again.
+    /// To be called when the log may have grown. It costs one stat(2); if half of the space is used
+    /// up, as much again is reserved. If the disk has too little, the next growth tries again.
     package mutating func keep() {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return }
@@ -34,7 +33,7 @@ package struct WALReserve {
         if lh_keep_room(descriptor, size + bytes) == 0 { end = size + bytes }
     }
 
-    /// Not much of a small disk.
+    /// A small disk gives only a share of its size.
     private static func bytes(onDiskOf descriptor: Int32) -> Int64 {
         var facts = statvfs()
         guard fstatvfs(descriptor, &facts) == 0, facts.f_blocks > 0 else {

@@ -4,10 +4,9 @@ internal import Glibc
 /// The kernel's half of the engine lease: an exclusive lock on `engine.lock` in the state
 /// directory, held as long as this object lives.
 ///
-/// It cannot go stale: the kernel lets go of it when the process ends, however it ends. It is an
-/// open file description lock, so a program that this process starts does not hold it
-/// (close-on-exec), and closing another descriptor of the file does not drop it, as it would with
-/// the older POSIX locks.
+/// It cannot go stale: the kernel releases it when the process ends, however it ends. It is an open
+/// file description lock. So a program started by this process does not hold it (close-on-exec),
+/// and closing another descriptor of the file does not release it, unlike a POSIX lock.
 package final class EngineLock: Sendable {
     package static let fileName = "engine.lock"
 
@@ -18,15 +17,15 @@ package final class EngineLock: Sendable {
     }
 
     deinit {
-        // Said, and not left to the close: a program that another thread is just starting still has
-        // the descriptor until it has begun to run.
+        // Explicitly, because close(2) need not release it: a program that another thread is
+        // starting has a copy of the descriptor until execve(2).
         lh_ofd_unlock(owner.number)
     }
 
-    /// The lock if it is free now; `nil` if another holds it.
+    /// The lock if it is free now; `nil` if another process holds it.
     package static func tryAcquire(in directory: String) throws(SystemFailure) -> EngineLock? {
         let home = try DirectoryHandle(opening: directory)
-        // Bounded, should somebody delete the file all the time; that is as good as held.
+        // Bounded, in case the file is deleted again and again; the lock then counts as held.
         for _ in 1...deletedTriesMax {
             switch try attempt(open(in: home), in: home) {
             case .taken(let lock): return lock
@@ -37,14 +36,13 @@ package final class EngineLock: Sendable {
         return nil
     }
 
-    /// Whether somebody holds the lock now. Takes nothing, so it cannot make a `tryAcquire`
-    /// elsewhere fail.
+    /// Whether the lock is held now. Takes no lock, so it cannot make a `tryAcquire` elsewhere
+    /// fail.
     package static func isHeld(in directory: String) throws(SystemFailure) -> Bool {
         let home = try DirectoryHandle(opening: directory)
         let path = home.path(of: fileName)
         do {
-            // Read-only, so that closing it does not look like a release to those who wait
-            // (EngineLockWait).
+            // Read-only: closing a writable descriptor would wake the waiters (EngineLockWait).
             let owner = try openName(
                 fileName, in: home.descriptor, flags: O_RDONLY | O_NONBLOCK, path: path)
             return try check(lh_ofd_is_locked(owner.number), "flock", path) == 1
@@ -56,13 +54,13 @@ package final class EngineLock: Sendable {
 
     private static let deletedTriesMax = 8
 
-    // MARK: - Shared with those who wait
+    // MARK: - Shared with EngineLockWait
 
     enum Attempt {
         case taken(EngineLock)
         case held
-        /// The file opened is no longer the one that others will open: a lock on it would keep
-        /// nobody out.
+        /// The opened file is no longer the one under the name: a lock on it would exclude no other
+        /// process.
         case deleted
     }
 
@@ -82,9 +80,9 @@ package final class EngineLock: Sendable {
     }
 }
 
-/// Says that a program of a host runs, for as long as this object lives: a shared kernel lock on a
-/// file of the state directory. It cannot go stale: the kernel lets go of it when the process ends,
-/// however that ends. Several processes of one host may hold it.
+/// Shows that a program of a host runs, as long as this object lives: a shared kernel lock on a
+/// file of the state directory. It cannot go stale: the kernel releases it when the process ends,
+/// however it ends. Several processes of one host may hold it.
 package final class HostLock: Sendable {
     static let prefix = "host."
     private let owner: Descriptor
@@ -93,16 +91,16 @@ package final class HostLock: Sendable {
         lh_ofd_unlock(owner.number)
     }
 
-    /// - Parameter host: a name that may be one of a file.
+    /// - Parameter host: an identifier that is valid in a file name.
     package init(of host: String, in directory: String) throws(SystemFailure) {
         let home = try DirectoryHandle(opening: directory)
         let name = Self.fileName(host)
-        // For writing, too: the engine is told by the kernel when such a file is closed.
+        // Writable, because the engine watches for IN_CLOSE_WRITE (inotify(7)).
         owner = try openOwn(name, in: home)
         try check(lh_ofd_share_lock(owner.number), "flock", home.path(of: name))
     }
 
-    /// Whether somebody holds it now.
+    /// Whether a process holds it now.
     package static func isHeld(_ host: String, in directory: String) -> Bool {
         guard let home = try? DirectoryHandle(opening: directory) else { return false }
         let name = fileName(host)

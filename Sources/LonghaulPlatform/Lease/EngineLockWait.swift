@@ -2,15 +2,15 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// Waits for the engine lock on the calling thread, woken by the kernel when a holder closes the
-/// file or dies, and ended from any thread by ``cancel()``.
+/// Waits for the engine lock on the calling thread. The kernel wakes it when a holder closes the
+/// file or ends; ``cancel()`` ends the wait from any thread.
 package final class EngineLockWait: Sendable {
-    /// Where the kernel cannot tell (no inotify instance is left), the lock is tried this often.
+    /// Poll interval if no inotify instance is left.
     private static let blindMilliseconds: Int64 = 100
-    /// Insurance against a notice that does not come, such as when the file is deleted under a
-    /// holder.
+    /// Upper bound of a wait, for a lost notification, such as when the file is deleted while the
+    /// lock is held.
     private static let watchedMilliseconds: Int64 = 1_000
-    /// The kernel tells of a close a moment before it drops the lock.
+    /// The kernel reports the close a moment before it releases the lock.
     private static let settleMilliseconds: [Int64] = [1, 2, 4, 8, 16, 32]
 
     private let home: DirectoryHandle
@@ -21,17 +21,16 @@ package final class EngineLockWait: Sendable {
         cancellation = Descriptor(owning: try check(lh_eventfd(), "eventfd", directory))
     }
 
-    /// Ends ``acquire(timeout:)``, also one that begins later.
+    /// Ends ``acquire(timeout:)``, also if that begins later.
     package func cancel() {
         lh_eventfd_raise(cancellation.number)
     }
 
-    /// The lock, as soon as it is free; `nil` when cancelled, or when `timeout` seconds have
-    /// passed. No order is kept among those who wait.
+    /// The lock, as soon as it is free; `nil` if cancelled, or after `timeout` seconds. Waiters are
+    /// served in no particular order.
     package func acquire(timeout: Double? = nil) throws(SystemFailure) -> EngineLock? {
         let end = timeout.map { lh_clock_boottime().addingClamped(Int64(bounding: $0 * 1e9)) }
-        // One descriptor for all tries: each that was closed would wake the others who wait, and
-        // this one.
+        // One descriptor for all tries: closing one would wake all waiters, this one included.
         var candidate = try EngineLock.open(in: home)
         var watch = watch(candidate)
         var settling = Self.settleMilliseconds[...]
@@ -62,23 +61,23 @@ package final class EngineLockWait: Sendable {
 
     private enum Woken { case cancelled, closed, nothing }
 
-    /// `nil` when this user has no inotify instance left.
+    /// `nil` if this user has no inotify instance left.
     private func watch(_ candidate: Descriptor) -> Descriptor? {
         let number = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
         guard number >= 0 else { return nil }
         let watch = Descriptor(owning: number)
-        // By the descriptor and not by the path, which may lead to another file by now.
+        // Through the descriptor: the path may lead to another file by now.
         let path = "/proc/self/fd/\(candidate.number)"
         return inotify_add_watch(number, path, UInt32(IN_CLOSE_WRITE)) < 0 ? nil : watch
     }
 
     private func wait(_ watch: Descriptor?, milliseconds: Int64) -> Woken {
-        // A negative descriptor is skipped by poll(2).
+        // poll(2) ignores a negative descriptor.
         var asked = [
             pollfd(fd: cancellation.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: watch?.number ?? -1, events: Int16(POLLIN), revents: 0),
         ]
-        // Interrupted by a signal = nothing: the caller tries and waits again.
+        // An interrupted poll counts as no event: the caller tries again and waits.
         if poll(&asked, 2, Int32(milliseconds)) <= 0 { return .nothing }
         if asked[0].revents != 0 { return .cancelled }
         if let watch {

@@ -2,14 +2,14 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
-/// The environment of this process. The one place that reads it; everything else is told.
+/// The environment of this process. Only this type reads it; other code gets values as parameters.
 package enum Environment {
-    /// `nil` when the variable is not set. Set but empty is a value.
+    /// `nil` if the variable is not set. An empty value is a value.
     package static func value(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }
     }
 
-    /// Every variable. Text that is not UTF-8 is repaired.
+    /// Every variable. Invalid UTF-8 is repaired.
     package static func all() -> [String: String] {
         var found: [String: String] = [:]
         guard var next = lh_environment() else { return found }
@@ -24,16 +24,16 @@ package enum Environment {
         return found
     }
 
-    /// Refuses paths that cannot be kept as text: repaired, each would be another one.
+    /// Refuses paths that are not valid UTF-8: a repaired path would be another path.
     ///
-    /// - Parameter names: the variables that a path is looked for in, the first of them being the
-    ///   one to set; those behind the one that decides do not matter.
+    /// - Parameter names: the variables in which a path is looked up, in this order; the error
+    ///   names the first as the one to set. Variables after the deciding one do not matter.
     package static func checkPath(
         in names: [String], _ code: LonghaulError.Code = .invalidRequest
     ) throws(LonghaulError) {
         for name in names {
             guard let value = getenv(name), value.pointee != 0 else { continue }
-            // Relative, the others are to be ignored (XDG Base Directory Specification).
+            // A relative path in an XDG variable is ignored (XDG Base Directory Specification).
             if value.pointee != 0x2F, !name.hasPrefix("LONGHAUL_") { continue }
             let bytes = UnsafeRawBufferPointer(start: value, count: strlen(value))
             if String(validating: bytes, as: UTF8.self) != nil { return }
@@ -44,8 +44,8 @@ package enum Environment {
         }
     }
 
-    /// `NAME=VALUE` for a program that is started: what is handed on as it was found keeps its
-    /// bytes.
+    /// `NAME=VALUE` for a program that is started. A value of the own environment keeps its
+    /// original bytes.
     static func entry(_ name: String, _ value: String) -> [CChar] {
         guard let own = getenv(name), String(cString: own) == value else {
             return Array("\(name)=\(value)".utf8CString)

@@ -2,10 +2,10 @@ internal import LonghaulCore
 internal import Glibc
 package import LonghaulCore
 
-/// Where a user's store, lock and sockets live.
+/// The location of a user's store, lock and sockets.
 package enum StateDirectory {
     /// `$LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else `~/.local/state/longhaul`; an
-    /// absolute path, of which nothing need exist.
+    /// absolute path, which need not exist.
     ///
     /// - Throws: `storeUnavailable` when there is no home directory to put it in.
     package static func resolve(environment: [String: String]) throws(LonghaulError) -> String {
@@ -44,7 +44,7 @@ package enum StateDirectory {
     }
 }
 
-/// Where a user's programs keep things, by the XDG Base Directory Specification.
+/// The user's directories for programs, by the XDG Base Directory Specification.
 package enum UserDirectories {
     /// `$XDG_CONFIG_HOME`, else `~/.config`; `nil` when there is no home directory.
     package static func configuration(environment: [String: String]) -> String? {
@@ -75,7 +75,8 @@ package enum UserDirectories {
     }
 }
 
-/// Where relative paths start. Read once: neither the library nor the command changes it.
+/// The directory against which relative paths are resolved. Read once: neither the library nor the
+/// command changes it.
 package enum CurrentDirectory {
     package static var path: String {
         get throws(LonghaulError) { try found.get() }

@@ -1,21 +1,21 @@
 internal import CLonghaul
 internal import Glibc
 
-/// Starts a process that outlives this one: in a session of its own, so that no terminal's hang-up
-/// or Ctrl-C reaches it, with no descriptor of ours, in `/`, so that it keeps no file system from
-/// being unmounted.
+/// Starts a process that outlives this one. It has a session of its own, so that neither a
+/// terminal's hang-up nor Ctrl-C reaches it; no descriptor of this process; and `/` as its working
+/// directory, so that it keeps no file system mounted.
 package enum BackgroundEngine {
-    /// Starts it and returns; whether it became the engine shows the lock.
+    /// Starts the process and returns; the lock shows whether it became the engine.
     ///
-    /// It remains a child of this process: a program that goes on to live long sees a zombie of it
-    /// once it has ended, unless it waits for the number returned.
+    /// It remains a child of this process: in a long-lived program it stays a zombie after its end,
+    /// unless the program waits for the returned pid.
     ///
     /// - Parameters:
     ///   - executable: absolute path.
-    ///   - arguments: without the program's name, which is put before them.
-    ///   - environment: all of it.
-    ///   - log: where output and errors go, appended to (``BoundedLog``); `nil` = nowhere. A log
-    ///     that cannot be opened stops nothing.
+    ///   - arguments: without the program's name, which is added as the first one.
+    ///   - environment: the whole environment of the process.
+    ///   - log: the file to which output and errors are appended (``BoundedLog``); `nil` = none.
+    ///     If it cannot be opened, the process starts without it.
     @discardableResult
     package static func spawn(
         executable: String, arguments: [String], environment: [String: String], log: String? = nil
@@ -26,7 +26,7 @@ package enum BackgroundEngine {
         let answer = lh_spawn_detached(
             executable, argv.pointer, envp.pointer, opened?.number ?? -1)
         if answer == -ENOENT {
-            // The kernel does not say which: it may be a place without /dev or /proc.
+            // The error does not name the missing file; a sandbox may lack /dev or /proc.
             for path in ["/dev/null", executable] where access(path, F_OK) != 0 {
                 throw SystemFailure(operation: "start without", path: path, errno: ENOENT)
             }
@@ -34,9 +34,8 @@ package enum BackgroundEngine {
         return try check(answer, "posix_spawn", executable)
     }
 
-    /// The program that this process runs: by its path, which is what `ps` should show, or, when
-    /// another file stands there after an upgrade, through /proc, where the old one is still to be
-    /// had.
+    /// The program of this process: its path, which is what `ps` should show. If an upgrade has put
+    /// another file there, the path through /proc, which still leads to the old one.
     package static func ownExecutable() -> String {
         var own = stat()
         var there = stat()
@@ -46,13 +45,14 @@ package enum BackgroundEngine {
         return path
     }
 
-    /// Where other processes find it, or what has taken its place in an upgrade.
+    /// The path under which other processes find the program, or its successor after an upgrade.
     package static func installedExecutable() -> String? {
         guard let path = ownPath() else { return nil }
         return path.hasSuffix(gone) ? String(path.dropLast(gone.count)) : path
     }
 
-    /// Takes note of its end, so that nothing is left of it in a program that goes on.
+    /// Waits for the process's end in the background, so that no zombie is left in a long-lived
+    /// program.
     package static func reap(_ pid: Int32) {
         _ = DetachedThread.begin(name: "longhaul-reap") {
             var status: Int32 = 0
@@ -61,7 +61,7 @@ package enum BackgroundEngine {
     }
 
     private static let proc = "/proc/self/exe"
-    /// What the kernel says behind the name of a file that was deleted.
+    /// The kernel's suffix for the path of a deleted file.
     private static let gone = " (deleted)"
 
     private static func ownPath() -> String? {

@@ -1,26 +1,27 @@
 internal import CLonghaul
 internal import Glibc
 
-/// A file that lines are appended to for ever and that stays small: when it is full it gets `.1`
-/// behind its name, instead of the one that had it before, and an empty one takes its place.
+/// A log file of bounded size: a full file is renamed with the suffix `.1`, replacing the previous
+/// one of that name, and an empty file takes its place.
 ///
-/// Several processes may have it open. Who moves it holds a lock on it and looks whether it still
-/// has the name; lines of others that come meanwhile go with it. After a crash at any point there
-/// is a file under the name or none, and the next one makes it.
+/// Several processes may have it open. A process that renames the file holds a lock on it and
+/// checks that it still has the name. Lines that other processes write meanwhile go to the renamed
+/// file. After a crash at any point there is either a file under the name or none; the next writer
+/// creates it.
 struct BoundedLog {
     static let bytesMax = 8 << 20
 
     private let path: String
-    /// They lead to the file, and are made to lead to the next one.
+    /// These lead to the file; after a rename they are made to lead to the next one.
     private let descriptors: [Int32]
     private let bytesMax: Int
     private let lookEvery: Int
-    /// What may be written before it is looked again.
+    /// How many bytes may be written before the next check of the file.
     private var room = 0
 
     /// - Parameters:
-    ///   - descriptors: to be written to, the first of them open for this very file.
-    ///   - lookEvery: after so many bytes it is looked what others have made of the file.
+    ///   - descriptors: the descriptors to write to; the first one must be open for this very file.
+    ///   - lookEvery: the number of bytes between two checks for changes by other processes.
     init(
         _ path: String, descriptors: [Int32], bytesMax: Int = bytesMax, lookEvery: Int = 64 << 10
     ) {
@@ -30,21 +31,21 @@ struct BoundedLog {
         self.lookEvery = lookEvery
     }
 
-    /// Opens it for appending (0600), moved aside first where it is full. `nil` = it cannot be.
+    /// Opens it for appending (0600); a full file is renamed first. `nil` = it cannot be opened.
     static func open(_ path: String, bytesMax: Int = bytesMax) -> Descriptor? {
         guard let file = append(path) else { return nil }
         guard let found = look(file.number), found.size >= bytesMax else { return file }
         return successor(of: file.number, at: path) ?? file
     }
 
-    /// Those of the descriptors that lead to it, or to the one that it has become meanwhile.
+    /// Those of the descriptors that lead to the file, or to its renamed predecessor.
     static func leading(to path: String, of descriptors: [Int32]) -> [Int32] {
         let files = [path, path + ".1"].compactMap { try? FileLook(at: $0).identity }
         return descriptors.filter { look($0).map { files.contains($0.identity) } ?? false }
     }
 
-    /// To be called before each line, of so many bytes. Where there is no room and none can be
-    /// made, the file grows on.
+    /// To be called before each line, with its length. If the file cannot be replaced, it grows
+    /// beyond the bound.
     mutating func makeRoom(for count: Int) {
         room -= count
         if room >= 0 { return }
@@ -65,13 +66,13 @@ struct BoundedLog {
         let answer = lh_openat(
             AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if answer < 0 { return nil }
-        // Whatever the umask has left of it when it was made.
+        // The umask may have taken bits when the file was created.
         _ = fchmod(answer, 0o600)
         return Descriptor(owning: answer)
     }
 
-    /// What stands under the name once this file does so no more; `nil` = another process is about
-    /// to see to it, or it cannot be done.
+    /// The file under the name after this one has been renamed; `nil` = another process is doing
+    /// that now, or it fails.
     private static func successor(of descriptor: Int32, at path: String) -> Descriptor? {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
         defer { flock(descriptor, LOCK_UN) }

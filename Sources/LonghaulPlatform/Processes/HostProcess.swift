@@ -1,11 +1,11 @@
 internal import CLonghaul
 internal import Glibc
 
-/// What a host's process is made of.
+/// The program and environment of a host's process.
 package struct HostProgram: Sendable {
     /// The program by absolute path, and its arguments.
     package var argv: [String]
-    /// All of it.
+    /// The whole environment of the process.
     package var environment: [String: String]
 
     package init(argv: [String], environment: [String: String]) {
@@ -18,19 +18,19 @@ package struct HostProgram: Sendable {
 package enum ProcessEnd: Hashable, Sendable {
     case exited(Int32)
     case signalled(Int32)
-    /// It was another process's child, and its status is gone with it.
+    /// It was a child of another process, and its exit status is lost.
     case unknown
 }
 
-/// The process of a launch: of its own session and group, so that no terminal's signals reach it
-/// and all of it can be ended; its output comes through named pipes that it holds open itself, so
-/// that it can go on writing when the engine dies, and the next engine reads on.
+/// The process of a launch. It has its own session and group, so that no terminal's signals reach
+/// it and the whole group can be ended. Its output goes through named pipes that it holds open
+/// itself: it can go on writing if the engine dies, and the next engine continues to read.
 final class HostProcess {
     let identity: ProcessIdentity
     let end: Descriptor
     private(set) var output: Descriptor?
     private(set) var errors: Descriptor?
-    /// Until it has begun.
+    /// Present until the process has begun.
     private var go: Descriptor?
     private let names: [String]
     private let home: DirectoryHandle
@@ -50,14 +50,16 @@ final class HostProcess {
 
     private static func names(_ id: Int64) -> [String] { ["launch-\(id).out", "launch-\(id).err"] }
 
-    /// Of a launch that nothing is read of any more. Who still has them open is not disturbed.
+    /// Removes the pipes of a launch whose output is not read any more. Processes that have them
+    /// open are not affected.
     static func removeStreams(id: Int64, in home: DirectoryHandle) {
         for name in names(id) { try? home.remove(name) }
     }
 
-    /// Makes the process; it becomes the program at ``begin()``, or ends with this object.
+    /// Makes the process. It executes the program at ``begin()``, or exits when this object is
+    /// released.
     ///
-    /// - Parameter input: what it reads; the whole file from its beginning.
+    /// - Parameter input: its standard input, read from the beginning.
     static func make(
         _ program: HostProgram, id: Int64, input: HostInput, in home: DirectoryHandle
     ) throws(SystemFailure) -> HostProcess {
@@ -78,7 +80,7 @@ final class HostProcess {
         for name in names {
             try check(lh_fifo(home.descriptor, name), "mkfifo", home.path(of: name))
             reading.append(try open(name, in: home, O_RDONLY))
-            // For reading, too: with a reader of its own it never finds the pipe broken.
+            // Open for reading, too: with a reader of its own the process never gets SIGPIPE.
             writing.append(try open(name, in: home, O_RDWR))
         }
         let stdin = try input.reopened()
@@ -86,7 +88,7 @@ final class HostProcess {
         try check(lh_pipe(&ends), "pipe", "")
         let waiting = Descriptor(owning: ends[0])
         var go: Descriptor? = Descriptor(owning: ends[1])
-        // The shim's pipe does not block; this one is waited on.
+        // The shim's pipe does not block, but the child must block on its end.
         let flags = fcntl(waiting.number, F_GETFL)
         _ = fcntl(waiting.number, F_SETFL, flags & ~O_NONBLOCK)
         for stream in writing {
@@ -107,7 +109,7 @@ final class HostProcess {
             return HostProcess(
                 identity, end: end, streams: reading, go: go, names: names, home: home)
         } catch {
-            // That ends it, and nobody else takes note.
+            // Closing `go` ends the process; it has to be reaped here.
             go = nil
             var status: Int32 = 0
             _ = uninterrupted { waitpid(pid, &status, 0) }
@@ -115,14 +117,14 @@ final class HostProcess {
         }
     }
 
-    /// The process of an earlier engine's launch, if it is still the same; `nil` when it has ended.
+    /// The process of an earlier engine's launch, if it still runs; `nil` if it has ended.
     static func adopt(
         _ identity: ProcessIdentity, id: Int64, in home: DirectoryHandle
     ) -> HostProcess? {
         let names = names(id)
         let end = lh_pidfd_open(identity.pid)
         let owner = end < 0 ? nil : Descriptor(owning: end)
-        // Looked at while the descriptor is open: the number cannot be another's by now.
+        // Checked while the pidfd is open: the number cannot belong to another process then.
         guard let owner, identity.isAlive else {
             removeStreams(id: id, in: home)
             return nil
@@ -139,7 +141,7 @@ final class HostProcess {
             name, in: home.descriptor, flags: mode | O_NONBLOCK, path: home.path(of: name))
     }
 
-    /// Lets it run.
+    /// Lets the process execute its program.
     func begin() {
         guard let go else { return }
         var byte: UInt8 = 1
@@ -147,22 +149,22 @@ final class HostProcess {
         self.go = nil
     }
 
-    /// Nobody writes there any more.
+    /// The process has closed its end of the pipe.
     func closeOutput() { output = nil }
     func closeErrors() { errors = nil }
 
     func terminate() { _ = lh_pidfd_signal(end.number, SIGTERM) }
 
-    /// It ends without having begun.
+    /// The process ends without having begun.
     func abandon() { go = nil }
 
-    /// Ends all of its group, and what has left that and still has the launch in its environment.
+    /// Ends its process group, and processes outside of the group whose environment has the marks.
     func kill(marks: [String]) {
         _ = lh_group_signal(identity.pid, SIGKILL)
         for pid in ProcessMarks.processes(with: marks) { _ = Glibc.kill(pid, SIGKILL) }
     }
 
-    /// To be called once it has ended.
+    /// To be called once the process has ended.
     func reap() -> ProcessEnd {
         var status: Int32 = 0
         for name in names { try? home.remove(name) }
@@ -174,15 +176,15 @@ final class HostProcess {
     }
 }
 
-/// Processes by what stands in their environment.
+/// Finds processes by variables of their environment.
 enum ProcessMarks {
-    /// The kernel gives a program no more than that of arguments and variables together, and a mark
-    /// may be the last of them.
+    /// The kernel's limit for the arguments and variables of a program together; a mark may be the
+    /// last variable.
     private static let environmentBytesMax = 6 << 20
 
-    /// Of this user, those that were started with all of these variables (`NAME=value`).
+    /// The processes of this user that were started with all of these variables (`NAME=value`).
     static func processes(with marks: [String]) -> [Int32] {
-        // No mark is a mark of every process there is.
+        // An empty set of marks would match every process.
         precondition(!marks.isEmpty, "processes are looked for by what marks them")
         let wanted = Set(marks)
         return (directoryNames("/proc") ?? []).compactMap { name in

@@ -1,8 +1,8 @@
 internal import CLonghaul
 internal import Glibc
 
-/// What a host is to read, in a file without a name: it may be of any length, and a host that never
-/// reads keeps nobody waiting.
+/// The standard input of a host, in a file without a name: it may have any length, and a host that
+/// never reads does not block the engine.
 package final class HostInput {
     private let file: Descriptor
     private var buffer: [UInt8] = []
@@ -36,7 +36,7 @@ package final class HostInput {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// From its beginning, and for reading only.
+    /// A read-only descriptor at the beginning of the file.
     func reopened() throws(SystemFailure) -> Descriptor {
         try flush()
         return Descriptor(
@@ -46,17 +46,17 @@ package final class HostInput {
     }
 }
 
-/// What a host writes: the last of it, and the lines of its standard output. Bounded, whatever it
-/// writes.
+/// The output of a host: its last bytes, and the lines of standard output. Memory is bounded,
+/// however much the host writes.
 struct HostOutput {
     private var kept: [UInt8] = []
     private var line: [UInt8] = []
     private var isLineTooLong = false
     private let limit: Int
-    /// All that came.
+    /// The number of all bytes received.
     private(set) var total: Int64 = 0
 
-    /// A longer line is no answer.
+    /// A longer line is not an answer of the protocol.
     private static let lineBytes = 256 << 10
 
     init(keeping limit: Int) {
@@ -66,7 +66,7 @@ struct HostOutput {
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         total += Int64(bytes.count)
         kept += bytes
-        // Trimmed now and then, not with every byte.
+        // Trimmed only when it is four times too long, so that a trim costs little per byte.
         if kept.count > limit * 4 { kept.removeFirst(kept.count - limit) }
     }
 
@@ -90,13 +90,13 @@ struct HostOutput {
         return found
     }
 
-    /// A last line that was not ended.
+    /// The last line, if it has no line end.
     mutating func lastLine() -> [UInt8]? {
         defer { line.removeAll() }
         return !isLineTooLong && line.first == UInt8(ascii: "{") ? line : nil
     }
 
-    /// From a whole character on.
+    /// The kept text, beginning at a whole character.
     var text: String {
         var tail = kept.suffix(limit)
         let isCut = total > Int64(tail.count)

@@ -1,7 +1,7 @@
 internal import CLonghaul
 internal import Glibc
 
-/// The thread of ``HostsWatch``: all of it is called there.
+/// The thread of ``HostsWatch``; all members are called on it.
 package final class HostsLoop {
     private let orders: HostOrders
     /// The state directory.
@@ -14,7 +14,7 @@ package final class HostsLoop {
     private struct Launch {
         let process: HostProcess
         var output: HostOutput
-        /// What writes without end is read slowly: it waits, and nobody else does.
+        /// A process with much output is read slowly, so that it does not delay other processes.
         var readsAgainAt: Int64 = 0
         var marks: [String]
         var isEnded = false
@@ -36,11 +36,11 @@ package final class HostsLoop {
         if number >= 0 { _ = inotify_add_watch(number, home.path, UInt32(IN_CLOSE_WRITE)) }
     }
 
-    // MARK: What is asked for
+    // MARK: Requests
 
     /// Makes the process of a launch; it waits for ``begin(_:)``.
     ///
-    /// - Parameter marks: variables of its environment by which what it starts is known.
+    /// - Parameter marks: variables of its environment by which its child processes are found.
     package func make(
         _ id: Int64, _ program: HostProgram, input: HostInput, marks: [String]
     ) throws(SystemFailure) -> ProcessIdentity {
@@ -54,7 +54,7 @@ package final class HostsLoop {
         launches[id]?.process.begin()
     }
 
-    /// It does not begin, and no end is told.
+    /// Ends a process that has not begun; no end is reported.
     package func discard(_ id: Int64) {
         guard let launch = launches.removeValue(forKey: id) else { return }
         launch.process.abandon()
@@ -71,7 +71,7 @@ package final class HostsLoop {
         return true
     }
 
-    /// Asks it to end, or makes it.
+    /// Sends SIGTERM to the process, or kills it.
     package func end(_ id: Int64, killing: Bool) {
         guard var launch = launches[id] else { return }
         launch.isEnded = true
@@ -128,7 +128,7 @@ package final class HostsLoop {
         guard var launch = launches[id] else { return }
         let more = drain(&launch, isOutput: isOutput, id)
         if !more, Int32(revents) & (POLLHUP | POLLERR) != 0 {
-            // It has closed it, as programs that detach themselves do.
+            // The process has closed its end, as programs that detach themselves do.
             if isOutput { launch.process.closeOutput() } else { launch.process.closeErrors() }
         }
         if launch.output.total > Self.freeBytes {
@@ -137,7 +137,7 @@ package final class HostsLoop {
         launches[id] = launch
     }
 
-    /// Reads a piece. Whether there was any.
+    /// Reads a piece. Returns whether there was any.
     private func drain(_ launch: inout Launch, isOutput: Bool, _ id: Int64) -> Bool {
         let stream = isOutput ? launch.process.output : launch.process.errors
         guard let stream else { return false }
@@ -159,13 +159,14 @@ package final class HostsLoop {
 
     private func finish(_ id: Int64) {
         guard var launch = launches.removeValue(forKey: id) else { return }
-        // What it had written before; what others still write is not waited for.
+        // Output that the process wrote before its end; later output of its children is not
+        // awaited.
         for isOutput in [true, false] {
             for _ in 0..<4 where drain(&launch, isOutput: isOutput, id) {}
         }
         if let line = launch.output.lastLine() { notice(.line(id, line)) }
-        // Until it is reaped its number is kept for it, and nobody else's group is meant. One that
-        // was adopted is another's to reap: there the number is free as soon as it has ended.
+        // Until the process is reaped, its number cannot be reused, so no other group is signalled.
+        // An adopted process is reaped by its parent: its number is free as soon as it has ended.
         if launch.isEnded { launch.process.kill(marks: launch.marks) }
         notice(.ended(id, launch.process.reap(), output: launch.output.text))
     }
@@ -177,7 +178,7 @@ package final class HostsLoop {
         while true {
             let count = Glibc.read(attachments.number, &buffer, buffer.count)
             if count <= 0 { break }
-            // Which file it was stands in the name, see inotify(7).
+            // The event contains the name of the file; see inotify(7).
             isOne = isOne || buffer[..<count].contains(HostLock.prefix)
         }
         if isOne { notice(.attachments) }

@@ -2,24 +2,24 @@ internal import CLonghaul
 internal import Glibc
 private import Synchronization
 
-/// What happens to the processes of hosts.
+/// An event of the processes of hosts.
 package enum HostNotice: Sendable {
     /// A line of its standard output that begins like a JSON object.
     case line(Int64, [UInt8])
-    /// It has ended; with the last of what it wrote.
+    /// The process has ended; with the last part of its output.
     case ended(Int64, ProcessEnd, output: String)
-    /// A program has attached itself, or gone away, perhaps.
+    /// A program may have attached itself or detached.
     case attachments
 }
 
-/// Makes, watches and ends the processes of launches, on a thread of its own that sleeps until
-/// something happens.
+/// Makes, watches and ends the processes of launches, on a thread of its own that sleeps until an
+/// event arrives.
 package final class HostsWatch: Sendable {
     private let orders: HostOrders
     private let thread: SystemThread
 
     /// - Parameters:
-    ///   - keeping: bytes of its output that are kept of each.
+    ///   - keeping: the bytes of output that are kept of each process.
     ///   - notice: called on the thread.
     package init(
         directory: String, keeping: Int, notice: @escaping @Sendable (HostNotice) -> Void
@@ -34,25 +34,25 @@ package final class HostsWatch: Sendable {
 
     deinit { stop() }
 
-    /// What is left in the state directory of a launch that is not watched any more.
+    /// Removes the files of a launch that is no longer watched from the state directory.
     package static func removeStreams(of launch: Int64, in directory: String) {
         guard let home = try? DirectoryHandle(opening: directory) else { return }
         HostProcess.removeStreams(id: launch, in: home)
     }
 
-    /// Runs `body` on the thread, in order with everything else that is asked for.
+    /// Runs `body` on the thread, in order with all other requests.
     package func perform(_ body: @escaping @Sendable (HostsLoop) -> Void) {
         orders.put(body)
     }
 
-    /// Ends the thread. Processes that have begun go on; one that has not does not any more.
+    /// Ends the thread. Processes that have begun go on; a process that has not begun never does.
     package func stop() {
         orders.stop()
         thread.join()
     }
 }
 
-/// What the thread is to do.
+/// The requests to the thread.
 final class HostOrders: Sendable {
     let wake: Descriptor
     private let state = Mutex(State())

@@ -2,31 +2,31 @@ internal import CLonghaul
 internal import Glibc
 
 package enum OwnProcess {
-    /// Settings of the whole process that serve transfers: how memory is kept, no statistics of
-    /// SQLite's, and that the ends of its processes can be asked for. For a program of our own,
-    /// before anything else; an embedder's process is left as it is.
+    /// Sets process-wide settings that serve transfers: allocator thresholds, no memory statistics
+    /// in SQLite, and the default action of SIGCHLD. For an executable of this project, before
+    /// anything else; an embedding program's process is left unchanged.
     package static func tune() {
         lh_process_tune()
     }
 
-    /// Stops here as Ctrl-Z does where nobody catches it; returns when the process is continued.
+    /// Stops this process by the default action of SIGTSTP; returns when it is continued.
     package static func suspend() {
         _ = lh_suspend()
     }
 
-    /// Ends this process as the signal would have: shells and service managers see why.
+    /// Ends this process by the signal itself, so that shells and service managers see the cause.
     package static func end(by kind: Int32) -> Never {
         var only = sigset_t()
         sigemptyset(&only)
         sigaddset(&only, kind)
         signal(kind, SIG_DFL)
         kill(getpid(), kind)
-        // The signal may be blocked in all threads but those that hang.
+        // The signal may be blocked in all threads but some that hang.
         pthread_sigmask(SIG_UNBLOCK, &only, nil)
         _exit(128 + kind)
     }
 
-    /// What it was called with, as bytes and without its own name.
+    /// The arguments of this process as bytes, without its name.
     package static var arguments: [[UInt8]] {
         var count: Int32 = 0
         guard let list = lh_arguments(&count) else { return [] }
@@ -35,13 +35,13 @@ package enum OwnProcess {
         }
     }
 
-    /// How many files this process may have open now (`ulimit -n`).
+    /// The most files that this process may have open (`ulimit -n`).
     package static var openFilesMax: Int {
         let most = sysconf(Int32(_SC_OPEN_MAX))
         return most < 0 ? .max : most
     }
 
-    /// How large a file may be that it writes (`ulimit -f`); `nil` = no limit.
+    /// The largest file that this process may write (`ulimit -f`); `nil` = no limit.
     package static var fileBytesMax: UInt64? {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return nil }
@@ -51,15 +51,15 @@ package enum OwnProcess {
 
 private import Synchronization
 
-/// What is to be done when the process ends in order (a return from `main`, `exit`): threads of
-/// ours leave before the libraries that they use take their tables down.
+/// Work to do at a normal exit of the process (a return from `main`, `exit`): threads of this
+/// library end before the libraries that they use destroy their tables.
 ///
-/// The handlers of atexit(3) run in the reverse order of registration, so whoever brings such a
-/// library in says ``goFirst()`` afterwards.
+/// The handlers of atexit(3) run in the reverse order of registration, so code that loads such a
+/// library calls ``goFirst()`` afterwards.
 package enum ExitWork {
     private static let works = Mutex<[Int: @Sendable () -> Void]>([:])
 
-    /// Replaces what was to be done under this key; `nil` = nothing.
+    /// Replaces the work under this key; `nil` = none.
     package static func set(_ key: Int, _ work: (@Sendable () -> Void)?) {
         let isFirst = works.withLock { works in
             defer { works[key] = work }
@@ -68,14 +68,13 @@ package enum ExitWork {
         if isFirst { goFirst() }
     }
 
-    /// The work is done before that of all who have registered something until now. Without work,
-    /// nothing happens.
+    /// Makes the work run before all handlers registered until now. Without work it does nothing.
     package static func goFirst() {
         guard works.withLock({ !$0.isEmpty }) else { return }
         atexit { ExitWork.perform() }
     }
 
-    /// Once, however often it was registered.
+    /// Runs the work once, however often it was registered.
     private static func perform() {
         let due = works.withLock { works in
             defer { works.removeAll() }

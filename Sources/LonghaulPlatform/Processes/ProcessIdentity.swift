@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A process, told from a later one with the same number by when it started.
+/// A process; the time of its start distinguishes it from a later one with the same number.
 package struct ProcessIdentity: Hashable, Sendable {
     package var pid: Int32
     /// Clock ticks after boot (proc(5)).
@@ -11,23 +11,22 @@ package struct ProcessIdentity: Hashable, Sendable {
         self.startTicks = startTicks
     }
 
-    /// This process; without /proc, with a start of 0.
+    /// This process; its start is 0 if /proc is not mounted.
     package static var current: ProcessIdentity {
         let pid = getpid()
         return ProcessIdentity(pid: pid, startTicks: facts(of: pid)?.startTicks ?? 0)
     }
 
-    /// The process that has this number now; `nil` if none has, or if it is dead and only waits to
-    /// be asked for its status.
+    /// The process with this number; `nil` if there is none, or if it is a zombie.
     package static func of(pid: Int32) -> ProcessIdentity? {
         guard let facts = facts(of: pid), facts.isAlive else { return nil }
         return ProcessIdentity(pid: pid, startTicks: facts.startTicks)
     }
 
-    /// This very process runs.
+    /// Whether this very process is running.
     package var isAlive: Bool { Self.of(pid: pid) == self }
 
-    /// It does nothing until it is continued (SIGSTOP, a debugger).
+    /// Whether the process is stopped until it is continued (SIGSTOP, a debugger).
     package var isStopped: Bool {
         guard let facts = Self.facts(of: pid) else { return false }
         return facts.startTicks == startTicks && facts.isStopped
@@ -53,7 +52,7 @@ package struct ProcessIdentity: Hashable, Sendable {
         // and blanks.
         guard let end = stat.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = stat[stat.utf8.index(after: end)...].split(separator: " ")
-        // From the third field on, the state; the start is the 22nd.
+        // From the third field, the state, on; the start is the 22nd field.
         guard fields.count > 19, let ticks = UInt64(fields[19]) else { return nil }
         return Facts(startTicks: ticks, state: fields[0])
     }

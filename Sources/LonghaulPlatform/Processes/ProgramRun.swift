@@ -2,14 +2,14 @@ package import LonghaulCore
 internal import Glibc
 internal import LonghaulCore
 
-/// A program of the system that is run to its end: `crontab`, `systemctl`.
+/// The result of a system program that was run to its end: `crontab`, `systemctl`.
 package struct ProgramRun: Sendable {
-    /// 128 + N when signal N ended it.
+    /// 128 + N if signal N ended it.
     package var status: Int32
     package var output: [UInt8]
     package var errors: String
 
-    /// The first executable of this name in PATH, else in the usual places.
+    /// The first executable of this name in PATH, else in the usual directories.
     package static func find(_ name: String, environment: [String: String]) -> String? {
         let places = (environment["PATH"] ?? "") + ":/usr/local/bin:/usr/bin:/bin"
         for place in places.split(separator: ":") where place.isAbsolutePath {
@@ -19,8 +19,8 @@ package struct ProgramRun: Sendable {
         return nil
     }
 
-    /// Runs it and waits for as long as it takes. What goes in and comes out passes through
-    /// unnamed files, so that neither side ever waits for the other.
+    /// Runs the program and waits without a limit. Input and output pass through unnamed files, so
+    /// that neither side blocks the other.
     ///
     /// - Parameter program: absolute path.
     package static func run(
@@ -52,7 +52,7 @@ package struct ProgramRun: Sendable {
     }
 }
 
-/// A file without a name, gone with its last owner.
+/// A file without a name, deleted when it is closed.
 private final class Unnamed {
     private let file: UnsafeMutablePointer<FILE>
 
@@ -85,9 +85,9 @@ private final class Unnamed {
     }
 }
 
-/// Whether a program could be run by this user now.
+/// Whether this user could run a program now.
 package enum Executable {
-    /// `nil` = it could.
+    /// `nil` = the program can be run.
     package static func obstacle(_ path: String) -> LaunchObstacle? {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return .missing }
@@ -107,7 +107,7 @@ final class CStrings {
         pointer[texts.count] = nil
     }
 
-    /// Variables, as a program is given them.
+    /// The variables in the form of `environ`.
     init(environment: [String: String]) {
         count = environment.count
         pointer = .allocate(capacity: count + 1)

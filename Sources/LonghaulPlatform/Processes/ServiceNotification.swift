@@ -2,21 +2,21 @@ internal import CSystemd
 internal import Glibc
 internal import LonghaulCore
 
-/// What a service manager is told of this process (sd_notify(3)); silent when none asked.
+/// The messages of this process to a service manager (sd_notify(3)); none are sent without one.
 package struct ServiceNotification: Sendable {
-    /// How soon a sign of life must follow the last one, as the manager wants it.
+    /// The manager's limit for the time between two watchdog messages.
     package let watchdogSeconds: Double?
 
-    /// `nil` = nobody wants to know.
+    /// `nil` = no service manager asked for messages.
     package init?(environment: [String: String]) {
         guard let socket = environment["NOTIFY_SOCKET"], !socket.isEmpty else { return nil }
         var microseconds: UInt64 = 0
-        // Only when the watchdog is meant for this process (WATCHDOG_PID).
+        // Set only if the watchdog is meant for this process (WATCHDOG_PID).
         watchdogSeconds =
             sd_watchdog_enabled(0, &microseconds) > 0 ? Double(microseconds) / 1e6 : nil
     }
 
-    /// Never fails: whoever does not listen has no use for it.
+    /// Never fails: a missing receiver does not matter.
     package func send(_ facts: [Fact]) {
         sd_notify(0, facts.map(\.line).joined(separator: "\n"))
     }
@@ -26,14 +26,15 @@ package struct ServiceNotification: Sendable {
         case reloading
         case stopping
         case alive
-        /// A line for people.
+        /// A line for users.
         case status(String)
 
         var line: String {
             switch self {
             case .ready: "READY=1"
             case .reloading:
-                // CLOCK_MONOTONIC, by which the manager tells this from an earlier one.
+                // CLOCK_MONOTONIC, by which the manager distinguishes this message from an earlier
+                // one.
                 "RELOADING=1\nMONOTONIC_USEC=\(Self.monotonicMicroseconds())"
             case .stopping: "STOPPING=1"
             case .alive: "WATCHDOG=1"

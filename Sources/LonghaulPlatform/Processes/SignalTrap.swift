@@ -2,13 +2,13 @@ internal import CLonghaul
 internal import Glibc
 private import Synchronization
 
-/// Turns signals into calls on a thread of its own, where everything may be done that a signal
-/// handler must not do.
+/// Turns signals into calls on a thread of its own, where calls are allowed that are not
+/// async-signal-safe.
 ///
-/// A signal that was ignored when this process started stays ignored: that is how `nohup` and a
-/// shell's background jobs ask for it.
+/// A signal that was ignored when this process started stays ignored: `nohup` and background jobs
+/// of a shell rely on that.
 package final class SignalTrap: Sendable {
-    /// What asks a process to leave.
+    /// The signals that ask a process to end.
     package static let leaving: [Int32] = [SIGINT, SIGTERM, SIGHUP]
     package static let hangUp = SIGHUP
     /// Ctrl-Z.
@@ -30,7 +30,7 @@ package final class SignalTrap: Sendable {
         guard !Self.isInUse.exchange(true, ordering: .relaxed) else {
             throw SystemFailure(operation: "sigaction", path: "", errno: EBUSY)
         }
-        // What an earlier trap has not taken any more.
+        // Signals that an earlier trap has not read.
         var byte: UInt8 = 0
         while read(pipe.readEnd.number, &byte, 1) == 1 {}
         do {
@@ -52,8 +52,7 @@ package final class SignalTrap: Sendable {
         }
     }
 
-    /// Gives the signals back to whoever handled them before. When it returns, `onSignal` is not
-    /// called any more.
+    /// Restores the previous handlers. When it returns, `onSignal` is not called any more.
     package func stop() {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return }
         for signal in signals { lh_signal_restore(signal) }
@@ -66,7 +65,7 @@ package final class SignalTrap: Sendable {
         stop()
     }
 
-    /// A peer that hangs up is an error of that write, not the end of the process.
+    /// A write to a closed connection then fails with EPIPE, and does not end the process.
     package static func ignoreBrokenPipes() {
         _ = lh_signal_ignore(SIGPIPE)
     }
@@ -78,8 +77,8 @@ package final class SignalTrap: Sendable {
         let writeEnd: Descriptor
     }
 
-    /// Made once and never closed: a handler that another thread is still in when a trap ends would
-    /// write its byte to whatever had got the number.
+    /// Made once and never closed: a handler may still run in another thread when a trap ends, and
+    /// would write its byte to whatever file had got the number.
     private static let pipe = Result<Pipe, SystemFailure> { () throws(SystemFailure) in
         var ends: [Int32] = [-1, -1]
         try check(lh_pipe(&ends), "pipe", "")

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Synchronization
 
-/// This process's standard error, for lines that are whole in one call. An engine's own thread
-/// writes them, and waits for nobody who reads: a terminal that was held (Ctrl-S), a pager, or a
-/// pipe whose reader hangs would hold up every transfer, and the lease with them.
+/// This process's standard error, for whole lines per call. An engine's own thread writes the lines
+/// and must not block: a stopped terminal (Ctrl-S), a pager, or a pipe whose reader hangs would
+/// stop every transfer and the renewal of the lease.
 package enum StandardError {
     private struct State {
         var log: BoundedLog?
@@ -12,15 +12,16 @@ package enum StandardError {
 
     private static let state = Mutex(State())
 
-    /// Where it is this file, it stays small from now on.
+    /// If standard error is this file, its size is bounded from now on.
     package static func keepSmall(_ path: String) {
         let descriptors = BoundedLog.leading(to: path, of: [2, 1])
         guard descriptors.first == 2 else { return }
         state.withLock { $0.log = BoundedLog(path, descriptors: descriptors) }
     }
 
-    /// Returns at once. Where nobody reads, some lines are kept until the next call and those
-    /// after them are counted; what cannot be written at all is lost: there is nowhere to say so.
+    /// Returns at once. While the reader does not read, some lines are kept until the next call and
+    /// further ones are counted. Lines that cannot be written are lost: there is no other place to
+    /// report them.
     package static func write(_ text: String) {
         state.withLock { state in
             state.log?.makeRoom(for: text.utf8.count)
@@ -40,15 +41,15 @@ package enum StandardError {
         }
     }
 
-    /// Whether a write of ``UnreadLines/chunkBytes`` does not wait: pipe(7) promises that much
-    /// where poll(2) says that there is room.
+    /// Whether a write of ``UnreadLines/chunkBytes`` does not block: pipe(7) guarantees that for
+    /// PIPE_BUF bytes if poll(2) reports that the pipe is writable.
     private static var takesSome: Bool {
         var asked = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
         return uninterrupted { Int(poll(&asked, 1, 0)) } != 0
     }
 
-    /// Whether it is connected to the journal (systemd.exec(5), `$JOURNAL_STREAM`): the variable is
-    /// inherited also by those whose standard error is somewhere else.
+    /// Whether standard error is connected to the journal (systemd.exec(5), `$JOURNAL_STREAM`). The
+    /// variable alone is not enough: processes with a redirected standard error inherit it, too.
     package static func isJournal(environment: [String: String]) -> Bool {
         guard let stream = environment["JOURNAL_STREAM"] else { return false }
         var facts = stat()
@@ -57,10 +58,10 @@ package enum StandardError {
     }
 }
 
-/// Lines that nobody has taken yet, up to a bound; of those beyond it only their number is kept.
+/// Lines that are not written yet, up to a bound; further lines are only counted.
 struct UnreadLines {
     static let bytesMax = 64 << 10
-    /// So many at once (PIPE_BUF).
+    /// The bytes of one write (PIPE_BUF).
     static let chunkBytes = 4096
 
     private var bytes: [UInt8] = []
@@ -74,7 +75,7 @@ struct UnreadLines {
         }
     }
 
-    /// What is to be written now; `nil` = nothing.
+    /// The bytes to write now; `nil` = none.
     var next: ArraySlice<UInt8>? {
         bytes.isEmpty ? nil : bytes.prefix(UnreadLines.chunkBytes)
     }

@@ -3,11 +3,10 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
-/// What other processes may see of the progress board: how far an engine has got since its last
-/// checkpoint.
+/// The progress board as other processes see it: an engine's progress since its last checkpoint.
 package struct BoardReader: Sendable {
-    /// One fetch as the board shows it now. Read without a lock: good for display, and for nothing
-    /// else.
+    /// One fetch as the board shows it now. It is read without a lock, so it serves for display
+    /// only.
     package struct Live: Hashable, Sendable {
         package var written: [(generation: Int64, range: Range<Int64>)] = []
         package var received: Int64 = 0
@@ -24,10 +23,10 @@ package struct BoardReader: Sendable {
         }
     }
 
-    /// All fetches on the board of this state directory; empty when there is none of this boot.
+    /// All fetches on the board of this state directory; empty if there is no board of this boot.
     package static func live(in directory: String) -> [FetchID: Live] {
         let path = PathParts.join(directory, ProgressBoard.fileName)
-        // O_NONBLOCK: a FIFO put there must not hold us up; reading it gives no board.
+        // O_NONBLOCK: opening a FIFO put there must not block; reading from it yields no board.
         let number = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
         guard number >= 0 else { return [:] }
         defer { close(number) }
@@ -69,15 +68,15 @@ package struct BoardReader: Sendable {
     }
 }
 
-/// Where things stand in the board's file: a header the size of a cell, then the cells.
+/// The layout of the board's file: a header the size of a cell, then the cells.
 enum BoardLayout {
-    /// Raised whenever the meaning of a word changes; a board of another layout is not read.
+    /// Raised whenever the meaning of a word changes; a board with another version is not read.
     static let version: UInt64 = 2
     /// `LHBOARD` and the version, as one number.
     static let magic: UInt64 = 0x4C48_424F_4152_4400 | version
 
     static let bytes = 128 * 1024
-    /// Places for segments and fetches together.
+    /// Cells for segments and fetches together.
     static let cellCount = bytes / ProgressCell.size - 1
 
     // Words of the header.
@@ -97,15 +96,15 @@ enum BoardLayout {
     }
 }
 
-/// What one cell said when its engine died in this same boot: bytes that are in the kernel's page
-/// cache, though no checkpoint tells of them.
+/// The content of one cell when its engine ended in this same boot: bytes that are in the kernel's
+/// page cache, but in no checkpoint.
 ///
 /// All numbers are absolute, so that committing them twice does no harm.
 package struct Leftover: Hashable, Sendable {
     package enum Kind: Hashable, Sendable { case segment, fetch }
 
     package var fetch: FetchID
-    /// To be compared with the fetch's own: bytes of an older generation mean nothing.
+    /// To be compared with the fetch's own: bytes of an older generation are invalid.
     package var generation: Int64
     /// File offset at which the segment began to write.
     package var start: Int64

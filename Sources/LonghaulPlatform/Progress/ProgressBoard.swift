@@ -4,22 +4,22 @@ package import LonghaulCore
 private import Synchronization
 
 /// The file `progress` in the state directory, mapped: one cell per running segment and fetch, into
-/// which the transport writes how far it is. It costs no call per write, and survives `kill -9`,
-/// not a reboot.
+/// which the transport writes its progress. A write costs no system call. The board survives
+/// `kill -9`, but not a reboot.
 ///
-/// Used by the holder of the engine lock alone, in this order: ``open(in:)``, commit what
-/// ``leftovers`` say, ``reset()``, then take cells. A crash before the reset leaves the same
-/// leftovers for the next engine.
+/// Only the holder of the engine lock uses it, in this order: ``open(in:)``, commit the
+/// ``leftovers``, ``reset()``, then take cells. After a crash before the reset the next engine
+/// finds the same leftovers.
 ///
-/// States: the list of free cells is under the lock; a taken cell's words belong to the transport's
-/// thread until it is freed.
+/// The lock guards the list of free cells. The words of a taken cell belong to the transport's
+/// thread until the cell is freed.
 package final class ProgressBoard: Sendable {
     package static let fileName = "progress"
 
-    /// What the engine before this one left, if it ran in this boot.
+    /// The cells of the engine before this one, if it ran in this boot.
     package let leftovers: [Leftover]
-    /// Why the board lies in plain memory, where a killed engine's bytes since its last checkpoint
-    /// are fetched again; `nil` = it is the file.
+    /// Why the board is in plain memory; `nil` = it is the file. In plain memory the bytes that a
+    /// killed engine wrote since its last checkpoint are fetched again.
     package let degraded: SystemFailure?
 
     private let base: UInt
@@ -40,13 +40,12 @@ package final class ProgressBoard: Sendable {
 
     // MARK: - Opening
 
-    /// Maps the board of this state directory. Never fails: without the file it lies in memory, and
-    /// ``degraded`` says why.
+    /// Maps the board of this state directory. Never fails: if the file cannot be used, the board
+    /// is in memory, and ``degraded`` has the reason.
     package static func open(in directory: String, boot: BootID? = .current) -> ProgressBoard {
         do {
             let base = try map(file: PathParts.join(directory, fileName), in: directory)
-            // Without a boot id nobody knows whether the page cache is still the one that took the
-            // bytes.
+            // Without a boot id it is unknown whether the page cache still has the written bytes.
             let leftovers = boot.map { readLeftovers(base, of: $0) } ?? []
             return ProgressBoard(base: base, boot: boot, leftovers: leftovers, degraded: nil)
         } catch {
@@ -61,9 +60,8 @@ package final class ProgressBoard: Sendable {
         guard facts.isRegular, facts.st_uid == geteuid() else {
             throw SystemFailure(operation: "open", path: path, errno: EPERM)
         }
-        // Every page has its block before it is mapped, and keeps it: touching one that a full disk
-        // cannot give would kill the process (SIGBUS). The C library answers with the number
-        // itself.
+        // Every page has its block before it is mapped, and keeps it: touching a page without a
+        // block on a full disk raises SIGBUS. posix_fallocate(3) returns the error number itself.
         try keepInPlace(owner, path, size: Int64(facts.st_size))
         var refusal: Int32
         repeat {
@@ -78,8 +76,9 @@ package final class ProgressBoard: Sendable {
         return UInt(bitPattern: address)
     }
 
-    /// Where writing a page anew takes another block for it, it could not keep its own. What was
-    /// not made otherwise is emptied first: it costs what a killed engine has left there.
+    /// A copy-on-write file system takes another block for each write of a page, which a full disk
+    /// cannot give. A file made with copy-on-write is emptied first, which loses the leftovers of a
+    /// killed engine.
     private static func keepInPlace(
         _ owner: Descriptor, _ path: String, size: Int64
     ) throws(SystemFailure) {
@@ -113,7 +112,8 @@ package final class ProgressBoard: Sendable {
         }
     }
 
-    /// `nil` for a free cell, and for numbers that no engine writes: what a file says is data.
+    /// `nil` for a free cell, and for values that no engine writes: the file's content is not
+    /// trusted.
     private static func leftover(at cell: UInt) -> Leftover? {
         func word(_ index: Int) -> Int64 {
             Int64(bitPattern: lh_word_load(BoardLayout.word(index, of: cell)))
@@ -140,10 +140,11 @@ package final class ProgressBoard: Sendable {
 
     // MARK: - Cells
 
-    /// Forgets the leftovers and makes the board ready for this engine. Call it once, when they are
-    /// committed.
+    /// Clears the leftovers and prepares the board for this engine. Call it once, when the
+    /// leftovers are committed.
     package func reset() {
-        // Nothing is valid while the cells are cleared, should we be killed meanwhile.
+        // The board is invalid while the cells are cleared, in case the process is killed
+        // meanwhile.
         lh_word_store(BoardLayout.word(BoardLayout.magicWord, of: base), 0)
         for index in 0..<BoardLayout.cellCount {
             for word in 0..<(ProgressCell.size / 8) {
@@ -160,8 +161,8 @@ package final class ProgressBoard: Sendable {
         }
     }
 
-    /// A cell for a segment that begins to write at `start`. 0 when none is free: the segment then
-    /// runs without, and a kill costs what it wrote since the last checkpoint.
+    /// A cell for a segment that begins to write at `start`. 0 if none is free: the segment then
+    /// runs without, and a kill loses what it wrote since the last checkpoint.
     ///
     /// - Parameter fetchCell: the fetch's own cell, from ``takeFetch(_:received:mount:)``; 0 =
     ///   none.
@@ -176,10 +177,10 @@ package final class ProgressBoard: Sendable {
         }
     }
 
-    /// A cell for the fetch itself, which counts all that was ever received for it, `received` so
-    /// far. 0 when none is free.
+    /// A cell for the fetch itself, which counts all bytes ever received for it, `received` so far.
+    /// 0 if none is free.
     ///
-    /// - Parameter mount: The one that its part file was opened through, see ``FileFacts/mount``.
+    /// - Parameter mount: The mount that its part file was opened through, see ``FileFacts/mount``.
     package func takeFetch(_ fetch: FetchID, received: Int64, mount: UInt64 = 0) -> UInt {
         take(fetch, kind: BoardLayout.fetch) { cell in
             store(Int64(bitPattern: mount), cell, ProgressCell.mount)
@@ -191,7 +192,7 @@ package final class ProgressBoard: Sendable {
         }
     }
 
-    /// Gives a cell back, once nobody writes to it any more. 0 is nothing to give back.
+    /// Frees a cell once no thread writes to it any more. 0 is ignored.
     package func free(_ address: UInt) {
         guard address != 0 else { return }
         precondition(
@@ -201,8 +202,8 @@ package final class ProgressBoard: Sendable {
         free.withLock { $0?.append(address) }
     }
 
-    /// The segment writes from `start` on, under another generation: what the cell said before is
-    /// void. Only while its request is held.
+    /// Continues the segment at `start`, under another generation; the previous content of the cell
+    /// becomes void. Only while its request is held.
     package func retag(_ address: UInt, generation: Int64, start: Int64) {
         let fetch = load(address, ProgressCell.fetch)
         store(0, address, ProgressCell.fetch)
@@ -212,9 +213,9 @@ package final class ProgressBoard: Sendable {
         store(fetch, address, ProgressCell.fetch)
     }
 
-    /// What the segments of a fetch wrote so far is unknown: whoever comes next must not go by
-    /// their cells, not even if this process is killed before it has recorded why. They count on.
-    /// Also before ``reset()``, for what a predecessor left.
+    /// Invalidates the cells of a fetch whose written bytes are unknown: the next engine must not
+    /// use them, even if this process is killed before it has recorded the reason. The cells go on
+    /// counting. It may be called before ``reset()``, for a previous engine's cells.
     package func distrust(_ fetch: FetchID) {
         for index in 0..<BoardLayout.cellCount {
             let cell = BoardLayout.cell(index, of: base)
@@ -225,7 +226,7 @@ package final class ProgressBoard: Sendable {
         }
     }
 
-    /// Shows readers how fast a fetch moves. Only its own cell.
+    /// Shows a fetch's rate to readers. `address` must be the fetch's own cell.
     package func publish(rate: Double, at address: UInt) {
         store(Int64(max(0, min(rate, 1e18))), address, ProgressCell.rate)
     }
@@ -233,7 +234,7 @@ package final class ProgressBoard: Sendable {
     /// File offset after the last byte that the segment of this cell wrote.
     package func written(at address: UInt) -> Int64 { load(address, ProgressCell.written) }
 
-    /// Body bytes received, as this cell counts them.
+    /// Body bytes received, as counted in this cell.
     package func received(at address: UInt) -> Int64 { load(address, ProgressCell.received) }
 
     // MARK: -
@@ -245,7 +246,7 @@ package final class ProgressBoard: Sendable {
             return free?.popLast()
         }
         guard let cell else { return 0 }
-        // Cleared first and set last: at any moment of a kill the cell is either free or whole.
+        // The fetch is cleared first and set last: if killed, the cell is either free or complete.
         store(0, cell, ProgressCell.fetch)
         fill(cell)
         store(Int64(bitPattern: kind), cell, ProgressCell.kind)

@@ -1,30 +1,29 @@
 private import Synchronization
 
-/// A few threads for disk work that would hold up the engine: syncs, renames, hashing.
+/// A few threads for disk work that would block the engine: syncs, renames, hashing.
 ///
-/// Jobs with one key run in the order in which they were submitted, one at a time; jobs with
-/// different keys run in any order, at once. A job that is submitted is run: nothing is dropped but
-/// by the end of the process.
+/// Jobs with one key run in the order of their submission, one at a time; jobs with different keys
+/// run concurrently, in any order. Every submitted job is run, unless the process ends.
 ///
-/// Where all threads are kept by jobs that take long (a sync on a slow disk, the digest of a large
-/// file), there are more of them for as long as others wait. Jobs on one disk never keep all that
-/// there may be: it may hang.
+/// If long jobs (a sync on a slow disk, the digest of a large file) occupy all threads, more
+/// threads are added while other jobs wait. Jobs on one disk never occupy all threads that there
+/// may be, because that disk may hang.
 package final class FileWorkers: Sendable {
-    /// Syncs wait for the disk more than for a processor; more threads than this only add
-    /// contention in its journal.
+    /// Syncs wait for the disk more than for a processor; more threads only add contention in its
+    /// journal.
     package static let threadsDefault = 2
-    /// With those that are there while others are kept.
+    /// The most threads, with those added while others are occupied.
     package static let threadsMax = 8
-    /// Jobs of one disk that run at a time.
+    /// The most jobs of one disk that run at a time.
     package static let jobsPerDiskMax = threadsMax - 2
-    /// Milliseconds without a job begun that make all threads kept.
+    /// After so many milliseconds without the start of a job, all threads count as occupied.
     private static let patience = 100
-    /// Jobs waiting; who submits more waits for room.
+    /// The most waiting jobs; ``submit(key:_:)`` blocks while there are more.
     package static let pendingMax = 4_096
 
     package typealias Job = @Sendable () -> Void
 
-    /// A job, the jobs that it comes after, and the disk that it may have to wait for.
+    /// A job, the key of the jobs that it comes after, and the disk that it may have to wait for.
     package struct Work: Sendable {
         var key: Int64
         var disk: UInt64?
@@ -39,33 +38,34 @@ package final class FileWorkers: Sendable {
 
     private struct Disk {
         var running = 0
-        /// Keys that have jobs waiting and none running, for when fewer run here.
+        /// Keys with waiting jobs and none running; they become ready when fewer jobs run on this
+        /// disk.
         var waiting = Fifo<Int64>()
     }
 
     private struct State {
         /// The jobs of each key that has any, waiting or running.
         var queues: [Int64: Fifo<Work>] = [:]
-        /// Those on which a job runs.
+        /// The disks on which a job runs.
         var disks: [UInt64: Disk] = [:]
-        /// Keys that have jobs waiting and none running, and do not wait for their disk.
+        /// Keys with waiting jobs and none running, which do not wait for their disk.
         var ready = Fifo<Int64>()
-        /// Jobs waiting, not those running.
+        /// The number of waiting jobs, without those running.
         var pending = 0
         var running = 0
-        /// Jobs ever begun.
+        /// The number of jobs ever begun.
         var begun = 0
-        /// Threads beyond those that are always there.
+        /// Threads beyond the permanent ones.
         var extras = 0
         var extrasMax = 0
         var isStopping = false
-        /// Threads that wait for a job, some of them perhaps woken already.
+        /// Threads that wait for a job; some may have been woken already.
         var resting = 0
 
         /// No job will wait for a thread any more.
         var isOver: Bool { isStopping && ready.isEmpty }
 
-        /// Another thread would have something to do.
+        /// Whether another thread would have work.
         var isCrowded: Bool { !ready.isEmpty && resting == 0 && extras < extrasMax }
 
         mutating func append(_ work: Work) -> Bool {
@@ -94,13 +94,13 @@ package final class FileWorkers: Sendable {
             return nil
         }
 
-        /// What a thread does next, which has `finished` a job.
+        /// The next job of a thread that has `finished` one.
         mutating func next(
             after finished: inout Work?, _ bell: Monitor<State>.Bell
         ) -> Work? {
             if let work = finished {
                 self.finished(work.key)
-                // Beside the queue that this thread was in, another may have become ready.
+                // Beside the queue of this thread, another one may have become ready.
                 if let disk = work.disk, leave(disk), resting > 0 { bell.wakeOne(on: Wait.job) }
             }
             finished = nil
@@ -115,7 +115,7 @@ package final class FileWorkers: Sendable {
             return next
         }
 
-        /// Whether somebody else's turn has come there.
+        /// Whether a waiting key of that disk has become ready.
         private mutating func leave(_ disk: UInt64) -> Bool {
             disks[disk]?.running -= 1
             if let key = disks[disk]?.waiting.popFirst() {
@@ -136,8 +136,8 @@ package final class FileWorkers: Sendable {
         }
     }
 
-    /// What threads wait for: a job; room for one; the end of them all; more jobs than threads;
-    /// that no job waits any more.
+    /// The conditions that threads wait for: a job; room for one; the end of all jobs; more jobs
+    /// than threads; the end of all waiting jobs.
     private enum Wait {
         static let job = 0
         static let room = 1
@@ -182,13 +182,13 @@ package final class FileWorkers: Sendable {
 
     /// Runs `job` on one of the threads, after all earlier jobs with this key.
     ///
-    /// Waits while ``pendingMax`` jobs wait; a job itself may submit without waiting. Not after
-    /// ``stop()``, but by a job that was there before.
+    /// Blocks while ``pendingMax`` jobs wait, but not in a job. Must not be called after
+    /// ``stop()``, except by a job submitted before.
     package func submit(key: Int64, _ job: @escaping Job) {
         submit([Work(key: key, job)])
     }
 
-    /// ``submit(key:_:)`` for several, in this order.
+    /// ``submit(key:_:)`` for several jobs, in this order.
     package func submit(_ jobs: [Work]) {
         let isWorker = threads.includeCurrent
         state.wait(on: Wait.room) { state, bell -> Void? in
@@ -205,18 +205,18 @@ package final class FileWorkers: Sendable {
         }
     }
 
-    /// Returns when every job submitted before has run. Never from a job.
+    /// Returns when every job submitted before has run. Must not be called by a job.
     package func drain() {
         state.wait(on: Wait.end) { state, _ in
             state.pending == 0 && state.running == 0 ? () : nil
         }
     }
 
-    /// Drains, then ends the threads. The second time, it returns at once.
+    /// Drains, then ends the threads. A second call returns at once.
     package func stop() {
         Self.close(state)
         for thread in threads.all.withLock({ $0 }) { thread.join() }
-        // Some may have been added meanwhile, by the watch, which has ended now.
+        // The watch, which has ended now, may have added threads meanwhile.
         state.wait(on: Wait.end) { state, _ in state.extras == 0 ? () : nil }
     }
 
@@ -235,7 +235,7 @@ package final class FileWorkers: Sendable {
         }
     }
 
-    /// Adds a thread where none of those that are there has come round for a while.
+    /// Adds a thread if no present thread has begun a job for a while.
     private static func watch(_ state: Monitor<State>, _ threads: Threads) {
         while true {
             let begun = state.wait(on: Wait.crowd) { state, _ -> Int?? in
@@ -253,13 +253,13 @@ package final class FileWorkers: Sendable {
             do {
                 try threads.start("longhaul-disk-x") { help(state, threads) }
             } catch {
-                // Out of memory or threads: those that are there have to do.
+                // No memory or thread is available; the present threads have to do.
                 helped(state)
             }
         }
     }
 
-    /// One more thread, as long as there is something to do for it.
+    /// An additional thread; it ends when there is no job for it.
     private static func help(_ state: Monitor<State>, _ threads: Threads) {
         var finished: Work?
         while let next = state.change({ $0.next(after: &finished, $1) }) {
@@ -286,8 +286,7 @@ package final class FileWorkers: Sendable {
                 if isResting { state.resting -= 1 }
                 isResting = false
                 if let next = state.next(after: &finished, bell) { return .some(next) }
-                // A queue whose job runs elsewhere may still have more: that thread goes on with
-                // it.
+                // If a job of a queue runs in another thread, that thread goes on with the queue.
                 if state.isStopping { return .some(nil) }
                 state.resting += 1
                 isResting = true
@@ -316,8 +315,8 @@ struct Fifo<Element> {
         let element = elements[head]
         elements[head] = nil
         head += 1
-        // What was taken is let go of when it is the larger half: each element is moved once at
-        // most.
+        // The removed half is dropped once it is the larger one: each element is moved at most
+        // once.
         if head * 2 > elements.count {
             elements.removeFirst(head)
             head = 0

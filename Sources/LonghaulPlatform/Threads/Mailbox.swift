@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Messages from any thread for the one thread that waits for them.
+/// A queue of messages from any thread for the one thread that waits for them.
 package final class Mailbox<Message: Sendable>: @unchecked Sendable {
-    // `messages` and `wanted` are only touched by who holds the lock.
+    // `lock` guards `messages` and `wanted`.
     private var messages: [Message] = []
-    /// From this many on, who waits is woken.
+    /// The number of messages at which the waiting thread is woken.
     private var wanted = 1
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let arrived: UnsafeMutablePointer<pthread_cond_t>
@@ -15,7 +15,7 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         pthread_mutex_init(lock, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // A wall clock that is set must not end or stretch a wait.
+        // Setting the wall clock must neither end nor extend a wait.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(arrived, &attributes)
         pthread_condattr_destroy(&attributes)
@@ -35,10 +35,10 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// All that has arrived, waiting for the first at most so many seconds; `nil` = as long as it
-    /// takes.
+    /// All messages that have arrived. Waits for the first at most so many seconds; `nil` = without
+    /// a limit.
     ///
-    /// - Parameter gathering: After the first, more are awaited: one waking for many.
+    /// - Parameter gathering: After the first message, waits for more: one wake-up for many.
     package func take(within seconds: Double?, gathering: Gathering? = nil) -> [Message] {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
@@ -55,7 +55,7 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         return taken
     }
 
-    /// With the lock held.
+    /// Called with the lock held.
     private func wait(for count: Int, until end: timespec) {
         var end = end
         wanted = count
@@ -66,7 +66,8 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
     private static func moment(in seconds: Double) -> timespec {
         var moment = timespec()
         clock_gettime(CLOCK_MONOTONIC, &moment)
-        // Bounded, so that a distant moment does not overflow; whoever waits longer looks again.
+        // Bounded, so that a distant moment does not overflow; a longer wait ends early, without
+        // messages.
         let nanoseconds = Int(min(max(seconds, 0), 86_400) * 1e9) + moment.tv_nsec
         moment.tv_sec += nanoseconds / 1_000_000_000
         moment.tv_nsec = nanoseconds % 1_000_000_000

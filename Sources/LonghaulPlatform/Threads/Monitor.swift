@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// State under a lock, with waiting for it to change: what `Mutex` has no word for.
+/// State under a lock, with condition variables, which `Mutex` does not offer.
 ///
-/// Each kind of wait has a condition of its own, and who changes the state rings for those whom it
-/// concerns: a thread that is woken for nothing costs two changes of context.
+/// Each kind of wait has its own condition, and a change signals only the conditions that it
+/// concerns: a thread woken in vain costs two context switches.
 final class Monitor<State>: @unchecked Sendable {
-    // `state` is only touched by who holds the lock.
+    // `lock` guards `state`.
     private var state: State
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let bell: Bell
@@ -44,8 +44,8 @@ final class Monitor<State>: @unchecked Sendable {
         return body(&state, bell)
     }
 
-    /// Waits as long as `body` answers `nil`, without a bound: what it waits for must be sure to
-    /// come, and ring for it.
+    /// Waits as long as `body` returns `nil`, without a limit: the awaited change must be certain,
+    /// and must signal the condition.
     func wait<Result>(on condition: Int, _ body: (inout State, Bell) -> Result?) -> Result {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
@@ -55,7 +55,7 @@ final class Monitor<State>: @unchecked Sendable {
         }
     }
 
-    /// Returns when it is rung for, or the time is over.
+    /// Returns when the condition is signalled and `unless` is true, or when the time is over.
     func pause(on condition: Int, milliseconds: Int, unless: (State) -> Bool) {
         var end = timespec()
         clock_gettime(CLOCK_MONOTONIC, &end)

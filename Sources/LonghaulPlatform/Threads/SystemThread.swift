@@ -2,11 +2,11 @@ internal import CLonghaul
 internal import Glibc
 private import Synchronization
 
-/// A kernel thread that runs one closure, for work that blocks in calls which Swift's own threads
-/// must not be held up by.
+/// A kernel thread that runs one closure, for blocking calls, which must not occupy a thread of
+/// Swift's concurrency pool.
 ///
-/// All signals are blocked in it: they go to the threads of the program around us, and no call of
-/// ours is interrupted.
+/// All signals are blocked in it: they go to the program's other threads, and interrupt no call on
+/// this one.
 final class SystemThread: Sendable {
     private let handle: Mutex<pthread_t?>
 
@@ -20,7 +20,8 @@ final class SystemThread: Sendable {
         }
     }
 
-    /// Ours call little; the closures that workers run hash and copy with buffers on the heap.
+    /// These threads have shallow stacks; the workers' closures hash and copy with buffers on the
+    /// heap.
     private static let stackBytes = 512 * 1024
 
     /// - Parameter name: shown by `ps -T`; the kernel keeps 15 bytes of it.
@@ -33,7 +34,7 @@ final class SystemThread: Sendable {
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
-        // The new thread inherits the mask of its maker.
+        // The new thread inherits the signal mask of its creator.
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
@@ -55,7 +56,7 @@ final class SystemThread: Sendable {
         handle = Mutex(thread)
     }
 
-    /// Returns when the closure has. From the thread itself, and the second time, it returns at
+    /// Returns when the closure has. Called on the thread itself or a second time, it returns at
     /// once.
     func join() {
         let thread = handle.withLock { handle -> pthread_t? in
@@ -77,12 +78,13 @@ final class SystemThread: Sendable {
     }
 }
 
-/// A thread for a call that blocks for as long as it likes.
+/// A thread for a call that may block without a limit.
 package enum DetachedThread {
     package typealias Start =
         @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
 
-    /// Runs `body` on a thread of its own; on the caller's if none can be had: for what ends.
+    /// Runs `body` on a thread of its own; if none can be had, on the caller's. For a `body` that
+    /// ends.
     package static func start(name: String, _ body: @escaping @Sendable () -> Void) {
         if !begin(name: name, body) { body() }
     }
@@ -93,17 +95,17 @@ package enum DetachedThread {
     }
 }
 
-/// The calling thread's place among those that use the disk. Schedulers that know none (`none`,
-/// `mq-deadline` without priorities) take no notice.
+/// The calling thread's disk priority. I/O schedulers without priorities (`none`, `mq-deadline` in
+/// its default settings) ignore it.
 package enum DiskPriority {
-    /// Idle: served when nobody else asks; else as the process was started.
+    /// `true`: served only when the disk is otherwise idle; `false`: the process's own priority.
     package static func setIdle(_ isIdle: Bool) {
         lh_disk_priority(isIdle ? 1 : 0)
     }
 }
 
-/// Says so where something that has begun to leave takes too long: a thread in a system call on a
-/// disk that hangs cannot be ended, only waited for.
+/// Reports if a shutdown takes too long: a thread in a system call on a hanging disk cannot be
+/// ended, only waited for.
 package final class LeavingWatch: Sendable {
     private let seconds: Double
     private let overdue: @Sendable () -> Void
@@ -116,10 +118,10 @@ package final class LeavingWatch: Sendable {
         self.overdue = overdue
     }
 
-    /// Once.
+    /// To be called once.
     package func begin() {
         let (seconds, overdue, ended) = (seconds, overdue, ended)
-        // Without a thread nobody is told.
+        // If no thread can be had, the delay is not reported.
         _ = try? SystemThread(name: "longhaul-leave") {
             if ended.take(within: seconds).isEmpty { overdue() }
         }

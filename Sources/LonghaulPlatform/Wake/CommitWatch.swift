@@ -1,11 +1,11 @@
 internal import CLonghaul
 internal import Glibc
 
-/// Lets a thread sleep until somebody writes to a file, in whatever process, or calls.
+/// Lets a thread sleep until any process writes to a file, or until ``call()``.
 ///
-/// The kernel tells of the write and not of what it means: SQLite writes to its log first and lets
-/// others see the commit a moment later (after a sync of the disk, it may be). So after a write the
-/// waiter looks several times, see ``WriteSettling``.
+/// The kernel reports the write, not its meaning. SQLite writes to its log first; other connections
+/// see the commit a moment later (perhaps after a sync of the disk). So the waiter checks several
+/// times after a write, see ``WriteSettling``.
 package final class CommitWatch: Sendable {
     package struct Woken: Sendable {
         package var isWritten = false
@@ -16,13 +16,13 @@ package final class CommitWatch: Sendable {
 
     private let prefix: [UInt8]
     private let calling: Descriptor
-    /// `nil` when this user has no inotify instance left.
+    /// `nil` if this user has no inotify instance left.
     private let watch: Descriptor?
 
-    /// Where the kernel cannot tell, the caller is to look this often.
+    /// Poll interval without inotify.
     private static let blindSeconds = 0.1
 
-    /// - Parameter prefix: how the names of the files begin, directly in `directory`.
+    /// - Parameter prefix: the beginning of the files' names, directly in `directory`.
     package init(of prefix: String, in directory: String) throws(SystemFailure) {
         self.prefix = Array(prefix.utf8)
         calling = Descriptor(owning: try check(lh_eventfd(), "eventfd", directory))
@@ -36,17 +36,17 @@ package final class CommitWatch: Sendable {
         watch = inotify_add_watch(number, directory, events) < 0 ? nil : opened
     }
 
-    /// Ends the wait that is under way, or the next one. From any thread; returns at once.
+    /// Ends the present wait, or the next one. From any thread; returns at once.
     package func call() {
         lh_eventfd_raise(calling.number)
     }
 
-    /// Until a write, a call, or so many seconds later; `nil` = as long as it takes. Whatever
-    /// ended it, there may be something new.
+    /// Waits for a write, a call, or so many seconds; `nil` = without a limit. After any of them
+    /// there may be changes.
     package func wait(atMost seconds: Double?) -> Woken {
         var left = seconds
         if watch == nil { left = min(left ?? .infinity, Self.blindSeconds) }
-        // A negative descriptor is skipped by poll(2).
+        // poll(2) ignores a negative descriptor.
         var asked = [
             pollfd(fd: calling.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: watch?.number ?? -1, events: Int16(POLLIN), revents: 0),
@@ -64,7 +64,7 @@ package final class CommitWatch: Sendable {
         return woken
     }
 
-    /// Whether one of the notices that have come is about our files.
+    /// Whether one of the pending events concerns these files.
     private func takeWrites() -> Bool {
         guard let watch else { return true }
         var isOurs = false
@@ -76,8 +76,8 @@ package final class CommitWatch: Sendable {
         }
     }
 
-    /// `struct inotify_event`: 16 bytes, of which the last four say how long the name is that
-    /// follows, padding included. A lost notice (`IN_Q_OVERFLOW`) has none and counts as ours.
+    /// `struct inotify_event`: 16 bytes, the last four of which are the length of the name that
+    /// follows, padding included. A lost event (`IN_Q_OVERFLOW`) has no name and counts as a match.
     private func hasOurs(_ notices: ArraySlice<UInt8>) -> Bool {
         var rest = notices
         while rest.count >= 16 {
@@ -90,13 +90,13 @@ package final class CommitWatch: Sendable {
     }
 }
 
-/// When to look again after a write: soon, then ever later, until what was written can be seen even
-/// where the disk takes seconds to sync.
+/// When to check again after a write: at growing intervals, until the commit is visible even if the
+/// disk takes seconds to sync.
 package struct WriteSettling: Sendable {
     private static let first = 0.001
     private static let last: Double = 5
 
-    /// Seconds until the next look; `nil` = nothing is expected.
+    /// Seconds until the next check; `nil` = no commit is expected.
     package private(set) var pause: Double?
 
     package init() {}
@@ -105,7 +105,7 @@ package struct WriteSettling: Sendable {
         pause = WriteSettling.first
     }
 
-    /// It was looked again.
+    /// To be called after each check.
     package mutating func looked() {
         guard let pause else { return }
         self.pause = pause < WriteSettling.last ? pause * 2 : nil

@@ -12,7 +12,7 @@ struct WakeAddress {
     /// Keeps the directory of a path through /proc open.
     private let directory: Descriptor?
 
-    /// Directories with long paths are reached through a descriptor, whose path in /proc is short.
+    /// A directory with a long path is reached through a descriptor, whose path in /proc is short.
     init(in directory: String) throws(SystemFailure) {
         let path = PathParts.join(directory, Self.fileName)
         if path.utf8.count <= Self.pathBytesMax {
@@ -44,7 +44,7 @@ struct WakeAddress {
         _ = unlink(path)
     }
 
-    /// Which file has the name; `nil` = none.
+    /// The file that has the name; `nil` = none.
     var identity: FileIdentity? { try? FileLook(at: path).identity }
 
     static func socket(_ path: String) throws(SystemFailure) -> Descriptor {
@@ -55,8 +55,8 @@ struct WakeAddress {
     }
 }
 
-/// Tells the engine of a state directory to look at the store again. Only a hint: with no engine,
-/// or with one that has hints enough waiting, nothing happens, and nothing is lost.
+/// Wakes the engine of a state directory to check the store for changes. Only a hint: without an
+/// engine, or if enough hints are pending, it has no effect, and nothing is lost.
 package enum WakeChannel {
     /// Never blocks, never fails.
     package static func poke(_ directory: String) {
@@ -73,31 +73,31 @@ package enum WakeChannel {
 }
 
 /// The file `wanted` in the state directory. A service manager that watches it starts an engine
-/// when it is touched; it is there only where one was set up to.
+/// when it is touched. It exists only if such a service was set up.
 ///
-/// The socket of the wake channel cannot serve for that: it belongs to whoever is the engine, which
-/// a service manager is not, and every engine makes it anew.
+/// The socket of the wake channel cannot serve for that: it belongs to the running engine, and
+/// every engine creates it anew.
 package enum ActivationFile {
     package static func path(in directory: String) -> String {
         PathParts.join(directory, "wanted")
     }
 
-    /// Makes it, if there is none, and with it the directory, for its user alone.
+    /// Creates the file (0600) unless it exists. The directory must exist.
     package static func create(in directory: String) throws(SystemFailure) {
         let path = path(in: directory)
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW
         let file = Descriptor(
             owning: try check(lh_openat(AT_FDCWD, path, flags, 0o600), "open", path))
-        // Whatever the umask is.
+        // The umask must not matter.
         _ = fchmod(file.number, 0o600)
     }
 
-    /// Asks for an engine. `false` = nobody is to be asked.
+    /// Asks for an engine. `false` = no service manager watches the file.
     package static func touch(in directory: String) -> Bool {
         let flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW
         let answer = lh_openat(AT_FDCWD, path(in: directory), flags, 0)
         guard answer >= 0 else { return false }
-        // Closing a file that was open for writing is what is watched for; the time is for people.
+        // The service manager watches for the close of a writable file; the time is for users.
         let file = Descriptor(owning: answer)
         return futimens(file.number, nil) == 0
     }

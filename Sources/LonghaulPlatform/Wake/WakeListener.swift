@@ -3,29 +3,29 @@ internal import Glibc
 internal import LonghaulCore
 private import Synchronization
 
-/// The engine's end of the wake channel: a thread that sleeps until somebody pokes.
+/// The engine's end of the wake channel: a thread that sleeps until a hint arrives.
 ///
-/// Only who holds the engine lock may listen: a socket that is there already is the leftover of a
-/// dead engine and is replaced.
+/// Only the holder of the engine lock may listen: an existing socket is the leftover of a dead
+/// engine and is replaced.
 package final class WakeListener: Sendable {
     private let socket: Descriptor
     private let stopping: Descriptor
     private let address: WakeAddress
-    /// Of its own socket: where somebody has made the directory anew, another engine's is there.
+    /// The identity of its own socket: if the directory was replaced, another engine's socket is
+    /// there.
     private let identity: FileIdentity?
     private let thread: SystemThread
     private let isStopped = Atomic(false)
 
-    /// - Parameter onWake: called on the listener's thread, once for all pokes that have come since
-    ///   the last call.
+    /// - Parameter onWake: called on the listener's thread, once for all hints since the last call.
     package init(in directory: String, onWake: @escaping @Sendable () -> Void) throws(SystemFailure)
     {
         let path = PathParts.join(directory, WakeAddress.fileName)
         let address = try WakeAddress(in: directory)
         let socket = try WakeAddress.socket(path)
         let stopping = Descriptor(owning: try check(lh_eventfd(), "eventfd", path))
-        // Linux gives the socket's file the mode of the socket less the umask, so there is no
-        // moment in which others may send.
+        // Linux gives the socket's file the mode of the socket less the umask, so at no moment can
+        // other users send.
         if fchmod(socket.number, 0o600) < 0 { throw .last("fchmod", path) }
         address.remove()
         if address.with({ bind(socket.number, $0, $1) }) < 0 { throw .last("bind", path) }
@@ -39,7 +39,7 @@ package final class WakeListener: Sendable {
     }
 
     /// Ends the thread and removes the socket. When it returns, `onWake` is not called any more;
-    /// from within `onWake`, that call is the last. Call it before the engine lock is let go.
+    /// called from `onWake`, that call is the last. Call it before the engine lock is released.
     package func stop() {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return }
         lh_eventfd_raise(stopping.number)
@@ -62,8 +62,8 @@ package final class WakeListener: Sendable {
         ]
         while true {
             if poll(&asked, 2, -1) < 0 {
-                // Short of memory, poll may fail for a while (ENOMEM); without waiting the loop
-                // would burn a processor.
+                // If memory is short, poll may fail for a while (ENOMEM); without a pause the loop
+                // would spin.
                 if Glibc.errno != EINTR { usleep(100_000) }
                 continue
             }

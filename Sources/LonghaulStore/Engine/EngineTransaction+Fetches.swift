@@ -14,10 +14,9 @@ extension EngineTransaction {
         try statement.runOnce()
     }
 
-    /// Forgets the fetch of a transfer that is not running. What it had counted stays with the
-    /// transfer.
+    /// Drops the fetch of a transfer that is not running. Its counts stay with the transfer.
     ///
-    /// Returns what is to be deleted; nothing while another transfer has the fetch.
+    /// Returns the part files to delete; none while another transfer has the fetch.
     @discardableResult
     package func dropFetch(of id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
         guard let work = try work(id), let fetchID = work.fetchID else { return [] }
@@ -39,7 +38,7 @@ extension EngineTransaction {
         return try connection.abandon(state, now: now)
     }
 
-    /// A fetch made for a transfer that had one before goes on counting where that stopped.
+    /// A fetch made for a transfer that had one before continues its counts.
     func insertFetch(continuing numbers: TransferNumbers) throws -> FetchState {
         var state = FetchState(id: FetchID(rawValue: 0))
         state.bytesFetched = numbers.bytesFetched

@@ -2,21 +2,21 @@ internal import GRDB
 package import LonghaulCore
 
 extension EngineTransaction {
-    /// One transfer, whole; `nil` when it was removed.
+    /// One transfer with all its fields; `nil` when it was removed.
     package func work(_ id: TransferID) throws -> TransferWork? {
         try connection.first(WorkRecord.select, id, read: WorkRecord.read)
     }
 
-    /// Those that an engine had claimed: what a successor has to look after first.
+    /// The transfers that an engine had claimed: its successor handles them first.
     package func liveUnqueued() throws -> [TransferID] {
         try connection.all(
             "SELECT id FROM transfer INDEXED BY transferRunning WHERE phase = 1 ORDER BY id"
         ) { $0.transferID(0) }
     }
 
-    /// Takes a ready transfer up: running, with a fetch row, made at the first claim and kept from
-    /// then on. `nil` when there is nothing to take up any more: not wanted, not queued, or put off
-    /// meanwhile, or not to be read.
+    /// Claims a ready transfer: it runs from now on, with a fetch row, which is made at the first
+    /// claim and kept. `nil` if it cannot be claimed any more: not wanted, not queued, postponed
+    /// meanwhile, or unreadable.
     package func claim(
         _ id: TransferID, now: Timestamp
     ) throws -> (work: TransferWork, fetch: FetchState)? {
@@ -25,7 +25,7 @@ extension EngineTransaction {
         else { return nil }
         let state: FetchState
         if let existing = work.fetchID, let found = try fetch(existing) {
-            // Others have a part in it: see `take`.
+            // Other transfers share it: see `take`.
             guard found.leader == nil else { return nil }
             state = found
         } else {
@@ -44,8 +44,8 @@ extension EngineTransaction {
         return (work, state)
     }
 
-    /// Between attempts: ready at a moment (`nil` = at once), for these reasons; an earliest moment
-    /// that is later holds instead, as it is wanted now. The fetch row stays.
+    /// Queues a transfer between attempts, ready at a moment (`nil` = at once), with these reasons;
+    /// a later earliest begin takes precedence. The fetch row stays.
     package func setQueued(
         _ id: TransferID, readyAt: Timestamp? = nil, waitingFor: [WaitReason] = [],
         now: Timestamp
@@ -61,8 +61,8 @@ extension EngineTransaction {
         try expectOneChange()
     }
 
-    /// The file is durable under its name. Ends the transfer with its event, and drops the fetch
-    /// row. `skipped`: it is another's file, of which nothing is to be known here.
+    /// Ends a transfer whose file is durable under its name, with its event, and drops the fetch
+    /// row. `skipped`: the file is another program's, and nothing is recorded about it.
     package func complete(
         _ id: TransferID, finalPath: String, numbers: TransferNumbers,
         skipped: LonghaulError? = nil, detail: String? = nil, now: Timestamp
@@ -93,7 +93,7 @@ extension EngineTransaction {
         tell(.transferCompleted, of: id, standing, detail ?? error, now)
     }
 
-    /// Gives up, with the event. The fetch row stays, for `resume` and `retry`.
+    /// Ends a failed transfer, with its event. The fetch row stays, for `resume` and `retry`.
     package func fail(
         _ id: TransferID, error: LonghaulError, numbers: TransferNumbers, detail: String? = nil,
         now: Timestamp
@@ -127,8 +127,8 @@ extension EngineTransaction {
         tell(.transferCancelled, of: id, standing, detail, now)
     }
 
-    /// A cancel that was taken back when it was too late is undone as by `retry`. Returns whether
-    /// the transfer is in the inbox for that.
+    /// Undoes a cancel that was withdrawn too late, as `retry` does. Returns whether the transfer
+    /// is in the inbox for that.
     package func askAgain(for id: TransferID) throws -> Bool {
         try connection.run(
             "UPDATE transfer SET rearm = rearm + 1 WHERE id = ?1 AND phase = 5 AND want = 0", id)
@@ -137,12 +137,12 @@ extension EngineTransaction {
         return true
     }
 
-    /// Carries a `resume` or `retry` of a failed or cancelled transfer out: queued again, error and
-    /// end forgotten, a relative deadline counted anew. `false` when none is pending.
+    /// Applies a `resume` or `retry` of a failed or cancelled transfer: it is queued again, its
+    /// error and end are cleared, and a relative deadline starts anew. `false` if none is pending.
     package func rearm(_ id: TransferID, now: Timestamp) throws -> Bool {
         guard let work = try work(id), work.isRearmPending else { return false }
         guard work.phase.hasEnded else {
-            // Two clients asked; the first one's was enough.
+            // Two clients requested it; the first request was enough.
             try connection.run("UPDATE transfer SET rearmed = rearm WHERE id = ?1", id)
             return false
         }
@@ -158,12 +158,12 @@ extension EngineTransaction {
             waiveAt = ?5, waiveBy = ?6, readySince = ?7 WHERE id = ?1
             """, id, begin > now ? begin.milliseconds : 0, deadline, schedule.eligibility.rawValue,
             schedule.waiver?.checkAt, schedule.waiver?.by, begin)
-        // Wanted otherwise since: a queued transfer is looked at only when it is in the inbox.
+        // If another want came since: a queued transfer is handled only when it is in the inbox.
         if work.want != .run { try connection.callAttention(to: id) }
         return true
     }
 
-    /// What else changes when a transfer ends: its place in the tally, and its fetch.
+    /// The other changes at the end of a transfer: its place in the tally, and its fetch.
     private struct Standing {
         var group: EndNotes.Group
         var fetch: FetchID?
@@ -212,7 +212,7 @@ extension EngineTransaction {
                 detail: detail))
     }
 
-    /// The engine moves a transfer only from where it has it: anything else is a mistake that would
+    /// The engine moves a transfer only out of its known phase: anything else is a bug that would
     /// lose or double an event.
     private func expectOneChange() throws {
         precondition(connection.changes == 1, "the transfer is not where the engine believes it")

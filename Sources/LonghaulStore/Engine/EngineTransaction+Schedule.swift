@@ -2,7 +2,7 @@ internal import GRDB
 package import LonghaulCore
 
 extension EngineTransaction {
-    /// Those whose moment has come at ?1: the first ?2 of them, in an order that tells all apart.
+    /// The transfers whose moment has come at ?1: the first ?2 of them, in a total order.
     static let due = """
         SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
         AND readyAt > 0 AND readyAt <= ?1 ORDER BY readyAt, id LIMIT ?2
@@ -19,11 +19,11 @@ extension EngineTransaction {
         return connection.changes
     }
 
-    /// The clock was set back: back-offs, cool-downs and waits for room that began at a moment that
-    /// is yet to come begin now, and last as long as they were meant to. What would last longer
-    /// than any can have been meant ends. Earliest begins stay: they were asked for.
+    /// Restarts pauses after the clock was set back: back-offs, cool-downs and waits for disk space
+    /// that began in the future begin now, with their length. A pause longer than the longest
+    /// possible one ends. Earliest begins stay: they were requested.
     ///
-    /// - Parameter limit: Transfers looked at, those that are due first; `nil` = all that wait.
+    /// - Parameter limit: The most transfers to look at, those due first; `nil` = all that wait.
     package func resumePauses(now: Timestamp, limit: Int?) throws {
         let longest = now + Limits.retryAfterMaximumSeconds
         try connection.run(
@@ -47,21 +47,21 @@ extension EngineTransaction {
             """, now)
     }
 
-    /// After ?1 and by ?2, which is as long as any back-off lasts.
+    /// Due after ?1 and by ?2, when the longest possible back-off ends.
     private static let dueSoon = """
         transfer INDEXED BY transferDue \
         WHERE phase = 0 AND readyAt > 0 AND readyAt > ?1 AND readyAt <= ?2
         """
-    /// For the reason ?3, and not because a server has asked for it (?4).
+    /// Waits for the reason ?3, but not because a server has asked for it (?4).
     private static let mayEnd = """
         waitReason IS NOT NULL AND json_extract(waitReason, '$[0].reason') = ?3 \
         AND json_extract(waitReason, '$[0].required') IS NOT ?4
         """
 
-    /// Waits for this reason end at `moment`, if they would last longer; earliest begins stay, and
+    /// Ends waits for this reason at `moment`, unless they end earlier. Earliest begins stay, and
     /// so do pauses that a server has asked for.
     ///
-    /// - Parameter limit: Transfers looked at, those that are due first.
+    /// - Parameter limit: The most transfers to look at, those due first.
     package func endWaits(for reason: WaitReason.Reason, at moment: Timestamp, limit: Int) throws {
         try connection.run(
             """
@@ -73,8 +73,8 @@ extension EngineTransaction {
             WaitReason.retryAfter, limit)
     }
 
-    /// The eligibilities of those whose back-offs ``endWaits(for:at:limit:)`` could end, as far as
-    /// the first few that are due tell.
+    /// The eligibilities of transfers whose back-offs ``endWaits(for:at:limit:)`` could end, judged
+    /// by the first few that are due.
     package func eligibilitiesBackingOff(_ now: Timestamp) throws -> Set<EligibilityKey> {
         let eligibilities = try connection.all(
             """
@@ -86,7 +86,7 @@ extension EngineTransaction {
         return Set(eligibilities)
     }
 
-    /// Origins that failed are asked again at `moment`; pauses that they have asked for stay.
+    /// Lets failed origins be asked again at `moment`; pauses that they have asked for stay.
     package func endCoolDowns(at moment: Timestamp) throws {
         try connection.run(
             """
@@ -105,7 +105,7 @@ extension EngineTransaction {
         ) { $0.timestamp(0) }
     }
 
-    /// The same for those that do not wait for room on a disk.
+    /// The same for transfers that do not wait for disk space.
     package func nextDueBesidesStorage() throws -> Timestamp? {
         try connection.first(
             """
@@ -116,7 +116,7 @@ extension EngineTransaction {
         ) { $0.timestamp(0) }
     }
 
-    /// Waiting transfers whose preferences are to be looked at, the earliest first.
+    /// Waiting transfers whose preferences are due for a check, the earliest first.
     package func dueWaivers(_ now: Timestamp, limit: Int) throws -> [TransferID] {
         try connection.all(
             """
@@ -126,7 +126,7 @@ extension EngineTransaction {
         ) { $0.transferID(0) }
     }
 
-    /// When the next preferences are to be looked at.
+    /// When the next preferences are due for a check.
     package func nextWaiver() throws -> Timestamp? {
         try connection.first(
             """
@@ -136,7 +136,7 @@ extension EngineTransaction {
         ) { $0.timestamp(0) }
     }
 
-    /// The preferences of a transfer do not count any more.
+    /// Waives the preferences of a transfer.
     package func waivePreferences(of id: TransferID, in eligibility: EligibilityKey) throws {
         try connection.run(
             "UPDATE transfer SET eligibility = ?2, waiveAt = NULL, waiveBy = NULL WHERE id = ?1",
@@ -148,8 +148,8 @@ extension EngineTransaction {
         try connection.run("UPDATE transfer SET waiveAt = ?2 WHERE id = ?1", id, moment)
     }
 
-    /// The eligibilities that ready transfers are in, by a skip through the index: one look-up for
-    /// each, however many transfers there are.
+    /// The eligibilities of ready transfers, by a skip scan of the index: one look-up for each,
+    /// however many transfers there are.
     package func readyEligibilities(limit: Int = 4096) throws -> [EligibilityKey] {
         var eligibilities: [EligibilityKey] = []
         var last: Int64 = -1
@@ -166,8 +166,8 @@ extension EngineTransaction {
         return eligibilities
     }
 
-    /// Live transfers whose deadline has passed, the earliest first; those that are being cancelled
-    /// are left to that.
+    /// Live transfers whose deadline has passed, the earliest first, without those that are being
+    /// cancelled.
     package func expired(_ now: Timestamp, limit: Int) throws -> [TransferID] {
         try connection.all(
             """
@@ -177,8 +177,8 @@ extension EngineTransaction {
         ) { $0.transferID(0) }
     }
 
-    /// The earliest deadline of a live transfer, but for running ones whose deadline has passed: a
-    /// look has told them, and they leave as soon as their disk lets them.
+    /// The earliest deadline of a live transfer. A running transfer past its deadline is left out:
+    /// it was handled already, and ends as soon as its disk responds.
     package func nextDeadline(_ now: Timestamp) throws -> Timestamp? {
         try connection.first(
             """

@@ -1,12 +1,12 @@
 internal import GRDB
 package import LonghaulCore
 
-/// One fetch for several transfers. Those that it serves have its id in `fetchID`; `leader` in its
-/// row tells which of them leads. `sharedFetch` outlives `fetchID`: it says who was served
+/// One fetch for several transfers. Its subscribers have its id in `fetchID`; `leader` in its row
+/// names the leading one. `sharedFetch` outlives `fetchID`: it shows which transfers were served
 /// together.
 extension EngineTransaction {
-    /// Other live transfers whose request may be equal, the oldest first. One look-up where there
-    /// are none.
+    /// Other live transfers whose request may be equal, the oldest first. One look-up if there are
+    /// none.
     package func peers(of id: TransferID, limit: Int) throws -> [TransferID] {
         try connection.all(
             """
@@ -17,7 +17,7 @@ extension EngineTransaction {
         ) { $0.transferID(0) }
     }
 
-    /// Queued ones that want to run and whose request may be that of a fetch with this key.
+    /// Queued transfers that want to run and whose request may be that of a fetch with this key.
     package func newcomers(
         _ key: Int64, after id: TransferID, limit: Int
     ) throws -> [TransferID] {
@@ -29,13 +29,13 @@ extension EngineTransaction {
         ) { $0.transferID(0) }
     }
 
-    /// All that have this fetch, whoever leads it.
+    /// All transfers that have this fetch, its leader included.
     package func members(of fetch: FetchID) throws -> [TransferID] {
         try connection.members(of: fetch)
     }
 
-    /// Makes a queued transfer run, in this fetch or, with `nil`, in one of its own. A name that
-    /// the fetch's file was about to get was one for who had it.
+    /// Makes a queued transfer run, in this fetch or, with `nil`, in one of its own. The planned
+    /// name of the fetch's file is dropped: it was chosen for the earlier subscribers.
     package func take(
         _ id: TransferID, into fetch: FetchID?, now: Timestamp
     ) throws -> FetchID? {
@@ -52,8 +52,8 @@ extension EngineTransaction {
         return fetch
     }
 
-    /// From now on this fetch serves these, the first of them leading. Its file has no name but
-    /// that of the part.
+    /// From now on this fetch serves these transfers, the first of them leading. Its file has no
+    /// name but that of the part file.
     package func share(_ fetch: FetchID, among ids: [TransferID]) throws {
         guard let leader = ids.first else { return }
         try connection.lead(fetch, by: leader)
@@ -71,7 +71,7 @@ extension EngineTransaction {
         try connection.lead(fetch, by: id)
     }
 
-    /// What one that led has counted stays with it: what was received never goes down.
+    /// Keeps the count of a former leader: the number of received bytes never goes down.
     package func keepCount(of id: TransferID, in fetch: FetchID, atLeast bytes: Int64 = 0) throws {
         try connection.run(
             """
@@ -80,8 +80,8 @@ extension EngineTransaction {
             """, id, fetch, bytes)
     }
 
-    /// Its fetch is no longer this transfer's; what has been counted for it so far stays with it.
-    /// The transfer is not running. `sharedFetch` tells what it has left.
+    /// Detaches a transfer that is not running from its fetch, and keeps the bytes counted so far.
+    /// `sharedFetch` still names the fetch.
     package func leave(_ id: TransferID) throws {
         let fetch = try fetchID(of: id)
         if let fetch, try self.fetch(fetch)?.leader ?? id == id { try keepCount(of: id, in: fetch) }
@@ -91,12 +91,12 @@ extension EngineTransaction {
         if let fetch { _ = try connection.handOver(fetch, without: id) }
     }
 
-    /// Whether nobody else has the fetch of this transfer.
+    /// Whether no other transfer has the fetch of this one.
     package func isLast(_ id: TransferID, of fetch: FetchID) throws -> Bool {
         try members(of: fetch).allSatisfy { $0 == id }
     }
 
-    /// The heir goes on with the fetch and bytes of one that does not want them any more.
+    /// Lets the heir continue the fetch and bytes of a transfer that does not want them any more.
     package func bequeath(_ fetch: FetchID, from id: TransferID, to heir: TransferID) throws {
         try keepCount(of: id, in: fetch)
         try connection.run(
@@ -108,8 +108,8 @@ extension EngineTransaction {
         try connection.lead(fetch, by: nil)
     }
 
-    /// A copy of the shared file is this transfer's from now on: it goes on alone, with a fetch of
-    /// its own that says so. Runs on if that is wanted and possible, and is queued otherwise.
+    /// Gives this transfer a copy of the shared file: it continues alone, with a fetch of its own
+    /// for the copy. It runs on if that is wanted and possible, and is queued otherwise.
     package func adopt(
         _ copy: FetchState, for id: TransferID
     ) throws -> (work: TransferWork, fetch: FetchState)? {
@@ -133,7 +133,7 @@ extension EngineTransaction {
     }
 
     /// The newest completed transfer with an equal request, if the version of its file is known.
-    /// Whether the file is still what it was is for the disk to say.
+    /// Only the disk shows whether the file is unchanged.
     package func finished(like work: TransferWork, now: Timestamp) throws -> KeptFile? {
         let ids = try connection.all(
             """
@@ -149,13 +149,13 @@ extension EngineTransaction {
                 FetchIdentity(other.request) == identity,
                 let file = try connection.first(KeptFile.select, id, read: KeptFile.read)
             else { continue }
-            // By a clock that was ahead: what was done to the file since seems to come before.
+            // Finished by a clock that was ahead: later changes of the file would seem earlier.
             if let file, file.finishedAt <= now { return file }
         }
         return nil
     }
 
-    /// A fetch that serves nobody any more.
+    /// Drops a fetch that serves no transfer any more.
     package func discard(_ fetch: FetchID, now: Timestamp) throws {
         try connection.disband(fetch)
         _ = try connection.abandonFetch(fetch, now: now)
@@ -172,7 +172,7 @@ extension Connection {
         ) { $0.transferID(0) }
     }
 
-    /// Those that a fetch serves, or served to the end.
+    /// The transfers that a fetch serves, or has served to its end.
     func subscribers(of fetch: FetchID) throws -> [TransferID] {
         try all(
             """
@@ -182,13 +182,13 @@ extension Connection {
         ) { $0.transferID(0) }
     }
 
-    /// The name that its file was about to get was that of who led it, or had it alone, before.
+    /// The planned name of its file was chosen for the leader before, so it is dropped.
     func lead(_ fetch: FetchID, by id: TransferID?) throws {
         try run("UPDATE fetch SET leader = ?2, publication = NULL WHERE id = ?1", fetch, id)
     }
 
-    /// Whether others have the fetch when this one has left it; one of them leads it then, if
-    /// possible one that lives.
+    /// Lets another transfer lead when this one has left the fetch, if possible a live one. Returns
+    /// whether there is another.
     func handOver(_ fetch: FetchID, without id: TransferID) throws -> Bool {
         let next = try first(
             """
@@ -203,7 +203,7 @@ extension Connection {
         return true
     }
 
-    /// Whoever still has the fetch has it no more.
+    /// Detaches all transfers from the fetch.
     func disband(_ fetch: FetchID) throws {
         try run(
             """

@@ -1,8 +1,8 @@
 internal import GRDB
 package import LonghaulCore
 
-/// What only the lease holder may do, inside one transaction. Errors of its operations must be let
-/// out: they end the transaction, which then has changed nothing.
+/// The operations of the lease holder, inside one transaction. Their errors must be passed on: they
+/// end the transaction, which then has changed nothing.
 package struct EngineTransaction: ~Copyable {
     let connection: Connection
     let ends = EndNotes()
@@ -14,8 +14,8 @@ package struct EngineTransaction: ~Copyable {
 }
 
 extension Store {
-    /// Runs the body in one write transaction under the lease: all of it is committed, as sure as
-    /// asked, or nothing.
+    /// Runs the body in one write transaction under the lease: all of it is committed, with the
+    /// given durability, or nothing.
     ///
     /// Throws ``LeaseLost``, before the body runs, when the epoch is not the current one;
     /// `LonghaulError` when the store fails; and what the body throws.
@@ -40,8 +40,8 @@ extension Store {
 }
 
 extension EngineTransaction {
-    /// Transfers whose wants have changed since they were last taken, and takes them: what follows
-    /// from it belongs into the same transaction.
+    /// Takes transfers whose wants have changed since the last call. The resulting changes belong
+    /// into the same transaction.
     package func takeAttention(limit: Int) throws -> [TransferID] {
         let ids = try connection.all(
             "SELECT transferID FROM intentInbox ORDER BY transferID LIMIT ?1", limit
@@ -51,12 +51,12 @@ extension EngineTransaction {
         return ids
     }
 
-    /// Puts a transfer into the inbox, for a look at what is wanted of it.
+    /// Puts a transfer into the inbox, so that its wants are checked.
     package func addAttention(_ id: TransferID) throws {
         try connection.callAttention(to: id)
     }
 
-    /// The same for one that goes back to the queue although it was to be cancelled. Returns
+    /// The same for a transfer that returns to the queue although it was to be cancelled. Returns
     /// whether it is in the inbox now.
     package func addAttention(unlessWanted id: TransferID) throws -> Bool {
         try connection.run(
@@ -67,18 +67,18 @@ extension EngineTransaction {
         return connection.changes > 0
     }
 
-    /// Announces when the engine means to look again, for `status`.
+    /// Publishes when the engine will next wake, for `status`.
     package func setNextWake(_ moment: Timestamp?) throws {
         try connection.run("UPDATE lease SET nextWake = ?1", moment)
     }
 
-    /// What is known of an origin; nothing, in default values, for one never met.
+    /// The memory of an origin; default values for an unknown one.
     package func origin(_ name: String) throws -> OriginMemory {
         try connection.first(OriginRecord.select, name, read: OriginRecord.read)
             ?? OriginMemory(origin: name)
     }
 
-    /// What a transfer may be fetched from besides its URL.
+    /// The mirrors of a transfer's URL.
     package func mirrors(of id: TransferID) throws -> [String] {
         let options = try connection.first("SELECT options FROM transfer WHERE id = ?1", id) {
             TransferOptions(stored: $0.optionalText(0))
@@ -104,8 +104,7 @@ extension EngineTransaction {
         late.add(EventRow(at: now, session: session, transfer: id, type: type, detail: detail))
     }
 
-    /// Records one use of the wire, or its end; of the transfer's earlier ones the last twenty are
-    /// kept.
+    /// Records an attempt, or its end; the last twenty of a transfer are kept.
     package func record(_ attempt: AttemptRecord, of id: TransferID) {
         late.add(AttemptRow(transfer: id, record: attempt))
     }

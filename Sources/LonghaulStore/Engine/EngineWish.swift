@@ -1,10 +1,10 @@
 internal import GRDB
 package import LonghaulCore
 
-/// That an engine is wanted that stays, and which program can be it: a row of `setting`.
+/// The wish for an engine that stays, with the program to run: a row of `setting`.
 ///
-/// Noted before looking whether an engine runs, and read by every engine after it has let go of the
-/// lease: whoever comes while one leaves is seen by one of the two.
+/// It is recorded before the check whether an engine runs, and every engine reads it after it has
+/// released the lease. So one of the two notices a wish that comes while an engine ends.
 extension Store {
     static let wishKey = "wantedEngine"
 
@@ -13,9 +13,9 @@ extension Store {
         try write(.relaxed) { try $0.set(Store.wishKey, to: executable) }
     }
 
-    /// The program; `nil` = no engine is wished for. From now on none is.
+    /// Removes the wish and returns its program; `nil` = there was none.
     package func takeEngineWish() throws(LonghaulError) -> String? {
-        // No lock where there is nothing to take.
+        // Without a wish no write lock is taken.
         if try access({ try $0.setting(Store.wishKey) }) == nil { return nil }
         return try write(.relaxed) { connection in
             let wish = try connection.setting(Store.wishKey)
@@ -24,7 +24,7 @@ extension Store {
         }
     }
 
-    /// Whether transfers are left that are wanted to go on.
+    /// Whether transfers are left that are wanted to run.
     package func isAnyWanted() throws(LonghaulError) -> Bool {
         try access { connection in
             try connection.first(

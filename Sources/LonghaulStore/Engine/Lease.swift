@@ -1,8 +1,8 @@
 internal import GRDB
 package import LonghaulCore
 
-/// Which holder of the lease writes: raised at every take-over, so that one that was replaced
-/// without knowing is told at its next transaction.
+/// Identifies the holder of the lease. It is raised at every take-over, so that the transactions of
+/// a replaced holder fail.
 package struct Epoch: Hashable, Comparable, Sendable {
     package let rawValue: Int64
 
@@ -17,11 +17,11 @@ package struct Epoch: Hashable, Comparable, Sendable {
 /// is kept.
 package struct LeaseLost: Error, Hashable, Sendable {}
 
-/// The process that is the engine. It holds the kernel lock too; this is for people, and for
-/// telling a dead one's successor.
+/// The process that is the engine. It also holds the kernel lock; this record is for users, and
+/// distinguishes an engine from a dead predecessor.
 package struct EngineHolder: Hashable, Sendable {
     package var pid: Int32
-    /// Start time of the process in clock ticks since boot (/proc/PID/stat, field 22): tells a
+    /// Start time of the process in clock ticks since boot (/proc/PID/stat, field 22): detects a
     /// reused pid.
     package var pidStart: Int64
     package var bootID: String
@@ -35,19 +35,19 @@ package struct EngineHolder: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// It does whatever is wanted of an engine, and leaves only when it is idle or told to.
+    /// Whether it serves every wish for an engine, and ends only when it is idle or on request.
     package var stays: Bool { mode == "daemon" || mode == "background" }
 }
 
-/// The lease row. Whether the holder is alive is for the kernel lock to say.
+/// The lease row. Only the kernel lock shows whether the holder is alive.
 package struct EngineInfo: Hashable, Sendable {
     package var epoch: Epoch
-    /// Random, made with the store: tells one store from another that has its path.
+    /// Random, made with the store: distinguishes it from a later store at the same path.
     package var storeID: String
-    /// `nil`: the last holder left in order, or there never was one.
+    /// `nil`: the last holder released the lease, or there never was one.
     package var holder: EngineHolder?
     package var since: Timestamp?
-    /// When the engine means to look again on its own; `nil` = nothing is due.
+    /// When the engine will wake on its own; `nil` = nothing is due.
     package var nextWake: Timestamp?
 }
 
@@ -75,8 +75,8 @@ extension Store {
         return found
     }
 
-    /// Takes the lease over in the store, durably. The caller holds the kernel lock; whoever held
-    /// the lease before can write no more when this returns.
+    /// Takes over the lease in the store, durably. The caller holds the kernel lock. When this
+    /// returns, the previous holder cannot write any more.
     package func raiseEpoch(
         _ holder: EngineHolder, now: Timestamp
     ) throws(LonghaulError) -> Epoch {
@@ -86,7 +86,7 @@ extension Store {
                 UPDATE lease SET epoch = epoch + 1, pid = ?1, pidStart = ?2, bootID = ?3, \
                 mode = ?4, since = ?5, nextWake = NULL
                 """, Int64(holder.pid), holder.pidStart, holder.bootID, holder.mode, now)
-            // What its predecessor went by.
+            // The conditions of the previous holder.
             try connection.removeSetting(ConditionsRecord.key)
             if holder.stays { try connection.removeSetting(Store.wishKey) }
             guard let epoch = try connection.first("SELECT epoch FROM lease", read: { $0.int64(0) })
@@ -95,8 +95,8 @@ extension Store {
         }
     }
 
-    /// Leaves in order: the row names no holder any more. Does nothing if the lease is another's by
-    /// now.
+    /// Releases the lease: the row names no holder any more. Does nothing if another process has
+    /// taken the lease.
     package func releaseLease(_ epoch: Epoch) throws(LonghaulError) {
         try write(.relaxed) {
             try $0.run(
@@ -107,7 +107,7 @@ extension Store {
         }
     }
 
-    /// What is remembered of an origin.
+    /// The memory of an origin.
     package func origin(_ name: String) throws(LonghaulError) -> OriginMemory {
         try access { try $0.first(OriginRecord.select, name, read: OriginRecord.read) }
             ?? OriginMemory(origin: name)

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
-/// What an engine's transaction adds to the logs, where nobody looks before it is committed: it
-/// goes in at the end, many rows to a statement.
+/// The additions of an engine's transaction to the logs. They are not read before the commit, so
+/// they are inserted at its end, many rows to a statement.
 final class LogBuffer {
     private var events = RowBatch<EventRow>()
     private var attempts = RowBatch<AttemptRow>()
@@ -46,7 +46,7 @@ struct EventRow: BatchedRow {
     }
 }
 
-/// One use of the wire, or its end: what is known of it replaces what was.
+/// An attempt, or its end: later facts replace earlier ones.
 struct AttemptRow: BatchedRow {
     var transfer: TransferID
     var record: AttemptRecord

@@ -1,17 +1,17 @@
 internal import GRDB
 package import LonghaulCore
 
-/// How far the engine looks into the queue at once.
+/// How much of the queue the engine reads at once.
 package struct ReadyLimits: Hashable, Sendable {
     /// Rows in all.
     package var total: Int
-    /// Rows of each group at least, while `total` allows.
+    /// The least number of rows of each group, while `total` allows.
     package var perGroup: Int
-    /// Groups that are looked for: transfers of one eligibility, priority, session and origin.
-    /// Those whose origin cools down count here; of the others there are no more than `total`.
+    /// The most groups to look for: transfers of one eligibility, priority, session and origin.
+    /// Groups of cooling origins count here; of the others there are no more than `total`.
     package var groups: Int
-    /// Sessions, and origins of each, are visited from the ones after these on, around: matters
-    /// only where they are too many for one look.
+    /// Sessions, and origins of each, are visited in a cycle that begins after these. This matters
+    /// only if there are too many for one read.
     package var after: ReadyPlace
 
     /// Only transfers of these eligibilities, in this order; `nil` = all.
@@ -29,7 +29,7 @@ package struct ReadyLimits: Hashable, Sendable {
     }
 }
 
-/// Where a look into the queue has ended. Zero is before all.
+/// Where a read of the queue has ended. Zero is before all.
 package struct ReadyPlace: Hashable, Sendable {
     package var session: Int64 = 0
     package var origin: Int64 = 0
@@ -37,19 +37,19 @@ package struct ReadyPlace: Hashable, Sendable {
     package init() {}
 }
 
-/// One transfer that time makes ready.
+/// A transfer that is ready as far as time goes.
 package struct ReadyRow: Hashable, Sendable {
     package var id: TransferID
     package var originID: Int64
-    /// What is known of its origin.
+    /// The memory of its origin.
     package var memory: OriginMemory
     package var sessionID: Int64
     package var priority: Priority
     package var eligibility: EligibilityKey
     /// Since when it may begin as far as time goes.
     package var waitingSince: Timestamp
-    /// Of what the server announced, else of what the user expects, less what is held; `nil` = not
-    /// known.
+    /// The size that the server announced, else the one that the user expects, less the bytes held;
+    /// `nil` = unknown.
     package var bytesLeft: Int64?
     package var deadline: Timestamp
 
@@ -57,20 +57,20 @@ package struct ReadyRow: Hashable, Sendable {
 }
 
 package struct ReadyHead: Hashable, Sendable {
-    /// Groups in turn, each by age; groups in the order of the eligibilities (those that are not
-    /// discretionary first where none was given), then priority, session, origin.
+    /// Groups in turn, each by age. Groups are in the order of the eligibilities (if none was
+    /// given, those that are not discretionary first), then of priority, session, origin.
     package var rows: [ReadyRow]
-    /// Where the next look is to begin, so that each group comes up.
+    /// Where the next read begins, so that each group has its turn.
     package var resumeAfter: ReadyPlace
     /// When the first of the origins that were left out has cooled down.
     package var coolDownEnds: Timestamp?
-    /// What was known of them before, and what was found now.
+    /// The cooling origins known before and those found now.
     package var cooling = CoolingOrigins()
-    /// Origins that were read to see whether they may be asked.
+    /// The number of origins that were read to check whether they may be asked.
     package var originsRead = 0
 }
 
-/// What groups transfers for fairness, without the origin.
+/// The group of a transfer for fairness, without the origin.
 private struct Queue {
     var eligibility: EligibilityKey
     var priority: Priority
@@ -82,9 +82,9 @@ private struct ReadyOrigin {
     var memory: OriginMemory
 }
 
-/// Which origins of its queues one look takes.
+/// Selects the origins that one read takes from its queues.
 private struct OriginSearch {
-    /// Of each queue: origins that are looked for, and those that are taken.
+    /// Per queue: the most origins to visit, and the most to take.
     let visitsMax: Int
     let foundMax: Int
     let excluded: Set<String>
@@ -92,13 +92,13 @@ private struct OriginSearch {
     /// See ``ReadyHead/coolDownEnds``.
     var coolDownEnds: Timestamp?
     var cooling: CoolingOrigins
-    /// Some were passed over unread.
+    /// Some were skipped without being read.
     var hasPassed = false
     /// See ``ReadyHead/originsRead``.
     var read = 0
 
-    /// Whether the transfers of one that has been read are worth a look. Those with mirrors may
-    /// begin at one of them while it is left alone.
+    /// Whether transfers of an origin that has been read are taken. Transfers with mirrors may
+    /// begin at a mirror while the origin is left alone.
     mutating func takes(_ id: Int64, _ memory: OriginMemory, hasMirrors: Bool) -> Bool {
         read += 1
         if hasMirrors, memory.health(at: now) != .well { return true }
@@ -110,7 +110,7 @@ private struct OriginSearch {
         return !excluded.contains(memory.origin)
     }
 
-    /// The last of those that are passed over unread from this one on; `nil` = it is to be read.
+    /// The last of the origins to skip unread from this one on; `nil` = this one is to be read.
     mutating func passes(from id: Int64) -> Int64? {
         guard let end = cooling.endOfRun(from: id, at: now) else { return nil }
         hasPassed = true
@@ -119,14 +119,14 @@ private struct OriginSearch {
 }
 
 extension EngineTransaction {
-    /// The heads of all groups of ready transfers, by a skip through one index: however many rows
-    /// one session or origin has queued, those of another are seen. Origins that cool down are left
-    /// out: they could fill the head and hide all others. Costs two look-ups for each group, none
-    /// for those that are known to cool down, and one step for each row.
+    /// The heads of all groups of ready transfers, by a skip scan of one index: no session or
+    /// origin hides another, however many rows it has queued. Cooling origins are left out: they
+    /// could fill the head and hide all others. Costs two look-ups for each group, none for origins
+    /// that are known to cool down, and one step for each row.
     ///
     /// - Parameters:
-    ///   - excludingOrigins: those that can take no more.
-    ///   - cooling: those that are known to cool down, from the look before.
+    ///   - excludingOrigins: the origins that can take no more.
+    ///   - cooling: the origins that are known to cool down, from the read before.
     package func readyHead(
         _ limits: ReadyLimits = ReadyLimits(), excludingOrigins: Set<String> = [],
         cooling: CoolingOrigins = CoolingOrigins(), now: Timestamp
@@ -165,8 +165,8 @@ extension EngineTransaction {
         return head
     }
 
-    /// Those whose deadline is near, wherever they stand in their queues: of a long one the oldest
-    /// alone are seen, and the last may have the least time.
+    /// Transfers with a near deadline, wherever they are in their queues: of a long queue only the
+    /// oldest are read, and the last may have the least time.
     private func nearDeadlines(
         _ limits: ReadyLimits, _ search: inout OriginSearch
     ) throws -> [ReadyRow] {
@@ -182,7 +182,7 @@ extension EngineTransaction {
             let queue = Queue(
                 eligibility: EligibilityKey(rawValue: row.int64(7)),
                 priority: Priority(rawValue: row.int(8)) ?? .normal, session: row.int64(9))
-            // What is known of the origin is read next.
+            // The memory of the origin is read next.
             return ready(
                 row, queue, ReadyOrigin(id: row.int64(6), memory: OriginMemory(origin: "")))
         }
@@ -199,8 +199,8 @@ extension EngineTransaction {
         return rows
     }
 
-    /// The distinct priorities and sessions that have ready rows in these eligibilities, as many of
-    /// each eligibility.
+    /// The distinct priorities and sessions with ready rows in these eligibilities, as many of each
+    /// eligibility.
     private func queues(_ limits: ReadyLimits, _ sessions: inout RoundRobinCursor) throws -> [Queue]
     {
         let all = try limits.eligibilities ?? readyEligibilities()
@@ -229,7 +229,7 @@ extension EngineTransaction {
         return queues
     }
 
-    /// Column by column: SQLite would walk all equal rows for a comparison of row values.
+    /// Column by column: for a comparison of row values SQLite would walk all equal rows.
     private func nextSession(
         _ eligibility: EligibilityKey, _ priority: Priority, after last: Int64
     ) throws -> Int64? {
@@ -242,8 +242,8 @@ extension EngineTransaction {
         ) { $0.int64(0) }
     }
 
-    /// Origins of a queue that can take more, as many as are its part of the look. Who has found
-    /// none yet goes on, however long it takes: an engine that sees nothing to do would stop.
+    /// The origins of a queue that can take more, up to its share of the read. Until one is found
+    /// the search goes on, however long it takes: an engine that sees no work would stop.
     private func origins(
         of queue: Queue, _ origins: inout RoundRobinCursor, _ search: inout OriginSearch
     ) throws -> [ReadyOrigin] {
@@ -322,7 +322,7 @@ extension EngineTransaction {
     }
 }
 
-/// The first of each, then the second of each, and so on, after those that come in any case.
+/// The first row of each head, then the second of each, and so on, after the rows in `first`.
 private func interleaved(
     _ heads: [[ReadyRow]], total: Int, after first: [ReadyRow]
 ) -> [ReadyRow] {

@@ -1,5 +1,5 @@
-/// Looks at parts of what is too much for one look: ids in order, from the one after a pivot on,
-/// around.
+/// Visits ids in order, from the one after a pivot on, and wraps around: for sets that are too
+/// large for one read.
 struct RoundRobinCursor {
     private let pivot: Int64
     private var end: Int64?
@@ -8,8 +8,8 @@ struct RoundRobinCursor {
         self.pivot = pivot
     }
 
-    /// Takes one id after the other. Returns whether all were taken; what was refused is where the
-    /// next look begins.
+    /// Passes one id after the other to `take`. Returns whether all were taken; the next read
+    /// begins at an id that was refused.
     ///
     /// - Parameters:
     ///   - next: the first id after this one.
@@ -35,8 +35,8 @@ struct RoundRobinCursor {
     /// The pivot of the next look.
     var resumeAfter: Int64 { end ?? 0 }
 
-    /// Of several that go the same round the one that got least far sets the pace: what it has not
-    /// shown comes next.
+    /// Of several rounds with one pivot the shortest decides: the ids that it has not reached come
+    /// next.
     private mutating func stop(after id: Int64) {
         if end.map({ way(to: id) < way(to: $0) }) ?? true { end = id }
     }

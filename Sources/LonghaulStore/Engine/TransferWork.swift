@@ -1,11 +1,11 @@
 package import LonghaulCore
 
-/// A transfer as the engine sees it: its wants and its status, whole.
+/// A transfer as the engine sees it: its wants and its status, with all fields.
 package struct TransferWork: Hashable, Sendable {
     package var id: TransferID
     package var request: TransferRequest
-    /// Damage, or a later version's: `request` has no options, and may be neither carried out nor
-    /// stored.
+    /// Its options are damaged, or of a later version: `request` has none, and may be neither
+    /// carried out nor stored.
     package var isUnreadable: Bool
     /// Name of the origin of the request's URL.
     package var origin: String
@@ -13,25 +13,25 @@ package struct TransferWork: Hashable, Sendable {
     package var destination: String
     package var want: Want
     package var phase: Phase
-    /// A `resume` or `retry` of the ended transfer that is yet to be carried out
+    /// A `resume` or `retry` of the ended transfer is not applied yet
     /// (``EngineTransaction/rearm(_:now:)``).
     package var isRearmPending: Bool
     package var fetchID: FetchID?
-    /// Which fetch has served it together with others.
+    /// The fetch that has served it together with other transfers.
     package var sharedFetch: FetchID?
     /// See ``Subscriber/partSuffix``.
     package var partSuffix: Int
-    /// By which those are found whose request may be equal.
+    /// The key by which transfers are found whose request may be equal.
     package var identityKey: Int64
     package var createdAt: Timestamp
-    /// First claim.
+    /// The time of its first claim.
     package var startedAt: Timestamp?
     package var finishedAt: Timestamp?
     /// The deadline as an instant.
     package var deadline: Timestamp
-    /// Where it queues.
+    /// Its key in the queue.
     package var eligibility: EligibilityKey
-    /// When its preferences are looked at; `nil` = it has none that count.
+    /// When its preferences are checked; `nil` = it has none that count.
     package var waiver: PreferenceExpiry?
     /// Since when it may begin as far as time goes.
     package var waitingSince: Timestamp
@@ -43,8 +43,8 @@ package struct TransferWork: Hashable, Sendable {
 }
 
 extension TransferWork {
-    /// Why one that cannot be read is not carried out: without its headers or its checksum it would
-    /// be another one.
+    /// Why an unreadable transfer is not carried out: without its headers or its checksum it would
+    /// be another request.
     package var unreadable: LonghaulError {
         LonghaulError(
             .internal,
@@ -53,7 +53,7 @@ extension TransferWork {
     }
 }
 
-/// What is reported of a transfer's bytes, copied to its row when it ends.
+/// The reported numbers of a transfer, copied to its row when it ends.
 package struct TransferNumbers: Hashable, Sendable {
     package var bytesTotal: Int64?
     /// Bytes that are kept and count towards the file.

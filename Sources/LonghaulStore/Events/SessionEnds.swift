@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
-/// What has ended in a transaction: in which sessions, and of the tally the places that change,
-/// which is brought up to date once for all of them.
+/// The ends within a transaction: the sessions concerned, and the changes of the tally, which is
+/// updated once for all of them.
 final class EndNotes {
     struct Group: Hashable {
         var sessionID: Int64
@@ -14,11 +14,11 @@ final class EndNotes {
         var phase: Phase
     }
 
-    /// Sessions of which a transfer ended, and when.
+    /// The sessions with an ended transfer, and the time of its end.
     private(set) var sessions: [Int64: Timestamp] = [:]
     private var ended: [End: Int] = [:]
 
-    /// One that was live has ended in this phase.
+    /// Records that a live transfer has ended in this phase.
     func note(_ phase: Phase, in group: Group, at now: Timestamp) {
         sessions[group.sessionID] = now
         ended[End(group: group, phase: phase), default: 0] += 1
@@ -31,11 +31,11 @@ final class EndNotes {
 }
 
 extension EngineTransaction {
-    /// Says of each session whose last live transfer ended in this transaction that it is finished:
-    /// the two facts are committed together. The tally knows, whatever the number of transfers.
+    /// Reports each session whose last live transfer ended in this transaction as finished: both
+    /// facts are committed together. The tally has the count, whatever the number of transfers.
     ///
-    /// Of the default session only when it has a host: it is where unrelated transfers meet, and
-    /// nobody would ask.
+    /// The default session is reported only if it has a host: unrelated transfers share it, and its
+    /// end has no meaning.
     func finishSessions() throws {
         try tallyEnded()
         for (session, at) in ends.sessions.sorted(by: { $0.key < $1.key }) {
@@ -58,7 +58,7 @@ extension EngineTransaction {
             """, session, now, EventType.sessionFinished.rawValue, TransferRequest.defaultSession)
     }
 
-    /// As the trigger would have, row by row.
+    /// Makes the changes that the trigger would have made row by row.
     private func tallyEnded() throws {
         for (end, count) in ends.takeEnded() {
             let group = end.group

@@ -1,7 +1,7 @@
 internal import GRDB
 package import LonghaulCore
 
-/// An event, and what has become of the transfer that it is about.
+/// An event, with the present state of its transfer.
 package struct LoggedEvent: Sendable {
     package var event: StoredEvent
     /// As it is now; `nil` when the event is about the session, or the transfer was removed.
@@ -10,10 +10,10 @@ package struct LoggedEvent: Sendable {
 
 extension Store {
     /// Events in order, those after `seq` (0 = from the first), of one session or of all; with
-    /// `isWaiting` only those that nobody has acknowledged.
+    /// `isWaiting` only those that are not acknowledged.
     ///
-    /// A page that is full says that there may be more: go on after its last `seq`. Nothing that is
-    /// committed later gets a smaller one.
+    /// A full page means that there may be more: continue after its last `seq`. Events that are
+    /// committed later never have a smaller one.
     package func events(
         after seq: Int64 = 0, session: String? = nil, isWaiting: Bool = false, limit: Int
     ) throws(LonghaulError) -> [StoredEvent] {
@@ -38,8 +38,8 @@ extension Store {
         }
     }
 
-    /// Records, durably, that somebody has dealt with all events up to `seq`, of one session or of
-    /// all. Returns how many were still waiting.
+    /// Acknowledges all events up to `seq`, of one session or of all, durably. Returns how many
+    /// were still waiting.
     package func acknowledge(
         through seq: Int64, session: String? = nil, now: Timestamp
     ) throws(LonghaulError) -> Int {
@@ -56,7 +56,7 @@ extension Store {
         }
     }
 
-    /// The same for single events, whatever comes before them.
+    /// The same for single events, whether or not earlier ones are acknowledged.
     package func acknowledge(
         _ seqs: [Int64], now: Timestamp
     ) throws(LonghaulError) -> Int {
@@ -85,8 +85,8 @@ extension Store {
 }
 
 extension EngineTransaction {
-    /// Forgets events that were acknowledged before a moment. Those that wait stay, however old.
-    /// Returns how many went; at the limit there may be more.
+    /// Deletes events that were acknowledged before a moment. Waiting events stay, however old.
+    /// Returns the number of deleted ones; at the limit there may be more.
     package func forgetEvents(acknowledgedBefore moment: Timestamp, limit: Int) throws -> Int {
         try connection.run(
             """
@@ -131,7 +131,7 @@ extension Connection {
         return changes
     }
 
-    /// Of a transfer that is being forgotten.
+    /// Deletes the acknowledged events of a transfer that is being removed.
     func forgetAcknowledged(of id: TransferID) throws {
         try run("DELETE FROM event WHERE transferID = ?1 AND acknowledgedAt IS NOT NULL", id)
     }

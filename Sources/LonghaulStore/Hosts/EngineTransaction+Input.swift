@@ -1,11 +1,11 @@
 internal import GRDB
 package import LonghaulCore
 
-/// What a transfer needs an answer for. Stored; never renumber.
+/// Why a transfer needs an answer. Stored; never renumber.
 enum InputKind {
-    /// Its link or its credentials are not taken any more: it waits.
+    /// Its link or its credentials are refused: it waits for others.
     static let expired = 1
-    /// It is about to begin, and its host wants to be asked.
+    /// It is about to begin, and its host wants to be asked first.
     static let delayed = 2
 }
 
@@ -20,11 +20,11 @@ package struct InputDetail: Codable, Sendable {
 }
 
 extension EngineTransaction {
-    /// Statuses that another URL or other credentials may help with.
+    /// Statuses that another URL or other credentials may resolve.
     private static let answerable: Set<Int> = [401, 403, 404, 410]
 
-    /// The server refuses what it was asked for: a transfer whose session has a host waits for an
-    /// answer with its bytes, and says so; another one fails. Returns whether it waits.
+    /// The server has refused the request. A transfer whose session has a host keeps its bytes and
+    /// waits for an answer, with an event; another one fails. Returns whether it waits.
     package func needInput(
         _ id: TransferID, error: LonghaulError, numbers: TransferNumbers, now: Timestamp
     ) throws -> Bool {
@@ -60,12 +60,12 @@ extension EngineTransaction {
         AND s.askBeforeStart = 1
         """
 
-    /// Transfers that were put off and would become ready now wait a little longer where their host
-    /// wants to be asked: until it has answered, or for as long as a launch and the one before it
-    /// may take. Each is asked about once. Returns how many.
+    /// Lets transfers that were postponed and are now due wait longer if their host wants to be
+    /// asked: until it has answered, or for the time of a launch and the one before it. Each is
+    /// asked about once. Returns how many.
     ///
-    /// Looks at the first `limit` that are due and at no others: of those ``promoteDue(_:limit:)``
-    /// may then take as many as are left.
+    /// Looks at the first `limit` that are due and at no others: ``promoteDue(_:limit:)`` may then
+    /// take as many as are left.
     package func askHosts(_ now: Timestamp, limit: Int) throws -> Int {
         let found = try connection.all(
             EngineTransaction.asking, now, limit, HostSettings.defaultEventBudget
@@ -89,7 +89,7 @@ extension EngineTransaction {
 }
 
 extension Store {
-    /// A transfer that waits for an answer may go on as it is. `false`: it does not wait for one.
+    /// Lets a transfer that waits for an answer continue unchanged. `false`: it does not wait.
     package func answerInput(_ id: TransferID) throws(LonghaulError) -> Bool {
         try write(.durable) { connection in
             let waits = try connection.first(

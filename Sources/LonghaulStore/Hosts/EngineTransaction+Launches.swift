@@ -1,11 +1,11 @@
 internal import GRDB
 package import LonghaulCore
 
-/// What a launch hands over.
+/// The content that a launch hands over.
 package struct Handover: Hashable, Sendable {
     package var session: String
     package var reason: LaunchReason
-    /// All events of the session in this range that wait now.
+    /// All waiting events of the session in this range.
     package var events: ClosedRange<Int64>?
     package var count: Int
 
@@ -20,7 +20,7 @@ package struct Handover: Hashable, Sendable {
 }
 
 extension EngineTransaction {
-    /// Records a launch whose process is there and has not begun to run.
+    /// Records a launch whose process exists and has not begun to run.
     package func begin(
         _ id: LaunchID, of host: String, _ handover: Handover, process: LaunchedProcess?,
         deadline: Timestamp, now: Timestamp
@@ -42,13 +42,13 @@ extension EngineTransaction {
             """, host, Limits.launchesKept)
     }
 
-    /// Records how a launch ended and draws the conclusions in the same transaction: what it was
-    /// handed is acknowledged if it succeeded, otherwise what it has not acknowledged itself waits
-    /// for the next one, which comes later with each failure in a row.
+    /// Records the end of a launch and its consequences in one transaction. If it succeeded, the
+    /// events handed to it are acknowledged. Otherwise those that it has not acknowledged itself
+    /// wait for the next launch, which comes later with each failure in a row.
     ///
-    /// - Parameter wasOurs: This engine began it. Nobody knows how an `unknown` one went; if it
-    ///   leaves events behind, it is a failure all the same: one whose status is always lost would
-    ///   be started without end. Of an earlier engine's it is none.
+    /// - Parameter wasOurs: Whether this engine began it. An `unknown` end that leaves events
+    ///   behind is then a failure: a host whose status is always lost would be started without end.
+    ///   For a launch of an earlier engine it is none.
     package func end(
         _ id: LaunchID, _ ending: LaunchEnding, status: Int?, output: String?,
         wasOurs: Bool = true, now: Timestamp

@@ -1,20 +1,20 @@
 package import LonghaulCore
 
-/// Reads what a launch is handed, page by page, while the engine and others go on writing.
+/// Reads the content of a launch page by page, while other connections write.
 package struct HandoverReader {
     package let session: String
     /// Transfers that wait for an answer, in order.
     package let needs: [(transfer: Transfer, isDelayed: Bool)]
     private let store: Store
     private let most: Int
-    /// The last event that there was before it was asked who needs an answer: who is told of a need
-    /// is asked about it.
+    /// The last event before the needs were read. Later events are not handed over, so that each
+    /// need whose event is handed over is among `needs`.
     private let bound: Int64
     private var first: Int64?
     private var last: Int64 = 0
     private var count = 0
 
-    /// At most so many events, about; the next launch gets the rest.
+    /// Hands over about so many events at most; the next launch gets the rest.
     package init(
         _ store: Store, session: String, limit: Int, now: Timestamp
     ) throws(LonghaulError) {
@@ -25,7 +25,7 @@ package struct HandoverReader {
         needs = try store.inputNeeds(of: session, now: now)
     }
 
-    /// The events that come next; none when that was all.
+    /// The next events; none at the end.
     package mutating func next(page: Int, now: Timestamp) throws(LonghaulError) -> [LoggedEvent] {
         if count >= most { return [] }
         let events = try store.loggedEvents(
@@ -38,7 +38,7 @@ package struct HandoverReader {
         return events
     }
 
-    /// What was read. `nil`: nothing waits any more.
+    /// The content that was read. `nil`: no event waits any more.
     package var handover: Handover? {
         guard let first else { return nil }
         return Handover(

@@ -2,7 +2,7 @@ internal import GRDB
 package import LonghaulCore
 
 extension Store {
-    /// Makes a host known, or known anew; durably. Earlier failures are forgotten.
+    /// Records a host, or replaces its settings, durably. Earlier failures are cleared.
     package func add(
         host name: String, _ settings: HostSettings, now: Timestamp
     ) throws(LonghaulError) {
@@ -26,8 +26,8 @@ extension Store {
         try access { try $0.host(name) }
     }
 
-    /// Nobody is started under that name any more. Its sessions and their events stay, for whoever
-    /// takes the name again.
+    /// Removes a host: no program is started under that name any more. Its sessions and their
+    /// events stay for a later host of that name.
     package func remove(host name: String) throws(LonghaulError) {
         try write(.durable) { connection in
             try connection.run("DELETE FROM host WHERE name = ?1", name)
@@ -35,7 +35,7 @@ extension Store {
         }
     }
 
-    /// Forgets failures: it may be started at once.
+    /// Clears the failures of a host: it may be started at once.
     package func reset(host name: String) throws(LonghaulError) {
         try write(.durable) { connection in
             try connection.run("UPDATE host SET reset = reset + 1 WHERE name = ?1", name)
@@ -52,7 +52,7 @@ extension Store {
         }
     }
 
-    /// Launches that nobody has seen end.
+    /// Launches without a recorded end.
     package func openLaunches() throws(LonghaulError) -> [StoredLaunch] {
         try access {
             try $0.all(
@@ -76,22 +76,22 @@ extension Store {
         }
     }
 
-    /// Transfers of a session that wait for an answer which nobody was asked for yet, in order.
+    /// The needs of a session's transfers for an answer that are not acknowledged, in order.
     package func inputNeeds(
         of session: String, now: Timestamp
     ) throws(LonghaulError) -> [(transfer: Transfer, isDelayed: Bool)] {
         try openNeeds(of: session, now: now).map { ($0.transfer, $0.isDelayed) }
     }
 
-    /// What the hosts have waiting for them: those with sessions that have events, each with what
-    /// is known of it. Whether it runs, and whether it could, is not for the store to say.
+    /// The hosts with sessions that have events, each with its recorded state. The store does not
+    /// know whether a host runs, or whether it could.
     package func hostFacts() throws(LonghaulError) -> [HostFacts] {
         try snapshot { try $0.hostFacts() }
     }
 }
 
 enum HostQueries {
-    /// Of a transfer `t`: the event of its need waits (`?2`: its type).
+    /// For a transfer `t`: the event of its need waits (`?2`: its type).
     static let isAskedFor = """
         EXISTS (SELECT 1 FROM event e INDEXED BY eventByTransfer WHERE e.transferID = t.id \
         AND e.type = ?2 AND e.acknowledgedAt IS NULL)

@@ -1,13 +1,13 @@
 internal import GRDB
 package import LonghaulCore
 
-/// A session as people see it, one consistent snapshot.
+/// A session for display, from one consistent snapshot.
 package struct StoredSession: Sendable {
     package var name: String
     package var created: Timestamp
     package var settings: SessionSettings
     package var counts: [TransferState: Int]
-    /// Events that nobody has acknowledged.
+    /// The number of events that are not acknowledged.
     package var waitingEvents: Int
     /// All events up to this one are acknowledged.
     package var acknowledgedThrough: Int64
@@ -26,8 +26,8 @@ extension Store {
         try snapshot { try $0.session(name) }
     }
 
-    /// Changes what holds for a session, durably; makes it when there is none. Transfers that are
-    /// enqueued already keep what they were enqueued with, but for the host.
+    /// Changes the settings of a session, durably; makes the session if there is none. Transfers
+    /// that are already enqueued keep their settings, except for the host.
     package func change(
         session name: String, _ change: SessionChange, now: Timestamp
     ) throws(LonghaulError) {
@@ -47,9 +47,9 @@ extension Store {
         }
     }
 
-    /// Forgets a session with its ended transfers and its events. Refused while a transfer has not
-    /// ended, and while events wait that are not to be discarded. Returns the part files that are
-    /// now nobody's.
+    /// Deletes a session with its ended transfers and its events. Refused while a transfer has not
+    /// ended, and while events wait unless these are to be discarded. Returns the part files that
+    /// no transfer uses any more.
     package func remove(
         session name: String, discardingEvents: Bool, now: Timestamp
     ) throws(LonghaulError) -> [OrphanedPart] {
@@ -136,7 +136,7 @@ extension Connection {
             acknowledgedThrough: waiting?.1.map { $0 - 1 } ?? last ?? 0)
     }
 
-    /// Binds a session to a host, as a request asks for it.
+    /// Binds a session to a host, as a request demands.
     func bind(session id: Int64, to host: String) throws {
         let settings = try settings(ofSession: id)
         if settings.host == host { return }

@@ -5,7 +5,7 @@ package struct StoredHost: Hashable, Sendable {
     package var name: String
     package var settings: HostSettings
     package var created: Timestamp
-    /// Launches in a row that failed, since the last reset.
+    /// The number of launches in a row that failed, since the last reset.
     package var failures: Int
     package var retryAt: Timestamp?
 }
@@ -14,7 +14,7 @@ package struct StoredHost: Hashable, Sendable {
 package struct StoredLaunch: Hashable, Sendable {
     package var id: LaunchID
     package var host: String
-    /// `nil`: not about a session, or of one that was removed.
+    /// `nil`: the launch was for no session, or for one that was removed.
     package var session: String?
     package var reason: LaunchReason
     /// The first and last of the events that it was handed.
@@ -27,11 +27,11 @@ package struct StoredLaunch: Hashable, Sendable {
     package var ending: LaunchEnding?
     /// Exit status or signal.
     package var status: Int?
-    /// The last of what it wrote.
+    /// The last part of its output.
     package var output: String?
 }
 
-/// A process that can be told from a later one with its number.
+/// A process that can be distinguished from a later one with the same number.
 package struct LaunchedProcess: Hashable, Sendable {
     package var pid: Int32
     package var startTicks: Int64
@@ -52,8 +52,8 @@ enum HostRecord {
         CASE WHEN failuresReset = reset THEN retryAt END FROM host
         """
 
-    /// One whose program cannot be read has one without a name, which is nowhere to be found: its
-    /// events wait until it is made known anew. Run as something else it must never be.
+    /// If the program of a host cannot be read, its name is empty and cannot be found: the host's
+    /// events wait until it is recorded anew. Another program must never run in its place.
     static func read(_ row: StoredRow) -> StoredHost {
         let known = StoredJSON.decode([String].self, row.text(1)) ?? []
         let argv = known.isEmpty ? [""] : known

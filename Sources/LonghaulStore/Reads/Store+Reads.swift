@@ -3,17 +3,17 @@ package import LonghaulCore
 extension Store {
     /// How many transfers one snapshot of ``forEachTransfer(states:session:now:_:)`` holds.
     private static let page = 500
-    /// From more walks on (sessions without number) all rows are read instead.
+    /// With more streams (for a great number of sessions) all rows are read instead.
     private static let mergedMax = 64
 
-    /// One transfer as people see it, `nil` when there is none.
+    /// One transfer for display, `nil` if there is none.
     package func transfer(
         _ id: TransferID, now: Timestamp
     ) throws(LonghaulError) -> Transfer? {
         try access { try $0.transfer(id, now: now) }
     }
 
-    /// Several, in the order of the ids, in one snapshot; unknown ids are left out.
+    /// Several transfers in the order of the ids, in one snapshot; unknown ids are left out.
     package func transfers(
         _ ids: [TransferID], now: Timestamp
     ) throws(LonghaulError) -> [Transfer] {
@@ -22,7 +22,7 @@ extension Store {
         }
     }
 
-    /// The transfers of a filter, newest first. Its cost grows with the limit, not with the queue.
+    /// The transfers of a filter, newest first. The cost grows with the limit, not with the queue.
     package func list(
         _ filter: TransferFilter = TransferFilter(), now: Timestamp
     ) throws(LonghaulError) -> [Transfer] {
@@ -34,7 +34,7 @@ extension Store {
 
     /// Every transfer in these states, newest first, a page at a time: the whole is no snapshot,
     /// but each transfer is, and none comes twice. The body runs outside any transaction and may
-    /// end the walk by throwing.
+    /// end the iteration by throwing.
     package func forEachTransfer(
         states: Set<TransferState> = Set(TransferState.allCases), session: String? = nil,
         now: Timestamp, _ body: (Transfer) throws -> Void
@@ -85,8 +85,8 @@ extension Connection {
             let streams = try streams(session: filter.session, states: states)
             return try newest(of: streams, below: .max, limit: filter.limit)
         }
-        // One that is to be cancelled is cancelled to look at, and lives until an engine has seen
-        // it.
+        // A transfer with a pending cancel is shown as cancelled, and is live until an engine
+        // applies the cancel.
         let live = try streams(session: filter.session, states: Set(TransferState.allCases))
             .filter(\.isLive)
         var ids = try newest(of: live, below: .max, limit: filter.limit)
@@ -99,7 +99,7 @@ extension Connection {
         return ids
     }
 
-    /// The index knows the session: the rows of others are passed over without being read.
+    /// The index contains the session: rows of other sessions are skipped without being read.
     private func recent(session: String?, since: Timestamp, limit: Int) throws -> [TransferID] {
         let sessionID = try session.flatMap { try self.sessionID($0) }
         if session != nil, sessionID == nil { return [] }

@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// What an engine has in hand.
+/// The numbers of running transfers.
 package struct RunningCounts: Hashable, Sendable {
     package var total = 0
     package var discretionary = 0
@@ -32,7 +32,7 @@ extension Store {
         return counts
     }
 
-    /// Something waits for nothing but an engine.
+    /// Whether a transfer waits only for an engine.
     package func isAnyReady() throws(LonghaulError) -> Bool {
         try access {
             try $0.first(

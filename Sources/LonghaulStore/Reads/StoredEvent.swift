@@ -1,7 +1,7 @@
 package import LonghaulCore
 
-/// A row of the event log. The transfer it is about is read apart: an event says what happened, not
-/// what became of it since.
+/// A row of the event log. Its transfer is read separately: an event reports what happened, not the
+/// transfer's later state.
 package struct StoredEvent: Hashable, Sendable {
     /// One more than the event before it in this store; never reused.
     package var seq: Int64
@@ -14,7 +14,7 @@ package struct StoredEvent: Hashable, Sendable {
     package var acknowledgedAt: Timestamp?
 }
 
-/// What an event says. The text is stored and printed.
+/// The type of an event. The text is stored and printed.
 package struct EventType: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -30,11 +30,11 @@ package struct EventType: RawRepresentable, Hashable, Sendable {
     package static let sessionFinished = EventType(rawValue: "sessionFinished")
 }
 
-/// One use of the wire, kept for people (`show`): the last ``AttemptRecord/kept`` of each transfer.
+/// An attempt, kept for users (`show`): the last ``AttemptRecord/kept`` of each transfer.
 package struct AttemptRecord: Hashable, Sendable {
     package static let kept: Int64 = 20
 
-    /// Counts the transfer's attempts.
+    /// The number of the transfer's attempt.
     package var serial: Int64
     package var outcome: AttemptOutcome
 

@@ -6,10 +6,10 @@ package struct TransferFilter: Hashable, Sendable {
     package static let recentSeconds: Double = 86_400
     package static let defaultLimit = 50
 
-    /// `nil`: those that have not ended, and where room is left, those that ended within a day.
+    /// `nil`: those that have not ended, and if room is left, those that ended within a day.
     package var states: Set<TransferState>?
     package var session: String?
-    /// At most so many, the newest.
+    /// The most transfers, the newest first.
     package var limit: Int
 
     package init(

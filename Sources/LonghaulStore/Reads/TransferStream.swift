@@ -1,13 +1,12 @@
 internal import LonghaulCore
 
-/// Transfers of one session in one state, as a walk down one index from the newest: every question
-/// about lists is a merge of such walks, none of which reads a row that is not in the answer (but
-/// for a handful).
+/// Transfers of one session in one state, as a scan of one index from the newest. Every list is a
+/// merge of such scans, which read no row that is not in the result (but for a handful).
 enum TransferStream: Hashable {
     case queued(session: Int64, want: Want)
     case running(session: Int64, want: Want)
     case ended(session: Int64, phase: Phase)
-    /// Ended, and asked for again.
+    /// Ended, with a pending `resume` or `retry`.
     case pending(session: Int64, phase: Phase, want: Want)
 
     var isLive: Bool {
@@ -19,8 +18,8 @@ enum TransferStream: Hashable {
 }
 
 extension Connection {
-    /// The walks that together give the transfers in these states. The tally says which of them are
-    /// not empty.
+    /// The scans that together give the transfers in these states. The tally shows which of them
+    /// are not empty.
     func streams(session: String?, states: Set<TransferState>) throws -> Set<TransferStream> {
         var result: Set<TransferStream> = []
         for group in try tally(session: session) where states.contains(group.state) {
@@ -41,7 +40,7 @@ extension Connection {
         return result
     }
 
-    /// At most `limit` ids of one walk, the newest below `bound`, newest first.
+    /// At most `limit` ids of one scan, the newest below `bound`, newest first.
     func ids(of stream: TransferStream, below bound: Int64, limit: Int) throws -> [TransferID] {
         let read: (StoredRow) -> TransferID = { $0.transferID(0) }
         switch stream {
@@ -81,7 +80,7 @@ extension Connection {
         ) { $0.transferID(0) }
     }
 
-    /// The newest `limit` of several walks, newest first.
+    /// The newest `limit` of several scans, newest first.
     func newest(
         of streams: Set<TransferStream>, below bound: Int64, limit: Int
     ) throws -> [TransferID] {
@@ -106,8 +105,8 @@ struct TallyGroup {
 }
 
 extension Connection {
-    /// How many transfers there are of each group that is not empty. The stored tally does not tell
-    /// those that the engine has in hand from the others that live; they are few, and counted here.
+    /// The number of transfers in each group that is not empty. The stored tally does not
+    /// distinguish running transfers from other live ones; they are few, and counted here.
     func tally(session: String?) throws -> [TallyGroup] {
         let active = try activeGroups(session: session)
         var groups = try storedGroups(session: session)

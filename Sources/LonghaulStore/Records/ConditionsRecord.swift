@@ -1,8 +1,8 @@
 internal import GRDB
 package import LonghaulCore
 
-/// The conditions and limits that the engine goes by, as one text in `setting`: what another
-/// process shows of a waiting transfer is then what the engine decides by.
+/// The conditions and limits that the engine uses, as one text in `setting`: other processes show
+/// the reasons of a waiting transfer from the same data.
 enum ConditionsRecord {
     static let key = "engineView"
 
@@ -51,7 +51,7 @@ enum ConditionsRecord {
     }
 }
 
-/// What an engine decides by, as other processes see it.
+/// The basis of an engine's decisions, as other processes see it.
 package struct EngineView: Hashable, Sendable {
     package var conditions: Conditions
     package var outlook: PublishedLimits
@@ -63,14 +63,14 @@ package struct EngineView: Hashable, Sendable {
 }
 
 extension EngineTransaction {
-    /// Shows other processes what this engine goes by.
+    /// Publishes the conditions and limits of this engine.
     package func publish(_ view: EngineView) throws {
         try connection.set(ConditionsRecord.key, to: ConditionsRecord.text(view))
     }
 }
 
 extension Store {
-    /// What the last engine went by: true as long as it runs.
+    /// The conditions and limits of the last engine; valid while it runs.
     package func engineView() throws(LonghaulError) -> EngineView? {
         let text = try access { try $0.setting(ConditionsRecord.key) }
         return text.flatMap(ConditionsRecord.read)

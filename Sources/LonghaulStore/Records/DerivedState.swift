@@ -1,9 +1,8 @@
 package import LonghaulCore
 
-/// The state that is shown, from what is wanted and what the engine has recorded: the only place
-/// that derives it.
+/// The displayed state, derived from the wants and from the engine's records; derived only here.
 ///
-/// - `pending`: a `resume` or `retry` of an ended transfer that the engine has not carried out yet.
+/// - `pending`: a `resume` or `retry` of an ended transfer that the engine has not applied yet.
 package func shownState(phase: Phase, want: Want, pending: Bool) -> TransferState {
     switch phase {
     case .completed:

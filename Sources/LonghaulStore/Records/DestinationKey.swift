@@ -54,7 +54,7 @@ enum DestinationKey {
 }
 
 extension Connection {
-    /// The live transfer that has reserved a path, to which no links lead.
+    /// The live transfer that has reserved a path, which must be free of links.
     func holder(of realPath: String) throws -> TransferID? {
         try first(
             """

@@ -26,7 +26,7 @@ enum FetchRecord {
         ?18, ?19, ?20, ?21, ?22)
         """
 
-    /// The id is bound apart: it is NULL for a row that is yet to get one.
+    /// The id is bound separately: it is NULL for a new row.
     static func bind(_ state: FetchState, to statement: Prepared) {
         statement.bind(2, state.generation)
         statement.bind(3, state.partPath)
@@ -51,7 +51,7 @@ enum FetchRecord {
         statement.bind(22, state.partMount)
     }
 
-    /// What cannot be understood counts as not known: bytes whose ranges or validator are lost are
+    /// Values that cannot be read count as unknown: bytes whose ranges or validator are lost are
     /// fetched again.
     static func read(_ row: StoredRow) -> FetchState {
         var state = FetchState(id: FetchID(rawValue: row.int64(0)))

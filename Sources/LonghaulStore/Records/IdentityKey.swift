@@ -1,11 +1,11 @@
 internal import LonghaulCore
 
-/// A number by which live transfers with an equal request are looked up: equal requests have equal
-/// keys; whether those with equal keys are equal is for ``FetchIdentity`` to say. Made of origin,
-/// path and query alone, which every insertion can afford.
+/// A number by which live transfers with an equal request are looked up. Equal requests have equal
+/// keys; ``FetchIdentity`` decides whether requests with equal keys are equal. It is made from
+/// origin, path and query only, which every insertion can afford.
 ///
-/// Like ``DestinationKey``, numbered URLs of one place have neighbouring keys: it costs an
-/// insertion little that there is an index of them.
+/// As with ``DestinationKey``, numbered URLs of one directory have neighbouring keys, so that the
+/// index costs an insertion little.
 enum IdentityKey {
     static func of(_ url: String, origin: Int64) -> Int64 {
         var url = url

@@ -1,9 +1,9 @@
 package import LonghaulCore
 
-/// Part files that are to be deleted, until somebody has seen that they are gone.
+/// Part files that are to be deleted. A row stays until the file is known to be gone.
 extension Connection {
-    /// The fetch is of no more use, and its file nobody's. `sparingPublished`: not if it has the
-    /// name already that it was to get, although nobody could make sure of that.
+    /// Drops a fetch and records its part files for deletion. `sparingPublished`: without a file
+    /// that may already have its planned name, if that cannot be checked.
     func abandonFetch(
         _ id: FetchID, sparingPublished: Bool = false, now: Timestamp
     ) throws -> [OrphanedPart] {
@@ -29,7 +29,7 @@ extension Connection {
         return parts
     }
 
-    /// Its disk may have had another number when it was recorded.
+    /// Without the device: its number may have changed since the part was recorded.
     func forget(_ part: OrphanedPart) throws {
         try run(
             "DELETE FROM orphanedPart WHERE inode = ?1 AND birth = ?2 AND path = ?3",
@@ -38,7 +38,7 @@ extension Connection {
 }
 
 extension Store {
-    /// Somebody has seen that these are gone.
+    /// Removes the records of files that are known to be gone.
     package func forget(_ parts: [OrphanedPart]) throws(LonghaulError) {
         if parts.isEmpty { return }
         try write(.relaxed) { connection in
@@ -48,13 +48,13 @@ extension Store {
 }
 
 extension EngineTransaction {
-    /// Somebody has seen that it is gone.
+    /// Removes the record of a file that is known to be gone.
     package func forget(_ part: OrphanedPart) throws {
         try connection.forget(part)
     }
 
-    /// What was to be deleted when the last engine ended. What nobody could delete for long, on a
-    /// disk that is never mounted again, is given up.
+    /// The files that were still to be deleted when the last engine ended. A file that could not be
+    /// deleted for long, on a disk that is never mounted again, is given up.
     package func orphanedParts(now: Timestamp) throws -> [OrphanedPart] {
         try connection.run(
             "DELETE FROM orphanedPart WHERE since < ?1", now + -Limits.leftPartsKeptSeconds)
@@ -67,6 +67,6 @@ extension EngineTransaction {
 }
 
 extension FileIdentity {
-    /// The number of a file that is deleted is soon another's; some file systems tell nothing else.
+    /// Without a time of creation: the inode number of a deleted file is soon reused.
     fileprivate var isUnmistakable: Bool { birth != 0 }
 }

@@ -1,8 +1,8 @@
 internal import LonghaulCore
 
 extension StoredJSON {
-    /// The same text as ``encode(_:)``, which costs ten thousand instructions more: every file has
-    /// one.
+    /// The same text as ``encode(_:)``, which takes ten thousand instructions more; every file has
+    /// a validator.
     static func text(_ validator: Validator) -> String {
         var text: [UInt8] = [UInt8(ascii: "{")]
         text.reserveCapacity(256)

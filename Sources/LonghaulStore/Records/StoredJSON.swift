@@ -7,14 +7,13 @@ package enum StoredJSON {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else {
-            // Only non-finite numbers fail, and requests are checked for them before they come
-            // here.
+            // Only non-finite numbers fail, for which requests were validated before.
             preconditionFailure("a value of ours can be written as JSON")
         }
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// `nil` for text that does not hold such a value: damage, or a later version's.
+    /// `nil` for text that is damaged, or of a later version.
     package static func decode<Value: Decodable>(_ type: Value.Type, _ text: String) -> Value? {
         try? JSONDecoder().decode(type, from: Data(text.utf8))
     }

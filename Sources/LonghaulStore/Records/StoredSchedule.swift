@@ -1,10 +1,10 @@
 internal import LonghaulCore
 
-/// What the columns `schedule`, `eligibility`, `waiveAt` and `waiveBy` of a transfer hold.
+/// The values of the columns `schedule`, `eligibility`, `waiveAt` and `waiveBy` of a transfer.
 struct StoredSchedule {
-    /// As it was asked for.
+    /// The key that was requested.
     var asked: EligibilityKey
-    /// Where it queues: `asked`, and without the preferences once they are waived.
+    /// The key in the queue: `asked`, without the preferences once they are waived.
     var eligibility: EligibilityKey
     /// `nil` = there is nothing to waive.
     var waiver: PreferenceExpiry?

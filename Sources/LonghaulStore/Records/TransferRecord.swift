@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
-/// The row of a transfer, read as people see it (``Transfer``), with the numbers of its fetch while
-/// it has one.
+/// The row of a transfer, read for display (``Transfer``), with the numbers of its fetch while it
+/// has one.
 enum TransferRecord {
     private static let columns = """
         t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, t.priority, \
@@ -43,7 +43,7 @@ enum TransferRecord {
         transfer.deadline = row.timestamp(11)
         transfer.expectedBytes = row.optionalLength(12)
         transfer.startedAt = row.optionalTimestamp(13)
-        // What was recorded at the end is void as soon as the transfer is taken up again.
+        // The recorded end is void while a `resume` or `retry` is pending.
         if state.hasEnded, !row.bool(3) {
             transfer.finishedAt = row.optionalTimestamp(14)
             transfer.error = row.optionalText(15).flatMap {
@@ -63,7 +63,7 @@ enum TransferRecord {
         return transfer
     }
 
-    /// The fetch's numbers run ahead of the transfer's, which are written when it ends.
+    /// The numbers of the fetch are newer than the transfer's, which are written when it ends.
     private static func readNumbers(_ row: StoredRow, into transfer: inout Transfer) {
         transfer.bytesTotal = row.optionalLength(20)
         transfer.bytesDone = row.count64(21)
@@ -78,7 +78,7 @@ enum TransferRecord {
             fetch: FetchID(rawValue: row.int64(25)), generation: row.count64(31), durable: durable,
             isAnothers: follows, partPath: row.text(40))
         transfer.bytesDone = durable.count
-        // What was received is counted once, with the one that leads.
+        // Received bytes are counted once, for the leader.
         if !follows { transfer.bytesFetched = max(row.count64(28), transfer.bytesFetched) }
         transfer.attempts = max(row.count(29), transfer.attempts)
         transfer.restarts = max(row.count(30), transfer.restarts)
@@ -88,7 +88,7 @@ enum TransferRecord {
         var reasons =
             row.optionalText(16).flatMap { StoredJSON.decode([WaitReason].self, $0) } ?? []
         let earliest = row.optionalTimestamp(10)
-        // One that has begun is not held by it, though the clock was set back since.
+        // A transfer that has begun is not held by it, even if the clock was set back since.
         let hasBegun = try row.phase(1) == .queued && row.optionalInt64(17) == 0
         if let earliest, earliest > now, !hasBegun,
             !reasons.contains(where: { $0.reason == .earliestBegin })

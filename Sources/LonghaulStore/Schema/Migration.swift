@@ -1,16 +1,15 @@
 internal import GRDB
 internal import LonghaulCore
 
-/// The versions of the schema. Each is a list of statements that brings a store of the version
-/// before to this one; frozen once released: a released list is never edited, a change is a new
-/// version.
+/// The versions of the schema. Each is a list of statements that migrates a store of the version
+/// before. A released list is never edited: a change is a new version.
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
-    /// changed until it was released. A store of a build from before is told apart by it.
+    /// changed until its release. It distinguishes stores of earlier builds.
     static let applicationID = family << 16 | 0x821B
     static let family = 0x4C48
 
-    /// Of 16 bits (FNV-1a, folded).
+    /// A fingerprint of 16 bits (FNV-1a, folded).
     static func fingerprint(of statements: [String]) -> Int {
         var hash: UInt32 = 0x811C_9DC5
         for byte in statements.joined(separator: ";").utf8 {
@@ -51,8 +50,8 @@ extension Store {
         try access { try $0.run("PRAGMA wal_checkpoint(TRUNCATE)") }
     }
 
-    /// Version 0 has no tables: they come in one transaction with the version. What has some all
-    /// the same has lost its version, or is another program's.
+    /// Version 0 has no tables: they are created in one transaction with the version. A file with
+    /// tables has lost its version, or belongs to another program.
     func checkEmptiness() throws(LonghaulError) {
         let tables = try access {
             try $0.first("SELECT count(*) FROM sqlite_master") { $0.int(0) }
@@ -65,7 +64,7 @@ extension Store {
         throw StoreFailure.damaged(location.database, "its version is gone")
     }
 
-    /// Persistent, and not possible inside a transaction.
+    /// WAL mode is persistent, and cannot be set inside a transaction.
     private func startLogging() throws(LonghaulError) {
         let mode = try access { try $0.first("PRAGMA journal_mode=WAL") { $0.text(0) } }
         guard mode == "wal" else {

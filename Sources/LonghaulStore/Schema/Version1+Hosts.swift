@@ -1,5 +1,5 @@
 extension Migration {
-    /// Programs that are told what happened, and each time one was started for it.
+    /// The programs that are started for events, and the log of their launches.
     static let hostTables1: [String] = [
         """
         CREATE TABLE host (
@@ -39,8 +39,7 @@ extension Migration {
         """,
     ]
 
-    /// What nobody has acknowledged is what hosts are started for; what somebody has is what may
-    /// go.
+    /// Hosts are started for events that are not acknowledged; acknowledged events may be deleted.
     static let hostIndexes1: [String] = [
         "CREATE INDEX eventWaiting ON event (sessionID) WHERE acknowledgedAt IS NULL",
         "CREATE INDEX eventDone ON event (acknowledgedAt) WHERE acknowledgedAt IS NOT NULL",

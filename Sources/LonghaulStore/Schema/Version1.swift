@@ -3,8 +3,8 @@ extension Migration {
     static let version1: [String] =
         tables1 + hostTables1 + indexes1 + hostIndexes1 + triggers1 + rows1
 
-    /// No check of `transfer` is an IN of more than two values: SQLite builds a table for it in
-    /// every update, which costs as much as the rest of that.
+    /// No check of `transfer` is an IN of more than two values: SQLite would build a table for it
+    /// in every update, which costs as much as the rest of the update.
     private static let tables1: [String] = [
         """
         CREATE TABLE session (
@@ -189,9 +189,9 @@ extension Migration {
         """,
     ]
 
-    /// Partial wherever a query concerns few rows: what a million waiting rows do not appear in
-    /// costs their insertion nothing. The long ones speak of `ended` and not of `phase`, because an
-    /// update writes every index anew that mentions a column it sets.
+    /// Partial where a query concerns few rows: a million waiting rows that are not in an index
+    /// cost their insertion nothing. The large ones depend on `ended` and not on `phase`, because
+    /// an update rewrites every index that mentions a column it sets.
     private static let indexes1: [String] = [
         "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE ended = 0",
         "CREATE INDEX transferByIdentity ON transfer (identityKey) WHERE ended = 0",
@@ -221,13 +221,13 @@ extension Migration {
         "CREATE INDEX eventByTransfer ON event (transferID) WHERE transferID IS NOT NULL",
     ]
 
-    /// The tally counts by trigger, so that no statement can forget it. What is done to many at
-    /// once is the exception, insertion and every end: a transaction adds them up (see `EndNotes`),
-    /// and until it does, a count of what has ended in it may be below nothing. What the engine has
-    /// in hand is counted when asked: it is little, and claims and finishes are to stay cheap.
+    /// Triggers count the tally, so that no statement can omit it. Insertions and ends are the
+    /// exception: a transaction adds them up (see `EndNotes`), and until it does, a count may be
+    /// negative. Running transfers are counted on demand: they are few, and claims and ends stay
+    /// cheap.
     ///
-    /// `ended` alone sets no trigger off: one costs its statement as much as two indexes, even
-    /// where its condition does not hold.
+    /// A change of `ended` alone fires no trigger: a trigger costs its statement as much as two
+    /// indexes, even if its condition is false.
     private static let triggers1: [String] = [
         """
         CREATE TRIGGER tallyChange AFTER UPDATE OF want, rearm, rearmed ON transfer

@@ -1,7 +1,7 @@
 package import LonghaulCore
 
 extension Store {
-    /// An event was dealt with, durably. One that was forgotten since needs no word any more.
+    /// Acknowledges an event, durably. A deleted event needs no acknowledgement.
     package func acknowledge(event sequence: Int64, now: Timestamp) throws(LonghaulError) {
         try write(.durable) { connection in
             try connection.run(
@@ -10,9 +10,9 @@ extension Store {
         }
     }
 
-    /// An ended transfer was dealt with by who waited for it, durably: its events are acknowledged,
-    /// and the end of its session that came with it, unless that is news to who reads the events.
-    /// With `forgetting` the transfer goes, too.
+    /// Acknowledges the events of an ended transfer, durably. The end of its session is
+    /// acknowledged with them if no other event of the session waits: a reader of these must see
+    /// it, too. With `forgetting` the transfer is removed.
     package func consume(
         _ id: TransferID, forgetting: Bool, now: Timestamp
     ) throws(LonghaulError) {

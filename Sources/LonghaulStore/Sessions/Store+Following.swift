@@ -1,10 +1,9 @@
 package import LonghaulCore
 
-/// The event log and the transfers as a session's own process follows them.
+/// Reads of the event log and the transfers for a session's own process.
 extension Store {
-    /// The next transfers that have ended, or wait for a word, after an event, in order, whatever
-    /// their session; `last` is the
-    /// event up to which the log was read, `nil` when nothing is left.
+    /// The next transfers that have ended, or wait for an answer, after an event, in order, of all
+    /// sessions. `last` is the event up to which the log was read, `nil` at its end.
     package func ends(
         after sequence: Int64, limit: Int
     ) throws(LonghaulError) -> (ids: [TransferID], last: Int64?) {
@@ -21,7 +20,7 @@ extension Store {
         return (ids, events.last?.0)
     }
 
-    /// Transfers of a session that have not ended, or whose end nobody has acknowledged, the oldest
+    /// Transfers of a session that have not ended, or whose end is not acknowledged, the oldest
     /// first.
     package func openTransfers(ofSession name: String) throws(LonghaulError) -> [TransferID] {
         try snapshot { connection in
@@ -42,7 +41,7 @@ extension Store {
 }
 
 extension EventType {
-    /// It says that a transfer has ended.
+    /// Whether it reports that a transfer has ended.
     var endsTransfer: Bool {
         self == .transferCompleted || self == .transferFailed || self == .transferCancelled
     }

@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// A transfer that waits for a word, and the event that says so.
+/// A transfer that waits for an answer, and the event that reported it.
 package struct OpenNeed: Sendable {
     package var transfer: Transfer
     package var event: Int64
@@ -8,7 +8,7 @@ package struct OpenNeed: Sendable {
 }
 
 extension Store {
-    /// What transfers of a session wait for and nobody has answered, in order.
+    /// The needs of a session's transfers that are not answered, in order.
     package func openNeeds(
         of session: String, now: Timestamp
     ) throws(LonghaulError) -> [OpenNeed] {
@@ -30,8 +30,8 @@ extension Store {
         }
     }
 
-    /// Whether a transfer, live or ended, has or had this destination. Looks through all of them:
-    /// for few questions.
+    /// Whether a transfer, live or ended, has or had this destination. Reads all transfers: for
+    /// rare calls only.
     package func hasTransfer(to destination: String) throws(LonghaulError) -> Bool {
         try snapshot { connection in
             try connection.first(
@@ -40,7 +40,7 @@ extension Store {
         }
     }
 
-    /// Why a transfer waits for a word; `nil` when it has not said.
+    /// Why a transfer waits for an answer; `nil` if no reason is recorded.
     package func inputError(of id: TransferID) throws(LonghaulError) -> LonghaulError? {
         try events(of: id).last { $0.type == .transferNeedsInput }?.detail
             .flatMap { StoredJSON.decode(InputDetail.self, $0) }?.error

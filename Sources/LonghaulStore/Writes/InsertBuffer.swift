@@ -1,6 +1,6 @@
 internal import LonghaulCore
 
-/// New transfers on their way into the store, where they are looked for as those in it are.
+/// New transfers that are not inserted yet; look-ups search them as well.
 struct InsertBuffer {
     struct Row {
         var id: Int64

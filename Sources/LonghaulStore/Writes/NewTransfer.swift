@@ -1,14 +1,14 @@
 package import LonghaulCore
 
-/// A transfer about to be recorded. Whoever makes it has checked the request, found the origin in
-/// its URL and resolved the destination.
+/// A transfer about to be recorded. Its maker has validated the request, taken the origin from its
+/// URL and resolved the destination.
 package struct NewTransfer: Sendable {
     package var request: TransferRequest
     /// Scheme, host and port of the request's URL, as in ``OriginMemory/origin``.
     package var origin: String
     /// Absolute path of the final file.
     package let destination: String
-    /// Its one path, whatever links lead to it; `nil` = `destination` is that.
+    /// The same path without links; `nil` = `destination` has none.
     package let realPath: String?
     /// See ``DestinationKey``.
     let destinationKey: Int64
@@ -25,10 +25,9 @@ package struct NewTransfer: Sendable {
     }
 }
 
-/// What became of one item of a batch.
+/// The outcome of one item of a batch.
 package enum EnqueueOutcome: Hashable, Sendable {
-    /// Recorded, under the destination that it got (another than asked where `rename` found a free
-    /// one).
+    /// Recorded, with its destination (under `rename` perhaps not the requested one).
     case recorded(TransferID, destination: String)
     case refused(LonghaulError)
 }

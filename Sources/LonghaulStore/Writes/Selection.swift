@@ -1,13 +1,13 @@
 package import LonghaulCore
 
-/// Which transfers a command is about.
+/// The transfers that a command applies to.
 package enum Selection: Hashable, Sendable {
     case ids([TransferID])
     case all
     case session(String)
 }
 
-/// What a client may want of transfers that exist.
+/// A change of wants that a client may request for existing transfers.
 package enum WantedChange: Hashable, Sendable {
     case pause
     /// Go on, and try a failed one again.
@@ -17,7 +17,7 @@ package enum WantedChange: Hashable, Sendable {
     case retry
 }
 
-/// What became of one transfer of a selection.
+/// The outcome for one transfer of a selection.
 package struct ChangeOutcome: Hashable, Sendable {
     package enum Result: Hashable, Sendable {
         case changed
@@ -25,9 +25,9 @@ package struct ChangeOutcome: Hashable, Sendable {
         case unchanged
         /// It has ended, in a state from which the change does not lead.
         case hasEnded(TransferState)
-        /// Another one that is live has its destination by now.
+        /// Another live transfer has reserved its destination.
         case destinationTaken(String, by: TransferID)
-        /// Its deadline is a moment, and over: it would fail at once.
+        /// Its deadline is absolute and has passed: it would fail at once.
         case deadlinePassed
         case noSuchTransfer
     }
@@ -41,13 +41,13 @@ package struct ChangeOutcome: Hashable, Sendable {
     }
 }
 
-/// How one transfer's wants are to be rewritten: pure, so that the rules can be read and tested as
-/// a table.
+/// How the wants of one transfer are rewritten: a pure function, so that its rules can be read and
+/// tested as a table.
 enum WantRewrite: Equatable {
     case set(Want)
-    /// Set, and ask the engine to take up an ended transfer again.
+    /// Set, and request that the engine queues an ended transfer again.
     case rearm(Want)
-    /// It is wanted already; if a pause keeps it from going on, that ends now.
+    /// It is wanted already; a pause that holds it ends now.
     case hasten
     case unchanged
     case refuse(TransferState)
@@ -93,7 +93,7 @@ enum WantRewrite: Equatable {
             return .rearm(.run)
         case .cancelled:
             if !revivesCancelled { return .refuse(state) }
-            // A cancel that no engine has seen yet is simply taken back.
+            // A cancel that no engine has applied yet is withdrawn.
             return isEnded ? .rearm(.run) : .set(.run)
         case .paused:
             return .set(.run)

@@ -2,10 +2,9 @@ internal import GRDB
 package import LonghaulCore
 
 extension Store {
-    /// What is meant as a duration stays one when the clock is set: a machine without a clock of
-    /// its own starts years in the past, and what was recorded before it has asked for the time
-    /// would be over at once. Whoever sees the clock first that was set, before it writes times by
-    /// it.
+    /// Keeps durations when the clock is set: a machine without a clock of its own starts years in
+    /// the past, and once it has asked for the time, all deadlines recorded before would have
+    /// passed. To be called by the process that sees the new clock first, before it writes times.
     package func follow(_ clock: ClockMark, now: Timestamp) throws(LonghaulError) {
         let isKnown = try access { try $0.clockMark() }.map {
             $0.boot == clock.boot && clock.jump(since: $0) == nil
@@ -25,7 +24,7 @@ extension EngineTransaction {
 extension Connection {
     fileprivate static let clockKey = "clock"
 
-    /// By which the times were written that are stored.
+    /// The clock by which the stored times were written.
     fileprivate func clockMark() throws -> ClockMark? {
         try setting(Connection.clockKey).flatMap { ClockMark($0) }
     }
@@ -40,8 +39,8 @@ extension Connection {
         if jump < 0 { try forgetFiles(finishedWithin: -jump) }
     }
 
-    /// Whether a finished file has been touched since is told by the clock. Of those that were
-    /// finished in the time that comes a second time nobody can tell: they are not copied.
+    /// Whether a finished file was changed since is checked by the clock. For files finished in the
+    /// period that the clock repeats, that is unknown: they are not copied.
     private func forgetFiles(finishedWithin milliseconds: Int64) throws {
         try run(
             """
@@ -52,15 +51,15 @@ extension Connection {
 
     /// Where a relative deadline began to run.
     private static let began = "(deadline - CAST(deadlineAfter * 1000 AS INTEGER))"
-    /// What has begun goes on with what was left of it; what was to begin in the time that was
-    /// jumped over begins now.
+    /// A transfer that has begun keeps the rest of its time; one that was to begin in the skipped
+    /// period begins now.
     private static let shift = "min(?2, ?1 - \(began))"
-    /// What began later than the clock showed before, and was not asked to, was written by one that
-    /// was right. What the clock was steered by before is not known.
+    /// A begin after the time that the clock showed before, and not requested, was written by a
+    /// correct clock. How the clock was set before is unknown.
     private static let isPast = """
         \(began) <= ?1 AND (\(began) <= ?1 - ?2 + \(ClockMark.smallestJump) OR \(wasAskedFor))
         """
-    /// Seems to begin at a moment that is yet to come, and was not asked to.
+    /// The begin seems to be in the future, and was not requested.
     private static let isAhead = "\(began) > ?1 AND NOT (\(wasAskedFor))"
     private static let wasAskedFor = "earliest IS NOT NULL AND earliest >= \(began)"
 

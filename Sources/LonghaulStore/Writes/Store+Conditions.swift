@@ -4,7 +4,7 @@ package import LonghaulCore
 /// The override of conditions that is kept in the store: a row of `setting` for each condition,
 /// `condition.NAME`, with the value and when it was set.
 extension Store {
-    /// What is kept now. A row that makes no sense counts as none.
+    /// The stored override. A row that cannot be read counts as none.
     package func keptOverride() throws(LonghaulError) -> KeptOverride {
         let rows = try access {
             try $0.all("SELECT key, value FROM setting WHERE key GLOB 'condition.*'") {
@@ -22,7 +22,7 @@ extension Store {
         return kept
     }
 
-    /// Keeps what `override` says; what it does not speak of stays as it was.
+    /// Stores the conditions of `override`; others stay as they are.
     package func keep(_ override: ConditionOverride, now: Timestamp) throws(LonghaulError) {
         try write(.durable) { connection in
             for kind in ConditionKind.allCases {
@@ -33,7 +33,7 @@ extension Store {
         }
     }
 
-    /// Overrides nothing from now on.
+    /// Removes all stored overrides.
     package func clearOverride() throws(LonghaulError) {
         try write(.durable) { try $0.run("DELETE FROM setting WHERE key GLOB 'condition.*'") }
     }

@@ -31,9 +31,9 @@ extension Store {
         }
     }
 
-    /// The same for any number of transfers, in bounded memory: the body inserts one after the
-    /// other, as it reads them. An error that it lets out is thrown on, and nothing is recorded.
-    /// Other writers wait meanwhile.
+    /// The same for any number of transfers, in bounded memory: the body inserts them one after the
+    /// other, as it reads them. If the body throws, the error is passed on, and nothing is
+    /// recorded. Other writers wait meanwhile.
     package func enqueue<Value>(
         now: Timestamp, _ body: (TransferInserter) throws -> Value
     ) throws -> Value {

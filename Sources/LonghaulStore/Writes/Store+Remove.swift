@@ -1,22 +1,21 @@
 internal import GRDB
 package import LonghaulCore
 
-/// What became of one transfer that was to be forgotten.
+/// The outcome for one transfer that was to be removed.
 package enum RemovalOutcome: Hashable, Sendable {
-    /// Forgotten. Its part files, if it had any, are the caller's to delete.
+    /// Removed. Its part files, if it had any, are the caller's to delete.
     case removed([OrphanedPart])
     /// It has not ended: cancel it first.
     case refused(LonghaulError)
 }
 
 extension Store {
-    /// Transfers that one transaction of ``clean(endedBefore:now:_:)`` forgets.
+    /// Transfers that one transaction of ``clean(endedBefore:now:_:)`` removes.
     private static let cleanedPerTransaction = 5_000
 
-    /// Forgets ended transfers, durably, in the order of the ids; with them go those of their
-    /// events that were acknowledged. An ended transfer is the engine's no more, so that a client
-    /// may. What is left of a crash before the part files are deleted, the next engine deletes:
-    /// tell ``forget(_:)`` what is gone.
+    /// Removes ended transfers, durably, in the order of the ids, with their acknowledged events.
+    /// The engine does not use ended transfers any more, so a client may remove them. After a crash
+    /// the next engine deletes the remaining part files: report deleted ones to ``forget(_:)``.
     package func remove(
         _ ids: [TransferID], now: Timestamp
     ) throws(LonghaulError) -> [RemovalOutcome] {
@@ -25,7 +24,7 @@ extension Store {
         }
     }
 
-    /// Whether a cancel is wanted that no engine has carried out yet; `nil` = of any.
+    /// Whether a cancel is wanted that no engine has applied yet; `nil` = for any transfer.
     package func isCancelPending(among ids: [TransferID]?) throws(LonghaulError) -> Bool {
         try snapshot { connection in
             guard let ids else {
@@ -41,9 +40,9 @@ extension Store {
         }
     }
 
-    /// Forgets transfers that ended before a moment, the oldest first, in transactions of bounded
-    /// size. After each the body is given the part files that are now nobody's, and returns which
-    /// of them are gone. Returns how many were forgotten.
+    /// Removes transfers that ended before a moment, the oldest first, in transactions of bounded
+    /// size. After each the body gets the part files without a transfer, and returns those that are
+    /// gone. Returns the number of removed transfers.
     package func clean(
         endedBefore moment: Timestamp, now: Timestamp, _ body: ([OrphanedPart]) -> [OrphanedPart]
     ) throws(LonghaulError) -> Int {
@@ -91,7 +90,7 @@ extension Connection {
         return (ids.count, try ids.flatMap { try forget($0, now: now) })
     }
 
-    /// Deletes the row and what hangs on it. Returns the part files that nobody needs any more.
+    /// Deletes the row and its dependents. Returns the part files that no transfer needs any more.
     func forget(_ id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
         let fetch = try first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
             $0.optionalInt64(0).map(FetchID.init(rawValue:))

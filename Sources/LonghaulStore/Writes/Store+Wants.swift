@@ -2,18 +2,19 @@ internal import GRDB
 package import LonghaulCore
 
 extension Store {
-    /// Transfers that one transaction changes at most: a larger selection is changed in several, so
-    /// that the engine is not kept waiting.
+    /// The most transfers that one transaction changes: a larger selection takes several, so that
+    /// the engine need not wait for long.
     private static let changesPerTransaction = 10_000
 
     /// Records what is wanted of each transfer of a selection, durably, and puts those that change
     /// into the engine's inbox.
     ///
-    /// `all` and `session` concern the transfers that the change leads somewhere for; the others
-    /// are not in the result. Ids that are named are all in the result, in their order. A selection
-    /// of more than 10,000 is changed in several transactions.
+    /// `all` and `session` apply to the transfers for which the change is possible; the others are
+    /// not in the result. Named ids are all in the result, in their order. A selection of more than
+    /// 10,000 is changed in several transactions.
     ///
-    /// - Parameter now: What has a fixed deadline before it is not re-armed; `nil` = nobody looks.
+    /// - Parameter now: Transfers with a fixed deadline before it are not re-armed; `nil` = no
+    ///   check.
     package func change(
         _ selection: Selection, to change: WantedChange, now: Timestamp? = nil
     ) throws(LonghaulError) -> [ChangeOutcome] {
@@ -64,7 +65,7 @@ extension Store {
 }
 
 extension Connection {
-    /// - Parameter rearmed: Destinations of those that were re-armed before, in the same call.
+    /// - Parameter rearmed: Destinations of transfers that were re-armed before, in the same call.
     fileprivate func rewrite(
         _ id: TransferID, _ change: WantedChange, _ rearmed: inout [ExactText: TransferID],
         now: Timestamp?
@@ -93,14 +94,14 @@ extension Connection {
         return .changed
     }
 
-    /// A span would begin anew.
+    /// A relative deadline would start anew.
     private func hasFixedDeadline(_ id: TransferID, before now: Timestamp) throws -> Bool {
         try first("SELECT deadlineAt <= ?2 FROM transfer WHERE id = ?1", id, now) { $0.bool(0) }
             ?? false
     }
 
-    /// Whoever has reserved the destination of one that has ended. Under `rename` each finds a name
-    /// of its own in the end.
+    /// The transfer that has reserved the destination of an ended one. Under `rename` each finds a
+    /// name of its own in the end.
     private func rival(
         of id: TransferID, _ rearmed: inout [ExactText: TransferID]
     ) throws -> ChangeOutcome.Result? {
@@ -125,7 +126,7 @@ extension Connection {
 }
 
 extension StoredRow {
-    /// A number that means no phase can only come from damage.
+    /// A number without a phase can only come from damage.
     func phase(_ column: Int32) throws -> Phase {
         guard let phase = Phase(rawValue: int(column)) else { throw damage("phase") }
         return phase

@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// What `set` changes of a transfer. `nil` leaves a thing as it is.
+/// The changes of `set` to a transfer. `nil` keeps a value.
 package struct TransferChange: Sendable {
     /// A new URL and its origin. The bytes are kept; the next request proves whether they still
     /// fit.
@@ -25,7 +25,7 @@ package struct TransferChange: Sendable {
 
 extension Store {
     /// Changes a transfer that is not completed, durably. An ended one then waits for `resume` or
-    /// `retry`; a running one is looked at by the engine.
+    /// `retry`; the engine checks a running one.
     ///
     /// Throws `noSuchTransfer`, `conflict` for a completed one, and `internal` for one whose
     /// options cannot be read: they would be lost.
@@ -69,8 +69,8 @@ extension TransferChange {
 }
 
 extension Connection {
-    /// The instants that follow from the wants (`deadline`, and `readyAt` of a transfer that is
-    /// queued) are rewritten with them, so that they hold with no engine running.
+    /// The moments that follow from the wants (`deadline`, and `readyAt` of a queued transfer) are
+    /// rewritten with them, so that they are right without a running engine.
     fileprivate func saveRequest(
         of work: TransferWork, insteadOf old: TransferWork, _ change: TransferChange, now: Timestamp
     ) throws {
@@ -101,7 +101,7 @@ extension Connection {
         }
     }
 
-    /// Preferences that were waived stay so, unless what they hang on was changed.
+    /// Waived preferences stay waived, unless their basis has changed.
     private func schedule(
         of work: TransferWork, insteadOf old: TransferWork, _ origin: String, _ begin: Timestamp,
         _ deadline: Timestamp

@@ -1,12 +1,12 @@
 internal import LonghaulCore
 
-/// Equal requests that are live, at the moment of enqueueing. Who joins asks for nothing here: the
-/// engine brings equal ones together when one of them runs.
+/// Equal live requests at the moment of enqueueing. Joining needs no work here: the engine combines
+/// equal transfers when one of them runs.
 extension TransferInserter {
-    /// The transfers that the new one is to replace: older ones of its session. Those that came
-    /// with it are not older, and those that asked for a fetch of their own have one.
+    /// The transfers that the new one is to replace: older ones of its session, without those of
+    /// the same batch and those that have a fetch of their own.
     ///
-    /// Throws `conflict` where it is not wanted beside an equal one.
+    /// Throws `conflict` if it is not wanted beside an equal one.
     func duplicates(of new: NewTransfer, _ key: Int64) throws -> [TransferID] {
         switch new.request.options.onDuplicate {
         case .join, .separate: return []
@@ -17,7 +17,7 @@ extension TransferInserter {
             }.map(\.id)
         case .fail:
             guard let first = try equals(of: new.request, key).first else { return [] }
-            // The id of one that came with this one is nobody's if nothing is recorded.
+            // If nothing is recorded, the id of an item of the same batch names no transfer.
             let isInBatch = first.id.rawValue >= firstID
             throw LonghaulError(
                 .conflict,

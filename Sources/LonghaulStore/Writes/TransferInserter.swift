@@ -6,7 +6,7 @@ package import LonghaulCore
 /// A refusal (``LonghaulError``) of ``insert(_:isTaken:)`` leaves the transaction as it was before
 /// the call: the body may go on with the next item, or let the error out and record nothing.
 package final class TransferInserter {
-    /// How many names are kept at hand; beyond it they are looked up again.
+    /// The most names kept in memory; further ones are looked up again.
     private static let rememberedNames = 4096
     /// How many names `rename` tries before it gives up.
     private static let maximumNumber = 1_000_000
@@ -29,7 +29,7 @@ package final class TransferInserter {
     private var lastOrigin: (name: String, id: Int64, isLoopback: Bool) = ("", 0, false)
     private var lastSession = (name: "", row: SessionRow(id: 0))
 
-    /// How many have been recorded in this transaction.
+    /// The number of transfers recorded in this transaction.
     package private(set) var count = 0
 
     init(_ connection: Connection, now: Timestamp) throws {
@@ -44,8 +44,8 @@ package final class TransferInserter {
             """)
     }
 
-    /// Records one transfer. Where its destination is reserved by a live transfer: with policy
-    /// `rename` it gets the next `NAME (n).EXT` that is neither reserved nor `isTaken` on the disk,
+    /// Records one transfer. If a live transfer has reserved its destination: with policy `rename`
+    /// it gets the next `NAME (n).EXT` that is neither reserved nor `isTaken` on the disk,
     /// otherwise this throws `conflict`, naming the transfer.
     package func insert(
         _ new: NewTransfer, isTaken: (String) -> Bool = { _ in false }
@@ -75,7 +75,7 @@ package final class TransferInserter {
         return (TransferID(rawValue: row.id), destination)
     }
 
-    /// Writes what is left and counts what was inserted. Called once, before the commit.
+    /// Inserts the buffered rows and updates the tally. Called once, before the commit.
     func finish() throws {
         try buffer.flush(connection)
         for (session, count) in inserted {
@@ -124,7 +124,7 @@ package final class TransferInserter {
     private func conflict(
         _ destination: String, with holder: TransferID
     ) throws -> LonghaulError {
-        // The id of one that came with this one is nobody's if nothing is recorded.
+        // If nothing is recorded, the id of an item of the same batch names no transfer.
         if holder.rawValue >= firstID {
             let url = try buffer.url(of: holder) ?? connection.url(of: holder)
             return LonghaulError(
@@ -159,8 +159,8 @@ package final class TransferInserter {
         throw LonghaulError(.conflict, "there is no free name left for \(path).")
     }
 
-    /// Batches repeat their options: the text is made once for a run of equal ones, and they are
-    /// compared where they are, because a copy costs more.
+    /// Batches repeat their options: the text is made once for a run of equal ones. They are
+    /// compared in place, because a copy costs more.
     private func storedOptions(_ request: TransferRequest) -> String? {
         let remoteName =
             switch request.destination {
@@ -206,7 +206,7 @@ package final class TransferInserter {
     }
 }
 
-/// What a session adds to its transfers.
+/// The settings of a session for its transfers.
 struct SessionRow {
     var id: Int64
     var isDiscretionary = false
@@ -220,7 +220,7 @@ func numberedPath(_ path: String, _ number: Int) -> String {
 }
 
 extension Deadline {
-    /// When it is, for a transfer that may begin at that moment.
+    /// The moment of the deadline, for a transfer that may begin at that moment.
     func resolved(mayBegin: Timestamp) -> Timestamp {
         switch self {
         case .at(let instant): instant
@@ -248,8 +248,8 @@ extension Connection {
         try first("SELECT url FROM transfer WHERE id = ?1", id) { $0.text(0) } ?? ""
     }
 
-    /// Ids are handed out here and not by SQLite, which would look its counter up and write it back
-    /// for every row. AUTOINCREMENT keeps the counter above the ids that were inserted.
+    /// Ids are assigned here: SQLite would read and write its counter for every row. AUTOINCREMENT
+    /// keeps the counter above the ids that were inserted.
     func nextTransferID() throws -> Int64 {
         let last = try first("SELECT seq FROM sqlite_sequence WHERE name = 'transfer'") {
             $0.int64(0)
@@ -271,7 +271,7 @@ extension Connection {
         return SessionRow(id: id, isDiscretionary: settings.isDiscretionary, host: settings.host)
     }
 
-    /// The row of a session, which comes into being with its first transfer.
+    /// The row of a session, made with its first transfer.
     func id(ofSession name: String, now: Timestamp) throws -> Int64 {
         let found = try first("SELECT id FROM session WHERE name = ?1", name) { $0.int64(0) }
         if let found { return found }

@@ -1,26 +1,26 @@
 internal import CLonghaul
 internal import LonghaulCore
 
-/// Connections by what they are for. Requests that somebody waits for and requests that stand back
-/// never share one: window, mark and gate belong to a connection, and over HTTP/2 a stream that
-/// somebody waits for would be held back with the others.
+/// Pools of connections by purpose. Requests that yield and requests that do not never share a
+/// connection: window, mark and gate belong to a connection, and an HTTP/2 stream in the foreground
+/// would be held back with the yielding ones.
 ///
-/// libcurl keeps idle connections per multi handle, or per share handle where one is given: each
-/// kind here has a share handle, on the one multi handle.
+/// libcurl keeps idle connections per multi handle, or per share handle if one is set: each pool
+/// has a share handle, on the one multi handle.
 final class ConnectionPools {
     private var yielding: UnsafeMutablePointer<lh_pool>?
     private var background: UnsafeMutablePointer<lh_pool>?
     private var apart: UnsafeMutablePointer<lh_pool>?
     private var backgroundApart: UnsafeMutablePointer<lh_pool>?
-    /// To which a request is on a connection of HTTP/1.1 in a pool for sharing; one each: see
-    /// ``EasyHandle/admits()``.
+    /// The origins with a request on an HTTP/1.1 connection in a pool for sharing, at most one
+    /// request each: see ``EasyHandle/admits()``.
     var unshared: Set<RequestURL.Origin> = []
 
-    /// `nil` = the multi handle's own. Where no pool is to be had for want of memory, the request
-    /// is one among the others.
+    /// `nil` = the multi handle's own connections, also used if memory for a pool is lacking.
     ///
-    /// - Parameter isApart: It shares no connection, where others may: see ``EasyHandle/admits()``.
-    ///   In the pools apart every request has HTTP/1.1 or a new connection.
+    /// - Parameter isApart: It shares no connection, although its scheme allows that: see
+    ///   ``EasyHandle/admits()``. In the pools apart every request has HTTP/1.1 or a new
+    ///   connection.
     func pool(for request: SegmentRequest, isApart: Bool) -> UnsafeMutablePointer<lh_pool>? {
         if request.yields { return made(&yielding) }
         switch (request.isBackground, isApart) {
@@ -42,13 +42,13 @@ final class ConnectionPools {
         return pool
     }
 
-    /// Sockets of the connections that yield, idle ones too.
+    /// Sockets of the yielding connections, idle ones included.
     var yieldingSockets: UnsafeMutableBufferPointer<lh_socket> {
         UnsafeMutableBufferPointer(
             start: yielding?.pointee.sockets, count: Int(yielding?.pointee.count ?? 0))
     }
 
-    /// When no handle uses them any more.
+    /// To be called when no handle uses the pools any more.
     func close() {
         for pool in [yielding, background, apart, backgroundApart] { lh_pool_free(pool) }
         yielding = nil

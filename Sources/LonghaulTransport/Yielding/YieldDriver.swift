@@ -1,10 +1,10 @@
 internal import CLonghaul
 internal import LonghaulCore
 
-/// Carries samples of the yielding connections to ``YieldControl`` and its orders back.
+/// Passes samples of the yielding connections to ``YieldControl``, and applies its orders.
 ///
-/// While bytes move it looks fifty times a second. When nothing has moved for a second it asks for
-/// no wake-up any more; the next byte wakes the loop anyway.
+/// While bytes move it samples fifty times a second. After a second without bytes it requests no
+/// wake-up any more; the next byte wakes the loop anyway.
 final class YieldDriver {
     let pools: ConnectionPools
     /// Requests on the wire that yield.
@@ -28,8 +28,8 @@ final class YieldDriver {
 
     private static let tick: Int64 = 20_000_000
     private static let quiet: Int64 = 1_000_000_000
-    /// A connection without a request, or one that carries no bodies (FTP's control connection), is
-    /// left out after this long.
+    /// A connection without a request, or without bodies (FTP's control connection), is left out
+    /// after this time.
     private static let idle: Int64 = 3_000_000_000
     private static let reportEvery: Int64 = 200_000_000
 
@@ -37,7 +37,7 @@ final class YieldDriver {
         self.pools = pools
     }
 
-    /// When the next look is due; `nil` = no need to wake up for it.
+    /// When the next sample is due; `nil` = no wake-up is needed.
     func wakeUp(_ now: Int64) -> Int64? {
         activeRequests > 0 && now - lastMoved < Self.quiet ? nextTick : nil
     }
@@ -79,7 +79,7 @@ final class YieldDriver {
             }
             stillSeen[cookie] = known
             guard now - known.movedAt < Self.idle || inUse.contains(sockets[index].fd) else {
-                // Whoever uses it next begins as if it were new.
+                // The gate must not affect the next request on this connection.
                 lh_socket_gate(&sockets[index], 0)
                 continue
             }
@@ -101,7 +101,8 @@ final class YieldDriver {
         let descriptors = users.map { lh_easy_getinfo_socket($0.easy) }
         var subscribers: [Int32: Int64] = [:]
         for descriptor in descriptors { subscribers[descriptor, default: 0] += 1 }
-        // Bodies of FTP come over a connection that libcurl does not tell: the mildest order holds.
+        // libcurl does not report FTP's data connections: the mildest order applies to their
+        // bodies.
         let anyRate =
             orders.values.contains { $0.rate == nil } ? nil : orders.values.compactMap(\.rate).max()
         for (exchange, descriptor) in zip(users, descriptors) {

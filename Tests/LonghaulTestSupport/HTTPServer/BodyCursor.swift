@@ -1,6 +1,6 @@
 import NIOCore
 
-/// How much of a plan's body has been taken out.
+/// How much of a plan's body has been taken.
 struct BodyCursor {
     /// Body bytes taken so far.
     private(set) var sent = 0

@@ -1,9 +1,9 @@
 internal import Crypto
 
-/// The content of every file that the test server serves: each byte is a pure function of the seed
-/// and of its offset, so a test knows what must stand at any offset of a file of any size without
-/// keeping the file. No two offsets of a file repeat a neighbourhood, hence bytes that were put in
-/// the wrong place, or that come from another version, are always seen.
+/// The content of every file that the test server serves. Each byte is a pure function of the seed
+/// and of its offset, so a test knows the bytes at any offset of a file of any size without keeping
+/// the file. No two offsets have the same neighbourhood, so misplaced bytes, and bytes of another
+/// version, are always detected.
 package struct ByteOracle: Sendable, Hashable {
     package let seed: UInt64
     private let base: UInt64
@@ -14,7 +14,7 @@ package struct ByteOracle: Sendable, Hashable {
         self.base = Self.mix(seed &+ 0x9E37_79B9_7F4A_7C15)
     }
 
-    /// Fills the whole buffer with what the file holds from `offset` on.
+    /// Fills the whole buffer with the file's content from `offset` on.
     package func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) {
         precondition(offset >= 0)
         guard var target = buffer.baseAddress, !buffer.isEmpty else { return }
@@ -91,8 +91,8 @@ package struct ByteOracle: Sendable, Hashable {
     private static let scratchWords = 512
     private static let pieceBytes = 1 << 20
 
-    /// The finisher of SplitMix64. Written out once more in `fillWords`: an unoptimised build does
-    /// not inline it, and there the loop is the server's whole speed.
+    /// The finisher of SplitMix64. `fillWords` contains it a second time: an unoptimised build does
+    /// not inline it, and that loop decides the speed of the server.
     private static func mix(_ value: UInt64) -> UInt64 {
         var z = value
         z = (z ^ (z &>> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -127,8 +127,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Writes body bytes while the kernel takes them and the plan allows.
     ///
-    /// Flushing may make the channel writable again at once; that event comes while `isPumping`
-    /// keeps it from recursing, so the loop looks for itself.
+    /// Flushing may make the channel writable again at once; `isPumping` keeps that event from
+    /// recursing, so the loop checks again itself.
     private func pump(_ context: ChannelHandlerContext) {
         guard !isPumping else { return }
         isPumping = true
@@ -141,9 +141,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         context.flush()
     }
 
-    /// Writes the next bytes, or does what comes after the last ones.
+    /// Writes the next bytes, or ends the answer after the last ones.
     ///
-    /// - Returns: false where there is nothing more to write for now.
+    /// - Returns: false if there is nothing more to write for now.
     private func writePiece(_ burstLeft: inout Int, _ context: ChannelHandlerContext) -> Bool {
         guard case .answering(var answer) = state, !answer.isPausing else { return false }
         let plan = answer.plan
@@ -181,7 +181,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         if chunked { context.write(wrapOutboundOut(ByteBuffer(string: "\r\n")), promise: nil) }
     }
 
-    /// Between two bursts.
+    /// Pauses between two bursts.
     private func rest(_ context: ChannelHandlerContext) {
         guard case .answering(let answer) = state else { return }
         let milliseconds = answer.plan.burst?.milliseconds ?? 0

@@ -23,7 +23,7 @@ extension Knobs {
         }
     }
 
-    /// Takes the value (nil: none was given) and answers what is wrong with it.
+    /// Takes the value (nil: none was given) and returns what is wrong with it.
     private typealias Setter = @Sendable (inout Knobs, String?) -> String?
 
     private static let repeatable: Set = ["header", "noheader"]

@@ -1,6 +1,6 @@
-/// What a request's query asks the server to do, lies included. A knob that is unknown, given
-/// twice or malformed is an error, never ignored: a test whose knob has a typing error would
-/// otherwise pass without testing anything.
+/// The behaviour that a request's query demands of the server, lies included. A knob that is
+/// unknown, given twice or malformed is an error, never ignored: otherwise a test with a misspelt
+/// knob would pass without testing anything.
 ///
 /// "The first K" and "after K" count per URL, that is per exact request target: `status` counts
 /// every request, `cut` and `stall` count the answers that carry the file's content.
@@ -28,8 +28,8 @@ package struct Knobs: Sendable, Equatable {
     /// From request K+1 on the file is another one: seed + 1, `-changed` appended to the ETag,
     /// `Last-Modified` one hour later.
     package var changeafter: Int?
-    /// The request with this number (from 1) meets a server that calls the same file by another
-    /// entity tag.
+    /// The request with this number (from 1) reaches a server with another entity tag for the same
+    /// file.
     package var othertagat: Int?
     /// So does each request with an even number.
     package var othertags = false
@@ -42,11 +42,11 @@ package struct Knobs: Sendable, Equatable {
     package var ignorerange = false
     package var noifrange = false
     package var ifrangefull = false
-    /// How far off the start in `Content-Range` is; the body begins there too.
+    /// The error of the start in `Content-Range`; the body begins there too.
     package var wrongstart = 0
-    /// How far off the end in `Content-Range` is; the body is what was asked for.
+    /// The error of the end in `Content-Range`; the body is the requested range.
     package var wrongend = 0
-    /// How far off the total in `Content-Range` is.
+    /// The error of the total in `Content-Range`.
     package var wrongtotal = 0
     package var wrongunit = false
     package var unknowntotal = false
@@ -56,7 +56,7 @@ package struct Knobs: Sendable, Equatable {
     /// Answers at most this many bytes of the range, as RFC 9110 §14.2 allows.
     package var maxrange: Int?
     package var empty206 = false
-    /// Sends a range as it should, but as a 200: the status was forgotten.
+    /// Sends the right range, but with status 200.
     package var contentrange200 = false
     package var bad416: Int?
     package var no416range = false
@@ -73,20 +73,20 @@ package struct Knobs: Sendable, Equatable {
     package var retryafter: Int?
     /// Seconds from now, sent as a date.
     package var retryafterdate: Int?
-    /// The request with this number meets the login page of a network.
+    /// The request with this number gets the login page of a network.
     package var pageat: Int?
     package var redirect: String?
     package var redirectcode = 302
-    /// This many hops, each to the same path with one hop less asked for.
+    /// This many hops, each to the same path with one hop less.
     package var redirects = 0
     package var auth: String?
     package var needheader: String?
 
     // The head.
 
-    /// `header=Name:value`, repeatable: appended as it stands.
+    /// `header=Name:value`, repeatable: appended unchanged.
     package var header: [String] = []
-    /// `noheader=Name`, repeatable: taken out of the head.
+    /// `noheader=Name`, repeatable: removed from the head.
     package var noheader: [String] = []
     package var headerflood = 0
     package var bigheader = 0
@@ -122,7 +122,7 @@ package struct Knobs: Sendable, Equatable {
     package init() {}
 }
 
-/// A knob that the server does not know, or cannot make sense of.
+/// A knob that the server does not know or cannot parse.
 package struct BadKnob: Error, Sendable, Equatable, CustomStringConvertible {
     package var name: String
     package var reason: String

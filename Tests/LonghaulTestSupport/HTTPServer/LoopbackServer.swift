@@ -4,15 +4,15 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An HTTP/1.1 server on 127.0.0.1 whose every behaviour, lies included, is asked for in the query
-/// of the URL: see `Knobs`. Each test starts its own; the port is the kernel's choice.
+/// An HTTP/1.1 server on 127.0.0.1 whose behaviour, lies included, is controlled by the query of
+/// the URL: see `Knobs`. Each test starts its own; the kernel chooses the port.
 ///
 /// The content of `/f/NAME?size=S&seed=N` is `ByteOracle(seed: N)`, S bytes of it.
 package final class LoopbackServer: Sendable {
     package let log: RequestLog
     package let port: Int
     private let state: ServerState
-    /// Bound to the port but not listening: keeps the port ours while connections are refused.
+    /// Bound to the port but not listening: keeps the port reserved while connections are refused.
     private let reservation: PortReservation
     private let listener: Mutex<(any Channel)?>
 
@@ -68,28 +68,28 @@ package final class LoopbackServer: Sendable {
         for channel in state.takeOpen() { channel.close(promise: nil) }
     }
 
-    /// Stops listening and closes every connection: the server is down, further connections are
-    /// refused. The port stays this server's until the value is let go.
+    /// Stops listening and closes every connection: further connections are refused. The port stays
+    /// reserved until the value is released.
     package func stop() async {
         try? await takeListener()?.close().get()
         await dropConnections()
     }
 
-    /// Listens again on the same port after `stop`; counters and log go on.
+    /// Listens again on the same port after `stop`; counters and log continue.
     package func startAgain() async throws {
         let fresh = try await Self.listen(port, state)
         listener.withLock { $0 = fresh }
     }
 
-    /// Closes every open connection, and goes on listening.
+    /// Closes every open connection, and continues to listen.
     package func dropConnections() async {
         for channel in state.takeOpen() { try? await channel.close().get() }
     }
 
-    /// No answer stalls or is slow any more: those that are go on to their end, as ones without
-    /// that. A test for which something must happen in the middle has had all the time it needs.
+    /// Ends all stalls and delays: present answers continue to their end at full speed. For a test
+    /// that has had all the time it needs in the middle of an answer.
     ///
-    /// - Parameter file: only the answers for this one.
+    /// - Parameter file: only the answers for this file.
     package func goOn(for file: String? = nil) {
         let event = GoOn(file: file)
         state.note(event)
@@ -108,14 +108,14 @@ package final class LoopbackServer: Sendable {
         "http://127.0.0.1:\(port)/f/\(nameAndKnobs)"
     }
 
-    /// What the `request`th request for this name or URL is served, if it is served honestly.
+    /// The content of the `request`th answer for this name or URL, if it is an honest one.
     package func expected(_ nameAndKnobs: String, request: Int = 1) throws -> Representation {
         let query = nameAndKnobs.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
         return Representation(try Knobs(query: query), request: request)
     }
 
-    /// Starts a server for the time of `body`. A request with knobs that make no sense is an error
-    /// of the test, thrown at the end.
+    /// Starts a server for the time of `body`. A request with invalid knobs is an error of the
+    /// test, thrown at the end.
     package static func run<Result>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (LoopbackServer) async throws -> Result
@@ -142,7 +142,7 @@ struct GoOn: Sendable {
     }
 }
 
-/// What the connections of one server share.
+/// The state that the connections of one server share.
 final class ServerState: Sendable {
     let log: RequestLog
     private let shared = Mutex(Shared())

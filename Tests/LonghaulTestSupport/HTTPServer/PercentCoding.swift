@@ -1,6 +1,6 @@
 /// Percent-encoding of query values (RFC 3986 §2.1).
 package enum PercentCoding {
-    /// Nil where a `%` is not followed by two hexadecimal digits, or the bytes are not UTF-8.
+    /// Nil if a `%` is not followed by two hexadecimal digits, or if the bytes are not UTF-8.
     package static func decode(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

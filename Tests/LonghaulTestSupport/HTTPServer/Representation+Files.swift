@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file is not what it should be.
+/// A file does not have the expected content.
 package struct WrongContent: Error, CustomStringConvertible, Equatable {
     package var description: String
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The file as it is at one moment: before or after the change that `changeafter` asks for.
+/// The file at one moment: before or after the change that `changeafter` demands.
 package struct Representation: Sendable, Equatable {
     package var oracle: ByteOracle
     package var size: Int
@@ -9,7 +9,7 @@ package struct Representation: Sendable, Equatable {
     /// Seconds since 1970.
     package var lastModified: Int?
 
-    /// What the `number`th request (from 1) for this URL sees.
+    /// The file as the `number`th request (from 1) for this URL gets it.
     package init(_ knobs: Knobs, request number: Int) {
         let changed = knobs.changeafter.map { number > $0 } ?? false
         let isOther = knobs.othertagat == number || (knobs.othertags && number % 2 == 0)

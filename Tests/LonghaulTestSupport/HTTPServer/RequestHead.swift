@@ -11,7 +11,7 @@ package struct HeaderField: Sendable, Equatable, CustomStringConvertible {
     package var description: String { "\(name): \(value)" }
 }
 
-/// A request as it came over the wire: nothing is normalised, so tests see what was sent.
+/// A request as it was received: nothing is normalised, so tests see the bytes that were sent.
 package struct RequestHead: Sendable, Equatable {
     package var method: String
     package var target: String
@@ -23,8 +23,8 @@ package struct RequestHead: Sendable, Equatable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// The target without scheme and authority (a proxy is asked with the absolute form,
-    /// RFC 9112 §3.2.2), split at the query.
+    /// The target without scheme and authority (a request to a proxy has the absolute form, RFC
+    /// 9112 §3.2.2), split at the query.
     package var pathAndQuery: (path: Substring, query: Substring) {
         var rest = target[...]
         if let scheme = rest.firstRange(of: "://") {
@@ -34,7 +34,7 @@ package struct RequestHead: Sendable, Equatable {
         return (rest[..<mark], rest[rest.index(after: mark)...])
     }
 
-    /// Reads a head without its final empty line. Nil where it is not HTTP/1.x.
+    /// Reads a head without its final empty line. Nil if it is not HTTP/1.x.
     init?(parsing bytes: some Sequence<UInt8>) {
         let text = String(decoding: Array(bytes), as: UTF8.self)
         var lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)[...]

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// One request as the server saw it, and what became of the answer.
+/// One request as the server received it, and the outcome of its answer.
 package struct LoggedRequest: Sendable {
     package enum Outcome: String, Sendable {
-        /// Everything that was to be sent was handed to the kernel.
+        /// All bytes of the answer were handed to the kernel.
         case sent
         /// The server closed the connection early, as the knobs asked.
         case cut
@@ -21,7 +21,7 @@ package struct LoggedRequest: Sendable {
     /// Body bytes handed to the kernel so far, without chunk framing. The client may hold fewer.
     package var bodyBytesSent = 0
     package var endedAt: ContinuousClock.Instant?
-    /// Nil while the answer is under way, which a stalled one is until its connection closes.
+    /// Nil while the answer is being sent; a stalled one is until its connection closes.
     package var outcome: Outcome?
     package var badKnob: BadKnob?
 
@@ -32,7 +32,7 @@ package struct LoggedRequest: Sendable {
     package subscript(_ name: String) -> String? { head[name] }
 }
 
-/// Every request that reached the server, in order of arrival. Thread-safe; a test may look at it
+/// Every request that reached the server, in order of arrival. Thread-safe; a test may read it
 /// while transfers run.
 package final class RequestLog: Sendable {
     private let entries = Mutex<[LoggedRequest]>([])
@@ -55,7 +55,7 @@ package final class RequestLog: Sendable {
         }
     }
 
-    /// Requests whose knobs made no sense: a mistake in the test itself.
+    /// Requests with invalid knobs: an error of the test itself.
     package var badKnobs: [BadKnob] { all.compactMap(\.badKnob) }
 
     /// Body bytes handed to the kernel for one file, or for all.
@@ -69,7 +69,7 @@ package final class RequestLog: Sendable {
     /// Waits until at least `count` requests have arrived (for `file`, if given).
     ///
     /// - Returns: those requests.
-    /// - Throws: `TimedOut` with what was seen instead.
+    /// - Throws: `TimedOut` with the number seen instead.
     @discardableResult
     package func waitForCount(
         _ count: Int, for file: String? = nil, within limit: Duration = Patience.usual
@@ -106,7 +106,7 @@ package final class RequestLog: Sendable {
         }
     }
 
-    /// Forgets everything so far. Requests under way are forgotten too.
+    /// Clears the log. Requests that are not answered yet are removed too.
     package func reset() { entries.withLock { $0.removeAll() } }
 
     // MARK: - For the server

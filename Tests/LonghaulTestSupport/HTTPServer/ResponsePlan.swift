@@ -1,4 +1,4 @@
-/// All that the server will do in answer to one request, decided before the first byte is sent.
+/// The whole answer of the server to one request, decided before the first byte is sent.
 struct ResponsePlan: Sendable {
     enum Piece: Sendable {
         case text(String)
@@ -33,7 +33,7 @@ struct ResponsePlan: Sendable {
         /// Close at once, without an answer.
         case drop
 
-        /// Where in the body the accident happens.
+        /// The offset in the body at which the accident happens.
         var bodyLimit: Int {
             switch self {
             case .keepAlive, .close: .max
@@ -55,7 +55,7 @@ struct ResponsePlan: Sendable {
     var garbageAfter = ""
     var badKnob: BadKnob?
 
-    /// Takes the stall out, and whatever makes it slow.
+    /// Removes the stall and the delays.
     mutating func goOn() {
         burst = nil
         if case .stall = ending { ending = .keepAlive }

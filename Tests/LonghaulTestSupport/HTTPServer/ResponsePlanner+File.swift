@@ -10,7 +10,8 @@ extension ResponsePlanner {
     }
 
     private func wantedRange(of file: Representation, _ knobs: Knobs) -> RangeHeader {
-        // A server may ignore Range altogether (RFC 9110 §14.2), and says so with `none`, or not.
+        // A server may ignore Range altogether (RFC 9110 §14.2), with `Accept-Ranges: none` or
+        // without.
         guard !knobs.noranges, !knobs.ignorerange else { return .none }
         if let condition = request["If-Range"], request["Range"] != nil {
             if knobs.ifrangefull { return .none }
@@ -97,7 +98,7 @@ extension ResponsePlanner {
         }
     }
 
-    /// Adds the framing and what goes wrong on the way.
+    /// Adds the framing and the accidents.
     private func framed(_ answer: ResponsePlan, _ knobs: Knobs) -> ResponsePlan {
         var plan = answer
         let honest = plan.bodyCount
@@ -120,7 +121,7 @@ extension ResponsePlanner {
         }
         if knobs.trailergarbage { plan.garbageAfter = "this belongs to nobody\r\n" }
 
-        // An accident that lies beyond the end of this body does not happen.
+        // An accident beyond the end of this body does not happen.
         let count = plan.bodyCount
         let cutNow = visit.content <= knobs.cuts ?? .max
         let stallNow = visit.content <= knobs.stalls ?? .max

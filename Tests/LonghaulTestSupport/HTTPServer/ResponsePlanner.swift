@@ -1,9 +1,9 @@
 import Foundation
 
-/// Turns a request into what will be answered. No sockets and no clock: `now` and the counters of
-/// the URL come in, the plan goes out.
+/// Makes the plan of the answer to a request. It uses no sockets and no clock: `now` and the
+/// counters of the URL are parameters.
 struct ResponsePlanner {
-    /// How often this URL was asked for before and including this request.
+    /// The number of requests for this URL, this one included.
     struct Visit: Sendable {
         var request = 0
         /// Answers that carried the file's content (or would have, for HEAD), this one included.
@@ -150,7 +150,7 @@ struct ResponsePlanner {
         return plan
     }
 
-    /// What applies to every answer: the date, extra headers, the connection, the pace.
+    /// Adds the common parts of every answer: the date, extra headers, the connection, the pace.
     private func finished(_ answer: ResponsePlan, _ knobs: Knobs) -> ResponsePlan {
         var plan = forMethod(answer)
         plan.headers.insert(HeaderField("Date", HTTPDate.format(knobs.date ?? now)), at: 0)

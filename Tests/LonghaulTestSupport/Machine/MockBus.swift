@@ -1,7 +1,6 @@
 import Glibc
 
-/// A message bus of a test's own, with stand-ins for the desktop's services on it
-/// (python3-dbusmock).
+/// A message bus for one test, with mock services of the desktop on it (python3-dbusmock).
 package final class MockBus {
     package static let isPossible =
         access(daemon, X_OK) == 0 && access(python, X_OK) == 0
@@ -32,10 +31,10 @@ package final class MockBus {
         unlink(scratch("bus"))
     }
 
-    /// Pauses the bus: it takes connections and answers nothing.
+    /// Pauses the bus: it accepts connections and answers nothing.
     package func hang() { bus?.send(SIGSTOP) }
 
-    /// Starts a stand-in and waits until it is on the bus.
+    /// Starts a mock service and waits until it is on the bus.
     package func service(_ service: Service, _ parameters: String = "{}") throws -> CLIProcess {
         let process = try CLIProcess(
             Self.python, ["-m", "dbusmock", "--template", service.template, "-p", parameters],
@@ -43,7 +42,7 @@ package final class MockBus {
         try untilTrue("\(service.template) is on the bus") {
             try run("bus.get_name_owner('\(service.name)')")
         }
-        // Since NetworkManager 1.0.6; the stand-in is older.
+        // NetworkManager has it since 1.0.6; the mock is older.
         if service == .networkManager {
             try tell(service, "AddProperty('\(service.name)', 'Metered', dbus.UInt32(4))")
         }
@@ -72,7 +71,7 @@ package final class MockBus {
         var path: String { "/" + name.replacing(".", with: "/") }
     }
 
-    /// Changes a property, and the stand-in says so.
+    /// Changes a property; the mock service signals the change.
     ///
     /// - Parameter value: in Python, with the types of dbus-python.
     package func set(
@@ -88,13 +87,13 @@ package final class MockBus {
             """)
     }
 
-    /// Has a stand-in do something of its own.
+    /// Calls a method of a mock service.
     package func tell(_ service: Service, _ call: String, path: String? = nil) throws {
         let object = "bus.get_object('\(service.name)', '\(path ?? service.path)')"
         try must("dbus.Interface(\(object), 'org.freedesktop.DBus.Mock').\(call)")
     }
 
-    /// Whether logind's stand-in has so many locks of ours.
+    /// Whether logind's mock has so many locks of this project.
     package func locks(_ count: Int) throws -> Bool {
         try run(
             """

@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
 
-/// A file system of a test's own, mounted for as long as the test likes. Needs root.
+/// A file system for one test, mounted as long as the test needs it. Needs root.
 package final class OwnDisk {
     package let path: String
     private let scratch: Scratch
-    /// What a file system is mounted in cannot be removed: it lives as long as this.
+    /// Its directory cannot be removed while the file system is mounted, so it lives as long as
+    /// this.
     private let place: Scratch?
     private let source: [String]
 
@@ -25,8 +26,8 @@ package final class OwnDisk {
     /// A tmpfs.
     ///
     /// - Parameters:
-    ///   - size: and further options: `4m`, `1m,ro`.
-    ///   - place: whose `path` is.
+    ///   - size: with further options: `4m`, `1m,ro`.
+    ///   - place: the scratch directory of `path`, which must outlive the mount.
     package init(memory size: String, at path: String, in place: Scratch? = nil) throws {
         self.path = path
         self.place = place
@@ -37,14 +38,14 @@ package final class OwnDisk {
 
     /// ext4 in a file; nothing is reserved for root.
     ///
-    /// - Parameter place: whose `path` is.
+    /// - Parameter place: the scratch directory of `path`, which must outlive the mount.
     package convenience init(ext4 bytes: Int, at path: String, in place: Scratch? = nil) throws {
         try self.init(bytes, at: path, in: place, "mkfs.ext4", ["-q", "-F", "-m", "0"])
     }
 
     /// Btrfs in a file of 109 MiB or more.
     ///
-    /// - Parameter place: whose `path` is.
+    /// - Parameter place: the scratch directory of `path`, which must outlive the mount.
     package convenience init(btrfs bytes: Int, at path: String, in place: Scratch? = nil) throws {
         try self.init(bytes, at: path, in: place, "mkfs.btrfs", ["-q"])
     }
@@ -82,25 +83,25 @@ package final class OwnDisk {
         try run("mount", ["-o", "remount,\(options)", path])
     }
 
-    /// Who writes to it from now on waits until it is thawed, as on a server that does not answer.
+    /// Writers block from now on until it is thawed, as on a server that does not answer.
     package func freeze() throws { try run("fsfreeze", ["-f", path]) }
 
     package func thaw() throws { try run("fsfreeze", ["-u", path]) }
 
-    /// ext4 becomes read-only as when its disk has failed, files open for writing or not.
+    /// Makes ext4 read-only as after a failure of its disk, even if files are open for writing.
     package func fail() throws { try remount("abort") }
 
-    /// What an administrator does then.
+    /// Repairs it as an administrator would: e2fsck, then mount.
     package func mend() throws {
         unmount()
         let image = source.last ?? ""
-        // 1 = mended.
+        // 1 = errors were corrected (e2fsck(8)).
         _ = try CLIProcess("/usr/bin/env", ["e2fsck", "-fy", image]).reap()
         try mount()
     }
 
-    /// At once where nobody uses it any more, which a process that has just ended may seem to do;
-    /// else when they stop.
+    /// Unmounts it at once if no process uses it, otherwise when they stop: a process that has just
+    /// ended may still use it for a moment.
     package func unmount() {
         do {
             try untilTrue(within: .seconds(5), "nobody uses \(path)") {
@@ -111,7 +112,8 @@ package final class OwnDisk {
         }
     }
 
-    /// From its directory at once; whoever has files of it open keeps it until they are closed.
+    /// Detaches it from its directory at once; processes with open files keep it until they close
+    /// them.
     package func detach() {
         try? run("umount", ["-l", path])
     }

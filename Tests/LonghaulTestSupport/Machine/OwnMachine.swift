@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// A network namespace with a name, in which programs are started: with nothing but its loopback
-/// interface and what the test puts there, and with power supplies of the test's own if it likes.
+/// A named network namespace in which programs are started. It has only its loopback interface and
+/// the test's own interfaces, and the test's own power supplies if there are any.
 package final class OwnMachine {
     package let name: String
 
@@ -11,7 +11,7 @@ package final class OwnMachine {
         return (try? OwnMachine()) != nil
     }()
 
-    /// Whether there is a place for power supplies of a test's own.
+    /// Whether power supplies of a test can be mounted.
     package static let hasPowerSupplies =
         access("/sys/class/power_supply", X_OK) == 0 && InstalledProgram.find("unshare") != nil
 
@@ -28,7 +28,7 @@ package final class OwnMachine {
         try OwnNetwork.ip(["-n", name] + arguments)
     }
 
-    /// Lays a cable to another machine.
+    /// Connects it to another machine with a cable.
     ///
     /// - Parameters:
     ///   - address: this end's, on an interface `eth0` that is switched on.
@@ -49,19 +49,19 @@ package final class OwnMachine {
             ["-n", name, "address", "add", address, "dev", "eth0"] + (isIPv6 ? ["nodad"] : []))
     }
 
-    /// What starts a program on this machine, its path and arguments after it.
+    /// The command that starts a program on this machine; its path and arguments follow.
     ///
     /// - Parameters:
-    ///   - supplies: what the machine is fed by; default: what the real one has.
-    ///   - terminals: where somebody may sit at it, and what it has to do; likewise.
-    ///   - isContained: in a user namespace too, as containers are: the kernel's word about devices
-    ///     does not get there.
+    ///   - supplies: the power supplies of the machine; default: those of the real one.
+    ///   - terminals: its terminals and its load; default: those of the real one.
+    ///   - isContained: in a user namespace too, as containers are: the kernel's device events do
+    ///     not reach it.
     package func launcher(
         supplies: PowerFixture? = nil, terminals: TerminalFixture? = nil, isContained: Bool = false
     ) -> [String] {
         var words = [OwnNetwork.program ?? "ip", "netns", "exec", name]
         if let supplies {
-            // `ip netns exec` has made the mounts its own.
+            // `ip netns exec` has made a mount namespace of its own.
             words += [
                 "/bin/sh", "-c", "mount --bind \"$0\" /sys/class/power_supply && exec \"$@\"",
                 supplies.directory,
@@ -74,7 +74,7 @@ package final class OwnMachine {
         return words
     }
 
-    /// Says what the kernel says when a power supply has changed.
+    /// Sends the kernel's event for a change of a power supply.
     package func announcePowerSupply() throws {
         let words = launcher() + ["/usr/bin/python3", "-c", PowerFixture.announcement]
         let announcer = try CLIProcess(words[0], Array(words.dropFirst()))
@@ -84,7 +84,7 @@ package final class OwnMachine {
     }
 }
 
-/// The loopback server as a program of its own, on a machine of a test's own.
+/// The loopback server as a separate program, on a test's own machine.
 package final class RemoteServer {
     package let port: Int
     private let address: String
@@ -117,7 +117,7 @@ package final class RemoteServer {
         return "http://\(host):\(port)/f/\(nameAndKnobs)"
     }
 
-    /// What an honest first answer brings.
+    /// The content of an honest first answer.
     package func expected(_ nameAndKnobs: String) throws -> Representation {
         let query = nameAndKnobs.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
         return Representation(try Knobs(query: query), request: 1)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A network namespace around one synchronous test: the threads and programs that it starts live in
+/// A network namespace around one synchronous test: the threads and programs that it starts are in
 /// it too.
 package final class OwnNetwork {
     private let before: Int32
@@ -21,7 +21,7 @@ package final class OwnNetwork {
         try Self.ip(arguments)
     }
 
-    /// Says what the kernel says when a power supply has changed.
+    /// Sends the kernel's event for a change of a power supply.
     package func announcePowerSupply() throws {
         let announcer = try CLIProcess("/usr/bin/python3", ["-c", PowerFixture.announcement])
         guard try announcer.reap() == .exited(0) else {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Power supplies as files of a test's own, as sysfs shows those of the machine.
+/// Power supplies as files of a test, in the form of sysfs.
 package struct PowerFixture: Sendable {
-    /// What stands for `/sys/class/power_supply`.
+    /// The stand-in for `/sys/class/power_supply`.
     package let directory: String
 
-    /// - Parameter sysfs: what stands for `/sys`.
+    /// - Parameter sysfs: the stand-in for `/sys`.
     package init(_ sysfs: String) throws {
         directory = sysfs + "/class/power_supply"
         try FileManager.default.createDirectory(
@@ -19,7 +19,7 @@ package struct PowerFixture: Sendable {
         let supply = "\(directory)/\(name)"
         try FileManager.default.createDirectory(atPath: supply, withIntermediateDirectories: true)
         for (key, value) in values {
-            // In place, as sysfs changes: whoever has it open reads the new value.
+            // Rewritten in place, as sysfs changes: a reader with an open file reads the new value.
             let path = "\(supply)/\(key)"
             guard FileManager.default.createFile(atPath: path, contents: Data("\(value)\n".utf8))
             else { throw SystemFailure("write \(path)") }
@@ -40,8 +40,8 @@ package struct PowerFixture: Sendable {
             name, ["type": "Battery", "present": "1", "capacity": "\(percent)", "status": status])
     }
 
-    /// A program in Python that says what the kernel says when a power supply has changed. Needs
-    /// root; heard in the network namespace in which it runs.
+    /// A program in Python that sends the kernel's event for a change of a power supply. Needs
+    /// root; the event reaches the network namespace in which it runs.
     package static let announcement = """
         import socket
         s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 15)

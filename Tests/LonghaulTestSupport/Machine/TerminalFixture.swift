@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// Pseudo-terminals of a test's own and a processor that has nothing to do, for a machine on which
-/// nobody keeps track of users. Needs root.
+/// Pseudo-terminals of a test and an idle processor, for a machine without a service that tracks
+/// users. Needs root.
 package final class TerminalFixture {
     private let scratch: Scratch
     private let keyboard: Int32
@@ -28,7 +28,7 @@ package final class TerminalFixture {
             Self.unmount(place)
             throw SystemFailure("a pseudo-terminal of its own")
         }
-        // The first of its instance.
+        // The first terminal of its instance.
         terminal = "\(place)/0"
         program = open(terminal, O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard program >= 0 else {
@@ -57,7 +57,7 @@ package final class TerminalFixture {
         else { throw SystemFailure("type at \(terminal)") }
     }
 
-    /// Has the last key pressed so many seconds ago.
+    /// Makes the last key appear to be pressed so many seconds ago.
     package func date(back seconds: Double) throws {
         let then = Date().timeIntervalSince1970 - seconds
         let time = timespec(tv_sec: Int(then), tv_nsec: Int((then - then.rounded(.down)) * 1e9))
@@ -66,7 +66,7 @@ package final class TerminalFixture {
         }
     }
 
-    /// What puts all of it in its place, in a mount namespace; the command line follows.
+    /// The command that mounts all of it, in a mount namespace; the command line follows.
     var mounting: [String] {
         [
             "/bin/sh", "-c",

@@ -1,7 +1,7 @@
 package import LonghaulCore
 
-/// A month of a machine, as simulations of the policy alone and of the whole engine draw it:
-/// transfers of all kinds, and conditions that come and go.
+/// A random month of a machine, for simulations of the policy alone and of the whole engine:
+/// transfers of all kinds, and changing conditions.
 package enum Month {
     package static let start = Timestamp(milliseconds: 1_773_100_800_000)  // 2026-03-10T00:00:00Z
     package static let length = 30 * 86_400.0
@@ -65,7 +65,7 @@ package enum Month {
             deadline: begin + Double(life), bytes: bytes)
     }
 
-    /// Power, network or users come or go.
+    /// Changes power, network or the presence of users.
     package static func change(
         _ conditions: inout Conditions, at now: Timestamp,
         _ random: inout some RandomNumberGenerator

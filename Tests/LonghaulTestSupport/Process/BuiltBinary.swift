@@ -26,7 +26,7 @@ package enum BuiltBinary {
     }
 
     /// On Linux the test bundle is the running program itself; another runner may have loaded it,
-    /// and then it stands among the arguments.
+    /// and then its path is among the arguments.
     private static var directories: [String] {
         let arguments = CommandLine.arguments.filter { $0.hasSuffix(".xctest") }
         let programs = arguments + ["/proc/self/exe"]
@@ -40,8 +40,8 @@ package enum BuiltBinary {
 
 /// Programs of the system that some fixtures need.
 package enum InstalledProgram {
-    /// The path of the program, nil where it is not installed. Looks in the administrator's
-    /// directories too, which an ordinary user's PATH leaves out.
+    /// The path of the program, nil if it is not installed. Also searches the administrator's
+    /// directories, which an ordinary user's PATH does not contain.
     package static func find(_ name: String) -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let directories =

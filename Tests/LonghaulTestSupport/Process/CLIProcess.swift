@@ -2,10 +2,10 @@ package import Foundation
 import Glibc
 import Synchronization
 
-/// A child process in a process group of its own, its output kept in files, so that it never waits
-/// for a reader and may be looked at while it runs.
+/// A child process in a process group of its own. Its output is kept in files, so that it never
+/// waits for a reader, and may be read while it runs.
 ///
-/// When the value is let go while the child runs, its whole group is killed.
+/// When the value is released while the child runs, its whole group is killed.
 package final class CLIProcess: Sendable {
     package enum Ending: Sendable, Equatable, CustomStringConvertible {
         case exited(Int32)
@@ -19,14 +19,14 @@ package final class CLIProcess: Sendable {
         }
     }
 
-    /// What a finished process left behind.
+    /// The result of a finished process.
     package struct Result: Sendable {
         package var ending: Ending
         package var output: String
         package var errors: String
         package var seconds: Double
 
-        /// The exit status; 128 + N for a process killed by signal N, as the shell has it.
+        /// The exit status; 128 + N for a process killed by signal N, as in the shell.
         package var status: Int32 {
             switch ending {
             case .exited(let code): code
@@ -50,7 +50,7 @@ package final class CLIProcess: Sendable {
     ///
     /// - Parameters:
     ///   - environment: the whole environment of the child; nothing is inherited.
-    ///   - input: what the child reads from standard input; default: nothing (`/dev/null`).
+    ///   - input: the content of standard input; default: nothing (`/dev/null`).
     package init(
         _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil,
         directory: String? = nil, input: Data? = nil

@@ -5,10 +5,10 @@ package struct TimedOut: Error, CustomStringConvertible {
     package var description: String
 }
 
-/// How long a test waits for what must come.
+/// How long a test waits for an expected event.
 ///
-/// What a busy machine keeps from the test does not count: of the time from one look to the next no
-/// more than 20 ms does. So a bound says how long something may take where it can get on.
+/// Time that a busy machine takes from the test does not count: between two checks at most 20 ms
+/// do. So a limit bounds the time of the work itself.
 package struct Patience {
     /// Long enough that only a real fault can use it up.
     package static let usual = Duration.seconds(60)
@@ -19,7 +19,7 @@ package struct Patience {
 
     package init(_ limit: Duration = usual) { self.limit = limit }
 
-    /// Whether to look once more; called after each look.
+    /// Whether to check once more; called after each check.
     package mutating func lasts() -> Bool {
         let now = ContinuousClock.now
         waited += min(now - last, .milliseconds(20))
@@ -28,11 +28,11 @@ package struct Patience {
     }
 }
 
-/// Waits until the condition holds, looking every few milliseconds.
+/// Waits until the condition holds, checking every few milliseconds.
 ///
 /// - Parameters:
-///   - limit: after this long it throws; given only where the promise is to be that quick.
-///   - what: said in the error; evaluated at the end, so it may tell what was seen instead.
+///   - limit: after this long it throws; given only if the promise is to be that quick.
+///   - what: for the error; evaluated at the end, so it may contain what was seen instead.
 /// - Throws: `TimedOut`, or what the condition threw.
 package func eventually(
     within limit: Duration = Patience.usual, _ what: @autoclosure () -> String = "condition",
@@ -48,7 +48,7 @@ package func eventually(
     }
 }
 
-/// The same on this thread, for what is not asynchronous.
+/// The same on this thread, for synchronous code.
 func untilTrue(
     within limit: Duration = Patience.usual, _ what: @autoclosure () -> String,
     _ condition: () throws -> Bool

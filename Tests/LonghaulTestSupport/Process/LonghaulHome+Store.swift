@@ -1,10 +1,10 @@
 import Foundation
 
 extension LonghaulHome {
-    /// What a statement finds in the store, each row by its columns' names: by python3's SQLite,
-    /// and not by our own.
+    /// The rows of a statement on the store, by column names: read with python3's SQLite, not with
+    /// the one of the program.
     ///
-    /// - Parameter writing: It changes the store, which is opened for reading alone otherwise.
+    /// - Parameter writing: The statement changes the store, which is opened read-only otherwise.
     package func stored(_ statement: String, writing: Bool = false) async throws -> [JSONValue] {
         let result = try await CLIProcess.run(
             "/usr/bin/env",

@@ -1,14 +1,14 @@
 import Foundation
 
-/// A state directory of its own and the command that works on it: what an end-to-end test types.
+/// A state directory and the command that works on it, for an end-to-end test.
 ///
-/// The command sees a clean environment: no autostart of an engine, no proxies, no configuration
-/// of the user who runs the tests.
+/// The command has a clean environment: no autostart of an engine, no proxies, and no configuration
+/// of the user's own.
 package final class LonghaulHome: Sendable {
     package let scratch: Scratch
-    /// Everything that the command sees of the environment. Change a copy with `with`.
+    /// The whole environment of the command. Change a copy with `with`.
     package let environment: [String: String]
-    /// What starts the command, its path and arguments after it; empty = nothing.
+    /// The program that starts the command, whose path and arguments follow; empty = none.
     private let launcher: [String]
 
     package init() throws {
@@ -36,7 +36,7 @@ package final class LonghaulHome: Sendable {
         LonghaulHome(self, changes)
     }
 
-    /// The same home, the command being started by another program: `/usr/bin/env`, `strace`, ….
+    /// The same home; the command is started by another program: `/usr/bin/env`, `strace`, ….
     package func through(_ launcher: [String]) -> LonghaulHome {
         LonghaulHome(self, [:], launcher: launcher)
     }

@@ -1,8 +1,8 @@
 package import Foundation
 import Glibc
 
-/// A fresh, empty directory (mode 0700) that is removed with everything in it when the value is
-/// let go. `LONGHAUL_TEST_SCRATCH` names the directory in which to make it, `TMPDIR` else.
+/// A fresh, empty directory (mode 0700) that is removed with its content when the value is
+/// released. It is made in `LONGHAUL_TEST_SCRATCH`, or else in `TMPDIR`.
 package final class Scratch: Sendable {
     /// Absolute, without symbolic links.
     package let path: String
@@ -22,12 +22,12 @@ package final class Scratch: Sendable {
         do {
             try FileManager.default.removeItem(atPath: path)
         } catch {
-            // Not the fault of what was tested, and not to be passed over either.
+            // Not a fault of the tested code, but not to be ignored either.
             FileHandle.standardError.write(Data("\(path) is left behind: \(error)\n".utf8))
         }
     }
 
-    /// The path of something in the directory, whether it exists or not.
+    /// A path in the directory, whether or not it exists.
     package func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
 
     /// Makes a directory in this one.
@@ -72,14 +72,14 @@ package final class Scratch: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: self(directory)).sorted()
     }
 
-    /// Bytes in the file; nil where there is none.
+    /// Bytes in the file; nil if there is none.
     package func size(of name: String) -> Int? {
         var facts = stat()
         return lstat(self(name), &facts) == 0 ? Int(facts.st_size) : nil
     }
 }
 
-/// A system call failed in the test's own machinery.
+/// A failed system call of the test support itself.
 package struct SystemFailure: Error, CustomStringConvertible {
     package var description: String
 

@@ -7,8 +7,8 @@ enum SpawnExtras {
     private typealias CloseFrom = @convention(c) (Actions, Int32) -> Int32
     private typealias ChangeDirectory = @convention(c) (Actions, UnsafePointer<CChar>) -> Int32
 
-    /// Closes every descriptor from 3 on in the child, the test process's own being no business of
-    /// it, and changes its directory.
+    /// Closes every descriptor from 3 on in the child, because those of the test process must not
+    /// reach it, and changes its directory.
     static func prepare(
         _ actions: inout posix_spawn_file_actions_t, directory: String?
     ) throws {

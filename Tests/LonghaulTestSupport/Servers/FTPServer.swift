@@ -4,12 +4,12 @@ import Glibc
 /// vsftpd on a loopback port of its own, for anonymous reading with `SIZE`, `MDTM` and `REST`.
 package final class FTPServer: Sendable {
     package let port: Int
-    /// The directory whose files are served. Not writable by the server, as vsftpd wants it.
+    /// The directory whose files are served. Not writable by the server, as vsftpd demands.
     package let root: String
     private let scratch: Scratch
     private let server: ServerProcess
 
-    /// vsftpd changes its root directory, for which it must be started by root.
+    /// vsftpd changes its root directory, so root has to start it.
     package static var isInstalled: Bool {
         InstalledProgram.find("vsftpd") != nil && geteuid() == 0
     }
@@ -20,8 +20,8 @@ package final class FTPServer: Sendable {
         let scratch = try Scratch("ftp")
         let root = try scratch.directory("root")
         let empty = try scratch.directory("empty")
-        // Anonymous visitors come as another user, who must get through to the files. It is
-        // `daemon`, since vsftpd wants a user whose home directory exists.
+        // Anonymous sessions run as another user, which needs access to the files. That user is
+        // `daemon`, because vsftpd demands a user whose home directory exists.
         for path in [scratch.path, root, empty] { chmod(path, 0o755) }
         let server = try await ServerProcess.start(ports: 1) { ports in
             try scratch.write(
@@ -48,7 +48,7 @@ package final class FTPServer: Sendable {
     /// The whole conversation of every connection so far.
     package var log: String { (try? scratch.text(of: "ftp.log")) ?? "" }
 
-    /// Puts a file where everybody may read it.
+    /// Adds a file that every user may read.
     package func add(_ name: String, _ content: Representation) throws {
         try content.write(to: "\(root)/\(name)")
         chmod("\(root)/\(name)", 0o644)

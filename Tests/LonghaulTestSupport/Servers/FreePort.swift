@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Ports that were free a moment ago, for servers that cannot be told to choose one themselves.
-/// Whoever uses this must be ready to try again with another.
+/// Ports that were free a moment ago, for servers that cannot choose one themselves. Callers must
+/// be ready to try again with another.
 ///
-/// They lie below those that the kernel gives to whoever asks for any, and no two callers in one
-/// process get the same: while many servers start at once, another's would answer in its place.
+/// They are below the kernel's ephemeral ports, and no two callers in one process get the same
+/// port: while many servers start at once, another one would answer in its place.
 enum FreePort {
     private static let range = 16_384..<32_768
     private static let next = Atomic(Int.random(in: range))
@@ -50,7 +50,7 @@ enum FreePort {
         try bind(descriptor, to: loopback(port))
     }
 
-    /// Answers with the port, also where the kernel has chosen it.
+    /// Returns the port, also if the kernel has chosen it.
     fileprivate static func bind(_ descriptor: Int32, to address: sockaddr_in) throws -> Int {
         var address = address
         guard withSockaddr(&address, { Glibc.bind(descriptor, $0, $1) }) == 0 else {
@@ -89,15 +89,15 @@ enum FreePort {
     }
 }
 
-/// A socket that listens on a port that the kernel has chosen. Whoever opens it closes it.
+/// A listening socket on a port that the kernel has chosen. Its creator closes it.
 package struct ListeningSocket: Sendable {
     package let descriptor: Int32
     package let port: Int
 
-    /// A connection to who listens there, at 127.0.0.1; `nil` = nobody does.
+    /// A connection to the listener there, at 127.0.0.1; `nil` = there is none.
     package static func connect(to port: Int) -> Int32? { FreePort.connect(to: port) }
 
-    /// - Parameter onEveryAddress: not on 127.0.0.1 alone.
+    /// - Parameter onEveryAddress: not only on 127.0.0.1.
     package init(backlog: Int32, onEveryAddress: Bool = false) throws {
         descriptor = FreePort.newSocket()
         guard descriptor >= 0 else { throw SystemFailure("socket") }
@@ -112,8 +112,8 @@ package struct ListeningSocket: Sendable {
         }
     }
 
-    /// Hands each connection to `serve`, on a thread that ends, and closes the socket, when `serve`
-    /// says that nobody is there any more or after ``stop()``.
+    /// Passes each connection to `serve`, on a thread of its own. The thread ends, and closes the
+    /// socket, when `serve` returns that the peer is gone, or after ``stop()``.
     package func acceptEach(_ serve: @escaping @Sendable (Int32) -> Bool) {
         Thread {
             while true {
@@ -128,7 +128,7 @@ package struct ListeningSocket: Sendable {
 }
 
 /// A socket that is bound to a port without listening, so that the kernel refuses connections to
-/// the port and gives it to nobody else.
+/// the port and does not assign it again.
 final class PortReservation: Sendable {
     let port: Int
     private let descriptor: Int32

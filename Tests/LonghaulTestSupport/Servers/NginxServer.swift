@@ -2,19 +2,19 @@ import Foundation
 import Glibc
 
 /// nginx on loopback ports of its own: an honest, fast server for HTTP/1.1, HTTP/2 and TLS, which
-/// the loopback server does not speak. Killed when the value is let go.
+/// the loopback server does not speak. Killed when the value is released.
 package final class NginxServer: Sendable {
     package struct Options: Sendable {
         /// Bytes per second for each connection (each stream, over HTTP/2).
         package var rate: Int?
-        /// More connections from this machine than this are answered 503.
+        /// The most connections from this machine; further ones are answered with 503.
         package var connectionsMax: Int?
         package var fault: TestAuthority.Fault = .none
-        /// Refuse clients that show no certificate of the authority, over TLS.
+        /// Refuse TLS clients without a certificate of the authority.
         package var requiresClientCertificate = false
         /// Offer HTTP/2 over TLS.
         package var hasHTTP2 = true
-        /// Appended to the `server` block as it stands.
+        /// Appended to the `server` block unchanged.
         package var extra = ""
 
         package init() {}
@@ -34,8 +34,8 @@ package final class NginxServer: Sendable {
 
     /// Starts nginx and waits until it accepts connections.
     ///
-    /// - Parameter root: an existing directory to serve; default: an empty one that goes away
-    ///   with the server.
+    /// - Parameter root: an existing directory to serve; default: an empty one that is removed with
+    ///   the server.
     package static func start(
         root: String? = nil, options: Options = Options()
     ) async throws -> NginxServer {
@@ -80,7 +80,7 @@ package final class NginxServer: Sendable {
 
     package var errorLog: String { (try? scratch.text(of: "error.log")) ?? "" }
 
-    /// Waits until the access log holds this many lines.
+    /// Waits until the access log has this many lines.
     @discardableResult
     package func waitForRequests(
         _ count: Int, within limit: Duration = Patience.usual
@@ -97,7 +97,7 @@ package final class NginxServer: Sendable {
         _ scratch: Scratch, _ root: String, _ authority: TestAuthority, _ ports: [Int],
         _ options: Options
     ) throws -> String {
-        // As root, workers would change to a user who cannot look into the scratch directory.
+        // As root, workers would change to a user without access to the scratch directory.
         let user = geteuid() == 0 ? "user root;" : ""
         let zone = "limit_conn_zone $binary_remote_addr zone=peers:64k;"
         let limits = [

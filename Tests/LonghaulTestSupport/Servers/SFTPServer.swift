@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 
 /// OpenSSH on a loopback port of its own, with keys of its own, serving its `root` over SFTP to the
-/// user who runs the tests.
+/// user of the test process.
 package final class SFTPServer: Sendable {
     package let port: Int
     package let root: String
     package let user: String
-    /// The private key that lets `user` in; the public one is beside it with `.pub`.
+    /// The private key of `user`; the public one is beside it with `.pub`.
     package let key: String
     /// A `known_hosts` file with the server's key.
     package let knownHosts: String
@@ -26,14 +26,14 @@ package final class SFTPServer: Sendable {
         let scratch = try Scratch("sftp")
         let root = try scratch.directory("root")
         for name in ["host_key", "client_key"] {
-            // The PEM form of an elliptic key is what every libssh2 can read.
+            // Every libssh2 can read an elliptic key in PEM form.
             let result = try await CLIProcess.run(
                 keygen,
                 ["-q", "-t", "ecdsa", "-b", "256", "-m", "PEM", "-N", "", "-f", scratch(name)])
             guard result.status == 0 else { throw FixtureFailed(description: result.errors) }
         }
         try scratch.write(scratch.text(of: "client_key.pub"), to: "authorized_keys")
-        // As root sshd insists on its directory for the separation of privileges.
+        // As root sshd demands its directory for privilege separation.
         if geteuid() == 0 {
             try FileManager.default.createDirectory(
                 atPath: "/run/sshd", withIntermediateDirectories: true)

@@ -5,8 +5,8 @@ struct ServerProcess: Sendable {
 
     private static let attemptsMax = 5
 
-    /// Starts the program and waits until it accepts connections on every port. Another process
-    /// may have taken a port in the meantime: then it is tried again with others.
+    /// Starts the program and waits until it accepts connections on every port. If another process
+    /// has taken a port in the meantime, it tries again with others.
     ///
     /// - Parameter launch: writes the configuration for these ports and starts the program in the
     ///   foreground.
@@ -20,7 +20,7 @@ struct ServerProcess: Sendable {
             try await eventually("\(process.arguments) listens") {
                 !process.isRunning || ports.allSatisfy(FreePort.answers)
             }
-            // What answers may be the other process: ours must live on.
+            // The other process may have answered: the started one must be running.
             if process.isRunning { return ServerProcess(process: process, ports: ports) }
             said = process.errors + process.output
         }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A certificate authority that nobody trusts but the test, and certificates signed by it, made
-/// with the `openssl` command. Elliptic keys: they take milliseconds.
+/// A certificate authority that only the test trusts, and certificates signed by it, made with the
+/// `openssl` command. Elliptic keys take milliseconds.
 package struct TestAuthority: Sendable {
     /// For `--cacert`.
     package let certificate: String
@@ -14,12 +14,12 @@ package struct TestAuthority: Sendable {
         package let key: String
     }
 
-    /// Why the server's certificate cannot be trusted, if it cannot.
+    /// The fault of the server's certificate, if it has one.
     package enum Fault: Sendable {
         case none
         /// Issued for another host.
         case wrongName
-        /// Its time ended yesterday.
+        /// It expired yesterday.
         case expired
     }
 
@@ -86,7 +86,7 @@ package struct TestAuthority: Sendable {
     }
 }
 
-/// A program that a fixture needs is not there. Suites guard against it with
+/// A program that a fixture needs is missing. Suites guard against it with
 /// `.enabled(if: NginxServer.isInstalled, "skipped: no nginx")`.
 package struct NotInstalled: Error, CustomStringConvertible {
     package let description: String
@@ -94,7 +94,7 @@ package struct NotInstalled: Error, CustomStringConvertible {
     init(_ program: String) { description = "\(program) is not installed" }
 }
 
-/// A fixture's program did not do what it was started for.
+/// A fixture's program has failed.
 package struct FixtureFailed: Error, CustomStringConvertible {
     package var description: String
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A JSON value for tests to look into: `row["error"]["code"] == "notFound"`. What is not there
-/// reads as `null`, so a comparison fails instead of the test crashing; ask `has` for the
+/// A JSON value for assertions of tests: `row["error"]["code"] == "notFound"`. A missing value
+/// reads as `null`, so that a comparison fails instead of crashing the test; `has` tells the
 /// difference.
 package enum JSONValue: Sendable, Equatable {
     case null
@@ -12,7 +12,7 @@ package enum JSONValue: Sendable, Equatable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// - Throws: what `JSONDecoder` throws for text that is not one JSON value.
+    /// - Throws: the error of `JSONDecoder` for text that is not one JSON value.
     package init(_ text: some StringProtocol) throws {
         self = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
     }

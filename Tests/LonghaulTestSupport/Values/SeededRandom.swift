@@ -1,7 +1,7 @@
 import Foundation
 
-/// SplitMix64: the same seed gives the same numbers on every machine. Print `seed` where a test
-/// fails, and give it in `LONGHAUL_SEED` to repeat the run.
+/// SplitMix64: the same seed gives the same numbers on every machine. Print `seed` if a test fails,
+/// and set `LONGHAUL_SEED` to it to repeat the run.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     package let seed: UInt64
     private var state: UInt64
@@ -11,7 +11,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         state = seed
     }
 
-    /// The seed of `LONGHAUL_SEED`, a fresh one else.
+    /// The seed of `LONGHAUL_SEED`, or else a fresh one.
     package static func fromEnvironment() -> SeededRandom {
         let given = ProcessInfo.processInfo.environment["LONGHAUL_SEED"].flatMap { UInt64($0) }
         return SeededRandom(seed: given ?? .random(in: 0...UInt64(UInt32.max)))

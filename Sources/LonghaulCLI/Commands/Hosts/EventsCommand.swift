@@ -102,7 +102,7 @@ struct EventsCommand: ConsoleCommand {
         return try queue.attach(host: host)
     }
 
-    /// How often signals are looked for that came in between.
+    /// How often to check for signals that arrived between two waits.
     private static let breathSeconds: Double = 1
 
     private func followOn(_ queue: TransferQueue, _ console: Console) throws -> ExitStatus {
@@ -111,7 +111,7 @@ struct EventsCommand: ConsoleCommand {
         let follower = try queue.followEvents(
             after: after, session: session, waitingOnly: unacknowledged)
         Signals.watch()
-        // A reader that goes away while nothing happens is noticed, too.
+        // A closed reader is noticed even while no events come.
         try Platform.startThread {
             if Platform.waitForReaderToGo(1) { follower.cancel() }
         }

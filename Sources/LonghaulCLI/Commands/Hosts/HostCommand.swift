@@ -70,7 +70,7 @@ struct HostAdd: ConsoleCommand {
     }
 }
 
-/// After something that may let a host be started.
+/// Reports a host after a change that may make a launch due.
 private func report(
     _ id: String, _ queue: TransferQueue, _ start: StartOptions, on console: Console
 ) throws -> ExitStatus {
@@ -159,7 +159,7 @@ struct HostReset: ConsoleCommand {
 }
 
 extension Console {
-    /// For programs, as of a transfer; people see that nothing was refused.
+    /// For programs, in the form of a removed transfer; users see that there was no error.
     func removed(_ name: String) throws {
         if !isJSON { return }
         try line { json in

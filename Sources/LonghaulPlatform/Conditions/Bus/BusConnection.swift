@@ -2,15 +2,15 @@ internal import CSystemd
 internal import Glibc
 internal import LonghaulCore
 
-/// A connection to a message bus, used by one thread. Nothing here waits: calls are answered, and
-/// signals arrive, while ``process()`` runs.
+/// A connection to a message bus, used by one thread. Nothing here blocks: replies and signals are
+/// delivered while ``process()`` runs.
 final class BusConnection {
     typealias Handler = (BusMessage) -> Void
 
     private let bus: OpaquePointer
     private let address: String
 
-    /// Begins to connect; a bus that cannot be spoken to may show only in ``process()``.
+    /// Begins to connect. A failure to connect may show only in ``process()``.
     init(address: String) throws(SystemFailure) {
         guard lh_systemd_load() != 0 else {
             throw SystemFailure(operation: "load", path: "libsystemd.so.0", errno: ENOENT)
@@ -26,7 +26,7 @@ final class BusConnection {
     }
 
     deinit {
-        // Calls that wait for an answer, and listeners, are let go of by it.
+        // This also frees the slots of unanswered calls and of listeners.
         sd_bus_close_unref(bus)
     }
 
@@ -35,7 +35,7 @@ final class BusConnection {
     /// What to poll the descriptor for.
     var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
 
-    /// Seconds until ``process()`` has something to do although nothing has come.
+    /// Seconds until ``process()`` has to be called although no message has arrived.
     var patience: Double? {
         var until: UInt64 = 0
         guard sd_bus_get_timeout(bus, &until) > 0, until != .max else { return nil }
@@ -44,10 +44,9 @@ final class BusConnection {
         return max(0, Double(until) / 1e6 - Double(now.tv_sec) - Double(now.tv_nsec) / 1e9)
     }
 
-    /// Sends, receives and calls handlers until nothing is left to be done now, or much has been
-    /// done.
+    /// Sends, receives and calls handlers until no work is left, or a batch of messages is done.
     ///
-    /// - Throws: when the connection is gone, or never came about.
+    /// - Throws: when the connection is lost, or could not be made.
     func process() throws(SystemFailure) {
         for _ in 0..<Self.messagesMax {
             if try check(sd_bus_process(bus, nil), "process", address) == 0 { break }
@@ -70,7 +69,7 @@ final class BusConnection {
         var seconds: Double = 10
     }
 
-    /// `onReply` is called once, with an answer or an error; not when the connection ends before.
+    /// `onReply` is called once, with a reply or an error; not if the connection ends before.
     func call(_ call: Call, onReply: @escaping Handler) throws(SystemFailure) {
         var message: OpaquePointer?
         try check(
@@ -99,7 +98,7 @@ final class BusConnection {
     func listen(_ rule: String, onSignal: @escaping Handler) throws(SystemFailure) {
         var slot: OpaquePointer?
         let box = Unmanaged.passRetained(Box(onSignal))
-        // Without an install callback, a bus that refuses the rule would end the connection.
+        // Without an install callback, the connection would end if the bus refuses the rule.
         let answer = sd_bus_add_match_async(
             bus, &slot, rule, Self.receive, { _, _, _ in 0 }, box.toOpaque())
         try keep(slot, box, answer, "sd_bus_add_match_async", rule)
@@ -121,8 +120,8 @@ final class BusConnection {
         return 0
     }
 
-    /// The slot lives as long as the connection, or until its call is answered, and takes the box
-    /// along.
+    /// The slot lives as long as the connection, or until its call is answered. It then releases
+    /// the box.
     private func keep(
         _ slot: OpaquePointer?, _ box: Unmanaged<Box>, _ answer: Int32, _ operation: String,
         _ subject: String
@@ -135,7 +134,7 @@ final class BusConnection {
             if let data { Unmanaged<Box>.fromOpaque(data).release() }
         }
         sd_bus_slot_set_floating(slot, 1)
-        // Ours; the connection holds its own.
+        // Drops this reference; the connection holds its own.
         sd_bus_slot_unref(slot)
     }
 }

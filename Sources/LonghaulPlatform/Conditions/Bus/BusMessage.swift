@@ -2,9 +2,8 @@ internal import CLonghaul
 internal import CSystemd
 internal import Glibc
 
-/// A message that has come, read from its start on. Only valid during the call that it is handed
-/// to. What it says is another program's: every read may find something else than expected, which
-/// is `nil`.
+/// A received message, read from its start. Valid only during the handler's call. Its content comes
+/// from another program: a read returns `nil` where the type is not the expected one.
 struct BusMessage {
     private let raw: OpaquePointer
 
@@ -12,7 +11,7 @@ struct BusMessage {
         self.raw = raw
     }
 
-    /// Of a reply that is an error; `nil` for any other message.
+    /// The name of the error, if the message is an error reply; `nil` for any other message.
     var errorName: String? {
         guard let error = sd_bus_message_get_error(raw), let name = error.pointee.name
         else { return nil }
@@ -31,7 +30,7 @@ struct BusMessage {
         read("o", UnsafePointer<CChar>?.none)?.map { String(cString: $0) }
     }
 
-    /// A copy of a descriptor in the message, which closes its own.
+    /// A duplicate of a descriptor in the message; the message closes its own.
     func descriptor() -> Descriptor? {
         guard let number = read("h", Int32(-1)) else { return nil }
         let copy = lh_duplicate(number)
@@ -51,7 +50,7 @@ struct BusMessage {
         return value
     }
 
-    /// A dictionary of properties, `a{sv}`; without those whose values are of other kinds.
+    /// A dictionary of properties, `a{sv}`; values of kinds other than ``BusValue`` are left out.
     func properties() -> [String: BusValue]? {
         guard sd_bus_message_enter_container(raw, Self.code("a"), "{sv}") > 0 else { return nil }
         var found: [String: BusValue] = [:]
@@ -103,7 +102,7 @@ struct BusMessage {
     private static func code(_ type: Unicode.Scalar) -> CChar { CChar(UInt8(ascii: type)) }
 }
 
-/// A value of a D-Bus property, of the kinds that conditions are made of.
+/// A value of a D-Bus property, of the kinds from which conditions are read.
 enum BusValue: Hashable {
     case flag(Bool)
     case number(Int)
@@ -118,7 +117,7 @@ enum BusValue: Hashable {
         if case .number(let value) = self { value } else { nil }
     }
 
-    /// Of either kind of number.
+    /// A number of either kind.
     var fraction: Double? {
         switch self {
         case .fraction(let value): value

@@ -1,15 +1,15 @@
-/// The properties of one object of a service, kept as they change.
+/// A copy of the properties of one D-Bus object, updated as they change.
 final class BusObject {
     let path: String
     let interface: String
-    /// `nil` = the service is not there, or does not answer.
+    /// `nil` = the service is not running, or does not answer.
     private(set) var properties: [String: BusValue]?
-    /// Whether it has been found out, since the bus is there, if the service is.
+    /// Whether the service has answered, or is known to be absent, since the bus connected.
     private(set) var isSettled = false
 
     private let service: String
     private let startsService: Bool
-    /// Counts the questions: an answer to an earlier one is out of date.
+    /// Counts the requests: a reply to an earlier one is out of date.
     private var asked = 0
 
     init(service: String, path: String, interface: String, startsService: Bool = false) {
@@ -19,10 +19,10 @@ final class BusObject {
         self.startsService = startsService
     }
 
-    /// Listens first and asks then: the bus keeps the order, and no change is missed.
+    /// Listens before it reads the properties: the bus keeps the order, so no change is missed.
     func attach(to bus: BusConnection) throws(SystemFailure) {
         isSettled = false
-        // Whoever lets go of the object lets go of the bus before it.
+        // The closure's references are valid: the owner releases the bus before this object.
         try bus.listen(
             """
             type='signal',sender='\(service)',path='\(path)',\
@@ -33,12 +33,12 @@ final class BusObject {
         try ask(bus, startsService: startsService)
     }
 
-    /// The service came anew.
+    /// Reads the properties again after the service has restarted.
     func ask(_ bus: BusConnection) throws(SystemFailure) {
         try ask(bus, startsService: false)
     }
 
-    /// The service, or the bus, went away.
+    /// The service or the bus has gone.
     func forget() {
         asked += 1
         properties = nil
@@ -64,8 +64,9 @@ final class BusObject {
         guard signal.text() != nil, let changed = signal.properties(),
             let invalidated = signal.texts()
         else { return }
-        // A service that speaks without having answered is asked again; so is one that leaves out
-        // the new value. Should that fail, the connection is going, which is noticed elsewhere.
+        // The properties are read again if a signal comes before the first reply, or leaves out the
+        // new value. If the call fails, the connection is about to end, which
+        // `process()` reports.
         guard properties != nil, invalidated.isEmpty else {
             if isSettled { try? ask(bus) }
             return

@@ -1,9 +1,10 @@
 internal import LonghaulCore
-/// A service by its well-known name, with the objects of it that are watched. It may come and go.
+/// A service by its well-known name, with its watched objects. It may start and stop at any time.
 final class BusService {
     let name: String
     let objects: [BusObject]
-    /// Called when the service may be there: when the bus is, and when the service came anew.
+    /// Called when the service may be available: when the bus connects, and when the service
+    /// restarts.
     var onAppear: ((BusConnection) -> Void)?
     var onVanish: (() -> Void)?
 
@@ -14,10 +15,10 @@ final class BusService {
         self.objects = objects
     }
 
-    /// Whether it has been found out if the service is there.
+    /// Whether it is known if the service is running.
     var isSettled: Bool { objects.allSatisfy(\.isSettled) }
 
-    /// Does nothing the second time.
+    /// A second call does nothing.
     func attach(to bus: BusConnection) throws(SystemFailure) {
         if isAttached { return }
         isAttached = true
@@ -31,7 +32,7 @@ final class BusService {
         onAppear?(bus)
     }
 
-    /// The bus went away.
+    /// The bus has gone.
     func detach() {
         isAttached = false
         vanish()
@@ -42,7 +43,8 @@ final class BusService {
         else { return }
         vanish()
         guard !owner.isEmpty else { return }
-        // Should that fail, the connection is going, which is noticed elsewhere.
+        // If the call fails, the connection is about to end, which `process()`
+        // reports.
         for object in objects { try? object.ask(bus) }
         onAppear?(bus)
     }
@@ -53,7 +55,7 @@ final class BusService {
     }
 }
 
-/// When to look again for a bus that is not there: ever less often, never not at all.
+/// When to try again to connect to a bus that is not there: at growing intervals, without end.
 struct BusRetry {
     private(set) var due: Instant?
     private var seconds: Double
@@ -73,7 +75,7 @@ struct BusRetry {
         due = nil
     }
 
-    /// Something answered on the bus.
+    /// A service has answered on the bus.
     mutating func succeeded() {
         due = nil
         seconds = bounds.first

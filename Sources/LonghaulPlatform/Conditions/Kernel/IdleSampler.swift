@@ -1,32 +1,32 @@
 internal import Glibc
 internal import LonghaulCore
 
-/// Whether the machine is in use, from its load and from who types at its terminals: for machines
-/// where logind does not keep track. Nothing tells of it, so it is looked at now and then.
+/// Whether the machine is in use, by its load and the input at its terminals. For machines where
+/// logind does not report idleness. There are no notifications, so it polls.
 struct IdleSampler {
     static let source = "proc"
 
     private(set) var isIdle: Bool?
-    /// When to look again.
+    /// When to sample again.
     private(set) var due: Instant?
 
     private let snapshot: ConditionContext
     private var lookedAt: Instant?
-    /// Of wants, at the last look.
+    /// The round of wants at the last sample.
     private var round: Int?
-    /// When the machine can be idle at the earliest, or is to be looked at although it is.
+    /// When the machine can be idle at the earliest; if it is idle, when to sample again.
     private var expectedAt: Instant?
 
     init(_ snapshot: ConditionContext) {
         self.snapshot = snapshot
     }
 
-    /// Looks if it is time to.
+    /// Samples if it is time to.
     ///
     /// - Parameters:
-    ///   - isRunning: something is to end soon when the machine is used.
-    ///   - round: of what is wanted. When that has changed, what was seen a second ago is too old:
-    ///     something may be about to start.
+    ///   - isRunning: a transfer must stop soon when the machine is used.
+    ///   - round: the round of wants. After a change, a sample of a second ago is too old: a
+    ///     transfer may be about to start.
     mutating func sample(_ now: Moment, isRunning: Bool, round: Int) {
         due = nextLook(isRunning: isRunning, isOld: round != self.round)
         if let due, now.monotonic < due { return }
@@ -38,7 +38,7 @@ struct IdleSampler {
         due = nextLook(isRunning: isRunning, isOld: false)
     }
 
-    /// Nobody waits for it any more.
+    /// No transfer waits for it any more.
     mutating func forget() {
         isIdle = nil
         due = nil
@@ -51,11 +51,11 @@ struct IdleSampler {
         return min(expectedAt, lookedAt + snapshot.idleSampleSeconds.running)
     }
 
-    /// Until the next look where nothing runs that depends on it.
+    /// Seconds until the next sample if no running transfer depends on it.
     private func pause(_ facts: IdleFacts) -> Double {
         let standing = snapshot.idleSampleSeconds.standing
         guard isIdle == false, let seconds = facts.secondsUntilIdle else { return standing }
-        // No file tells when a graphical session ends: nothing can be expected.
+        // No file shows when a graphical session ends, so no time can be predicted.
         if facts.secondsSinceInput == 0 { return standing }
         var calmer = facts
         calmer.load = nil
@@ -73,7 +73,8 @@ struct IdleSampler {
             IdleFacts.pressure($0)
         }
         let last = Terminals(dev: snapshot.dev, logins: snapshot.logins).lastInput()
-        // A clock that was set back makes it seem to be in the future: then it is now.
+        // If the clock was set back, the last input seems to be in the future: then it counts as
+        // now.
         facts.secondsSinceInput = last.map { max(0, now - $0) }
         return facts
     }

@@ -2,7 +2,7 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// The kernel's interfaces, addresses and default routes, with its word when they change.
+/// The kernel's interfaces, addresses and default routes, with its notifications of changes.
 final class KernelNetwork {
     static let source = "rtnetlink"
 
@@ -15,11 +15,11 @@ final class KernelNetwork {
 
     private let sysfs: String
     private let changes: Descriptor?
-    /// Changes come in bursts; one look serves all of a burst.
+    /// Changes come in bursts; one read serves all of a burst.
     private var lookAt: Instant?
     private var looked: Instant?
 
-    /// - Parameter sysfs: where it is said what an interface is.
+    /// - Parameter sysfs: the mount point of sysfs, which has the kind of each interface.
     init(sysfs: String, now: Instant) {
         self.sysfs = sysfs
         let socket = lh_route_watch()
@@ -50,7 +50,7 @@ final class KernelNetwork {
         do {
             (links, routes) = try read()
         } catch {
-            // As it was, until it can be read.
+            // The state is kept until it can be read again.
             if error.errno == EINTR { lookAt = now + Self.pauseSeconds } else { state = nil }
             return
         }
@@ -59,7 +59,7 @@ final class KernelNetwork {
         state = NetworkFacts.state(links, routes)
     }
 
-    /// Whether what goes out goes by another interface since this was asked.
+    /// Whether the interface of outgoing traffic has changed since the last call.
     func takeSwitch() -> Bool {
         defer { hasSwitched = false }
         return hasSwitched
@@ -99,7 +99,7 @@ final class KernelNetwork {
         link.isBridge = found.is_bridge != 0
         link.hasAddress = found.has_address != 0
         link.isPointToPoint = found.is_point_to_point != 0
-        // Only what may decide is looked up: a host of containers has hundreds of the others.
+        // Only candidates are looked up: a host of containers has hundreds of other interfaces.
         if link.isUp, !link.isLoopback, isFileName(text) {
             link.deviceType = deviceType(text)
             link.driver = driver(text)

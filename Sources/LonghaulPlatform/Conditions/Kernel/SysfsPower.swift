@@ -2,7 +2,7 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// The power supplies in sysfs, with the kernel's word when one of them changes.
+/// The power supplies in sysfs, with the kernel's notifications of changes.
 final class SysfsPower {
     static let source = "sysfs"
 
@@ -10,10 +10,10 @@ final class SysfsPower {
     private(set) var facts: PowerFacts?
     private(set) var hasBattery = false
 
-    /// Whether changes show by themselves; else somebody must look now and then.
+    /// Whether changes are notified; otherwise the supplies have to be polled.
     let isTold: Bool
 
-    /// When it is to be looked at again by itself.
+    /// When the next poll is due.
     private(set) var due: Instant?
 
     private let directory: String
@@ -21,7 +21,7 @@ final class SysfsPower {
 
     /// - Parameters:
     ///   - sysfs: where sysfs is mounted.
-    ///   - hears: whether the kernel's word about devices gets here.
+    ///   - hears: whether the kernel's device events reach this process.
     init(sysfs: String, hears: Bool) {
         directory = sysfs + "/class/power_supply"
         let socket = lh_uevent_watch()
@@ -35,14 +35,14 @@ final class SysfsPower {
 
     /// The descriptor is readable.
     func receive() {
-        // Whoever sends there is the kernel or root, and it is but a hint to look.
+        // Only the kernel or root can send there, and the message only causes a read.
         if let events, lh_uevent_watch_take(events.number, "power_supply") != 0 { look() }
     }
 
-    /// Looks now and then where nothing tells of a change. The first such look is a pause away:
-    /// what is here was read when somebody began to ask, or when a change was told.
+    /// Polls where changes are not notified. The first poll is one interval away: the present
+    /// values were read when this object was made, or at a notification.
     ///
-    /// - Parameter pause: `nil` = need not be looked at.
+    /// - Parameter pause: `nil` = no polling.
     func sample(_ now: Instant, everySeconds pause: Double?) {
         guard let pause else {
             due = nil
@@ -50,13 +50,13 @@ final class SysfsPower {
         }
         let isDue = due.map { now >= $0 } ?? false
         if isDue { look() }
-        // A shorter pause than before counts from now.
+        // An interval shorter than before counts from now.
         if isDue || due.map({ $0 > now + pause }) ?? true { due = now + pause }
     }
 
     func look() {
         guard let names = directoryNames(directory) else {
-            // A machine without sysfs says nothing; one without supplies has the directory.
+            // A machine without sysfs has no values; one without supplies has an empty directory.
             facts = nil
             hasBattery = false
             return
@@ -68,14 +68,14 @@ final class SysfsPower {
 
     // MARK: -
 
-    /// `nil` for what does not feed this machine.
+    /// `nil` for a supply that does not feed this machine.
     private static func supply(_ path: String) -> PowerSupply? {
         func value(_ name: String) -> String? {
             (try? smallFile("\(path)/\(name)")).map { $0.filter { $0 != "\n" } }
         }
         func number(_ name: String) -> Int64? { value(name).flatMap { Int64($0) } }
 
-        // `Device` is that of a mouse or a headset.
+        // `Device` is the scope of the battery of a mouse or a headset.
         if value("scope") == "Device" { return nil }
         switch value("type") {
         case "Battery":
@@ -92,7 +92,7 @@ final class SysfsPower {
         case nil: return nil
         case .some:
             var outside = PowerSupply(.external)
-            // 1 = fixed, 2 = programmable; 0 = nothing plugged in.
+            // 1 = fixed, 2 = programmable; 0 = not plugged in.
             outside.isOnline = number("online").map { $0 > 0 } ?? false
             return outside
         }

@@ -2,16 +2,16 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// The terminals that people may sit at: those somebody is logged in at, and all pseudo-terminals
-/// (not everything that opens one writes utmp).
+/// The terminals that users may sit at: those with a login in utmp, and all pseudo-terminals (not
+/// every program that opens one writes utmp).
 struct Terminals {
     let dev: String
     let logins: String
 
-    /// When something was last typed at any of them: the kernel notes it as the access time of the
+    /// The time of the latest input at any of them: the kernel keeps it as the access time of the
     /// terminal, to eight seconds. `nil` = there is no terminal.
     ///
-    /// A graphical login counts as input now: what is typed there, no file tells.
+    /// A graphical login counts as input now: no file shows its input.
     func lastInput() -> Timestamp? {
         var paths = Set(
             (directoryNames("\(dev)/pts") ?? []).lazy.filter { $0 != "ptmx" }
@@ -30,7 +30,7 @@ struct Terminals {
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// The lines of utmp's user processes. The file is read as it is: the C library's functions for
+    /// The lines of utmp's user processes. The file is read directly: the C library's functions for
     /// it share one position among all threads.
     private func loggedIn() -> [String] {
         let opened = lh_openat(AT_FDCWD, logins, O_RDONLY | O_CLOEXEC, 0)
