@@ -73,7 +73,7 @@ import Testing
         var ended: Set<TransferID> = []
         for step in 0..<2000 {
             ended.insert(TransferID(rawValue: Int64(1 + step * 7 % 2000)))
-            awaited.look {
+            awaited.dropEnded {
                 looks += 1
                 return ended.contains($0)
             }

@@ -32,7 +32,7 @@ import Testing
         }
 
         func take(_ event: MachineEvent) {
-            _ = sleep.take(event, world.engine, now: world.now)
+            _ = sleep.respond(to: event, world.engine, now: world.now)
             world.inputs.append(.wake)
         }
 
@@ -51,7 +51,7 @@ import Testing
                 // Why it waits then is checked elsewhere.
                 world.isLeaving = world.engine.isLeaving
                 if world.isTurnDue, let outcome = try world.turn() {
-                    let next = sleep.look(
+                    let next = sleep.afterTurn(
                         world.engine, isQuiet: outcome.isQuiet, SilentMachine(),
                         now: world.now)
                     if let next { world.nextTurn = min(world.nextTurn, next) }

@@ -13,7 +13,7 @@ extension DiskFiles {
                 continue
             }
             do throws(SystemFailure) {
-                if let fault = try fit(part, to: length) {
+                if let fault = try PartChecks.fit(part, to: length) {
                     report(fetch, .secureFailed(fault))
                 } else {
                     parts.append((fetch, part, length))
@@ -37,31 +37,11 @@ extension DiskFiles {
     /// What is durable, and is to be published.
     private func checked(_ part: PartFile, _ length: Int64) -> FetchEvent {
         do throws(SystemFailure) {
-            return try gap(in: part, before: length).map { .secureFailed($0) } ?? .secured
+            return try PartChecks.gap(in: part, before: length).map { .secureFailed($0) }
+                ?? .secured
         } catch {
             return .secureFailed(LocalFault(error))
         }
-    }
-
-    /// Cut off while it was written, a file is soon as long as before, with zeros where bytes were.
-    /// There is a hole then: all that is written is written out. It begins with the first block
-    /// that is all zeros, so the file is cut off well before it, and the next attempt fetches what
-    /// is missing. To be asked of what is synced.
-    func gap(in part: PartFile, before length: Int64) throws(SystemFailure) -> LocalFault? {
-        guard length >= Limits.holeLookBytes, let hole = part.firstHole, hole < length
-        else { return nil }
-        let end = max(0, hole - max(try part.blockSize(), Limits.holeMarginBytes))
-        try part.truncate(to: end)
-        return LocalFault(cutOff: part.path, at: end)
-    }
-
-    /// An abandoned version that was longer may have left its tail. A file that is too short is
-    /// never made longer: what is missing would be zeros.
-    func fit(_ part: PartFile, to length: Int64) throws(SystemFailure) -> LocalFault? {
-        let size = try part.size()
-        if size > length { try part.truncate(to: length) }
-        if size >= length { return nil }
-        return LocalFault(cutOff: part.path, at: size)
     }
 
     func publish(_ orders: [(FetchID, PublicationOrder)]) {
@@ -105,7 +85,7 @@ extension DiskFiles {
                     message: "\(path) exists by now and was left alone; the new file's bytes are "
                         + "kept. " + advice))
         case .partLost:
-            return displacement(of: item.part)
+            return PartChecks.displacement(of: item.part)
                 ?? .publishFailed(
                     LocalFault(
                         code: .io,

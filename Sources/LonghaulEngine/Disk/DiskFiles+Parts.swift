@@ -156,7 +156,7 @@ extension DiskFiles {
         }
         do throws(SystemFailure) {
             try part.sync()
-            let displaced = displacement(of: part)
+            let displaced = PartChecks.displacement(of: part)
             if displaced?.losesBytes != true { report(fetch, .synced(token: token)) }
             if let displaced { return report(fetch, displaced) }
             // Behind the wire, from the page cache; a failure shows again, and counts, when the
@@ -166,30 +166,6 @@ extension DiskFiles {
             // The next sync would answer 0: nobody may go by what was written since the last one.
             board.distrust(fetch)
             report(fetch, .syncFailed(token: token, LocalFault(error)))
-        }
-    }
-
-    /// What to tell of a part file that others have moved or deleted; `nil` = it is where it
-    /// belongs. Without a look at each checkpoint, hours could be spent on writing to nowhere.
-    func displacement(of part: PartFile) -> FetchEvent? {
-        switch part.place {
-        case .inPlace: nil
-        case .elsewhere where part.disk?.isAway(from: part.directory.path) == true:
-            .displaced(LocalFault(unmounted: part.directory.mountPoint ?? ""), isGone: false)
-        case .elsewhere:
-            .displaced(
-                LocalFault(
-                    code: .io,
-                    message:
-                        "\(part.path) is gone from its place: it, or its directory, was moved. "
-                        + "Bring it back, then resume."), isGone: false)
-        case .gone:
-            .displaced(
-                LocalFault(
-                    code: .io,
-                    message:
-                        "\(part.path) was deleted while it was written, and its bytes are lost. "
-                        + "Retry the transfer."), isGone: true)
         }
     }
 
@@ -214,7 +190,7 @@ extension DiskFiles {
     func verify(_ fetch: FetchID, _ wanted: [Checksum], length: Int64, destination: String) {
         guard let part = part(fetch) else { return }
         do throws(SystemFailure) {
-            if let fault = try fit(part, to: length) {
+            if let fault = try PartChecks.fit(part, to: length) {
                 return report(fetch, .verifyFailed(fault))
             }
             let digests = try digest(fetch, part, wanted.map(\.algorithm), through: length)
@@ -222,7 +198,7 @@ extension DiskFiles {
                 let actual = digest.hex()
                 if actual == checksum.hex { continue }
                 try part.sync()
-                if let fault = try gap(in: part, before: length) {
+                if let fault = try PartChecks.gap(in: part, before: length) {
                     return report(fetch, .verifyFailed(fault))
                 }
                 let name = PathParts.split(destination)?.name ?? destination
@@ -250,5 +226,21 @@ extension DiskFiles {
             let handle = try? directories.handle(for: directory)
         else { return }
         if PartFile.discard(part, in: handle) { reportGone(part) }
+    }
+}
+
+extension DiskFiles {
+    func fill(_ fetch: FetchID, _ kept: KeptFile) {
+        guard let part = part(fetch) else { return }
+        do throws(SystemFailure) {
+            try part.fill(
+                from: kept.path, kept.identity, length: kept.length,
+                unchangedSince: kept.finishedAt)
+            try part.sync()
+            report(fetch, .filled)
+        } catch {
+            try? part.truncate(to: 0)
+            report(fetch, .fillFailed(LocalFault(error)))
+        }
     }
 }

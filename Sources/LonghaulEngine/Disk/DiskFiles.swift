@@ -40,7 +40,7 @@ package final class DiskFiles: FilePort {
         for order in orders {
             if case .copy(let fetch, let copies, let length) = order {
                 // A large number of copies are several jobs.
-                jobs += copyJobs(fetch, copies, length)
+                jobs += FileCopier(disk: self).jobs(fetch, copies, length)
             } else {
                 jobs.append(work(order))
             }
@@ -91,8 +91,7 @@ package final class DiskFiles: FilePort {
         case .secure(let fetches): (DiskQueue.finishing.key(disk), { self.secure(fetches) })
         case .publish(let orders): (DiskQueue.finishing.key(disk), { self.publish(orders) })
         case .fill(let fetch, let kept): (fetch.rawValue, { self.fill(fetch, kept) })
-        case .copy(let fetch, let orders, let length):
-            (DiskQueue.copying.key(disk), { self.copy(fetch, orders, length) })
+        case .copy: preconditionFailure("copies are several jobs, see `submit`")
         case .close(let fetch, let deletingPart):
             (fetch.rawValue, { self.close(fetch, deletingPart: deletingPart) })
         case .delete(let part): (DiskQueue.deleting.key(disk), { self.delete(part) })
@@ -127,6 +126,13 @@ package final class DiskFiles: FilePort {
     func part(_ fetch: FetchID) -> PartFile? {
         open.withLock { $0[fetch]?.part }
     }
+
+    /// A fetch under way has its bytes in this file.
+    func isInUse(_ identity: FileIdentity) -> Bool {
+        open.withLock { $0.values.contains { $0.part.identity == identity } }
+    }
+
+    static let closedMeanwhile = LocalFault(code: .io, message: "closed meanwhile")
 
     // MARK: - Cells
 
@@ -165,7 +171,7 @@ package final class DiskFiles: FilePort {
         if cell != 0 { board.publish(rate: rate, at: cell) }
     }
 
-    /// An open directory keeps its disk busy: nobody could unmount it.
+    /// An open directory keeps its disk busy, so that it could not be unmounted.
     package func rest() {
         if directories.count == 0 { return }
         workers.submit(key: DiskQueue.deleting.key(nil)) { self.directories.removeAll() }

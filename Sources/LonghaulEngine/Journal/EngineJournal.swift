@@ -36,14 +36,14 @@ package struct EngineJournal: Sendable {
 
     /// What was committed. Of small files hundreds end in one commit: they are one line, and each
     /// only for who looks closely.
-    func note(_ writes: [StoreWrite]) {
+    func record(_ writes: [StoreWrite]) {
         var (files, bytes, fetched): (Int, Int64, Int64) = (0, 0, 0)
         for case .completed(_, _, let totals) in writes {
             files += 1
             bytes += totals.bytesDone
             fetched += totals.bytesFetched
         }
-        for write in writes { note(write, isOneOfMany: files > 1) }
+        for write in writes { record(write, isOneOfMany: files > 1) }
         if files > 1 {
             logger.info(
                 "completed",
@@ -53,7 +53,7 @@ package struct EngineJournal: Sendable {
         }
     }
 
-    private func note(_ write: StoreWrite, isOneOfMany: Bool) {
+    private func record(_ write: StoreWrite, isOneOfMany: Bool) {
         switch write {
         case .completed(let id, let path, let totals):
             logger.log(

@@ -1,9 +1,9 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// What an engine's thread does beside its turns: it holds the total rate to the time of day, tells
-/// its attendant how it does, keeps room for the store's log, and saves everything before the
-/// machine sleeps.
+/// What an engine's thread does beside its turns: it sets the total rate by the time of day, tells
+/// a service manager how the engine does, keeps room for the store's log, and saves everything
+/// before the machine sleeps.
 struct EngineLife {
     private let engine: Engine
     private let wire: TransportPool
@@ -44,13 +44,13 @@ struct EngineLife {
     }
 
     /// Whether the engine is to leave: the machine goes down.
-    mutating func take(_ event: MachineEvent, now: Moment) -> Bool {
-        sleep.take(event, engine, now: now)
+    mutating func respond(to event: MachineEvent, now: Moment) -> Bool {
+        sleep.respond(to: event, engine, now: now)
     }
 
     /// After a turn. Answers with the seconds until it must be called again; `nil` = when there is
     /// a turn anyway.
-    mutating func look(
+    mutating func afterTurn(
         _ outcome: TurnOutcome, _ conditions: any ConditionsPort, now: Moment
     ) -> Double? {
         room.keep()
@@ -60,19 +60,19 @@ struct EngineLife {
         }
         let wakes = [
             holdRate(now: now),
-            sleep.look(engine, isQuiet: outcome.isQuiet, conditions, now: now),
+            sleep.afterTurn(engine, isQuiet: outcome.isQuiet, conditions, now: now),
             attendant?.turned(active: engine.activeCount, now: now.monotonic),
         ]
         return wakes.compactMap { $0 }.min().map { max(0, $0 - now.monotonic) }
     }
 
-    /// With nothing on the wire there is no rate to hold, and nobody is woken for it.
+    /// With nothing on the wire there is no rate to hold, and no wake for it.
     private mutating func holdRate(now: Moment) -> Instant? {
         let isDue = rateUntil.map { $0 <= now.wall || now.wall < rateSince } ?? false
         if looksAtRate || isDue {
             looksAtRate = false
             rateSince = now.wall
-            let found = rates.now(now.wall, engine.time)
+            let found = rates.now(now.wall, engine.machine.time)
             rateUntil = found.until
             if found.bytesPerSecond != rate {
                 rate = found.bytesPerSecond
@@ -91,5 +91,24 @@ struct EngineLife {
 
     func end() {
         sleep.end()
+    }
+}
+
+/// The gap between turns that follow each other because there is more to apply than one turn can.
+/// SQLite has no queue of writers: a writer tries again every few milliseconds, and without a gap
+/// would find the store locked for as long as the backlog lasts.
+enum WriterYield {
+    /// Several tries of a writer that waits.
+    static let leastSeconds: Double = 0.02
+    static let mostSeconds: Double = 0.2
+    static let share: Double = 0.125
+
+    static func seconds(afterTurnOf seconds: Double) -> Double {
+        min(max(leastSeconds, seconds * share), mostSeconds)
+    }
+
+    static func leave(after outcome: TurnOutcome, begun: Moment) {
+        guard outcome.isBehind else { return }
+        Pause.seconds(seconds(afterTurnOf: SystemClock.now().monotonic - begun.monotonic))
     }
 }

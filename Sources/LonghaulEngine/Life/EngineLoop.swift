@@ -92,8 +92,8 @@ package final class EngineLoop: Sendable {
             watching: ConditionNeeds(), seed: random.next())
         engine.bootID = bootID
         engine.journal = journal
-        engine.partFilesMax = min(Limits.openPartFiles, OwnProcess.openFilesMax / 2)
-        engine.partFilesCap = max(1, EngineLoop.openFilesLeft / 2)
+        engine.prefetch.partFilesMax = min(Limits.openPartFiles, OwnProcess.openFilesMax / 2)
+        engine.prefetch.partFilesCap = max(1, EngineLoop.openFilesLeft / 2)
         journal?.starts(holder.mode, epoch: epoch.rawValue)
         if let seconds = orders.maxSeconds {
             engine.limitTime(to: seconds, from: started.monotonic)
@@ -208,7 +208,7 @@ package final class EngineLoop: Sendable {
                 switch message {
                 case .input(let input): inputs.append(input)
                 case .machine(let event):
-                    if life.take(event, now: now) { watch.reason = watch.reason ?? .signal }
+                    if life.respond(to: event, now: now) { watch.reason = watch.reason ?? .signal }
                     // The clock, power and the network may be others than before.
                     inputs.append(.wake)
                 case .adjust(let tuning): life.adjust(tuning)
@@ -230,7 +230,7 @@ package final class EngineLoop: Sendable {
                 messages = []
                 continue
             }
-            let wait = try watch.look(engine, outcome, store: store, now: now)
+            let wait = try watch.check(engine, outcome, store: store, now: now)
             if let reason = watch.reason {
                 life.leave()
                 if !engine.isLeaving {
@@ -247,8 +247,8 @@ package final class EngineLoop: Sendable {
                 messages = mailbox.take(within: 0.5)
                 continue
             }
-            if outcome.isQuiet { engine.files.rest() }
-            let next = life.look(outcome, conditions, now: now)
+            if outcome.isQuiet { engine.effects.files.rest() }
+            let next = life.afterTurn(outcome, conditions, now: now)
             messages = mailbox.take(
                 within: min(wait ?? .infinity, next ?? .infinity, EngineLoop.lookSeconds),
                 gathering: outcome.isWellAhead ? EngineLoop.gathering : nil)

@@ -14,17 +14,17 @@ struct SleepInhibitor {
     /// The machine need not wait for what has no bytes yet that are not saved. Many small files
     /// that come and go are no reason either to talk to logind all the time.
     private static let busySeconds: Double = 1
-    /// Should nobody tell that the machine is awake again.
+    /// Where no event tells that the machine is awake again.
     private static let lyingSecondsMax: Double = 60
 
     /// Whether the engine is to leave for good.
-    mutating func take(_ event: MachineEvent, _ engine: Engine, now: Moment) -> Bool {
+    mutating func respond(to event: MachineEvent, _ engine: Engine, now: Moment) -> Bool {
         switch event {
         case .willSleep(let permit):
             self.permit = permit
             lyingSince = now.monotonic
-            if !engine.isLeaving { engine.lieDown(now: now) }
-        case .didWake: getUp(engine, now: now)
+            if !engine.isLeaving { engine.suspend(now: now) }
+        case .didWake: wakeUp(engine, now: now)
         case .willShutDown(let permit):
             engine.journal?.machineGoesDown()
             lastPermit = permit
@@ -35,7 +35,7 @@ struct SleepInhibitor {
     }
 
     /// After a turn. Answers when it wants to be asked again; `nil` = at the next turn.
-    mutating func look(
+    mutating func afterTurn(
         _ engine: Engine, isQuiet: Bool, _ conditions: any ConditionsPort, now: Moment
     ) -> Instant? {
         if let since = lyingSince {
@@ -45,7 +45,7 @@ struct SleepInhibitor {
             }
             let end = since + SleepInhibitor.lyingSecondsMax
             if now.monotonic < end { return end }
-            getUp(engine, now: now)
+            wakeUp(engine, now: now)
             // The turn is over; what has become possible wants another.
             return now.monotonic
         }
@@ -63,11 +63,11 @@ struct SleepInhibitor {
         return busySince + SleepInhibitor.busySeconds
     }
 
-    private mutating func getUp(_ engine: Engine, now: Moment) {
+    private mutating func wakeUp(_ engine: Engine, now: Moment) {
         guard lyingSince != nil else { return }
         lyingSince = nil
         permit = nil
-        engine.wakeUp(now: now)
+        engine.resume(now: now)
     }
 
     /// The machine may go down.

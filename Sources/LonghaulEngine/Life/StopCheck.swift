@@ -25,7 +25,7 @@ struct StopCheck {
 
     /// Sets `reason` when it is time to leave; returns seconds until the next look, `nil` = only
     /// when something happens.
-    mutating func look(
+    mutating func check(
         _ engine: Engine, _ outcome: TurnOutcome, store: Store, now: Moment
     ) throws(LonghaulError) -> Double? {
         if reason != nil { return nil }
@@ -86,9 +86,27 @@ struct StopCheck {
         let ends = engine.endsSeen
         guard ends != seenEnds else { return awaited.areOver }
         seenEnds = ends
-        try awaited.look { id throws(LonghaulError) in
+        try awaited.dropEnded { id throws(LonghaulError) in
             try store.transfer(id, now: now.wall)?.state.hasEnded ?? true
         }
         return awaited.areOver
+    }
+}
+
+/// Transfers that an engine is to bring to their end. While one of them has not ended, the others
+/// need not be read: each is read once, and one of them more often.
+struct AwaitedEnds {
+    private var pending: [TransferID]
+
+    init(_ ids: [TransferID]) {
+        pending = ids.reversed()
+    }
+
+    var areOver: Bool { pending.isEmpty }
+
+    mutating func dropEnded<Failure>(
+        _ hasEnded: (TransferID) throws(Failure) -> Bool
+    ) throws(Failure) {
+        while let id = pending.last, try hasEnded(id) { pending.removeLast() }
     }
 }

@@ -1,49 +1,41 @@
 internal import LonghaulCore
 
-/// What the engine keeps about fetches that may be shared, besides their subscriberLists.
-struct CoalescingIndex {
-    /// Their part files are on disks that were away when somebody from elsewhere came for them.
+/// Which fetches are under way for which requests, so that equal requests share one. A reference:
+/// transactions read it, and a copy of its tables for each of them would cost O(n).
+final class CoalescingIndex {
+    /// Fetches whose part files were on a disk that was not mounted when a transfer with a
+    /// destination elsewhere came for them.
     private(set) var away: Set<FetchID> = []
-    /// By key; those with one key are few, and compared as whole identities.
+    /// By key. Few have the same key, and those are compared by their whole identity.
     private var fetches: [Int64: [FetchID]] = [:]
-    /// By key: who was looked at last of those that might join.
-    private var places: [Int64: TransferID] = [:]
-    /// Copies handed over in the commit that is under way: each goes on as a fetch of its own.
-    var given: [StartedFetch] = []
-    /// Fetches that end with this commit for those whom they serve: nobody joins them.
-    var departing: Set<FetchID> = []
-    /// In the commit that is under way somebody went back to the queue whom nobody wants.
-    var areSomeUnwanted = false
-    /// Ordered and not answered yet, whatever became of their fetch: an engine that left before
-    /// would leave a file behind that nobody knows of.
+    /// By key: the last transfer that was examined of those that might join.
+    private(set) var cursors: [Int64: TransferID] = [:]
+    /// Ordered and not answered yet, whatever became of their fetch: an engine that ends before
+    /// would leave a file behind that is not recorded.
     private(set) var copiesUnderWay = 0
 
     func fetches(_ key: Int64) -> [FetchID] { fetches[key] ?? [] }
 
-    mutating func add(_ fetch: FetchID, _ key: Int64) {
+    func add(_ fetch: FetchID, _ key: Int64) {
+        assert(!fetches(key).contains(fetch), "a fetch is added once")
         fetches[key, default: []].append(fetch)
     }
 
-    /// After whom to look on; `nil` = from the first.
-    func place(in key: Int64) -> TransferID? { places[key] }
-
-    mutating func setPlace(_ last: TransferID?, in key: Int64) { places[key] = last }
-
-    mutating func keepPlaces(in keys: Set<Int64>) {
-        if !places.isEmpty { places = places.filter { keys.contains($0.key) } }
+    func remove(_ fetch: FetchID, _ key: Int64) {
+        fetches[key]?.removeAll { $0 == fetch }
+        if fetches[key]?.isEmpty == true { fetches[key] = nil }
     }
 
-    mutating func ordered(_ copies: Int) { copiesUnderWay += copies }
+    /// Committed: the next search for newcomers goes on from there.
+    func setCursors(_ new: [Int64: TransferID]) { cursors = new }
 
-    mutating func note(_ event: FetchEvent, of fetch: FetchID) {
+    func countOrdered(_ copies: Int) { copiesUnderWay += copies }
+
+    /// Before the fetch's machine gets the event.
+    func settle(_ event: FetchEvent, of fetch: FetchID) {
         if event.settles == .copy { copiesUnderWay -= 1 }
         if case .prepared = event { away.remove(fetch) }
         if case .prepareFailed(let fault) = event, fault.unmounted != nil { away.insert(fetch) }
         precondition(copiesUnderWay >= 0, "a copy is answered once")
-    }
-
-    mutating func remove(_ fetch: FetchID, _ key: Int64) {
-        fetches[key]?.removeAll { $0 == fetch }
-        if fetches[key]?.isEmpty == true { fetches[key] = nil }
     }
 }

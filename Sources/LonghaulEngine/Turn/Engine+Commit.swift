@@ -1,259 +1,209 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// One transaction a round; effects only after it.
+/// One transaction a round. It loads what it decides by, and writes what was decided; memory
+/// changes and effects are performed only after it.
 extension Engine {
-    /// Commits what is pending, looks at what clients want, and claims what may start. Returns
-    /// whether another round is needed.
+    /// What a round does besides writing what is pending.
+    private struct CommitScope {
+        var appliesIntents: Bool
+        var plans: Bool
+    }
+
+    /// Commits what is pending, applies intents, and starts what may start. Returns whether another
+    /// round may be needed.
     func commit(now: Moment) throws(LonghaulError) -> Bool {
-        let pending = unwritten
-        // What clients changed may let something start: look and plan in one transaction.
-        if needsLook { needsPlan = true }
-        let plans = mustPlan(now: now) && !scope.startsNothing
-        var look = IntentResult()
-        var plan = PlanOutcome()
-        if pending.writes.isEmpty, !needsLook, !plans, !mustPublishView {
-            unwritten = Unwritten()
-            perform(pending)
+        let pending = pending
+        // What clients changed may let something start: both in one transaction.
+        if intents.isDue { schedule.needsPlan = true }
+        let scope = CommitScope(
+            appliesIntents: intents.isDue,
+            plans: mustPlan(now: now) && !schedule.scope.startsNothing)
+        if pending.writes.isEmpty, !scope.appliesIntents, !scope.plans, !schedule.mustPublish {
+            self.pending = PendingCommit()
+            effects.perform(pending, fetches)
             return false
         }
-        let durability: Durability = pending.durable || needsLook ? .durable : .relaxed
-        hosts.unanswerable = []
-        sharing.given = []
-        sharing.areSomeUnwanted = false
-        sharing.departing = []
-        do {
-            try store.withEngineTransaction(epoch, durability) { tx in
-                for write in pending.writes { try apply(write, tx, now: now) }
-                if needsLook { look = try self.look(tx, now: now) }
-                if mustPublishView { try tx.publish(view(now: now)) }
-                sharing.departing = Set(look.departures.filter { !$0.1.goesBack }.map(\.0))
-                if plans { coolDownEnds = nil }
-                if plans { plan = try self.plan(tx, after: look, now: now) }
-                try noteDue(tx, plan, plans: plans, now: now)
-            }
-        } catch {
-            // The lease is gone: whatever we would write, another engine writes now.
-            guard let error = error as? LonghaulError else { throw Engine.leaseLost }
-            // A full or failing disk under the store: nothing was written, nothing is performed;
-            // the same is tried again.
-            commitFailures += 1
-            journal?.commitFailed(error, times: commitFailures)
-            if commitFailures > Engine.commitFailuresMax { throw error }
-            (commitError, commitRetryAt) = (error, now.monotonic + Engine.commitRetrySeconds)
+        let facts = intentFacts(now: now)
+        if scope.appliesIntents { endCoolDowns(facts) }
+        if scope.plans { origins.evictUnused { fetches.originNames } }
+        var changes = TurnChanges()
+        var plan: StartPlan?
+        var due = schedule.due
+        let durability: Durability =
+            pending.durable || scope.appliesIntents ? .durable : .relaxed
+        let isCommitted = try writer.commit(durability, journal, now: now) { tx in
+            let applier = WriteApplier(now: now)
+            for write in pending.writes { try applier.apply(write, tx, &changes) }
+            if scope.appliesIntents { try applyIntents(facts, tx, &changes, now: now) }
+            if schedule.mustPublish { try tx.publish(schedule.view(machine, now: now)) }
+            if scope.plans { plan = try start(tx, &changes, now: now) }
+            due = try due.load(tx, after: plan, schedule.triggers, now: now.wall)
+        }
+        guard isCommitted else {
+            for (site, before) in changes.hastened.reversed() { site.memory = before }
             return false
         }
-        commitFailures = 0
-        (commitError, commitRetryAt) = (nil, nil)
-        unwritten = Unwritten()
-        mustPublishView = false
-        if needsLook {
-            looks += 1
-            gates.noteLook()
-        }
-        let written = asItWent(pending.writes)
-        count(written, now: now)
-        counters.failed += look.failed + plan.refused.count
-        if pending.durable || needsLook { hosts.isStale = true }
-        journal?.note(written)
-        for (id, error) in plan.refused { journal?.refused(id, error) }
-        needsLook = look.isIncomplete || sharing.areSomeUnwanted
-        if plans {
-            needsPlan = plan.arePlacesLeft
-            forgetRoom()
-            hasBacklog = plan.hasBacklog
-            gates.holdsBack = plan.holdsBack
-            if let interest = plan.interest { gates.interest = interest }
-        }
-        perform(pending)
-        files.submit((look.deletions + plan.deletions).map { .delete($0) })
-        for claim in plan.claims + sharing.given { install(claim, now: now) }
-        // A plan goes on from what the look has made of them.
-        adopt(plans ? plan.subscriberLists : look.subscriberLists, now: now)
-        for (fetch, earliest) in look.earliest { active[fetch]?.beginAgain(earliest) }
-        for (fetch, departure) in look.departures { handle(.leave(departure), of: fetch, now: now) }
+        assert(plan.map { $0.starts.count >= changes.starts.started.count } ?? true)
+        self.pending = PendingCommit()
+        schedule.mustPublish = false
+        schedule.committed(plan, due)
+        if let cooling = plan?.cooling { origins.setCooling(cooling) }
+        if let cursors = changes.joinCursors { index.setCursors(cursors) }
+        record(pending, changes, scope, now: now)
+        effects.perform(pending, fetches)
+        follow(changes, now: now)
         return true
     }
 
-    /// Whether a transfer waits for input or fails is known within the transaction only.
-    private func asItWent(_ writes: [StoreWrite]) -> [StoreWrite] {
-        if hosts.unanswerable.isEmpty { return writes }
-        return writes.map { write in
-            guard case .needsInput(let id, let error, let totals) = write,
-                hosts.unanswerable.contains(id)
-            else { return write }
-            return .failed(id, error, totals)
+    // MARK: - In the transaction
+
+    private func applyIntents(
+        _ facts: IntentApplier.Facts, _ tx: borrowing EngineTransaction,
+        _ changes: inout TurnChanges, now: Moment
+    ) throws {
+        let applier = IntentApplier(sharing: sharing(now: now), origins: origins, facts: facts)
+        try applier.apply(tx, &changes)
+    }
+
+    /// Plans, and starts what the plan says.
+    private func start(
+        _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges, now: Moment
+    ) throws -> StartPlan {
+        let planner = StartPlanner(
+            schedule: schedule, fetches: fetches, origins: origins, prefetch: prefetch,
+            machine: machine, now: now)
+        let plan = try planner.plan(tx)
+        let starter = FetchStarter(sharing: sharing(now: now))
+        for start in plan.starts {
+            guard let started = try starter.start(start.id, session: start.session, tx, &changes)
+            else { continue }
+            started.isOverdue = start.isOverdue
+            try origins.load(started.work.request.options.mirrors, tx)
+            changes.starts.started.append(started)
+        }
+        return plan
+    }
+
+    private func sharing(now: Moment) -> FetchSharing {
+        FetchSharing(fetches: fetches, index: index, files: effects.files, now: now)
+    }
+
+    private func intentFacts(now: Moment) -> IntentApplier.Facts {
+        var facts = IntentApplier.Facts()
+        facts.clockMark = clock.mark(now)
+        facts.clockWentBack = clock.wentBack
+        facts.isFirst = intents.rounds == 0 && !schedule.scope.startsNothing
+        if schedule.triggers.isNetworkNew {
+            facts.networkBackAt = machine.snapshot(now: now).networkSettlesAt ?? now.wall
+        }
+        facts.admitsNewcomers = !schedule.isLeaving && !schedule.scope.startsNothing
+        return facts
+    }
+
+    /// In memory what the transaction does in the store. Done again if the commit fails.
+    private func endCoolDowns(_ facts: IntentApplier.Facts) {
+        if facts.clockWentBack || facts.isFirst { origins.forgetCooling() }
+        if let moment = facts.networkBackAt { origins.endCoolDowns(at: moment) }
+    }
+
+    // MARK: - After the commit
+
+    private func record(
+        _ pending: PendingCommit, _ changes: TurnChanges, _ scope: CommitScope, now: Moment
+    ) {
+        let writes = pending.writes.settled(unanswerable: changes.unanswerable)
+        counters.count(writes)
+        counters.count(failed: changes.failed + changes.starts.refused.count)
+        if writes.findDiskFull { fetches.foundDiskFull(at: now.monotonic) }
+        journal?.record(writes)
+        for (id, error) in changes.starts.refused { journal?.refused(id, error) }
+        if pending.durable || scope.appliesIntents { launches.markStale() }
+        if scope.appliesIntents {
+            intents.applied(changes)
+            clock.committed()
+            schedule.triggers.isNetworkNew = false
+        }
+        intents.isDue = changes.isIncomplete || changes.areSomeUnwanted
+        if scope.plans {
+            schedule.needsPlan = changes.starts.arePlacesLeft
+            origins.clearFreed()
         }
     }
 
-    /// Only what was committed counts.
-    private func count(_ writes: [StoreWrite], now: Moment) {
-        for write in writes {
-            switch write {
-            case .completed, .skipped: counters.completed += 1
-            case .failed: counters.failed += 1
-            case .queued(_, _, let reasons):
-                if reasons.contains(where: { $0.reason == .storage }) {
-                    spaceIsShortUntil = now.monotonic + Engine.shortOfSpaceSeconds
-                }
-            case .save, .needsInput, .cancelled, .restarted, .attempt,
-                .dropFetch, .give, .leave, .discard, .forget, .learn, .originFailed,
-                .originWorked, .saveOrigin:
-                break
+    /// What follows in memory, in the order in which it was decided.
+    private func follow(_ changes: TurnChanges, now: Moment) {
+        effects.delete(changes.deletions)
+        for started in changes.starts.started + changes.starts.given {
+            install(started, now: now)
+        }
+        replaceSubscribers(changes.subscriberLists, now: now)
+        for (fetch, earliest) in changes.earliest { fetches[fetch]?.setEarliestBegin(earliest) }
+        for (fetch, departure) in changes.departures {
+            feed(.leave(departure), to: fetch, now: now)
+        }
+    }
+
+    private func install(_ started: StartedFetch, now: Moment) {
+        let work = started.work
+        var machine = FetchMachine(
+            transfer: work.id, request: work.request, destination: work.destination,
+            deadline: work.deadline, state: started.state, firstSerial: fetches.takeSerials())
+        machine.serve(started.subscribers)
+        machine.proven = started.proven
+        machine.kept = started.kept
+        let sources = origins.sources(of: work)
+        machine.begin(elsewhereThan: sources.resting(at: now.wall))
+        machine.partSuffix = work.partSuffix
+        machine.leftSince = fetches.unrecordedSince.removeValue(forKey: work.id)
+        journal?.starts(
+            work.id, url: work.request.url, holding: started.state.durable.count,
+            of: started.state.bytesTotal)
+        let step = machine.begin(spaceIsShort: fetches.isSpaceShort(at: now.monotonic))
+        let entry = ActiveFetch(
+            machine: machine, sources: sources, subscribers: started.subscribers,
+            start: ActiveFetch.Start(
+                session: started.session, identityKey: work.identityKey,
+                overdueSince: started.isOverdue ? now.wall : nil,
+                receivedBefore: started.state.bytesFetched))
+        fetches.insert(entry)
+        recount(entry, after: step)
+        index.add(entry.id, work.identityKey)
+        let gate = started.subscribers.gate(in: self.machine.snapshot(now: now), now: now.wall)
+        schedule.triggers.addRunning(gate)
+        pending.append(step, of: entry.id)
+    }
+
+    private func replaceSubscribers(_ lists: [FetchID: Subscribers], now: Moment) {
+        for fetch in lists.keys.sorted() {
+            guard let subscribers = lists[fetch], let entry = fetches[fetch] else { continue }
+            let before = entry.machine.request
+            entry.subscribers = subscribers
+            entry.machine.serve(subscribers)
+            // The conditions that let it run from now on are not watched yet.
+            if !subscribers.interest.isWithin(machine.watching) { schedule.needsPlan = true }
+            effects.divideRate(of: entry)
+            let isOther =
+                !before.isOnWireLike(entry.machine.request) && entry.machine.goesOnWhenAskedAgain
+            if entry.machine.stage == .sharing {
+                perform(entry.orderCopies(), of: entry, now: now)
+            } else if isOther || !subscribers.isTimely(now: now.wall) {
+                // It leaves the wire, and starts again when the time of one of them has come. Where
+                // that might cost bytes, the next request is made in the new way.
+                feed(.leave(.requeue), to: fetch, now: now)
             }
         }
-    }
-
-    static let leaseLost = LonghaulError(
-        .internal, "another process has become the engine; this one leaves everything to it")
-    static let commitRetrySeconds: Double = 1
-    /// After so many seconds of a store that cannot be written the engine gives up; the queue stays
-    /// as it was last committed.
-    static let commitFailuresMax = 30
-
-    private func noteDue(
-        _ tx: borrowing EngineTransaction, _ plan: PlanOutcome, plans: Bool, now: Moment
-    ) throws {
-        if plans { gates.lanesChangeAt = plan.lanesChangeAt }
-        if let ends = plan.coolDownEnds { coolDownEnds = ends }
-        let opens = gates.lanesChangeAt
-        let others = [try tx.nextWaiver(), coolDownEnds, opens]
-        let due = try tx.nextDue()
-        nextReady = (others + [due]).compactMap { $0 }.min()
-        let besides = due == nil ? nil : try tx.nextDueBesidesStorage()
-        nextReadyBesidesStorage = (others + [besides]).compactMap { $0 }.min()
-        let wake = [nextReady, try tx.nextDeadline(now.wall), gates.runningChangesAt]
-            .compactMap { $0 }.min()
-        if wake != nextDue { try tx.setNextWake(wake) }
-        nextDue = wake
-    }
-
-    /// A transaction outside a turn, for recovery.
-    func transaction(
-        _ durability: Durability, _ body: (borrowing EngineTransaction) throws -> Void
-    ) throws(LonghaulError) {
-        do {
-            try store.withEngineTransaction(epoch, durability, body)
-        } catch {
-            throw error as? LonghaulError ?? Engine.leaseLost
-        }
-    }
-
-    // MARK: - Writes
-
-    private func apply(
-        _ write: StoreWrite, _ tx: borrowing EngineTransaction, now: Moment
-    ) throws {
-        switch write {
-        case .save(let state): try tx.save(state)
-        case .queued(let id, let readyAt, let reasons):
-            try tx.setQueued(id, readyAt: readyAt, waitingFor: reasons, now: now.wall)
-            // Its cancel came while it was about to get its name, and then the disk failed.
-            if try tx.addAttention(unlessWanted: id) { sharing.areSomeUnwanted = true }
-        case .completed(let id, let path, let totals):
-            try tx.complete(id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)
-        case .skipped(let id, let error, let path, let totals):
-            try tx.complete(
-                id, finalPath: path, numbers: TransferNumbers(totals), skipped: error,
-                now: now.wall)
-        case .failed(let id, let error, let totals):
-            try tx.fail(id, error: error, numbers: TransferNumbers(totals), now: now.wall)
-        case .needsInput(let id, let error, let totals):
-            let waits = try tx.needInput(
-                id, error: error, numbers: TransferNumbers(totals), now: now.wall)
-            if !waits { hosts.unanswerable.insert(id) }
-        case .cancelled(let id, let totals):
-            try tx.cancel(id, numbers: TransferNumbers(totals), now: now.wall)
-            // Wanted again while it was on its way out.
-            if try tx.askAgain(for: id) { sharing.areSomeUnwanted = true }
-        case .restarted(let id, let reason, let bytes):
-            try restarted(id, reason, bytesLost: bytes, tx, now: now)
-        case .attempt(let id, let outcome):
-            tx.record(AttemptRecord(serial: Int64(outcome.number), outcome: outcome), of: id)
-        case .dropFetch(let id): try tx.dropFetch(of: id, now: now.wall)
-        case .give(let id, let copy, let proven): try give(copy, to: id, proven, tx)
-        case .leave(let id): try tx.leave(id)
-        case .discard(let fetch): try tx.discard(fetch, now: now.wall)
-        case .forget(let part): try tx.forget(part)
-        case .saveOrigin(let memory): try tx.save(memory)
-        case .learn, .originFailed, .originWorked:
-            preconditionFailure("folded into the origin's memory before the commit")
-        }
-    }
-
-    func restarted(
-        _ id: TransferID, _ reason: String, bytesLost: Int64, _ tx: borrowing EngineTransaction,
-        now: Moment
-    ) throws {
-        try tx.appendEvent(
-            .transferRestarted, of: id,
-            detail: StoredJSON.encode(RestartDetail(reason: reason, bytesLost: bytesLost)),
-            now: now.wall)
-    }
-
-    /// What is learned of an origin counts at once for all its fetches; what is written is its
-    /// memory as it then is.
-    func foldOrigins(_ step: inout FetchStep, now: Moment) {
-        for index in step.writes.indices {
-            switch step.writes[index] {
-            case .learn(let name, let lesson):
-                step.writes[index] = .saveOrigin(remember(name, now: now) { $0.learn(lesson) })
-            case .originFailed(let name, let failure, let gained):
-                let seed = random.next()
-                let memory = remember(name, now: now) {
-                    var random = SeededGenerator(seed: seed)
-                    $0.afterFailure(failure, gained: gained, now: now.wall, using: &random)
-                }
-                step.writes[index] = .saveOrigin(memory)
-            case .originWorked(let name, let rate, let http2):
-                let memory = remember(name, now: now) {
-                    $0.worked(at: rate, http2: http2, now: now.wall)
-                }
-                step.writes[index] = .saveOrigin(memory)
-                noteRoom(at: site(name))
-            case .save, .queued, .completed, .skipped, .failed, .needsInput, .cancelled,
-                .restarted, .attempt, .dropFetch, .give, .leave, .discard, .forget,
-                .saveOrigin:
-                break
-            }
-        }
-    }
-
-    /// What is to be saved of it.
-    func remember(
-        _ name: String, now: Moment, _ change: (inout OriginMemory) -> Void
-    ) -> OriginMemory {
-        let site = site(name)
-        var memory = site.known
-        let mayCool = site.memory == nil || memory.health(at: now.wall) != .well
-        change(&memory)
-        site.memory = memory
-        if mayCool || memory.health(at: now.wall) != .well { noteCooling(site, memory, now: now) }
-        return memory
-    }
-
-    private func noteCooling(_ site: OriginSite, _ memory: OriginMemory, now: Moment) {
-        if case .cooling(let until) = memory.health(at: now.wall) {
-            if let id = site.id { cooling.note(id, until: until) }
-        } else if let id = site.id {
-            cooling.forget(id)
-        } else {
-            cooling.forgetAll()
-        }
+        if !lists.isEmpty { stopUnmet(now: now) }
     }
 }
 
-/// The detail of a `transferRestarted` event.
-private struct RestartDetail: Codable {
-    var reason: String
-    var bytesLost: Int64
-}
-
-extension TransferNumbers {
-    init(_ totals: TransferTotals) {
-        self.init(
-            bytesTotal: totals.bytesTotal, bytesDone: totals.bytesDone,
-            bytesFetched: totals.bytesFetched, attempts: totals.attempts,
-            restarts: totals.restarts)
+extension TransferRequest {
+    /// Whether requests that are out would be made in the same way. Their rate follows by itself.
+    fileprivate func isOnWireLike(_ other: TransferRequest) -> Bool {
+        isDiscretionary == other.isDiscretionary && yields == other.yields
+            && options.stallTimeout == other.options.stallTimeout
+            && options.keepsResponse == other.options.keepsResponse
     }
+
+    private var yields: Bool { options.yields ?? isDiscretionary }
 }

@@ -1,14 +1,51 @@
-package import LonghaulCore
+internal import LonghaulCore
 internal import LonghaulStore
 
-/// What a new engine does first: everything that its predecessor left half-done is brought to where
-/// a crash between any two steps is harmless. Runs before the first turn and may wait for the disk.
-extension Engine {
-    package func recover(now: Moment) throws(LonghaulError) {
+/// What a new engine does first: what its predecessor left half-done is brought to where a crash
+/// between any two steps is harmless. It runs before the first turn and may wait for the disk.
+struct RecoveryPass {
+    let writer: StoreWriter
+    let files: any FilePort
+    let bootID: String?
+    let now: Moment
+    /// Transfers of which a crash may have left a part file that is not recorded, and since when.
+    private(set) var unrecordedSince: [TransferID: Timestamp] = [:]
+    /// Transfers whose file had its name already.
+    private(set) var completed = 0
+
+    init(writer: StoreWriter, files: any FilePort, bootID: String?, now: Moment) {
+        self.writer = writer
+        self.files = files
+        self.bootID = bootID
+        self.now = now
+    }
+
+    mutating func run() throws(LonghaulError) {
         var leftovers: [FetchID: [BoardLeftover]] = [:]
         for left in files.leftovers() { leftovers[left.fetch, default: []].append(left) }
+        var plans = try load()
+        for index in plans.indices { examine(&plans[index], leftovers) }
+        var orphans: [OrphanedPart] = []
+        var ended = 0
+        var unrecorded: [TransferID: Timestamp] = [:]
+        try writer.transaction(.durable) { tx in
+            for plan in plans {
+                if plan.action == .requeueFresh {
+                    unrecorded[plan.work.id] = plan.work.startedAt
+                }
+                if try settle(plan, tx) { ended += 1 }
+            }
+            orphans = try tx.orphanedParts(now: now.wall)
+        }
+        (completed, unrecordedSince) = (ended, unrecorded)
+        // Only now: until the commit above, a crash leaves the board to the next engine.
+        files.resetBoard()
+        files.submit(orphans.map { .delete($0) })
+    }
+
+    private func load() throws(LonghaulError) -> [Recovered] {
         var plans: [Recovered] = []
-        try transaction(.relaxed) { tx in
+        try writer.transaction(.relaxed) { tx in
             // Before any deadline is read.
             if let bootID { try tx.follow(ClockMark(boot: bootID, at: now), now: now.wall) }
             for id in try tx.liveUnqueued() {
@@ -22,34 +59,22 @@ extension Engine {
                 plans.append(plan)
             }
         }
-        for index in plans.indices { examine(&plans[index], leftovers) }
-        var left: [OrphanedPart] = []
-        try transaction(.durable) { tx in
-            for plan in plans { try settle(plan, tx, now: now) }
-            left = try tx.orphanedParts(now: now.wall)
-        }
-        // Only now: until the commit above, a crash leaves the board to the next engine.
-        files.resetBoard()
-        files.submit(left.map { .delete($0) })
-        try adoptLaunches(now: now)
-        needsLook = true
-        needsPlan = true
-        gates.turnedAt = now
+        return plans
     }
 
     private struct Recovered {
         var work: TransferWork
         var state: FetchState?
         var action: RecoveryAction = .requeueFresh
-        /// Of a whole fetch, of which there may be copies that nobody has recorded.
+        /// Of a whole fetch, of which there may be copies that are not recorded.
         var subscribers: [TransferWork] = []
-        /// The file is, whatever its bytes are worth.
+        /// The file exists, whatever its bytes are worth.
         var isPartThere = false
     }
 
     private func examine(_ plan: inout Recovered, _ leftovers: [FetchID: [BoardLeftover]]) {
-        look(&plan, leftovers)
-        // Now, when it is known: nobody knows of it any more after the commit.
+        reconcileFiles(of: &plan, leftovers)
+        // Before the commit, after which its start is not recorded any more.
         if plan.action == .requeueFresh, !plan.isPartThere, let since = plan.work.startedAt {
             files.clearPart(
                 of: plan.work.id, plan.work.partSuffix, beside: plan.work.destination,
@@ -63,8 +88,11 @@ extension Engine {
         }
     }
 
-    /// Looks at the files, and makes durable what this boot wrote after the last checkpoint.
-    private func look(_ plan: inout Recovered, _ leftovers: [FetchID: [BoardLeftover]]) {
+    /// Compares the row with the files, and makes durable what this boot wrote after the last
+    /// checkpoint.
+    private func reconcileFiles(
+        of plan: inout Recovered, _ leftovers: [FetchID: [BoardLeftover]]
+    ) {
         guard var state = plan.state else { return }
         if let leader = state.leader, leader != plan.work.id {
             plan.action = reconcile(
@@ -115,9 +143,8 @@ extension Engine {
         }
     }
 
-    private func settle(
-        _ plan: Recovered, _ tx: borrowing EngineTransaction, now: Moment
-    ) throws {
+    /// `true` = the transfer is completed.
+    private func settle(_ plan: Recovered, _ tx: borrowing EngineTransaction) throws -> Bool {
         let id = plan.work.id
         switch plan.action {
         case .requeue(let have):
@@ -125,21 +152,21 @@ extension Engine {
             state.durable = have
             try tx.save(state)
         case .requeueFresh:
-            leftUnrecorded[id] = plan.work.startedAt
             if var state = plan.state {
-                forget(&state, plan)
+                forgetBytes(of: &state, plan)
                 try tx.save(state)
             }
         case .restart(let reason):
             guard var state = plan.state else { break }
             let lost = state.durable.count
-            forget(&state, plan)
+            forgetBytes(of: &state, plan)
             state.validator = nil
             state.bytesTotal = nil
             state.restarts += lost > 0 ? 1 : 0
             try tx.save(state)
             if lost > 0 {
-                try restarted(id, reason.description, bytesLost: lost, tx, now: now)
+                try WriteApplier(now: now).recordRestart(
+                    of: id, reason.description, bytesLost: lost, tx)
             }
         case .rejoin: break
         case .republish:
@@ -150,17 +177,17 @@ extension Engine {
             let path = state.publication ?? plan.work.destination
             try tx.complete(
                 id, finalPath: path, numbers: TransferNumbers(state), now: now.wall)
-            counters.completed += 1
-            return
+            return true
         }
         try tx.setQueued(id, now: now.wall)
-        // What is wanted of it may have changed while nobody looked.
+        // Its intent may have changed while no engine ran.
         try tx.addAttention(id)
+        return false
     }
 
-    /// Nothing of what is on disk is worth anything any more. The file itself stays the fetch's and
-    /// is written anew: nobody else would ever remove it.
-    private func forget(_ state: inout FetchState, _ plan: Recovered) {
+    /// The bytes on disk are worth nothing any more. The file stays the fetch's and is written
+    /// again from its start: without an owner it would never be removed.
+    private func forgetBytes(of state: inout FetchState, _ plan: Recovered) {
         state.generation += 1
         state.durable = ByteRanges()
         state.publication = nil

@@ -1,56 +1,57 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
-internal import Synchronization
 
-/// Copies of a whole part file for those that share it, a few at a time: one sync for each handful,
-/// and whoever has its copy goes on while the next are made.
-extension DiskFiles {
-    static let closedMeanwhile = LocalFault(code: .io, message: "closed meanwhile")
+/// Copies of a whole part file for the transfers that share it. A few at a time: one sync for each
+/// batch, and a transfer with its copy goes on while the next are made.
+struct FileCopier {
+    let disk: DiskFiles
 
-    /// Behind each other on each disk: two large copies at a time only make it seek. Which disk it
-    /// is that a directory is on is found out on a disk thread, and for each on its own: the answer
-    /// may never come.
-    func copyJobs(
+    /// One after the other on each disk: two large copies at a time only make it seek. The disk of
+    /// a directory is found out on a disk thread, for each directory on its own: a disk that hangs
+    /// never answers.
+    func jobs(
         _ fetch: FetchID, _ orders: [CopyOrder], _ length: Int64
     ) -> [FileWorkers.Work] {
         let byDirectory = Dictionary(grouping: orders) { FileNaming.directory(of: $0.destination) }
         return byDirectory.map { directory, orders in
             let guess = UInt64(bitPattern: Int64(directory.hashValue))
-            return FileWorkers.Work(key: DiskQueue.locating.key(guess), disk: guess) {
-                let disk = self.disk(of: directory)
-                self.workers.submit(
+            return FileWorkers.Work(key: DiskFiles.DiskQueue.locating.key(guess), disk: guess) {
+                let device = device(of: directory)
+                disk.workers.submit(
                     stride(from: 0, to: orders.count, by: Limits.copiesPerBatch).map { start in
                         let batch = Array(orders[start...].prefix(Limits.copiesPerBatch))
-                        return FileWorkers.Work(key: DiskQueue.copying.key(disk), disk: disk) {
-                            self.copy(fetch, batch, length)
+                        return FileWorkers.Work(
+                            key: DiskFiles.DiskQueue.copying.key(device), disk: device
+                        ) {
+                            copy(fetch, batch, length)
                         }
                     })
             }
         }
     }
 
-    /// `nil`: whoever wants to write there is told why not.
-    private func disk(of directory: String) -> UInt64? {
-        (try? directories.handle(for: directory, creating: true))?.identity.device
+    /// `nil` = it cannot be opened: each copy to it fails with the reason.
+    private func device(of directory: String) -> UInt64? {
+        (try? disk.directories.handle(for: directory, creating: true))?.identity.device
     }
 
-    func copy(_ fetch: FetchID, _ orders: [CopyOrder], _ length: Int64) {
+    private func copy(_ fetch: FetchID, _ orders: [CopyOrder], _ length: Int64) {
         var made: [(order: CopyOrder, item: FinishItem)] = []
         for order in orders {
-            // Whoever closed it wants no more copies, and waits for an answer.
-            guard let source = part(fetch) else {
-                report(fetch, .copyFailed(order.transfer, Self.closedMeanwhile))
+            // A fetch that was closed wants no more copies, and waits for an answer.
+            guard let source = disk.part(fetch) else {
+                disk.report(fetch, .copyFailed(order.transfer, DiskFiles.closedMeanwhile))
                 continue
             }
             do throws(SystemFailure) {
-                if let fault = try gap(in: source, before: length) {
-                    report(fetch, .copyFailed(order.transfer, fault))
+                if let fault = try PartChecks.gap(in: source, before: length) {
+                    disk.report(fetch, .copyFailed(order.transfer, fault))
                     continue
                 }
                 let file = try copy(of: source, order, length)
                 made.append((order, FinishItem(part: file, name: file.name, policy: .fail)))
             } catch {
-                report(fetch, .copyFailed(order.transfer, LocalFault(error)))
+                disk.report(fetch, .copyFailed(order.transfer, LocalFault(error)))
             }
         }
         let failures = GroupCommit.makeDurable(made.map(\.item))
@@ -62,9 +63,9 @@ extension DiskFiles {
             if failure == nil { synced[directory.identity] = .some(fault) }
             if let fault {
                 try? item.part.remove()
-                report(fetch, .copyFailed(order.transfer, fault))
+                disk.report(fetch, .copyFailed(order.transfer, fault))
             } else {
-                report(
+                disk.report(
                     fetch,
                     .copied(
                         order.transfer, item.part.identity, path: item.part.path,
@@ -79,18 +80,13 @@ extension DiskFiles {
         guard let (directory, finalName) = PathParts.split(order.destination) else {
             throw SystemFailure(operation: "open", path: order.destination, errno: 2)
         }
-        let handle = try directories.handle(for: directory, creating: true)
-        // It has bytes before anybody records that it is there: what a crash leaves of it is known
-        // by its name alone. And the very file that is copied may have the usual one.
-        let names = names(finalName, order.transfer, order.partSuffix).filter(\.isOneStores)
+        let handle = try disk.directories.handle(for: directory, creating: true)
+        // It has bytes before it is recorded: after a crash it is known by its name alone. And the
+        // file that is copied may have the usual name.
+        let names = disk.names(finalName, order.transfer, order.partSuffix).filter(\.isOneStores)
         return try PartFile.create(
-            names, in: handle, copying: source.descriptor, length: length, sparing: isInUse
+            names, in: handle, copying: source.descriptor, length: length, sparing: disk.isInUse
         ).file
-    }
-
-    /// Some fetch, under way now, has its bytes in this file.
-    func isInUse(_ identity: FileIdentity) -> Bool {
-        open.withLock { $0.values.contains { $0.part.identity == identity } }
     }
 
     private func syncName(of part: PartFile) -> LocalFault? {

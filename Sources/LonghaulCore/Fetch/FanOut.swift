@@ -1,12 +1,8 @@
-internal import LonghaulCore
-internal import LonghaulStore
-
-/// What is written of the leader is written of all that the fetch serves.
-extension Engine {
-    func spread(_ step: inout FetchStep, over entry: ActiveFetch) {
-        // Alone, it has nobody to speak of.
-        guard entry.isShared else { return }
-        let subscribers = entry.subscribers
+/// What is written of the leader of a fetch is written of all transfers that the fetch serves, in
+/// the same commit.
+package enum FanOut {
+    package static func extend(_ step: inout FetchStep, to subscribers: Subscribers) {
+        guard subscribers.isShared else { return }
         var writes: [StoreWrite] = []
         for write in step.writes {
             switch write {
@@ -21,7 +17,7 @@ extension Engine {
                     writes.append(.restarted(subscriber.id, reason: reason, bytesLost: bytesLost))
                 }
             case .completed, .skipped:
-                // Found under its name when it was opened: there is nothing left to copy.
+                // The file was found under its name when it was opened: nothing is left to copy.
                 writes.append(write)
                 writes += release(subscribers)
             case .needsInput(_, let error, let totals):
@@ -32,59 +28,55 @@ extension Engine {
                 writes.append(write)
             }
         }
+        assert(writes.count >= step.writes.count, "the leader's own writes stay")
         step.writes = writes
     }
 
-    /// Of each its own earliest moment holds again, now that it does not come along any more.
-    private func requeue(
+    /// The earliest moment of each subscriber holds again, now that it is back in the queue.
+    private static func requeue(
         _ subscribers: Subscribers, _ id: TransferID, _ readyAt: Timestamp?, _ reasons: [WaitReason]
     ) -> [StoreWrite] {
         var writes: [StoreWrite] = [.queued(id, readyAt: readyAt, waitingFor: reasons)]
-        let home = FileNaming.directory(of: subscribers.leader.destination)
         let isFull = reasons.contains { $0.reason == .storage }
-        if isFull, subscribers.followers.contains(where: { $0.isElsewhere(than: home) }) {
-            // Where the leader is: the others need not wait for it.
-            return writes + release(subscribers)
-        }
+        // The disk of the leader is full: those on other disks need not wait for it.
+        if isFull, areSomeElsewhere(subscribers) { return writes + release(subscribers) }
         for subscriber in subscribers.followers where subscriber.isWanted {
             writes.append(.queued(subscriber.id, readyAt: readyAt, waitingFor: reasons))
         }
         return writes
     }
 
-    private func fail(
+    private static func fail(
         _ subscribers: Subscribers, _ error: LonghaulError, _ totals: TransferTotals
     ) -> [StoreWrite] {
-        let home = FileNaming.directory(of: subscribers.leader.destination)
-        if error.code.isLocal, subscribers.followers.contains(where: { $0.isElsewhere(than: home) })
-        {
-            return release(subscribers)
+        if error.code.isLocal, areSomeElsewhere(subscribers) { return release(subscribers) }
+        return subscribers.followers.filter(\.isWanted).map { subscriber in
+            let (own, numbers) = ownPart(of: subscriber, error, totals)
+            return .failed(subscriber.id, own, numbers)
         }
-        var writes: [StoreWrite] = []
-        for subscriber in subscribers.followers where subscriber.isWanted {
-            var own = error
-            own.transferID = subscriber.id
-            var numbers = totals
-            numbers.bytesFetched = subscriber.bytesFetched
-            writes.append(.failed(subscriber.id, own, numbers))
-        }
-        return writes
     }
 
-    private func needInput(
+    private static func needInput(
         _ subscribers: Subscribers, _ error: LonghaulError, _ totals: TransferTotals
     ) -> [StoreWrite] {
         subscribers.followers.filter(\.isWanted).map { subscriber in
-            var own = error
-            own.transferID = subscriber.id
-            var numbers = totals
-            numbers.bytesFetched = subscriber.bytesFetched
+            let (own, numbers) = ownPart(of: subscriber, error, totals)
             return .needsInput(subscriber.id, own, numbers)
         }
     }
 
-    /// The followers begin anew, without the leader and what it has.
-    private func release(_ subscribers: Subscribers) -> [StoreWrite] {
+    private static func ownPart(
+        of subscriber: Subscriber, _ error: LonghaulError, _ totals: TransferTotals
+    ) -> (LonghaulError, TransferTotals) {
+        var own = error
+        own.transferID = subscriber.id
+        var numbers = totals
+        numbers.bytesFetched = subscriber.bytesFetched
+        return (own, numbers)
+    }
+
+    /// The followers begin anew, without the leader and its bytes.
+    private static func release(_ subscribers: Subscribers) -> [StoreWrite] {
         var writes: [StoreWrite] = []
         for subscriber in subscribers.followers {
             if subscriber.isWanted {
@@ -94,10 +86,9 @@ extension Engine {
         }
         return writes
     }
-}
 
-extension Subscriber {
-    fileprivate func isElsewhere(than home: String) -> Bool {
-        isWanted && !isAt(home)
+    private static func areSomeElsewhere(_ subscribers: Subscribers) -> Bool {
+        let home = FileNaming.directory(of: subscribers.leader.destination)
+        return subscribers.followers.contains { $0.isWanted && !$0.isAt(home) }
     }
 }

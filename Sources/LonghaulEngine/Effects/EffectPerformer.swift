@@ -1,25 +1,29 @@
 internal import LonghaulCore
 
-/// Performing what was committed. Nothing here decides or waits.
-extension Engine {
-    func perform(_ pending: Unwritten) {
+/// Performs what was committed. Nothing here decides or waits.
+struct EffectPerformer {
+    let files: any FilePort
+    let wire: any WirePort
+    var batches = FinalizeBatches()
+
+    mutating func perform(_ pending: PendingCommit, _ fetches: ActiveFetches) {
         var orders: [FileOrder] = pending.orders
         var requests: [SegmentRequest] = []
         for (fetch, effect) in pending.effects {
             switch effect {
             case .ask(let ask):
-                if let request = request(ask, of: fetch) { requests.append(request) }
+                if let request = request(ask, of: fetches[fetch]) { requests.append(request) }
             case .proceed(let key, let plan): wire.proceed(key, plan)
             case .shrink(let key, let end): wire.shrink(key, end: end)
             case .stop(let keys):
-                // One of this very turn has to be there before it can be stopped.
+                // A request of this very turn has to be there before it can be stopped.
                 if !requests.isEmpty { wire.start(requests) }
                 requests = []
                 wire.stop(keys)
-            case .release(let keys): release(keys, of: fetch)
+            case .release(let keys): release(keys, of: fetches[fetch])
             case .prepare(let part):
                 wire.expectRequests()
-                let fetched = active[fetch]?.machine.state.bytesFetched ?? 0
+                let fetched = fetches[fetch]?.machine.state.bytesFetched ?? 0
                 orders.append(.prepare(fetch, part, fetched: fetched))
             case .reserve(let bytes): orders.append(.reserve(fetch, bytes: bytes))
             case .truncate(let generation):
@@ -27,36 +31,53 @@ extension Engine {
             case .sync(let token, let digests, let through):
                 orders.append(.sync(fetch, token: token, digests: digests, through: through))
             case .verify(let digests, let length):
-                let destination = active[fetch]?.machine.finalDestination ?? ""
+                let destination = fetches[fetch]?.machine.finalDestination ?? ""
                 orders.append(
                     .verify(fetch, digests, length: length, destination: destination))
-            case .secure(let length): batch(of: fetch).toSecure.append((fetch, length))
-            // Begun with the turn in which it was decided, see `handOut`.
+            case .secure(let length):
+                batches.secure(fetch, length: length, on: device(of: fetches[fetch]))
+            // Begun with the turn in which it was decided, see ``ActiveFetch/orderCopies()``.
             case .handOut: break
             case .fill(let kept): orders.append(.fill(fetch, kept))
-            case .publish(let order): batch(of: fetch).toPublish.append((fetch, order))
+            case .publish(let order):
+                batches.publish(fetch, order, on: device(of: fetches[fetch]))
             case .close(let deletingPart):
                 orders.append(.close(fetch, deletingPart: deletingPart))
             }
         }
         if !orders.isEmpty { files.submit(orders) }
         if !requests.isEmpty { wire.start(requests) }
-        gatherFinishing()
+        sendBatches()
     }
 
-    private func release(_ keys: [SegmentKey], of fetch: FetchID) {
-        guard let entry = active[fetch] else { return }
+    /// Sends the batches whose predecessors have come back.
+    mutating func sendBatches() {
+        for order in batches.takeReady() { files.submit([order]) }
+    }
+
+    /// Part files of which nothing is to be left.
+    func delete(_ parts: [OrphanedPart]) {
+        if !parts.isEmpty { files.submit(parts.map { .delete($0) }) }
+    }
+
+    /// The file system that its part file is on.
+    private func device(of entry: ActiveFetch?) -> UInt64 {
+        entry?.machine.state.partIdentity?.device ?? 0
+    }
+
+    private func release(_ keys: [SegmentKey], of entry: ActiveFetch?) {
+        guard let entry else { return }
         for key in keys {
             guard let index = entry.targets.firstIndex(where: { $0.key == key }) else { continue }
-            files.release(entry.targets.remove(at: index).target, of: fetch)
+            files.release(entry.targets.remove(at: index).target, of: entry.id)
         }
     }
 
-    private func request(_ ask: SegmentAsk, of fetch: FetchID) -> SegmentRequest? {
-        guard let entry = active[fetch] else { return nil }
+    private func request(_ ask: SegmentAsk, of entry: ActiveFetch?) -> SegmentRequest? {
+        guard let entry else { return nil }
         guard
             let target = files.target(
-                for: fetch, generation: entry.machine.state.generation, start: ask.ask.position)
+                for: entry.id, generation: entry.machine.state.generation, start: ask.ask.position)
         else { preconditionFailure("a request goes out only while its part file is open") }
         entry.targets.append((ask.key, target))
         let wanted = entry.machine.request
@@ -85,7 +106,8 @@ extension Engine {
         return max(1, limit / Int64(max(1, entry.machine.segments.count)))
     }
 
-    /// Once its connections are more or fewer. No decision, and nothing that a commit must precede.
+    /// After the number of its connections has changed. No decision, and nothing that must follow a
+    /// commit.
     func divideRate(of entry: ActiveFetch) {
         let share = share(of: entry)
         if share == entry.rateShare { return }
@@ -93,7 +115,7 @@ extension Engine {
         for segment in entry.machine.segments { wire.setRate(segment.key, share) }
     }
 
-    /// A mirror at another origin than the request's own URL: what proves who we are is not for it.
+    /// A mirror at another origin than the request's own URL must not get its credentials.
     private func isElsewhere(_ ask: SegmentAsk, _ wanted: TransferRequest) -> Bool {
         guard ask.isForMirror else { return false }
         guard let own = try? URLParts(wanted.url), let mirror = try? URLParts(ask.url) else {

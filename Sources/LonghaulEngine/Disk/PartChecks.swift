@@ -1,0 +1,51 @@
+internal import LonghaulCore
+internal import LonghaulPlatform
+
+/// Whether a part file is still what was written. All are asked of what is synced.
+enum PartChecks {
+    /// A file that was truncated while it was written soon has its old length again, with zeros
+    /// where bytes were. There is a hole then: written bytes are never one. The hole begins with
+    /// the first block that is all zeros, so the file is cut off well before it, and the next
+    /// attempt fetches what is missing.
+    static func gap(in part: PartFile, before length: Int64) throws(SystemFailure) -> LocalFault? {
+        guard length >= Limits.holeLookBytes, let hole = part.firstHole, hole < length
+        else { return nil }
+        let end = max(0, hole - max(try part.blockSize(), Limits.holeMarginBytes))
+        assert(end <= hole, "a file is never made longer")
+        try part.truncate(to: end)
+        return LocalFault(cutOff: part.path, at: end)
+    }
+
+    /// An abandoned version that was longer may have left its tail. A file that is too short is
+    /// never made longer: what is missing would be zeros.
+    static func fit(_ part: PartFile, to length: Int64) throws(SystemFailure) -> LocalFault? {
+        let size = try part.size()
+        if size > length { try part.truncate(to: length) }
+        if size >= length { return nil }
+        return LocalFault(cutOff: part.path, at: size)
+    }
+
+    /// What has become of a part file that another program has moved or deleted; `nil` = it is in
+    /// its place. Checked with each checkpoint: else hours could be spent on writing to nowhere.
+    static func displacement(of part: PartFile) -> FetchEvent? {
+        switch part.place {
+        case .inPlace: nil
+        case .elsewhere where part.disk?.isAway(from: part.directory.path) == true:
+            .displaced(LocalFault(unmounted: part.directory.mountPoint ?? ""), isGone: false)
+        case .elsewhere:
+            .displaced(
+                LocalFault(
+                    code: .io,
+                    message:
+                        "\(part.path) is gone from its place: it, or its directory, was moved. "
+                        + "Bring it back, then resume."), isGone: false)
+        case .gone:
+            .displaced(
+                LocalFault(
+                    code: .io,
+                    message:
+                        "\(part.path) was deleted while it was written, and its bytes are lost. "
+                        + "Retry the transfer."), isGone: true)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import LonghaulCore
+
+/// What is still to be committed, and the effects that follow once it is. After a failed commit the
+/// same is tried again.
+struct PendingCommit {
+    var writes: [StoreWrite] = []
+    var effects: [(FetchID, FetchEffect)] = []
+    var orders: [FileOrder] = []
+    /// The writes must survive a power cut before any effect.
+    var durable = false
+
+    var isEmpty: Bool { writes.isEmpty && effects.isEmpty && orders.isEmpty }
+
+    mutating func append(_ step: FetchStep, of fetch: FetchID) {
+        writes += step.writes
+        for effect in step.effects { effects.append((fetch, effect)) }
+        durable = durable || step.durable
+    }
+
+    mutating func append(_ step: CopyStep) {
+        writes += step.writes
+        orders += step.orders
+        durable = durable || step.durable
+    }
+}
+
+/// Writes, told in the way in which the commit has turned out.
+extension [StoreWrite] {
+    /// Whether a transfer waits for input or fails is known within the transaction only.
+    func settled(unanswerable: Set<TransferID>) -> [StoreWrite] {
+        if unanswerable.isEmpty { return self }
+        return map { write in
+            guard case .needsInput(let id, let error, let totals) = write,
+                unanswerable.contains(id)
+            else { return write }
+            return .failed(id, error, totals)
+        }
+    }
+
+    /// A transfer waits for room on its disk.
+    var findDiskFull: Bool {
+        contains { write in
+            guard case .queued(_, _, let reasons) = write else { return false }
+            return reasons.contains { $0.reason == .storage }
+        }
+    }
+}
+
+package struct EngineCounters: Hashable, Sendable {
+    package private(set) var completed = 0
+    package private(set) var failed = 0
+    /// Body bytes received by fetches that have left; those of active ones come on top.
+    private(set) var bytesOfGone: Int64 = 0
+
+    /// Only committed writes count.
+    mutating func count(_ writes: [StoreWrite]) {
+        for write in writes {
+            switch write {
+            case .completed, .skipped: completed += 1
+            case .failed: failed += 1
+            case .queued, .save, .needsInput, .cancelled, .restarted, .attempt, .dropFetch, .give,
+                .leave, .discard, .forget, .learn, .originFailed, .originWorked, .saveOrigin:
+                break
+            }
+        }
+    }
+
+    mutating func count(completed more: Int) { completed += more }
+
+    mutating func count(failed more: Int) { failed += more }
+
+    mutating func countGone(_ bytes: Int64) {
+        precondition(bytes >= 0, "what was received is not taken back")
+        bytesOfGone += bytes
+    }
+}

@@ -1,0 +1,153 @@
+internal import LonghaulCore
+
+/// A fetch in memory. A reference, because its machine is large and is mutated in place. It never
+/// leaves the engine's thread.
+final class ActiveFetch {
+    var machine: FetchMachine
+    /// Where it counts: the origin of the source that it began at.
+    let site: OriginSite
+    let sources: FetchSources
+    let start: Start
+    /// The transfers that it serves.
+    var subscribers: Subscribers {
+        didSet {
+            eligibility = subscribers.eligibility
+            isShared = subscribers.isShared
+        }
+    }
+    private(set) var eligibility: EligibilityKey
+    private(set) var isShared: Bool
+    var copies = Copies()
+    /// Of the requests whose cells stand on the board; few.
+    var targets: [(key: SegmentKey, target: SegmentTarget)] = []
+    private(set) var rate = RateMeter()
+    /// Bytes per second that each of its requests may use; `nil` = unlimited.
+    var rateShare: Int64?
+    /// From the machine's last step, see ``FetchStep``: read more often than a large value may be
+    /// copied.
+    private(set) var nextTick: Instant?
+    private(set) var isWhole = false
+    /// Its part of ``OriginSite/held``.
+    private var counted = HeldAtOrigin()
+
+    /// What holds from its start to its end.
+    struct Start {
+        let session: String
+        let identityKey: Int64
+        /// When it was started for having waited longest.
+        let overdueSince: Timestamp?
+        /// What the fetch had received before this engine started it.
+        let receivedBefore: Int64
+    }
+
+    /// The copies that are made of its whole file.
+    struct Copies {
+        /// Subscribers whose copies are being made.
+        var ordered: Set<TransferID> = []
+        /// Its leader was given a copy, too.
+        var isGivenAway = false
+    }
+
+    init(
+        machine: FetchMachine, sources: FetchSources, subscribers: Subscribers, start: Start
+    ) {
+        self.machine = machine
+        self.sources = sources
+        site = sources.site(of: machine.url)
+        self.subscribers = subscribers
+        self.start = start
+        eligibility = subscribers.eligibility
+        isShared = subscribers.isShared
+    }
+
+    var id: FetchID { machine.state.id }
+
+    /// The connections that it holds at its origin.
+    var connections: Int { counted.connections }
+
+    /// The leader may begin at another moment than the one with which it was started: back in the
+    /// queue, that one counts.
+    func setEarliestBegin(_ earliest: Timestamp?) {
+        var leader = subscribers.leader
+        leader.request.earliestBegin = earliest
+        subscribers.admit(leader)
+    }
+
+    /// What only waits for the disk holds no place.
+    var holdsPlace: Bool {
+        switch machine.stage {
+        case .verifying, .securing, .sharing, .publishing, .left: false
+        case .preparing, .moving, .settling: true
+        }
+    }
+
+    /// It needs nothing of the network any more, and no condition stops it. Should its bytes turn
+    /// out to be wrong, it needs the network again.
+    var isLetFinish: Bool { !holdsPlace || isWhole }
+
+    /// Whether another transfer may join those whom it serves.
+    func isOpen(_ subscribers: Subscribers) -> Bool {
+        machine.isJoinable && subscribers.count < Limits.sharersPerFetch
+            && subscribers.leader.request.options.onDuplicate != .separate
+    }
+
+    /// Body bytes that this engine has received for it.
+    var received: Int64 { max(0, machine.state.bytesFetched - start.receivedBefore) }
+
+    /// How the scheduler counts it.
+    var asRunning: Running? {
+        guard holdsPlace else { return nil }
+        return Running(
+            id: machine.transfer, session: start.session, origin: OriginID(rawValue: site.name),
+            connections: max(1, machine.segments.count), eligibility: eligibility,
+            overdueSince: start.overdueSince)
+    }
+
+    /// Reads the progress board, before the machine decides anything.
+    func readBoard(_ files: any FilePort, now: Moment) {
+        // Without a request nothing is received and nothing is written.
+        if machine.segments.isEmpty { return }
+        for (key, target) in targets {
+            machine.note(
+                key, written: files.written(target), received: files.received(target),
+                now: now.monotonic)
+        }
+        machine.note(fetched: files.fetched(id))
+        let before = rate.bytesPerSecond
+        rate.sample(machine.state.bytesFetched, at: now.monotonic)
+        if rate.bytesPerSecond != before { files.publish(rate: rate.bytesPerSecond, of: id) }
+    }
+
+    /// After each step of its machine.
+    func recount(after step: FetchStep) {
+        nextTick = step.nextTick
+        isWhole = step.isWhole
+        let hasLeft = machine.stage == .left
+        let now = HeldAtOrigin(
+            connections: hasLeft ? 0 : max(1, machine.segments.count), places: holdsPlace ? 1 : 0)
+        if now == counted { return }
+        site.recount(from: counted, to: now)
+        counted = now
+    }
+}
+
+/// Smoothed throughput of one fetch.
+struct RateMeter {
+    private(set) var bytesPerSecond: Double = 0
+    private var last: (at: Instant, bytes: Int64)?
+
+    mutating func sample(_ bytes: Int64, at now: Instant) {
+        guard let last else {
+            self.last = (now, bytes)
+            return
+        }
+        let seconds = now - last.at
+        guard seconds >= 0.2 else { return }
+        let current = Double(bytes - last.bytes) / seconds
+        let weight = min(1, seconds / 2)
+        bytesPerSecond =
+            bytesPerSecond == 0
+            ? current : bytesPerSecond * (1 - weight) + current * weight
+        self.last = (now, bytes)
+    }
+}

@@ -1,0 +1,116 @@
+internal import LonghaulCore
+
+/// The fetches in memory: on the wire, or on their way to or from it. A reference: decisions read
+/// the table while a transaction is open, and a copy of it for each turn would cost O(n).
+final class ActiveFetches {
+    private var byID: [FetchID: ActiveFetch] = [:]
+    /// No machine wants to be asked before; it may have been put off since. It saves each turn a
+    /// search in all machines.
+    private(set) var soonestTick: Instant?
+    private var nextSerial: Int64 = 1
+    /// Transfers of which a crash may have left a part file that is not recorded, and since when.
+    var unrecordedSince: [TransferID: Timestamp] = [:]
+    /// A transfer has found a disk full: until then each checks for room before it asks for
+    /// anything.
+    private var spaceIsShortUntil: Instant?
+
+    private static let serialsPerFetch: Int64 = 1 << 20
+    /// Longer than it takes until a transfer that found a disk full checks it again.
+    private static let spaceIsShortSeconds = 2 * Limits.storageCheckSeconds
+
+    var count: Int { byID.count }
+    var isEmpty: Bool { byID.isEmpty }
+    var all: Dictionary<FetchID, ActiveFetch>.Values { byID.values }
+    var sortedIDs: [FetchID] { byID.keys.sorted() }
+
+    subscript(id: FetchID) -> ActiveFetch? { byID[id] }
+
+    func insert(_ entry: ActiveFetch) {
+        let before = byID.updateValue(entry, forKey: entry.id)
+        precondition(before == nil, "a fetch is started once")
+    }
+
+    func remove(_ id: FetchID) -> ActiveFetch? {
+        let entry = byID.removeValue(forKey: id)
+        assert(entry.map { $0.connections == 0 } ?? true, "a fetch that leaves has given back all")
+        return entry
+    }
+
+    /// Serials of one fetch never repeat in this process, however often it is started.
+    func takeSerials() -> Int64 {
+        defer { nextSerial += ActiveFetches.serialsPerFetch }
+        return nextSerial
+    }
+
+    var originNames: Set<String> { Set(byID.values.flatMap(\.sources.names)) }
+
+    /// As the scheduler counts them, by the ids of their fetches.
+    var running: [Running] { sortedIDs.compactMap { byID[$0]?.asRunning } }
+
+    /// The conditions that matter to those that run.
+    var interest: ConditionNeeds {
+        byID.values.reduce(ConditionNeeds()) { $0.union($1.subscribers.interest) }
+    }
+
+    /// Something runs that stops when the machine is used.
+    var runsWhileIdle: Bool {
+        byID.values.contains { $0.holdsPlace && $0.subscribers.interest.idle }
+    }
+
+    /// Body bytes received by this engine for those that are still active.
+    var bytesReceived: Int64 { byID.values.reduce(0) { $0 + $1.received } }
+
+    // MARK: - Ticks
+
+    func recount(_ entry: ActiveFetch, after step: FetchStep) {
+        entry.recount(after: step)
+        if let at = step.nextTick { soonestTick = min(soonestTick ?? at, at) }
+    }
+
+    /// Fetches whose machines want to be asked now, in the order of their ids.
+    func dueForTick(at now: Instant) -> [FetchID] {
+        guard let soonestTick, soonestTick <= now else { return [] }
+        var due: [FetchID] = []
+        for (fetch, entry) in byID {
+            if let at = entry.nextTick, at <= now { due.append(fetch) }
+        }
+        return due.sorted()
+    }
+
+    /// After those were asked.
+    func findSoonestTick(at now: Instant) {
+        guard let soonestTick, soonestTick <= now else { return }
+        self.soonestTick = byID.values.compactMap(\.nextTick).min()
+    }
+
+    // MARK: - Full disks
+
+    func foundDiskFull(at now: Instant) {
+        spaceIsShortUntil = now + ActiveFetches.spaceIsShortSeconds
+    }
+
+    func isSpaceShort(at now: Instant) -> Bool { spaceIsShortUntil.map { now < $0 } ?? false }
+
+    // MARK: - The network
+
+    /// Requests whose answers may never come, because they were sent over another network. Those
+    /// that lose nothing by it are sent again over this one.
+    var suspects: [SegmentKey] {
+        byID.values.flatMap { entry -> [SegmentKey] in
+            guard entry.machine.stage == .moving, entry.subscribers.leader.eligibility.usesNetwork,
+                entry.machine.goesOnWhenAskedAgain
+            else { return [] }
+            return entry.machine.segments.map(\.key)
+        }
+    }
+
+    /// Durations stay as long as they were when the clock is set, here by `jump` milliseconds.
+    func follow(_ jump: Int64, now: Moment) {
+        for entry in byID.values {
+            for subscriber in entry.subscribers.all {
+                entry.subscribers.admit(subscriber.moved(by: jump, now: now.wall))
+            }
+            entry.machine.serve(entry.subscribers)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+internal import LonghaulCore
+
+/// A whole file becomes as many files as transfers asked for it. Each copy goes on as a fetch of
+/// its own that lacks nothing: it is verified, named and recorded by the rules of its transfer.
+struct CopyStep {
+    var writes: [StoreWrite] = []
+    var orders: [FileOrder] = []
+    /// The writes must survive a power cut before any effect.
+    var durable = false
+    /// Copies that were ordered; each is answered once.
+    var ordered = 0
+    /// What the fetch's machine is told next.
+    var event: FetchEvent?
+    /// A transfer has left the fetch: its own intent is applied now.
+    var hasParted = false
+}
+
+extension ActiveFetch {
+    /// Orders the copies that are missing. The leader comes last: until then the part file is what
+    /// the next engine would copy from after a crash.
+    func orderCopies() -> CopyStep {
+        var step = CopyStep()
+        guard machine.stage == .sharing else { return step }
+        var missing = subscribers.followers.filter { !copies.ordered.contains($0.id) }
+        if subscribers.followers.isEmpty, copies.ordered.isEmpty || copies.isGivenAway {
+            if machine.isAtHome || copies.isGivenAway {
+                step.event = .handedOut(leaderHasCopy: copies.isGivenAway)
+                return step
+            }
+            missing = [subscribers.leader]
+        }
+        if missing.isEmpty { return step }
+        copies.ordered.formUnion(missing.map(\.id))
+        let orders = missing.map {
+            CopyOrder(transfer: $0.id, destination: $0.destination, partSuffix: $0.partSuffix)
+        }
+        step.ordered = orders.count
+        step.orders = [.copy(id, orders, length: machine.state.bytesTotal ?? 0)]
+        return step
+    }
+
+    /// Settles the outcome of one copy; other events mean nothing here.
+    func settleCopy(_ event: FetchEvent, now: Timestamp) -> CopyStep {
+        var step = CopyStep()
+        if case .copied(let transfer, let identity, let path, let mountPoint) = event {
+            copies.ordered.remove(transfer)
+            guard let subscriber = subscribers[transfer], machine.stage == .sharing else {
+                step.orders = [.delete(OrphanedPart(path: path, identity: identity))]
+                return step
+            }
+            let copy = machine.copy(for: subscriber, identity, path: path, mountPoint: mountPoint)
+            step.writes = [.give(transfer, copy, proven: machine.verified)]
+            removeServed(transfer, &step)
+        } else if case .copyFailed(let transfer, let fault) = event {
+            copies.ordered.remove(transfer)
+            guard let subscriber = subscribers[transfer], machine.stage == .sharing else {
+                return step
+            }
+            failCopy(of: subscriber, fault, &step, now: now)
+        }
+        return step
+    }
+
+    /// A copy that comes too late: its fetch, or all that waited for it, has left.
+    static func orderForLateCopy(_ event: FetchEvent) -> FileOrder? {
+        guard case .copied(_, let identity, let path, _) = event else { return nil }
+        return .delete(OrphanedPart(path: path, identity: identity))
+    }
+
+    /// A leader that is given a copy like the others leaves last, and the fetch ends with it at
+    /// once, although copies for transfers that have left may still be under way.
+    private func removeServed(_ transfer: TransferID, _ step: inout CopyStep) {
+        if subscribers.remove(transfer, home: machine.home) == .wasLast {
+            copies.isGivenAway = true
+        } else {
+            machine.serve(subscribers)
+        }
+        step.hasParted = true
+    }
+
+    /// The failure of one copy concerns its transfer alone. The last transfer keeps the only bytes
+    /// there are: its copy is made when its disk has room, or works again.
+    private func failCopy(
+        of subscriber: Subscriber, _ fault: LocalFault, _ step: inout CopyStep, now: Timestamp
+    ) {
+        let transfer = subscriber.id
+        let leads = transfer == subscribers.leader.id
+        if leads, subscribers.followers.isEmpty {
+            step.event = subscriber.isWanted ? .handOutFailed(fault) : .leave(.requeue)
+            return
+        }
+        let error = LonghaulError(
+            fault.code, fault.message, transferID: transfer, retryable: true, bytesKept: 0)
+        if let need = fault.storageNeed, !subscriber.request.options.failOnFullDisk {
+            let next = now + Limits.storageCheckSeconds
+            let reason = WaitReason(
+                .storage, required: need.rawValue, current: error.message, since: now,
+                nextCheck: next)
+            step.writes.append(.queued(transfer, readyAt: next, waitingFor: [reason]))
+        } else if subscriber.isWanted {
+            var totals = TransferTotals(machine.state, bytesDone: 0)
+            totals.bytesFetched = subscriber.bytesFetched
+            step.writes.append(.failed(transfer, error, totals))
+            step.durable = true
+        } else if leads {
+            // It was paused when the end was too near to be stopped.
+            step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
+        }
+        step.writes.append(.leave(transfer))
+        removeServed(transfer, &step)
+    }
+}
+
+extension FetchMachine {
+    /// The directory of the part file; empty while there is none.
+    var home: String { FileNaming.directory(of: state.partPath) }
+
+    /// Its leader is being given the file, or is about to be.
+    var isEnding: Bool {
+        switch stage {
+        case .sharing, .publishing, .left: true
+        case .preparing, .moving, .settling, .verifying, .securing: false
+        }
+    }
+}

@@ -1,0 +1,117 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// What one transaction decided. Memory changes and effects follow from it only once it is
+/// committed; if the commit fails, it is dropped.
+struct TurnChanges {
+    /// Fetches that leave the wire.
+    var departures: [(FetchID, FetchDeparture)] = []
+    /// Fetches that end for those whom they serve: no transfer joins them.
+    var departing: Set<FetchID> = []
+    /// Part files that belong to no transfer any more.
+    var deletions: [OrphanedPart] = []
+    /// Fetches that serve other transfers than before.
+    var subscriberLists: [FetchID: Subscribers] = [:]
+    /// When fetches may begin again that depart because something else is wanted.
+    var earliest: [FetchID: Timestamp?] = [:]
+    /// Transfers whose deadline passed while they waited.
+    var failed = 0
+    /// The inbox holds more intents than one transaction applies.
+    var isIncomplete = false
+    /// A transfer went back to the queue that is not wanted there: its intent is applied next.
+    var areSomeUnwanted = false
+    /// Transfers that failed because no host can answer what they need.
+    var unanswerable: Set<TransferID> = []
+    /// Origins whose memory was changed for transfers that are to go on at once, with their memory
+    /// before: restored if the commit fails.
+    var hastened: [(site: OriginSite, before: OriginMemory?)] = []
+    var starts = Starts()
+    /// Where the search for newcomers goes on; `nil` = there was no search.
+    var joinCursors: [Int64: TransferID]?
+
+    /// What becomes a fetch in memory, or might have.
+    struct Starts {
+        var started: [StartedFetch] = []
+        /// Copies that go on as fetches of their own.
+        var given: [StartedFetch] = []
+        /// Transfers that could not be read.
+        var refused: [(TransferID, LonghaulError)] = []
+        /// Some transfers joined others, or have failed: there may be places left.
+        var arePlacesLeft = false
+    }
+
+    /// Its copy is recorded in this commit: its intent is applied once it is a fetch of its own.
+    mutating func postpone(
+        _ id: TransferID, ifGivenIn tx: borrowing EngineTransaction
+    ) throws -> Bool {
+        guard starts.given.contains(where: { $0.work.id == id }) else { return false }
+        try tx.addAttention(id)
+        isIncomplete = true
+        return true
+    }
+}
+
+/// A fetch that the transaction has started. A reference, because it is large and is passed on.
+final class StartedFetch {
+    let work: TransferWork
+    let state: FetchState
+    let session: String
+    let subscribers: Subscribers
+    var isOverdue = false
+    /// Digests that a copy need not be checked for again.
+    let proven: [Checksum]
+    /// A finished file that may make the request unnecessary.
+    var kept: KeptFile?
+
+    init(
+        work: TransferWork, state: FetchState, session: String, subscribers: Subscribers,
+        proven: [Checksum] = []
+    ) {
+        self.work = work
+        self.state = state
+        self.session = session
+        self.subscribers = subscribers
+        self.proven = proven
+    }
+}
+
+extension Subscriber {
+    init(_ work: TransferWork) {
+        self.init(
+            id: work.id, request: work.request, destination: work.destination,
+            deadline: work.deadline, eligibility: work.eligibility, isWanted: work.want == .run,
+            bytesFetched: work.numbers.bytesFetched)
+        partSuffix = work.partSuffix
+    }
+}
+
+extension TransferWork {
+    /// What may be shared of it; `nil` = it goes alone.
+    var sharedIdentity: FetchIdentity? {
+        if isUnreadable || request.options.onDuplicate == .separate { return nil }
+        return FetchIdentity(request)
+    }
+
+    /// Its disk is full: the bytes of another transfer are of no use to it now.
+    func isHeldBack(_ now: Timestamp) -> Bool {
+        guard let readyAt, readyAt > now else { return false }
+        return waitingFor.contains { $0.reason == .storage }
+    }
+
+    /// Those of its fetch, if it leads one.
+    func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferNumbers {
+        guard let fetchID, let state = try tx.fetch(fetchID), state.leader ?? id == id else {
+            return numbers
+        }
+        return TransferNumbers(state)
+    }
+}
+
+extension TransferNumbers {
+    init(_ totals: TransferTotals) {
+        self.init(
+            bytesTotal: totals.bytesTotal, bytesDone: totals.bytesDone,
+            bytesFetched: totals.bytesFetched, attempts: totals.attempts,
+            restarts: totals.restarts)
+    }
+}

@@ -1,0 +1,265 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// Starts the programs that are told what happened. A launch is recorded when its process exists
+/// and before it runs, so that no crash makes two of one.
+///
+/// It runs at the end of each turn, in transactions of its own: hosts hold no transfer back.
+struct Launches {
+    private let writer: StoreWriter
+    private let port: any HostPort
+    var journal: EngineJournal?
+    /// Something may have happened that a host is to be told.
+    private var isStale = true
+    private var launches: [LaunchID: KeptLaunch] = [:]
+    /// Reports that are not recorded yet, in their order.
+    private var reports: [HostReport] = []
+    private var decision = LaunchDecision()
+    /// The store could not be written.
+    private var retryAt: Instant?
+    private var lastID = LaunchID(rawValue: 0)
+    /// When events are deleted next that may go.
+    private var purgeAt: Instant?
+
+    private static let purgeSeconds: Double = 600
+    private static let purgedAtOnce = 2_000
+
+    init(_ writer: StoreWriter, _ port: any HostPort) {
+        self.writer = writer
+        self.port = port
+    }
+
+    /// What a turn has to do after its hosts.
+    struct Outcome {
+        /// A host may have changed what is wanted of transfers.
+        var mayHaveIntents = false
+    }
+
+    mutating func markStale() { isStale = true }
+
+    mutating func add(_ report: HostReport) { reports.append(report) }
+
+    /// - Parameters:
+    ///   - isPending: What the turn could not apply comes first: an answer of a host counts before
+    ///     another one is started.
+    ///   - isLeaving: No launch begins.
+    mutating func run(
+        isPending: Bool, isLeaving: Bool, now: Moment
+    ) throws(LonghaulError) -> Outcome {
+        endOverdue(now: now)
+        var outcome = Outcome()
+        // The turn's own writes come before these.
+        if writer.retryAt != nil || retryAt.map({ $0 > now.monotonic }) ?? false { return outcome }
+        retryAt = nil
+        do throws(LonghaulError) {
+            while let report = reports.first {
+                try record(report, isLeaving: isLeaving, &outcome, now: now)
+                reports.removeFirst()
+            }
+            let isDue = decision.nextCheck.map { $0 <= now.wall } ?? false
+            if isStale || isDue, !isPending, !outcome.mayHaveIntents {
+                try decide(isLeaving: isLeaving, now: now)
+            }
+            try purgeEvents(now: now)
+        } catch {
+            if error == StoreWriter.leaseLost { throw error }
+            // The turn's own commits count how long the store cannot be written.
+            isStale = true
+            retryAt = now.monotonic + StoreWriter.retrySeconds
+        }
+        return outcome
+    }
+
+    private mutating func decide(isLeaving: Bool, now: Moment) throws(LonghaulError) {
+        isStale = false
+        decision = LaunchDecision()
+        if isLeaving { return }
+        let snapshot = try HostSnapshot.load(from: writer.store, port, isBusy: isBusy)
+        if snapshot.facts.isEmpty { return }
+        decision = LaunchDecision.decide(snapshot, after: lastID, now: now.wall)
+        for order in decision.orders {
+            lastID = order.id
+            let before = launches.updateValue(
+                KeptLaunch(host: order.host, session: order.session, budget: order.budget),
+                forKey: order.id)
+            precondition(before == nil, "a launch has a number of its own")
+            port.prepare(order)
+        }
+        decision.orders = []
+    }
+
+    private func isBusy(_ host: String) -> Bool {
+        launches.values.contains { $0.host == host }
+    }
+
+    private mutating func endOverdue(now: Moment) {
+        for id in launches.keys.sorted() {
+            guard var launch = launches[id], let ends = launch.endsAt, ends <= now.monotonic,
+                !hasEnded(id)
+            else { continue }
+            port.end(id, killing: launch.isExpired)
+            // A process in an uninterruptible system call does not end at once: it is killed again.
+            launch.endsAt = now.monotonic + Limits.launchGraceSeconds
+            launch.isExpired = true
+            launches[id] = launch
+        }
+    }
+
+    /// It is known to have ended, and not recorded yet.
+    private func hasEnded(_ launch: LaunchID) -> Bool {
+        reports.contains { report in
+            switch report {
+            case .ended(launch, _, _, _): true
+            case .ended, .answersWait, .answerRefused, .prepared, .nothingToDo, .notPrepared,
+                .attachments:
+                false
+            }
+        }
+    }
+
+    // MARK: - Reports
+
+    private mutating func record(
+        _ report: HostReport, isLeaving: Bool, _ outcome: inout Outcome, now: Moment
+    ) throws(LonghaulError) {
+        switch report {
+        case .attachments: break
+        case .nothingToDo(let id): launches[id] = nil
+        case .notPrepared(let id, let message):
+            guard let launch = launches[id] else { return }
+            try recordFailure(id, launch, message, now: now)
+            journal?.launchFailed(launch.host, message)
+            launches[id] = nil
+        case .prepared(let launch): try begin(launch, isLeaving: isLeaving, now: now)
+        case .answersWait(let id):
+            try recordAnswers(of: id)
+            outcome.mayHaveIntents = true
+        case .answerRefused(let id, let message):
+            journal?.answerRefused(launches[id]?.host, id, message)
+        case .ended(let id, let ending, let status, let output):
+            guard let launch = launches[id] else { return }
+            try recordEnd(id, launch, ending, status, output, now: now)
+            outcome.mayHaveIntents = true
+        }
+        isStale = true
+    }
+
+    private mutating func recordEnd(
+        _ id: LaunchID, _ launch: KeptLaunch, _ ending: LaunchEnding, _ exit: Int?,
+        _ output: String, now: Moment
+    ) throws(LonghaulError) {
+        var status = exit
+        let isWell = ending == .exited && status == 0
+        var how = launch.isExpired && !isWell ? .expired : ending
+        if isWell, launch.hasLostAnswers { (how, status) = (.unknown, nil) }
+        try writer.transaction(.durable) { tx in
+            try tx.end(
+                id, how, status: status, output: output, wasOurs: !launch.isAdopted, now: now.wall)
+        }
+        journal?.launchEnded(launch.host, id, how, status: status)
+        launches[id] = nil
+    }
+
+    /// Tried each second like all that the store does not accept. What comes after the answers
+    /// waits, the end of the launch among it. Where the answers are given up, the question is asked
+    /// again.
+    private mutating func recordAnswers(of id: LaunchID) throws(LonghaulError) {
+        guard let launch = launches[id] else { return port.dropAnswers(of: id) }
+        do throws(LonghaulError) {
+            try port.recordAnswers(of: id)
+            launches[id]?.answerFailures = 0
+        } catch {
+            launches[id]?.answerFailures += 1
+            if launch.answerFailures < StoreWriter.failuresMax { throw error }
+            launches[id]?.hasLostAnswers = true
+            port.dropAnswers(of: id)
+            journal?.answersLost(launch.host, id, error)
+        }
+    }
+
+    private mutating func begin(
+        _ launch: PreparedLaunch, isLeaving: Bool, now: Moment
+    ) throws(LonghaulError) {
+        guard var kept = launches[launch.id] else { return }
+        if isLeaving {
+            port.discard(launch.id)
+            launches[launch.id] = nil
+            return
+        }
+        let host = kept.host
+        // Counted from now, whatever the clock was set to since the process was made.
+        let deadline = now.wall + kept.budget
+        try writer.transaction(.durable) { tx in
+            try tx.begin(
+                launch.id, of: host, launch.handover, process: launch.process,
+                deadline: deadline, now: now.wall)
+        }
+        kept.endsAt = now.monotonic + kept.budget
+        launches[launch.id] = kept
+        journal?.launches(host, launch)
+        port.begin(launch.id)
+    }
+
+    private func recordFailure(
+        _ id: LaunchID, _ launch: KeptLaunch, _ message: String, now: Moment
+    ) throws(LonghaulError) {
+        let nothing = Handover(
+            session: launch.session, reason: .sessionEvents, events: nil, count: 0)
+        try writer.transaction(.durable) { tx in
+            try tx.begin(
+                id, of: launch.host, nothing, process: nil, deadline: now.wall, now: now.wall)
+            try tx.end(id, .notStarted, status: nil, output: message, now: now.wall)
+        }
+    }
+
+    // MARK: - Life
+
+    /// Launches of a dead engine: those that run are watched on; those that have ended meanwhile
+    /// leave their events to the next launch.
+    mutating func adopt(now: Moment) throws(LonghaulError) {
+        lastID = try writer.store.lastLaunch()
+        for launch in try writer.store.openLaunches() {
+            assert(launch.id <= lastID, "the store knows the last number that was given")
+            if port.adopt(launch) {
+                let left = min(launch.deadline - now.wall, launch.deadline - launch.startedAt)
+                var kept = KeptLaunch(
+                    host: launch.host, session: launch.session ?? "",
+                    budget: launch.deadline - launch.startedAt)
+                kept.endsAt = now.monotonic + max(0, left)
+                kept.isAdopted = true
+                launches[launch.id] = kept
+            } else {
+                try writer.transaction(.durable) { tx in
+                    try tx.end(
+                        launch.id, .unknown, status: nil, output: nil, wasOurs: false,
+                        now: now.wall)
+                }
+            }
+        }
+    }
+
+    /// Now and then, in a turn that there is anyway.
+    private mutating func purgeEvents(now: Moment) throws(LonghaulError) {
+        if let at = purgeAt, at > now.monotonic { return }
+        var purged = 0
+        try writer.transaction(.relaxed) { tx in
+            purged = try tx.forgetEvents(
+                acknowledgedBefore: now.wall + -Limits.eventRetentionSeconds,
+                limit: Launches.purgedAtOnce)
+        }
+        let isMore = purged == Launches.purgedAtOnce
+        purgeAt = now.monotonic + (isMore ? 1 : Launches.purgeSeconds)
+    }
+
+    /// When hosts need a turn.
+    func wakeAt(now: Moment) -> Instant? {
+        let end = launches.compactMap { hasEnded($0.key) ? nil : $0.value.endsAt }.min()
+        if let retryAt = writer.retryAt ?? retryAt { return min(retryAt, end ?? retryAt) }
+        let check = decision.nextCheck.map { now.monotonic + max(0, $0 - now.wall) }
+        return [check, end].compactMap { $0 }.min()
+    }
+
+    var outlook: HostOutlook {
+        HostOutlook(isBusy: !launches.isEmpty, nextLaunch: decision.nextLaunch)
+    }
+}

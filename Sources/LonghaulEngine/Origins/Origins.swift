@@ -1,0 +1,142 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// What the engine remembers of origins: health, rate, free places. A reference: fetches, plans and
+/// intents read it, and a copy of its tables for each of them would cost more than the decision.
+final class Origins {
+    private var sites: [String: OriginSite] = [:]
+    /// As the reads of the queue have found them.
+    private(set) var cooling = CoolingOrigins()
+    /// Origins with a place that became free since the last plan.
+    private(set) var freed: [OriginSite] = []
+
+    /// Origins kept in memory; the store keeps them all.
+    private static let kept = 1024
+
+    var all: Dictionary<String, OriginSite>.Values { sites.values }
+
+    func site(_ name: String) -> OriginSite {
+        if let site = sites[name] { return site }
+        let site = OriginSite(name: name)
+        sites[name] = site
+        return site
+    }
+
+    /// As far as it is in memory.
+    func memory(of name: String) -> OriginMemory? { sites[name]?.memory }
+
+    /// Before a plan and not within one: a plan relies on what it has read.
+    func evictUnused(besides inUse: () -> Set<String>) {
+        if sites.count < Origins.kept { return }
+        let names = inUse()
+        sites = sites.filter { names.contains($0.key) }
+    }
+
+    // MARK: - Free places
+
+    func markFreed(_ site: OriginSite) {
+        if site.isFreed { return }
+        site.isFreed = true
+        freed.append(site)
+    }
+
+    /// A plan has seen all of them.
+    func clearFreed() {
+        for site in freed { site.isFreed = false }
+        freed = []
+    }
+
+    // MARK: - What is learned
+
+    /// What is learned of an origin counts at once for all its fetches. What is written is its
+    /// memory as it then is.
+    func fold(_ step: inout FetchStep, using random: inout SeededGenerator, now: Moment) {
+        for index in step.writes.indices {
+            switch step.writes[index] {
+            case .learn(let name, let lesson):
+                step.writes[index] = .saveOrigin(update(name, now: now) { $0.learn(lesson) })
+            case .originFailed(let name, let failure, let gained):
+                var own = SeededGenerator(seed: random.next())
+                let memory = update(name, now: now) {
+                    $0.afterFailure(failure, gained: gained, now: now.wall, using: &own)
+                }
+                step.writes[index] = .saveOrigin(memory)
+            case .originWorked(let name, let rate, let http2):
+                let memory = update(name, now: now) {
+                    $0.worked(at: rate, http2: http2, now: now.wall)
+                }
+                step.writes[index] = .saveOrigin(memory)
+                markFreed(site(name))
+            case .save, .queued, .completed, .skipped, .failed, .needsInput, .cancelled,
+                .restarted, .attempt, .dropFetch, .give, .leave, .discard, .forget,
+                .saveOrigin:
+                break
+            }
+        }
+    }
+
+    /// Answers with what is to be saved.
+    func update(
+        _ name: String, now: Moment, _ change: (inout OriginMemory) -> Void
+    ) -> OriginMemory {
+        let site = site(name)
+        var memory = site.known
+        let mayCool = site.memory == nil || memory.health(at: now.wall) != .well
+        change(&memory)
+        precondition(memory.origin == name, "a memory stays that of its origin")
+        site.memory = memory
+        if mayCool || memory.health(at: now.wall) != .well { recordHealth(site, memory, now: now) }
+        return memory
+    }
+
+    private func recordHealth(_ site: OriginSite, _ memory: OriginMemory, now: Moment) {
+        if case .cooling(let until) = memory.health(at: now.wall) {
+            if let id = site.id { cooling.note(id, until: until) }
+        } else if let id = site.id {
+            cooling.forget(id)
+        } else {
+            cooling.forgetAll()
+        }
+    }
+
+    // MARK: - Cool-downs
+
+    /// A read of the queue has found these.
+    func setCooling(_ found: CoolingOrigins) { cooling = found }
+
+    func forgetCooling() { cooling.forgetAll() }
+
+    /// Cool-downs end with the network over which they came to be.
+    func endCoolDowns(at moment: Timestamp) {
+        for site in sites.values { site.memory?.endCoolDown(at: moment) }
+        cooling.forgetAll()
+    }
+
+    /// The clock was set back.
+    func resumePauses(at now: Timestamp) {
+        for site in sites.values { site.memory?.resumePause(at: now) }
+    }
+
+    // MARK: - Mirrors
+
+    /// Reads from the store what is not in memory.
+    func load(_ urls: [String], _ tx: borrowing EngineTransaction) throws {
+        for name in urls.compactMap(Origins.name) {
+            let site = site(name)
+            if site.memory == nil { site.memory = try tx.origin(name) }
+        }
+    }
+
+    func sources(of work: TransferWork) -> FetchSources {
+        var mirrors: [String: OriginSite] = [:]
+        for url in work.request.options.mirrors {
+            // An origin whose memory was not read would look like one that is well.
+            if let name = Origins.name(of: url), site(name).memory != nil {
+                mirrors[url] = site(name)
+            }
+        }
+        return FetchSources(own: site(work.origin), ownURL: work.request.url, mirrors: mirrors)
+    }
+
+    static func name(of url: String) -> String? { (try? URLParts(url))?.origin }
+}

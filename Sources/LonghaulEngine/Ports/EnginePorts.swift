@@ -1,0 +1,76 @@
+package import LonghaulCore
+package import LonghaulPlatform
+
+/// The network, as the engine sees it: commands in, facts out (as ``EngineInput``). It decides
+/// nothing.
+package protocol WirePort: Sendable {
+    /// Part files are being opened: get ready.
+    func expectRequests()
+    func start(_ requests: [SegmentRequest])
+    func proceed(_ key: SegmentKey, _ plan: BodyPlan)
+    func shrink(_ key: SegmentKey, end: Int64)
+    /// Bytes per second; `nil` = no limit. Ignored if it has ended.
+    func setRate(_ key: SegmentKey, _ rate: Int64?)
+    func stop(_ keys: [SegmentKey])
+    /// Those of them that have not gone out end as `withdrawn`.
+    func withdraw(_ keys: [SegmentKey])
+    /// The network has changed: no connection that is there is used for another request, and those
+    /// of these requests are given up when nothing has come on them for some seconds.
+    func leaveConnections(suspecting keys: [SegmentKey])
+}
+
+/// The machine's conditions, as the engine sees them.
+package protocol ConditionsPort: Sendable {
+    /// Called once, before all else. From then on every change is reported, always the whole, from
+    /// any thread, until ``stop()``; and what the machine is about to do, see ``attend(_:)``.
+    func listen(
+        _ report: @escaping @Sendable (Conditions) -> Void,
+        onEvent: @escaping @Sendable (MachineEvent) -> Void)
+
+    /// Whether the machine is to wait for this engine before it sleeps or shuts down, as far as it
+    /// knows how to. Returns at once.
+    func attend(_ isWanted: Bool)
+
+    /// Whether something runs that stops when the machine is used: that is then noticed within
+    /// about a second, also where it must be polled for. Returns at once.
+    func guardIdleness(_ isWanted: Bool)
+
+    /// What is of interest from now on. Reads it once, and waits for that for about a second at
+    /// most. What cannot be found out is unknown, and so is what is of no interest.
+    func watch(_ interest: ConditionNeeds) -> Conditions
+
+    /// The store has changed, perhaps what it overrides. What follows from it is reported.
+    func lookAgain()
+
+    func stop()
+}
+
+/// A service manager that is told how an engine does. All calls come from the engine's thread, so
+/// that an engine that hangs is silent.
+package protocol ServiceNotifier: Sendable {
+    /// The lease is held, what a dead engine left is in order, and turns begin.
+    func isReady(now: Instant)
+
+    /// After each turn, with how many fetches are in memory. Answers when it wants to be called
+    /// again at the latest; `nil` = when there is a turn anyway.
+    func turned(active: Int, now: Instant) -> Instant?
+
+    /// What was asked for by ``EngineLoop/adjust(_:)`` holds.
+    func isAdjusted()
+
+    /// Everything is being saved.
+    func isLeaving()
+}
+
+/// What reaches the engine between two turns.
+package enum EngineInput: Sendable {
+    case wire(WireFact)
+    case fetch(FetchID, FetchEvent)
+    /// Of a part file that was to be deleted nothing is left.
+    case gone(OrphanedPart)
+    /// A client may have changed the store.
+    case wake
+    /// What the machine is like now, whole.
+    case conditions(Conditions)
+    case host(HostReport)
+}

@@ -1,0 +1,51 @@
+internal import LonghaulCore
+
+/// What the engine knows of the machine it runs on.
+struct MachineConditions {
+    private(set) var conditions = Conditions()
+    let time: LocalTime
+    /// The conditions that are watched: of others nothing is known.
+    private(set) var watching: ConditionNeeds
+    private var networkSettlesAt: Instant?
+
+    init(time: LocalTime, watching: ConditionNeeds) {
+        self.time = time
+        self.watching = watching
+    }
+
+    /// What follows from new conditions.
+    struct Change {
+        /// Requests that are out were sent over another network.
+        var isAnotherNetwork = false
+        /// Back-offs end: what failed over the old network may well succeed over this one.
+        var isNetworkNew = false
+    }
+
+    mutating func watch(_ interest: ConditionNeeds) { watching = interest }
+
+    /// A network that is there anew needs time: addresses, routes and name servers come one after
+    /// the other. It needs none if its source says that all of that is done. The first report is no
+    /// change.
+    mutating func replace(with new: Conditions, now: Moment) -> Change {
+        var change = Change()
+        let isOfOneKind = new.network.value == conditions.network.value
+        change.isAnotherNetwork = new.network.isAnother(than: conditions.network)
+        conditions = new
+        guard change.isAnotherNetwork, new.network.value != .offline else { return change }
+        // A link that comes and goes beside one that stays must not hold everything back.
+        let isSettling = networkSettlesAt.map { $0 > now.monotonic } ?? false
+        if !new.network.hasSettled, !(isSettling && isOfOneKind) {
+            networkSettlesAt = now.monotonic + Limits.networkSettleSeconds
+        }
+        change.isNetworkNew = true
+        return change
+    }
+
+    func snapshot(now: Moment) -> ConditionSnapshot {
+        var settles: Timestamp?
+        if let at = networkSettlesAt, at > now.monotonic {
+            settles = now.wall + (at - now.monotonic)
+        }
+        return ConditionSnapshot(conditions: conditions, time: time, networkSettlesAt: settles)
+    }
+}

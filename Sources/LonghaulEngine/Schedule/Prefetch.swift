@@ -1,0 +1,107 @@
+internal import LonghaulCore
+
+/// How many transfers are made ready before the wire has a place for them, where files end faster
+/// than the next could be started and opened in between. See ``PrefetchRate``.
+struct Prefetch {
+    /// Part files that may be open, without those of ``SchedulerLimits/running``.
+    var partFilesMax = Limits.openPartFiles
+    /// With those.
+    var partFilesCap = Int.max
+    /// When to check for transfers that are ready and do not go out; `nil` = none is ready.
+    private(set) var surplusCheckAt: Instant?
+
+    /// How long what is ready may wait for its connection.
+    private static let surplusSeconds: Double = 1
+    /// So many requests that wait in the transport keep it busy for a moment without the engine.
+    private static let gatherAhead = 32
+    private static let rowsBeyondPlaces = 32
+
+    /// Part files that may still be opened for what is prefetched.
+    func room(active: Int) -> Int { max(0, min(partFilesMax, partFilesCap) - active) }
+
+    /// Part files that may still be opened for anything. Files that wait for a slow disk hold back
+    /// what would come to wait behind them.
+    func partFilesLeft(active: Int, _ limits: SchedulerLimits) -> Int {
+        max(0, min(partFilesMax + limits.running, partFilesCap) - active)
+    }
+
+    /// How many of an origin may be ready beyond its connections, and how many are: by the rate of
+    /// its transfers, and by the part files that may be open. What is granted beyond those that are
+    /// ready is subtracted from `room`.
+    func share(
+        of site: OriginSite, from room: inout Int, _ limits: SchedulerLimits, now: Moment
+    ) -> (granted: Int, ready: Int) {
+        let ready = ready(at: site, limits, now: now)
+        let granted = min(site.pace.prefetched(at: now.monotonic), ready + room)
+        room -= max(0, granted - ready)
+        assert(room >= 0, "no more is granted than there is room for")
+        return (granted, ready)
+    }
+
+    private func ready(at site: OriginSite, _ limits: SchedulerLimits, now: Moment) -> Int {
+        if site.held.places == 0 { return 0 }
+        return max(0, site.held.places - limits.connections(to: site.state(now: now)))
+    }
+
+    func isAny(of origins: Origins, now: Moment) -> Bool {
+        origins.all.contains { $0.pace.prefetched(at: now.monotonic) > 0 }
+    }
+
+    /// Requests that are ready and have not gone out a second later: long files have come after
+    /// small ones, and what is more urgent must not wait behind them all. They go back to the
+    /// queue.
+    mutating func surplus(
+        of fetches: ActiveFetches, _ origins: Origins, _ limits: SchedulerLimits, now: Moment
+    ) -> [SegmentKey] {
+        guard origins.all.contains(where: { ready(at: $0, limits, now: now) > 0 }) else {
+            surplusCheckAt = nil
+            return []
+        }
+        let checkAt = surplusCheckAt ?? now.monotonic + Prefetch.surplusSeconds
+        surplusCheckAt = checkAt
+        guard checkAt <= now.monotonic else { return [] }
+        surplusCheckAt = now.monotonic + Prefetch.surplusSeconds
+        let since = now.monotonic + -Prefetch.surplusSeconds
+        return fetches.all.filter { ready(at: $0.site, limits, now: now) > 0 }
+            .compactMap { $0.machine.unanswered(since: since) }
+            .sorted { $0.fetch < $1.fetch }
+    }
+
+    /// The next plan waits until half of what was prefetched has gone out: then it starts many at
+    /// once.
+    func wantsPlan(
+        _ origins: Origins, active: Int, _ limits: SchedulerLimits, now: Moment
+    ) -> Bool {
+        origins.freed.contains { site in
+            var room = room(active: active)
+            let share = share(of: site, from: &room, limits, now: now)
+            return share.granted == 0 || share.ready <= share.granted / 2
+        }
+    }
+
+    /// So many requests wait in the transport that events may gather before the next turn.
+    func isWellAhead(_ origins: Origins, now: Moment) -> Bool {
+        origins.all.contains { site in
+            site.held.places >= Prefetch.gatherAhead
+                && site.pace.prefetched(at: now.monotonic) >= Prefetch.gatherAhead
+        }
+    }
+
+    /// Rows of the queue that a plan reads. While transfers are prefetched, plans follow each other
+    /// within milliseconds, and each would read again what the one before has left: a few more rows
+    /// than there are places suffice.
+    func rowsToRead(
+        _ origins: Origins, active: Int, _ limits: SchedulerLimits, now: Moment
+    ) -> Int {
+        var places = limits.running
+        var room = room(active: active)
+        var isAny = false
+        for site in origins.all {
+            let share = share(of: site, from: &room, limits, now: now)
+            if share.granted == 0 { continue }
+            isAny = true
+            places += max(0, share.granted - share.ready)
+        }
+        return isAny ? min(Limits.lookAhead, places + Prefetch.rowsBeyondPlaces) : Limits.lookAhead
+    }
+}

@@ -1,0 +1,135 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// When something may start, and when the engine has to wake for it.
+struct Schedule {
+    var policy: SchedulerPolicy
+    let scope: EngineScope
+    /// The time that this engine was given, and when it is over.
+    var box: (seconds: Double, ends: Instant)?
+    /// Something changed that decides what may start: plan at once.
+    var needsPlan = true
+    /// No new starts: everything leaves the wire.
+    var isLeaving = false
+    /// Whether the last plan left candidates behind that a free place would let start.
+    private(set) var hasBacklog = false
+    /// Where the last reads of the queue ended: of discretionary eligibilities, and of the others.
+    private(set) var cursors: [Bool: ReadyPlace] = [:]
+    var triggers = ScheduleTriggers()
+    private(set) var due = DueTimes()
+    /// Processes that run `why` see what this engine decides by: it has changed.
+    var mustPublish: Bool
+
+    init(policy: SchedulerPolicy, scope: EngineScope) {
+        self.policy = policy
+        self.scope = scope
+        // Housekeeping watches no conditions.
+        mustPublish = !scope.startsNothing
+    }
+
+    var limits: SchedulerLimits { policy.limits }
+
+    func timeBox(now: Moment) -> TimeBox? {
+        box.map { TimeBox(length: $0.seconds, left: $0.ends - now.monotonic) }
+    }
+
+    /// A plan, or at least its wake times, is committed.
+    mutating func committed(_ plan: StartPlan?, _ due: DueTimes) {
+        self.due = due
+        guard let plan else { return }
+        assert(!scope.startsNothing, "housekeeping starts nothing")
+        hasBacklog = plan.hasBacklog
+        for (isDiscretionary, place) in plan.cursors { cursors[isDiscretionary] = place }
+        triggers.planned(plan)
+    }
+
+    /// What other processes see of it.
+    func view(_ machine: MachineConditions, now: Moment) -> EngineView {
+        var limits = PublishedLimits()
+        limits.limits = policy.limits
+        limits.networkSettlesAt = machine.snapshot(now: now).networkSettlesAt
+        limits.onlyDiscretionary = scope.onlyDiscretionary
+        limits.isLyingDown = isLeaving
+        limits.box = box.map {
+            PublishedLimits.Box(
+                seconds: $0.seconds, endsAt: now.wall + ($0.ends - now.monotonic))
+        }
+        return EngineView(conditions: machine.conditions, outlook: limits)
+    }
+}
+
+/// When something falls due by the clock, from the store as of the last commit.
+struct DueTimes: Equatable {
+    /// When the engine wakes for what waits or runs.
+    private(set) var wake: Timestamp?
+    /// When the next transfer may start.
+    private(set) var ready: Timestamp?
+    /// The same, without those that check for room on a disk.
+    private(set) var readyBesidesStorage: Timestamp?
+    /// When an origin that a transfer waits for is done cooling down.
+    private var coolDownEnds: Timestamp?
+
+    /// At the end of the transaction, whose writes count.
+    func load(
+        _ tx: borrowing EngineTransaction, after plan: StartPlan?, _ triggers: ScheduleTriggers,
+        now: Timestamp
+    ) throws -> DueTimes {
+        var times = DueTimes()
+        times.coolDownEnds = plan == nil ? coolDownEnds : plan?.coolDownEnds
+        let opens = plan == nil ? triggers.waitingChangesAt : plan?.gatesChangeAt
+        let others = [try tx.nextWaiver(), times.coolDownEnds, opens]
+        let due = try tx.nextDue()
+        times.ready = (others + [due]).compactMap { $0 }.min()
+        let besides = due == nil ? nil : try tx.nextDueBesidesStorage()
+        times.readyBesidesStorage = (others + [besides]).compactMap { $0 }.min()
+        times.wake = [times.ready, try tx.nextDeadline(now), triggers.runningChangesAt]
+            .compactMap { $0 }.min()
+        if times.wake != wake { try tx.setNextWake(times.wake) }
+        return times
+    }
+}
+
+/// What changes whether transfers may run: conditions, and the clock.
+struct ScheduleTriggers {
+    /// There is another network, and the store does not know yet.
+    var isNetworkNew = false
+    /// Conditions have changed since the gates of running fetches were checked.
+    var isStale = false
+    /// The end of a window that something runs in.
+    private(set) var runningChangesAt: Timestamp?
+    /// An edge of a window, or the end of the network's settling, that something waits for.
+    private(set) var waitingChangesAt: Timestamp?
+    /// Something is ready by time and not by its conditions.
+    private(set) var holdsBack = false
+    /// The conditions that matter to those that run or wait.
+    private(set) var interest = ConditionNeeds()
+
+    /// An edge has passed that something waits for: plan.
+    mutating func hasWaitingChanged(at now: Timestamp) -> Bool {
+        guard let at = waitingChangesAt, at <= now else { return false }
+        waitingChangesAt = nil
+        return true
+    }
+
+    func mustCheckRunning(at now: Timestamp) -> Bool {
+        isStale || runningChangesAt.map { $0 <= now } ?? false
+    }
+
+    /// Before the gates of running fetches are checked.
+    mutating func beginCheck() {
+        isStale = false
+        runningChangesAt = nil
+    }
+
+    /// Such a gate is open.
+    mutating func addRunning(_ gate: Gate) {
+        guard let at = gate.changesAt else { return }
+        runningChangesAt = min(runningChangesAt ?? at, at)
+    }
+
+    fileprivate mutating func planned(_ plan: StartPlan) {
+        waitingChangesAt = plan.gatesChangeAt
+        holdsBack = plan.holdsBack
+        if let interest = plan.interest { self.interest = interest }
+    }
+}

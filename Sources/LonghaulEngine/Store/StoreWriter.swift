@@ -1,0 +1,62 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// Writes under the lease's epoch, and tries again while the store cannot be written. A reference:
+/// turns and launches write through the same one.
+final class StoreWriter {
+    let store: Store
+    let epoch: Epoch
+    /// The last commit failed: it is tried again then.
+    private(set) var retryAt: Instant?
+    /// Why; `nil` = the last commit went well.
+    private(set) var error: LonghaulError?
+    private var failures = 0
+
+    static let leaseLost = LonghaulError(
+        .internal, "another process has become the engine; this one leaves everything to it")
+    static let retrySeconds: Double = 1
+    /// After so many seconds of a store that cannot be written the engine gives up; the queue stays
+    /// as it was last committed.
+    static let failuresMax = 30
+
+    init(store: Store, epoch: Epoch) {
+        self.store = store
+        self.epoch = epoch
+    }
+
+    func isReady(at now: Instant) -> Bool { retryAt.map { $0 <= now } ?? true }
+
+    /// The commit of a turn. `false` = the store cannot be written, as on a full disk: nothing was
+    /// written, nothing may be performed, and the same is tried again at ``retryAt``.
+    func commit(
+        _ durability: Durability, _ journal: EngineJournal?, now: Moment,
+        _ body: (borrowing EngineTransaction) throws -> Void
+    ) throws(LonghaulError) -> Bool {
+        assert(isReady(at: now.monotonic), "a failed commit is tried again when its time has come")
+        do {
+            try store.withEngineTransaction(epoch, durability, body)
+        } catch {
+            // The lease is gone: another engine writes now.
+            guard let error = error as? LonghaulError else { throw StoreWriter.leaseLost }
+            failures += 1
+            journal?.commitFailed(error, times: failures)
+            if failures > StoreWriter.failuresMax { throw error }
+            (self.error, retryAt) = (error, now.monotonic + StoreWriter.retrySeconds)
+            return false
+        }
+        failures = 0
+        (error, retryAt) = (nil, nil)
+        return true
+    }
+
+    /// A transaction outside a turn's commit.
+    func transaction(
+        _ durability: Durability, _ body: (borrowing EngineTransaction) throws -> Void
+    ) throws(LonghaulError) {
+        do {
+            try store.withEngineTransaction(epoch, durability, body)
+        } catch {
+            throw error as? LonghaulError ?? StoreWriter.leaseLost
+        }
+    }
+}
