@@ -122,7 +122,6 @@ extension Engine {
                 key, written: files.written(target), received: files.received(target),
                 now: now.monotonic)
         }
-        entry.machine.note(fetched: files.fetched(entry.machine.state.id))
         let before = entry.rate.bytesPerSecond
         entry.rate.sample(entry.machine.state.bytesFetched, at: now.monotonic)
         if entry.rate.bytesPerSecond != before {
