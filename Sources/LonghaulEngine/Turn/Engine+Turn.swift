@@ -201,6 +201,8 @@ extension Engine {
     /// Everything off the wire, checkpointed. Turns go on until ``TurnOutcome/isQuiet``.
     package func beginLeaving(now: Moment) {
         isLeaving = true
+        // A store that could not be written is tried at once.
+        commitRetryAt = nil
         for fetch in active.keys.sorted() { handle(.leave(.requeue), of: fetch, now: now) }
     }
 }
