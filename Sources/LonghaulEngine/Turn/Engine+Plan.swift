@@ -23,7 +23,7 @@ struct PlanOutcome {
 /// A reference, as it is large and handed on from hand to hand.
 final class StartedFetch {
     let work: TransferWork
-    let state: FetchState
+    var state: FetchState
     let session: String
     var isOverdue = false
     let subscribers: Subscribers
@@ -83,6 +83,7 @@ extension Engine {
             guard let row = places[id],
                 let claim = try takeUp(id, session: rows[row].sessionKey, tx, now: now, &outcome)
             else { continue }
+            try tx.mark(&claim.state, prefetched: plan.prefetched.contains(id))
             claim.isOverdue = id == plan.overdue
             try meet(claim.work.request.options.mirrors, tx)
             outcome.claims.append(claim)
