@@ -100,11 +100,16 @@ let package = Package(
         tests("LonghaulSystemTests", ["LonghaulCore", "LonghaulSystem", "LonghaulTestSupport"]),
         tests(
             "LonghaulTransportTests", ["LonghaulCore", "LonghaulTransport", "LonghaulTestSupport"]),
+        // The simulated world, and the program that lives its seeds (scripts/sim).
+        .executableTarget(
+            name: "LonghaulSimulation",
+            dependencies: ["LonghaulCore", "LonghaulStore", "LonghaulEngine"],
+            path: "Tests/LonghaulSimulation", swiftSettings: settings),
         tests(
             "LonghaulSimulationTests",
             [
-                "LonghaulCore", "LonghaulStore", "LonghaulSystem", "LonghaulTransport",
-                "LonghaulEngine", "LonghaulTestSupport",
+                "LonghaulSimulation", "LonghaulCore", "LonghaulStore", "LonghaulSystem",
+                "LonghaulTransport", "LonghaulEngine", "LonghaulTestSupport",
             ]),
         tests(
             "LonghaulTests",

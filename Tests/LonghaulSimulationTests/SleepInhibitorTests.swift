@@ -3,6 +3,7 @@ import LonghaulCore
 import Testing
 
 @testable import LonghaulEngine
+@testable import LonghaulSimulation
 @testable import LonghaulSystem
 
 /// A machine that sleeps under a running engine, between a simulated network, disk and clock.
