@@ -86,6 +86,7 @@ final class SimWorld: @unchecked Sendable {
         try FileManager.default.createDirectory(
             atPath: snapshot, withIntermediateDirectories: true)
         wire = SimWire(disk: disk)
+        try Self.makeStore(in: directory + "/state")
         store = try Store.open(directory: directory + "/state")
         clients = try Store.open(directory: directory + "/state")
         engine = Engine(
@@ -100,6 +101,32 @@ final class SimWorld: @unchecked Sendable {
         watchWire()
         connect()
         try startEngine()
+    }
+
+    /// A copy of an empty one: to make its tables takes as long as half a life.
+    private static func makeStore(in directory: String) throws {
+        let files = try emptyStore.get()
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        for (name, bytes) in files {
+            let path = "\(directory)/\(name)"
+            guard
+                FileManager.default.createFile(
+                    atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600])
+            else { throw CocoaError(.fileWriteUnknown) }
+        }
+    }
+
+    private static let emptyStore = Result {
+        let directory = "\(FileManager.default.temporaryDirectory.path)/longhaul-sim-\(getpid())"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try Store.open(directory: directory).close()
+        var files: [String: Data] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
+            files[name] = FileManager.default.contents(atPath: "\(directory)/\(name)")
+        }
+        return files
     }
 
     static let boot = "sim"
