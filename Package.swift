@@ -101,11 +101,16 @@ let package = Package(
             "LonghaulPlatformTests", ["LonghaulCore", "LonghaulPlatform", "LonghaulTestSupport"]),
         tests(
             "LonghaulTransportTests", ["LonghaulCore", "LonghaulTransport", "LonghaulTestSupport"]),
+        // The simulated world, and the program that lives its seeds (scripts/sim).
+        .executableTarget(
+            name: "LonghaulSimulation",
+            dependencies: ["LonghaulCore", "LonghaulStore", "LonghaulEngine"],
+            path: "Tests/LonghaulSimulation", swiftSettings: settings),
         tests(
             "LonghaulSimulationTests",
             [
-                "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
-                "LonghaulEngine", "LonghaulTestSupport",
+                "LonghaulSimulation", "LonghaulCore", "LonghaulStore", "LonghaulPlatform",
+                "LonghaulTransport", "LonghaulEngine", "LonghaulTestSupport",
             ]),
         tests(
             "LonghaulTests",

@@ -13,7 +13,7 @@ struct LiveView {
     private let now: Timestamp
     private let outlook: PublishedLimits
     private let machine: MachineNow
-    private let running: RunningCounts
+    let running: RunningView
 
     init(_ queue: TransferQueue) throws(LonghaulError) {
         hasEngine = queue.isEngineRunning
@@ -28,11 +28,13 @@ struct LiveView {
         outlook = view?.outlook ?? PublishedLimits()
         machine = MachineNow(
             queue, known: view?.conditions, networkSettlesAt: outlook.networkSettlesAt)
-        running = hasEngine ? try store.runningCounts() : RunningCounts()
+        running = hasEngine ? try RunningView(store, outlook.limits, now: now) : .nothing
     }
 
     func complete(_ transfer: Transfer) -> Transfer {
-        var transfer = LiveView.withLiveNumbers(transfer, from: board)
+        var transfer = transfer
+        transfer.state = running.state(of: transfer)
+        transfer = LiveView.withLiveNumbers(transfer, from: board)
         if transfer.state == .running, !hasEngine {
             // Its engine died: it waits for the next one, which finds its bytes.
             transfer.state = .waiting
@@ -42,9 +44,12 @@ struct LiveView {
     }
 
     /// The states as the store has them of those that are to be shown: without an engine, what it
-    /// calls running waits.
+    /// calls running waits; with one, some of that does.
     func asStored(_ states: Set<TransferState>) -> Set<TransferState> {
-        if hasEngine { return states }
+        if hasEngine {
+            return running.surplus > 0 && states.contains(.waiting)
+                ? states.union([.running]) : states
+        }
         return states.contains(.waiting)
             ? states.union([.running]) : states.subtracting([.running])
     }
@@ -118,8 +123,8 @@ struct LiveView {
             since: transfer.readySince,
             bytes: total.map { max(0, $0 - transfer.bytesDone) }, memory: memory(transfer),
             running: RunningNumbers(
-                total: running.total, discretionary: running.discretionary,
-                ofOrigin: url.flatMap { running.ofOrigin[$0.origin] } ?? 0),
+                total: running.counts.total, discretionary: running.counts.discretionary,
+                ofOrigin: url.flatMap { running.counts.ofOrigin[$0.origin] } ?? 0),
             now: now)
     }
 }

@@ -25,7 +25,12 @@ extension TransferQueue {
         let view = try LiveView(self)
         var inStore = filter.inStore
         inStore.states = inStore.states.map { view.asStored($0) }
-        return try store.list(inStore, now: now).map { view.complete($0) }
+        // Some of those may turn out to be in another state than the store has them in.
+        let surplus = view.running.surplus
+        inStore.limit = min(inStore.limit, .max - surplus) + surplus
+        let found = try store.list(inStore, now: now).map { view.complete($0) }
+        let shown = found.filter { filter.states?.contains($0.state) ?? true }
+        return Array(shown.prefix(filter.limit ?? .max))
     }
 
     /// Every transfer that the filter lets through, in pages, in bounded memory.
@@ -35,7 +40,10 @@ extension TransferQueue {
         try store.forEachTransfer(
             states: view.asStored(filter.states ?? Set(TransferState.allCases)),
             session: filter.session, now: now
-        ) { try body(view.complete($0)) }
+        ) { stored in
+            let transfer = view.complete(stored)
+            if filter.states?.contains(transfer.state) ?? true { try body(transfer) }
+        }
     }
 
     /// What is to be expected of a transfer; moments in its text are written by `shown`.
@@ -79,9 +87,10 @@ extension TransferQueue {
             engine == nil ? [] : BoardReader.live(in: directory).values.map(\.bytesPerSecond)
         var counts = try store.counts()
         // Those of one that died wait for the next, as they are shown.
-        if !isEngineRunning, let left = counts.removeValue(forKey: .running) {
-            counts[.waiting, default: 0] += left
-        }
+        let running = counts[.running] ?? 0
+        let surplus = engine == nil ? running : try RunningView(store, now: now).surplus
+        counts[.running] = max(0, running - surplus)
+        counts[.waiting, default: 0] += min(surplus, running)
         return QueueStatus(
             engine: engine, counts: counts, bytesPerSecond: rates.reduce(0, +),
             nextWake: engine == nil ? nil : try nextWake(info.nextWake))

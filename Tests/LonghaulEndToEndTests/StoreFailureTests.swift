@@ -120,6 +120,33 @@ import Testing
         disk.unmount()
     }
 
+    /// The disk fills up while a run moves bytes: that is no reason to overstay its time.
+    @Test(.enabled(if: Strace.isInstalled, "skipped: no strace"))
+    func aBoxEndsInTime() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=60M&rate=1M&etag=v1&seed=3")
+            _ = try await home.run("enqueue", "--no-start", url, "-o", home.file("a.bin"))
+            let run = try home.start("run", "--max-time", "6s")
+            try await eventually("bytes come") {
+                let shown = try await home.run("show", "1", "--json").rows.first
+                return shown?["bytesDone"].int ?? 0 > 1 << 20
+            }
+            let full = try CLIProcess(
+                InstalledProgram.find("strace") ?? "",
+                [
+                    "-f", "-qq", "-o", "/dev/null", "-P", home.state + "/queue.sqlite-wal",
+                    "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC",
+                    "-p", String(run.pid),
+                ])
+            let result = try await run.wait()
+            _ = try await full.wait()
+            #expect(result.status == 73, "\(result.output)\(result.errors)")
+            #expect(result.seconds < 20)
+            #expect(try await home.run("list", "--json").rows.first?["state"] == "waiting")
+        }
+    }
+
     @Test func whoHasNoRightIsToldSo() async throws {
         guard Self.has("setpriv"), Self.has("root") else { return }
         let home = try LonghaulHome()

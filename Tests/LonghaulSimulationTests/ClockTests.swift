@@ -3,6 +3,8 @@ import LonghaulEngine
 import LonghaulStore
 import Testing
 
+@testable import LonghaulSimulation
+
 /// A wall clock that is set under a running engine.
 @Suite struct ClockTests {
     /// It began, the clock was set back, and somebody says that it need not wait: it does not go by

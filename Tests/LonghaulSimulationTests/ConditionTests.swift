@@ -3,6 +3,8 @@ import LonghaulEngine
 import LonghaulStore
 import Testing
 
+@testable import LonghaulSimulation
+
 /// Conditions that change under a running engine, between a simulated network and disk.
 @Suite struct ConditionTests {
     private func world(

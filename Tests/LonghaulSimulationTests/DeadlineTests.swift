@@ -3,6 +3,8 @@ import LonghaulEngine
 import LonghaulStore
 import Testing
 
+@testable import LonghaulSimulation
+
 @Suite struct DeadlineTests {
     /// It passes while the disk does not answer: what is to leave cannot, and the engine sleeps.
     @Test func aDiskThatHangsIsWaitedFor() throws {

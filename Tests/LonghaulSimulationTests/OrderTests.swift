@@ -2,6 +2,7 @@ import LonghaulCore
 import Testing
 
 @testable import LonghaulEngine
+@testable import LonghaulSimulation
 
 /// When an engine is done that was started for something.
 @Suite struct OrderTests {

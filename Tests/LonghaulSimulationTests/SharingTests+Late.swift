@@ -3,6 +3,8 @@ import LonghaulEngine
 import LonghaulStore
 import Testing
 
+@testable import LonghaulSimulation
+
 /// What is wanted otherwise when the file is whole and has no name yet.
 extension SharingTests {
     private func isCopying(_ world: SimWorld) -> Bool {

@@ -3,13 +3,12 @@ import LonghaulEngine
 import LonghaulStore
 import Testing
 
+@testable import LonghaulSimulation
+
 /// One fetch for equal requests, between a simulated network and disk.
 @Suite struct SharingTests {
-    static let url = "http://s0.test/f"
+    static let url = SimWorld.sharedURL
     static let size: Int64 = 2_500_000
-    /// As many as one asks for, and some.
-    static let seeds =
-        SimulationTests.environment["LONGHAUL_SIM_SEEDS"].flatMap { UInt64($0) } ?? 60
 
     /// A world without chance in it, but for the order of things.
     func world(seed: UInt64 = 7) throws -> SimWorld {
@@ -26,15 +25,7 @@ import Testing
         _ world: SimWorld, _ destination: String,
         _ edit: (inout TransferRequest) -> Void = { _ in }
     ) throws -> TransferID {
-        var request = TransferRequest(url: Self.url, destination: .file(destination))
-        request.options.connections = .exactly(1)
-        edit(&request)
-        let new = NewTransfer(
-            request: request, origin: SimWire.origin(of: Self.url), destination: destination)
-        let outcome = try #require(try world.clients.enqueue([new], now: world.now.wall).first)
-        world.inputs.append(.wake)
-        guard case .recorded(let id, _) = outcome else { throw SimComplaint("refused", world) }
-        return id
+        try world.share(destination, edit)
     }
 
     func change(_ world: SimWorld, _ ids: [TransferID], _ change: WantedChange) throws {
@@ -485,75 +476,5 @@ import Testing
         #expect(try world.run(for: 60) { try isCompleted(world, [stays]) })
         #expect(try world.transfer(goes).state == .cancelled)
         #expect(world.disk.names.keys.sorted() == ["/d/1"])
-    }
-
-    /// Seeds: joins, leaves, kills at any effect.
-    @Test func everyPromiseHoldsForThoseWhoShare() throws {
-        let seeds = Array(SimulationTests.first..<SimulationTests.first + Self.seeds)
-        // Those that once broke a promise are lived always, but where seeds were asked for.
-        let taught: [UInt64] = [
-            66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574, 1585, 801_049, 801_442,
-            900_166, 900_827, 1_000_046, 1_000_434,
-            1_000_441, 3_001_776, 3_006_048, 3_006_874,
-            3_009_479, 3_010_048, 3_011_595, 31_000_694, 34_000_928,
-            83_001_181,
-        ]
-        for seed in seeds + (seeds.count == 60 ? taught : []) {
-            let world = try SimWorld(seed: seed)
-            defer { world.cleanUp() }
-            do {
-                try live(world)
-            } catch let complaint as SimComplaint {
-                Issue.record("seed \(seed): \(complaint)")
-                try trace(seed)
-            }
-        }
-    }
-
-    private func live(_ world: SimWorld) throws {
-        world.trouble = SimTrouble(&world.random)
-        world.trouble.enqueues = 0
-        world.disk.trouble = world.trouble
-        world.wire.trouble = world.trouble
-        let size = Int64.random(in: 1...1_500_000, using: &world.random)
-        for url in [Self.url, world.sibling(of: Self.url)] {
-            world.wire.contents[url] = SimContent(proof: .strongTag, label: 1, size: size)
-        }
-        world.nextLabel = 2
-        world.setConditions()
-        world.tellConditions()
-        for step in 0..<140 {
-            if step == 0 || (world.expected.count < 8 && world.random.happens(0.1)) {
-                let destination = ["/d", "/e"][step % 2] + "/f\(step)"
-                let id = try add(world, destination)
-                world.expected[id] = SimTransfer(
-                    url: Self.url, destination: destination, policy: .fail)
-                world.forgetPause(of: id)
-            }
-            try world.stepInTrouble()
-        }
-        try world.makePeace()
-        try checkAtRest(world)
-        let inodes = world.expected.values.compactMap { world.disk.names[$0.destination] }
-        if Set(inodes).count != world.expected.count {
-            throw SimComplaint("files share an inode", world)
-        }
-    }
-
-    /// A copy that was made in the moment of a crash is for `doctor` to find.
-    private func checkAtRest(_ world: SimWorld) throws {
-        if world.tally.kills + world.tally.powerCuts == 0 { return try world.checkAtRest() }
-        try world.turn()
-        for (id, known) in world.expected where !known.isVerified {
-            throw SimComplaint("\(id) was never found completed", world)
-        }
-    }
-
-    private func trace(_ seed: UInt64) throws {
-        let world = try SimWorld(seed: seed, isTracing: true)
-        defer { world.cleanUp() }
-        try? live(world)
-        print("the last of seed \(seed):")
-        for line in world.trace.suffix(Self.seeds == 1 ? SimWorld.traceMax : 150) { print(line) }
     }
 }

@@ -1,6 +1,8 @@
 import LonghaulCore
 import Testing
 
+@testable import LonghaulSimulation
+
 /// A connection of a split file that says nothing any more.
 @Suite struct SilenceTests {
     /// What it leaves is taken by those that are free, all of it and once, and long before the

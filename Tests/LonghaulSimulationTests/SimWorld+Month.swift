@@ -3,6 +3,8 @@ import LonghaulEngine
 import LonghaulStore
 import LonghaulTestSupport
 
+@testable import LonghaulSimulation
+
 /// A month of a machine with the real engine and store: the same month that the policy alone lives.
 extension SimWorld {
     static let monthSteps = 60_000

@@ -3,6 +3,8 @@ import LonghaulEngine
 import LonghaulStore
 import Testing
 
+@testable import LonghaulSimulation
+
 /// Worlds without chance, for tests that tell one story.
 extension SimWorld {
     /// One file on a good server, and somebody who wants it.

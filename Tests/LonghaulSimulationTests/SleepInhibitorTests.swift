@@ -4,6 +4,7 @@ import Testing
 
 @testable import LonghaulEngine
 @testable import LonghaulPlatform
+@testable import LonghaulSimulation
 
 /// A machine that sleeps under a running engine, between a simulated network, disk and clock.
 @Suite struct SleepInhibitorTests {

@@ -15,6 +15,7 @@ extension FetchMachine {
         lastTick = context.now.monotonic
         if let pinDue, pinDue <= context.now.monotonic {
             self.pinDue = nil
+            state.isPrefetched = false
             step.writes.append(.save(state))
         }
         if isCheckpointDue(context) { sync(&step) }
@@ -44,6 +45,7 @@ extension FetchMachine {
         syncing = nil
         lastCheckpoint = context.now.monotonic
         state.durable = state.durable.union(pending.covers)
+        state.isPrefetched = false
         step.writes.append(.save(state))
         // A power cut may take every commit since the last one that was made durable, however old
         // they are: what is to cost one checkpoint at most has to reach the disk with it.

@@ -4,6 +4,8 @@ extension FetchMachine {
         _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
     ) {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
+        // The board may have had no cell for it.
+        count(end.bytesReceived, of: index)
         var segment = segments.remove(at: index)
         retired.append(key)
         if end.failure == .withdrawn { return withdrawn(segment, context, &step) }

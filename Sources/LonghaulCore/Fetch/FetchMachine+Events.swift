@@ -7,7 +7,7 @@ extension FetchMachine {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments[index]
         if received > segment.received { heard(index, at: now) }
-        segments[index].received = max(received, segment.received)
+        count(received, of: index)
         if segment.isWriting, segment.isOpen, written > segment.written {
             segments[index].written = written
             have.insert(segment.start..<written)
@@ -15,9 +15,11 @@ extension FetchMachine {
         }
     }
 
-    /// Body bytes ever received, as the board counts them.
-    package mutating func note(fetched: Int64) {
-        state.bytesFetched = max(state.bytesFetched, fetched)
+    /// So many body bytes of a request have come by now.
+    mutating func count(_ received: Int64, of index: Int) {
+        let more = max(0, received - segments[index].received)
+        segments[index].received += more
+        state.bytesFetched = state.bytesFetched + more
     }
 
     package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {

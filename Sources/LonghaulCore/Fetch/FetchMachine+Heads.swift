@@ -233,6 +233,7 @@ extension FetchMachine {
         held = HeldBody(
             key: key,
             plan: BodyPlan(position: 0, end: validator.length ?? request.options.maxSize))
+        state.isPrefetched = false
         step.writes.append(.save(state))
         if case .restart = decision {
             // The truncation follows the commit: a power cut between the two leaves a longer file,

@@ -42,6 +42,9 @@ package struct FetchState: Hashable, Sendable {
     package var publication: String?
     /// What the server said of the representation, where somebody wants to know.
     package var response: TransferResponse?
+    /// It was made ready for a connection that others had then, and nothing was recorded since of
+    /// what it moves.
+    package var isPrefetched = false
     /// Which of several transfers leads it; `nil` = it has never been shared. Read here; written
     /// where that changes, and not with the rest.
     package var leader: TransferID?

@@ -12,6 +12,8 @@ package struct SchedulerPolicy: Sendable {
         package var starts: [TransferID] = []
         /// The one of them that starts because it has waited longest, out of the order.
         package var overdue: TransferID?
+        /// Those of them that are made ready for a connection that others have now.
+        package var prefetched: Set<TransferID> = []
         /// Running ones that lost what they need; their bytes are kept.
         package var stops: [Waiting] = []
         /// Every candidate that does not start, in the order of its turn.

@@ -164,6 +164,9 @@ struct SchedulerTurn {
 
     private mutating func start(_ candidate: Candidate) {
         plan.starts.append(candidate.id)
+        if goesAhead(origins[origins.index(of: candidate.origin)]) {
+            plan.prefetched.insert(candidate.id)
+        }
         takePlace(at: candidate.origin, connections: 1)
         if candidate.eligibility.isDiscretionary { discretionaryCount += 1 }
         transfersOfSession[candidate.session, default: 0] += 1

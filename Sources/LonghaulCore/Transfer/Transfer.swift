@@ -124,6 +124,8 @@ package struct HeldBytes: Hashable, Sendable {
     package var isAnothers: Bool
     /// The file that they are in, until it is published.
     package var partPath: String
+    /// See ``FetchState/isPrefetched``.
+    package var isPrefetched = false
 
     package init(
         fetch: FetchID, generation: Int64, durable: ByteRanges, isAnothers: Bool = false,

@@ -161,11 +161,6 @@ package final class DiskFiles: FilePort {
         target.cell == 0 ? 0 : board.received(at: target.cell)
     }
 
-    package func fetched(_ fetch: FetchID) -> Int64 {
-        let cell = open.withLock { $0[fetch]?.fetchCell ?? 0 }
-        return cell == 0 ? 0 : board.received(at: cell)
-    }
-
     package func publish(rate: Double, of fetch: FetchID) {
         let cell = open.withLock { $0[fetch]?.fetchCell ?? 0 }
         if cell != 0 { board.publish(rate: rate, at: cell) }

@@ -112,7 +112,6 @@ final class ActiveFetch {
                 key, written: files.written(target), received: files.received(target),
                 now: now.monotonic)
         }
-        machine.note(fetched: files.fetched(id))
         let before = rate.bytesPerSecond
         rate.sample(machine.state.bytesFetched, at: now.monotonic)
         if rate.bytesPerSecond != before { files.publish(rate: rate.bytesPerSecond, of: id) }

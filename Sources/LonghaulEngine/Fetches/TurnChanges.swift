@@ -54,7 +54,7 @@ struct TurnChanges {
 /// A fetch that the transaction has started. A reference, because it is large and is passed on.
 final class StartedFetch {
     let work: TransferWork
-    let state: FetchState
+    var state: FetchState
     let session: String
     let subscribers: Subscribers
     var isOverdue = false

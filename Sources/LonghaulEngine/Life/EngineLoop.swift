@@ -240,6 +240,8 @@ package final class EngineLoop: Sendable {
                     if reason == .signal, holder.stays { _ = try store.takeEngineWish() }
                 }
                 let last = try engine.turn([], now: now)
+                // Its time is over: what cannot be recorded is found again, as after a crash.
+                if let error = engine.commitError { throw error }
                 // What `run` has begun it sees to the end, within the budget of each.
                 let waits =
                     orders.untilDrained && reason != .signal && last.hosts.isBusy

@@ -16,9 +16,6 @@ package protocol FilePort: Sendable {
     func written(_ target: SegmentTarget) -> Int64
     func received(_ target: SegmentTarget) -> Int64
 
-    /// Body bytes ever received for the fetch.
-    func fetched(_ fetch: FetchID) -> Int64
-
     /// Shows other processes how fast the fetch moves, in bytes per second.
     func publish(rate: Double, of fetch: FetchID)
 

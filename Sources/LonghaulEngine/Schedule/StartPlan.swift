@@ -9,6 +9,8 @@ struct StartPlan {
         var session: String
         /// It starts because it has waited longest, out of the order.
         var isOverdue: Bool
+        /// It is made ready, and its request waits for a connection.
+        var isPrefetched: Bool
     }
 
     /// In their order.
@@ -98,7 +100,9 @@ extension StartPlan {
         let sessions = Dictionary(head.rows.map { ($0.id, $0.sessionID) }) { first, _ in first }
         starts = plan.starts.prefix(partFiles).compactMap { id in
             sessions[id].map {
-                Start(id: id, session: String($0), isOverdue: id == plan.overdue)
+                Start(
+                    id: id, session: String($0), isOverdue: id == plan.overdue,
+                    isPrefetched: plan.prefetched.contains(id))
             }
         }
         // A transfer that a place would not help is no backlog: its server has asked for a pause,

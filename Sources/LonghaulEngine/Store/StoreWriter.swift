@@ -24,6 +24,11 @@ final class StoreWriter {
         self.epoch = epoch
     }
 
+    /// A store that could not be written is tried at once.
+    func retryNow() {
+        retryAt = nil
+    }
+
     func isReady(at now: Instant) -> Bool { retryAt.map { $0 <= now } ?? true }
 
     /// The commit of a turn. `false` = the store cannot be written, as on a full disk: nothing was

@@ -117,6 +117,7 @@ package final class Engine {
     /// Everything leaves the wire, checkpointed. Turns go on until ``TurnOutcome/isQuiet``.
     package func beginLeaving(now: Moment) {
         schedule.isLeaving = true
+        writer.retryNow()
         for fetch in fetches.sortedIDs { feed(.leave(.requeue), to: fetch, now: now) }
     }
 

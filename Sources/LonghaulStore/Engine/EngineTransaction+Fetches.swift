@@ -52,6 +52,14 @@ extension EngineTransaction {
         return state
     }
 
+    /// Says of a fetch that is about to start whether it only waits for others' connections.
+    package func mark(_ state: inout FetchState, prefetched: Bool) throws {
+        if state.isPrefetched == prefetched { return }
+        state.isPrefetched = prefetched
+        try connection.run(
+            "UPDATE fetch SET prefetched = ?2 WHERE id = ?1", state.id, prefetched)
+    }
+
     func fetchID(of id: TransferID) throws -> FetchID? {
         let found = try connection.first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
             $0.optionalInt64(0).map(FetchID.init(rawValue:))

@@ -6,30 +6,70 @@ package struct RunningCounts: Hashable, Sendable {
     package var discretionary = 0
     /// By name of the origin.
     package var ofOrigin: [String: Int] = [:]
+    /// Those among them that were made ready for connections that others had, in the order in which
+    /// they get them.
+    package var prefetched: [PrefetchedFetch] = []
 
     package init() {}
+}
+
+package struct PrefetchedFetch: Hashable, Sendable {
+    package var id: FetchID
+    package var origin: String
+    package var isDiscretionary: Bool
+    /// Those that it serves.
+    package var transfers: Int
+}
+
+extension RunningCounts {
+    /// Leaves what has a place. Returns the others, which wait: the last ones beyond what an origin
+    /// may have, and beyond what may run.
+    package mutating func removeSurplus(
+        of limits: SchedulerLimits, connections: (String) -> Int
+    ) -> [PrefetchedFetch] {
+        var surplus = removeLast { $0.ofOrigin[$1.origin, default: 0] > connections($1.origin) }
+        surplus += removeLast { counts, _ in counts.total > limits.running }
+        return surplus
+    }
+
+    private mutating func removeLast(
+        while isTooMany: (RunningCounts, PrefetchedFetch) -> Bool
+    ) -> [PrefetchedFetch] {
+        var removed: [PrefetchedFetch] = []
+        for fetch in prefetched.reversed() where isTooMany(self, fetch) {
+            total -= 1
+            ofOrigin[fetch.origin, default: 0] -= 1
+            if fetch.isDiscretionary { discretionary -= 1 }
+            removed.append(fetch)
+        }
+        let gone = Set(removed)
+        prefetched.removeAll { gone.contains($0) }
+        return removed
+    }
 }
 
 extension Store {
     /// Transfers that are running, as the store knows it.
     package func runningCounts() throws(LonghaulError) -> RunningCounts {
-        let rows = try access {
-            try $0.all(
+        try snapshot { connection in
+            var counts = RunningCounts()
+            let origins = try connection.all(
                 """
-                SELECT o.name, count(*), sum(t.eligibility / 2 % 2) FROM transfer t INDEXED BY transferRunning \
+                SELECT o.name, count(*), sum(t.eligibility / 2 % 2) \
+                FROM transfer t INDEXED BY transferRunning \
                 JOIN origin o ON o.id = t.originID JOIN fetch f ON f.id = t.fetchID \
                 WHERE t.phase = 1 AND coalesce(f.leader, t.id) = t.id \
                 GROUP BY o.name
                 """
-            ) { ($0.text(0), $0.int(1), $0.int(2)) }
+            ) { (name: $0.text(0), count: $0.int(1), discretionary: $0.int(2)) }
+            for origin in origins {
+                counts.ofOrigin[origin.name] = origin.count
+                counts.total += origin.count
+                counts.discretionary += origin.discretionary
+            }
+            counts.prefetched = try connection.prefetched()
+            return counts
         }
-        var counts = RunningCounts()
-        for (origin, count, discretionary) in rows {
-            counts.ofOrigin[origin] = count
-            counts.total += count
-            counts.discretionary += discretionary
-        }
-        return counts
     }
 
     /// Whether a transfer waits only for an engine.
@@ -41,6 +81,26 @@ extension Store {
                 WHERE phase = 0 AND want = 0 AND readyAt = 0 AND eligibility IN (0, 1) LIMIT 1
                 """
             ) { _ in true } ?? false
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func prefetched() throws -> [PrefetchedFetch] {
+        try all(
+            """
+            SELECT f.id, o.name, t.eligibility / 2 % 2, \
+            (SELECT count(*) FROM transfer s WHERE s.sharedFetch = f.id AND s.fetchID = f.id \
+            AND s.phase = 1 AND s.want = 0 AND s.id <> t.id) + (t.want = 0) \
+            FROM transfer t INDEXED BY transferRunning \
+            JOIN origin o ON o.id = t.originID JOIN fetch f ON f.id = t.fetchID \
+            WHERE t.phase = 1 AND f.prefetched = 1 AND coalesce(f.leader, t.id) = t.id \
+            ORDER BY f.id
+            """
+        ) {
+            PrefetchedFetch(
+                id: FetchID(rawValue: $0.int64(0)), origin: $0.text(1),
+                isDiscretionary: $0.bool(2), transfers: $0.int(3))
         }
     }
 }

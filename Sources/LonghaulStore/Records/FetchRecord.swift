@@ -6,7 +6,7 @@ enum FetchRecord {
         id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, \
         bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, \
         proposedName, contentCoding, askedURL, response, partBirth, publication, \
-        partMount
+        partMount, prefetched
         """
 
     static let select = "SELECT \(columns), leader FROM fetch WHERE id = ?"
@@ -17,13 +17,13 @@ enum FetchRecord {
         restarts = ?11, fruitlessAttempts = ?12, emptyAnswers = ?13, source = ?14, \
         effectiveURL = ?15, proposedName = ?16, contentCoding = ?17, \
         askedURL = ?18, response = ?19, partBirth = ?20, publication = ?21, \
-        partMount = ?22 WHERE id = ?1
+        partMount = ?22, prefetched = ?23 WHERE id = ?1
         """
 
     static let insert = """
         INSERT INTO fetch (\(columns)) \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-        ?18, ?19, ?20, ?21, ?22)
+        ?18, ?19, ?20, ?21, ?22, ?23)
         """
 
     /// The id is bound separately: it is NULL for a new row.
@@ -49,6 +49,7 @@ enum FetchRecord {
         statement.bind(20, state.partIdentity?.birth ?? 0)
         statement.bind(21, state.publication)
         statement.bind(22, state.partMount)
+        statement.bind(23, state.isPrefetched)
     }
 
     /// Values that cannot be read count as unknown: bytes whose ranges or validator are lost are
@@ -78,7 +79,8 @@ enum FetchRecord {
         }
         state.publication = row.optionalText(20)
         state.partMount = row.optionalText(21)
-        state.leader = row.optionalInt64(22).map(TransferID.init(rawValue:))
+        state.isPrefetched = row.bool(22)
+        state.leader = row.optionalInt64(23).map(TransferID.init(rawValue:))
         return state
     }
 }

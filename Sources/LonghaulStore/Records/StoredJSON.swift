@@ -1,5 +1,6 @@
 internal import Foundation
 internal import LonghaulCore
+private import Synchronization
 
 /// Values that the store keeps as one JSON text.
 package enum StoredJSON {
@@ -33,10 +34,25 @@ extension TransferOptions {
             self = TransferOptions.standard
             return
         }
-        if let options = StoredJSON.decode(TransferOptions.self, text) {
-            self = options
+        if let known = TransferOptions.read.withLock({ $0[text] }) {
+            self = known
             return
         }
+        guard let options = TransferOptions.decode(text) else { return nil }
+        TransferOptions.read.withLock {
+            if $0.count == TransferOptions.readMax { $0 = [:] }
+            $0[text] = options
+        }
+        self = options
+    }
+
+    /// Most transfers of a queue were asked for in one of a few ways, and to decode that takes
+    /// longer than all else of a row.
+    private static let read = Mutex<[String: TransferOptions]>([:])
+    private static let readMax = 64
+
+    private static func decode(_ text: String) -> TransferOptions? {
+        if let options = StoredJSON.decode(TransferOptions.self, text) { return options }
         let defaults = StoredJSON.encode(TransferOptions.standard)
         guard
             let known = try? JSONSerialization.jsonObject(with: Data(text.utf8)),
@@ -46,6 +62,6 @@ extension TransferOptions {
                 withJSONObject: base.merging(known) { _, stored in stored }),
             let options = try? JSONDecoder().decode(TransferOptions.self, from: merged)
         else { return nil }
-        self = options
+        return options
     }
 }

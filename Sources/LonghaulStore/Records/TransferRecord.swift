@@ -11,7 +11,7 @@ enum TransferRecord {
         f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
         t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
         coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader, f.partPath, \
-        coalesce(t.contentCoding, f.contentCoding)
+        coalesce(t.contentCoding, f.contentCoding), f.prefetched
         """
 
     static let select = """
@@ -77,6 +77,7 @@ enum TransferRecord {
         transfer.held = HeldBytes(
             fetch: FetchID(rawValue: row.int64(25)), generation: row.count64(31), durable: durable,
             isAnothers: follows, partPath: row.text(40))
+        transfer.held?.isPrefetched = row.bool(42)
         transfer.bytesDone = durable.count
         // Received bytes are counted once, for the leader.
         if !follows { transfer.bytesFetched = max(row.count64(28), transfer.bytesFetched) }

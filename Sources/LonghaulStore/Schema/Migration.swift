@@ -6,7 +6,7 @@ internal import LonghaulCore
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
     /// changed until its release. It distinguishes stores of earlier builds.
-    static let applicationID = family << 16 | 0x821B
+    static let applicationID = family << 16 | 0xDCB3
     static let family = 0x4C48
 
     /// A fingerprint of 16 bits (FNV-1a, folded).

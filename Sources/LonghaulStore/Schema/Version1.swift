@@ -116,6 +116,7 @@ extension Migration {
           askedURL TEXT,
           response TEXT,
           publication TEXT,
+          prefetched INTEGER NOT NULL,
           leader INTEGER,
           CHECK ((partDevice IS NULL) = (partInode IS NULL))
         ) STRICT

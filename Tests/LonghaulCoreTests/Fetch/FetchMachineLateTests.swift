@@ -29,6 +29,15 @@ import Testing
         return script.outcome
     }
 
+    /// The board has places for so many requests, and some are moved without one.
+    @Test(arguments: [0, 2, 5]) func whatCameIsCountedOnce(_ seen: Int64) {
+        var script = Script()
+        script.answer(head(200, "Content-Length: 5", "ETag: \"v1\""))
+        if seen > 0 { script.wrote(through: seen, received: seen) }
+        script.ended(through: 5, received: 5)
+        #expect(script.machine.state.bytesFetched == 5)
+    }
+
     private static let answers: [(Bool, FetchEvent)] = [
         (true, .verified), (true, .verifyFailed(fault)),
         (

@@ -19,6 +19,10 @@ extension SimWorld {
         for _ in 0..<steps { try stepInTrouble() }
         try makePeace()
         try checkAtRest()
+        finishTally()
+    }
+
+    func finishTally() {
         tally.lives = 1
         tally.stalls = wire.stalls
         tally.redirects = wire.redirects

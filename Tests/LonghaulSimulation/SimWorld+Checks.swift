@@ -9,7 +9,11 @@ extension SimWorld {
         guard let transfers = try? store.transfers(expected.keys.sorted(), now: now.wall)
         else { return complain("the store cannot be read") }
         shown = Dictionary(uniqueKeysWithValues: transfers.map { ($0.id, $0) })
-        for transfer in transfers {
+        noteShown()
+    }
+
+    private func noteShown() {
+        for transfer in shown.values.sorted(by: { $0.id < $1.id }) {
             if transfer.state != .running { expected[transfer.id]?.beganDiscretionary = false }
             guard let held = transfer.held else { continue }
             expected[transfer.id]?.lastFetch = held.fetch
@@ -234,12 +238,12 @@ extension SimWorld {
     }
 
     /// What the store remembers after the power came back: at most one checkpoint is missing.
-    func checkAfterCrash(power: Bool) throws {
+    func checkAfterCrash(power: Bool, hasForgotten: Bool) throws {
         ledger.diedByPower = power
         let before = ledger.held
         let lastSeq = ledger.lastSeq
         ledger.held = [:]
-        look()
+        if hasForgotten { look() } else { noteShown() }
         // Told and forgotten with its transfer.
         let isForgotten = hosts.map { $0.ledger.log[lastSeq] == nil } ?? false
         if lastSeq > 0, !isForgotten,

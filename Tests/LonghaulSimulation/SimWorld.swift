@@ -86,6 +86,7 @@ final class SimWorld: @unchecked Sendable {
         try FileManager.default.createDirectory(
             atPath: snapshot, withIntermediateDirectories: true)
         wire = SimWire(disk: disk)
+        try Self.makeStore(in: directory + "/state")
         store = try Store.open(directory: directory + "/state")
         clients = try Store.open(directory: directory + "/state")
         engine = Engine(
@@ -100,6 +101,32 @@ final class SimWorld: @unchecked Sendable {
         watchWire()
         connect()
         try startEngine()
+    }
+
+    /// A copy of an empty one: to make its tables takes as long as half a life.
+    private static func makeStore(in directory: String) throws {
+        let files = try emptyStore.get()
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        for (name, bytes) in files {
+            let path = "\(directory)/\(name)"
+            guard
+                FileManager.default.createFile(
+                    atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600])
+            else { throw CocoaError(.fileWriteUnknown) }
+        }
+    }
+
+    private static let emptyStore = Result {
+        let directory = "\(FileManager.default.temporaryDirectory.path)/longhaul-sim-\(getpid())"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try Store.open(directory: directory).close()
+        var files: [String: Data] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
+            files[name] = FileManager.default.contents(atPath: "\(directory)/\(name)")
+        }
+        return files
     }
 
     static let boot = "sim"
@@ -176,6 +203,28 @@ final class SimWorld: @unchecked Sendable {
 
     // MARK: - Crashes
 
+    /// A store that is a connection and nothing else need not be opened anew for each engine: its
+    /// transaction is rolled back as that of a process that died. Preparing its statements would
+    /// take as long as all the rest. What the log is cut off by is its length, so it must not grow
+    /// until it begins anew.
+    private static let logMax: Int64 = 1 << 20
+
+    private func reopen(forgetting: Bool) throws {
+        if forgetting { setDurableAside() }
+        store.probe = nil
+        clients.probe = nil
+        try store.close()
+        try clients.close()
+        if forgetting {
+            try? FileManager.default.removeItem(atPath: directory + "/state/queue.sqlite-shm")
+            copyStore(from: snapshot, to: directory + "/state")
+            say("relaxed commits are lost")
+        }
+        store = try Store.open(directory: directory + "/state")
+        clients = try Store.open(directory: directory + "/state")
+        connect()
+    }
+
     func crash() throws {
         let power = Bool.random(using: &random)
         isDead = true
@@ -194,23 +243,11 @@ final class SimWorld: @unchecked Sendable {
         inputs = []
         // Relaxed commits since the last durable one may or may not have reached the disk.
         let forgets = power && !isPulled && Bool.random(using: &random)
-        if forgets { setDurableAside() }
-        store.probe = nil
-        clients.probe = nil
-        try store.close()
-        try clients.close()
-        if forgets {
-            try? FileManager.default.removeItem(atPath: directory + "/state/queue.sqlite-shm")
-            copyStore(from: snapshot, to: directory + "/state")
-            say("relaxed commits are lost")
-        }
-        store = try Store.open(directory: directory + "/state")
-        clients = try Store.open(directory: directory + "/state")
-        connect()
+        if forgets || durableLog > Self.logMax { try reopen(forgetting: forgets) }
         fuse = nil
         isDead = false
         try hosts?.engineIsGone(power: power)
-        try checkAfterCrash(power: power)
+        try checkAfterCrash(power: power, hasForgotten: forgets)
         try startEngine()
     }
 

@@ -195,9 +195,6 @@ final class SimDisk: FilePort, @unchecked Sendable {
     func release(_ target: SegmentTarget, of fetch: FetchID) { cells[target.cell] = nil }
     func written(_ target: SegmentTarget) -> Int64 { cells[target.cell]?.written ?? 0 }
     func received(_ target: SegmentTarget) -> Int64 { cells[target.cell]?.received ?? 0 }
-    func fetched(_ fetch: FetchID) -> Int64 {
-        open[fetch].flatMap { cells[$0.cell]?.received } ?? 0
-    }
     func publish(rate: Double, of fetch: FetchID) {}
     func rest() {}
     func leftovers() -> [BoardLeftover] { old }

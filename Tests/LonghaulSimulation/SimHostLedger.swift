@@ -126,6 +126,8 @@ struct SimHostLedger {
         case .notPrepared(let id, _):
             let host = watched[id]?.order.host ?? ""
             unsettled[id] = Truth(host: host, ending: .notStarted)
+            // It had its turn.
+            if let session = watched[id]?.order.session { passedOver[session] = 0 }
             watched[id]?.isOver = true
         case .nothingToDo(let id): watched[id]?.isOver = true
         case .prepared, .answersWait, .answerRefused, .attachments: break

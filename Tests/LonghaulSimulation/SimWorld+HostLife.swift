@@ -38,7 +38,7 @@ extension SimWorld {
         }
         try makePeaceWithHosts()
         try checkHostsAtRest()
-        tally.lives = 1
+        finishTally()
     }
 
     /// Of the transfers' own troubles those that have little to do with who is told.

@@ -1,3 +1,4 @@
+import Foundation
 import LonghaulCore
 
 /// How much of which trouble one life has. Most lives know a few kinds only: faults that always
@@ -83,9 +84,12 @@ struct SimTrouble {
 
     private typealias Kind = any WritableKeyPath<SimTrouble, Double> & Sendable
 
+    /// As it was asked for.
+    static var mixture: String? { ProcessInfo.processInfo.environment["LONGHAUL_SIM_TROUBLE"] }
+
     /// Chances that stand instead of the drawn ones (`scripts/sim --trouble stall=0.35,cut=0.1`).
     private static let asked: [(Kind, Double)] =
-        (SimulationTests.environment["LONGHAUL_SIM_TROUBLE"] ?? "").split(separator: ",").map {
+        (mixture ?? "").split(separator: ",").map {
             let parts = $0.split(separator: "=")
             guard parts.count == 2, let kind = kinds[String(parts[0])],
                 let chance = Double(parts[1]), (0...1).contains(chance)

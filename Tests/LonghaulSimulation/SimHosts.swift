@@ -189,6 +189,10 @@ final class SimHosts: HostPort, @unchecked Sendable {
         commands = []
         reports = []
         keptAnswers = [:]
+        // Its turn is lost with the engine: nobody can tell whether it has run.
+        for (id, entry) in ledger.watched where processes[id]?.begunAt == nil && !entry.isOver {
+            ledger.passedOver[entry.order.session] = 0
+        }
         ledger.engineIsGone()
         processes = processes.filter { $0.value.begunAt != nil }
         if power {

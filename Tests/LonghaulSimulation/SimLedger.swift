@@ -91,6 +91,9 @@ struct SimTally {
     var waitsExplained = 0
     var bytes: Int64 = 0
 
+    /// Moments at which the engine's process ended without a word.
+    var crashPoints: Int { kills + powerCuts }
+
     static func += (left: inout SimTally, right: SimTally) {
         for field in fields { left[keyPath: field.path] += right[keyPath: field.path] }
         left.bytes += right.bytes

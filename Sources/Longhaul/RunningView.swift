@@ -1,0 +1,43 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// What an engine moves, apart from what it has only made ready: that waits for a connection that
+/// others have, as all do that it has not begun.
+struct RunningView {
+    var counts = RunningCounts()
+    /// How many transfers the store calls running that wait.
+    var surplus = 0
+    /// Of what was made ready, that which has a place by now.
+    private var begun: Set<FetchID> = []
+
+    static let nothing = RunningView()
+
+    private init() {}
+
+    /// By the limits of the engine that runs.
+    init(_ store: Store, now: Timestamp) throws(LonghaulError) {
+        let limits = try store.engineView()?.outlook.limits ?? SchedulerLimits()
+        try self.init(store, limits, now: now)
+    }
+
+    init(_ store: Store, _ limits: SchedulerLimits, now: Timestamp) throws(LonghaulError) {
+        counts = try store.runningCounts()
+        if counts.prefetched.isEmpty { return }
+        var connections: [String: Int] = [:]
+        for name in Set(counts.prefetched.map(\.origin)) {
+            let origin = OriginState(try store.origin(name), now: now)
+            connections[name] = limits.connections(to: origin)
+        }
+        let rest = counts.removeSurplus(of: limits) { connections[$0] ?? limits.perOrigin }
+        begun = Set(counts.prefetched.map(\.id))
+        surplus = rest.reduce(0) { $0 + $1.transfers }
+    }
+
+    /// The state that is shown.
+    func state(of transfer: Transfer) -> TransferState {
+        guard transfer.state == .running, let held = transfer.held, held.isPrefetched,
+            !begun.contains(held.fetch)
+        else { return transfer.state }
+        return .waiting
+    }
+}

@@ -1,0 +1,86 @@
+/// The kinds of lives.
+enum SimLife: String, CaseIterable, Sendable {
+    case ordinary
+    /// Programs are told what happened.
+    case hosts
+    /// Transfers share a fetch.
+    case shared
+
+    /// Lives that once broke a promise; the tests live them always.
+    var taught: [UInt64] {
+        switch self {
+        case .ordinary:
+            [
+                2377, 2574, 5042, 10_201, 10_341, 10_410, 10_733, 11_325, 13_824, 14_518, 14_560,
+                800_184, 3_002_234, 3_006_964, 3_010_369, 7_000_272, 7_001_420,
+                40_001_206,
+            ]
+        case .hosts: [3_002_154, 7_300_125]
+        case .shared:
+            [
+                66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574, 1585, 801_049, 801_442,
+                900_166, 900_827, 1_000_046, 1_000_434,
+                1_000_441, 3_001_776, 3_006_048, 3_006_874,
+                3_009_479, 3_010_048, 3_011_595, 31_000_694, 34_000_928,
+                83_001_181,
+            ]
+        }
+    }
+
+    func live(in world: SimWorld) throws {
+        switch self {
+        case .ordinary: try world.live()
+        case .hosts: try world.liveWithHosts()
+        case .shared: try world.liveShared()
+        }
+    }
+
+    /// What a person types to live it again.
+    func command(_ seed: UInt64) -> String {
+        let kind = self == .ordinary ? "" : "--\(rawValue) "
+        let trouble = SimTrouble.mixture.map { "--trouble \($0) " } ?? ""
+        return "scripts/sim \(kind)\(trouble)\(seed)"
+    }
+}
+
+/// How one seed was lived.
+struct SimOutcome: Sendable {
+    var tally = SimTally()
+    var hosts = SimHostTally()
+    var violation: SimViolation?
+}
+
+/// A promise that was broken, and how it came to that.
+struct SimViolation: Sendable {
+    var life: SimLife
+    var seed: UInt64
+    var complaint: String
+    /// The last of the same life lived once more.
+    var trace: [String] = []
+
+    var text: String { "seed \(seed): \(complaint)\n\(life.command(seed))" }
+}
+
+extension SimLife {
+    func live(_ seed: UInt64) throws -> SimOutcome {
+        let world = try SimWorld(seed: seed)
+        defer { world.cleanUp() }
+        var outcome = SimOutcome()
+        do {
+            try live(in: world)
+        } catch let complaint as SimComplaint {
+            outcome.violation = SimViolation(
+                life: self, seed: seed, complaint: complaint.description, trace: try trace(seed))
+        }
+        outcome.tally = world.tally
+        outcome.hosts = world.hosts?.tally ?? SimHostTally()
+        return outcome
+    }
+
+    private func trace(_ seed: UInt64) throws -> [String] {
+        let world = try SimWorld(seed: seed, isTracing: true)
+        defer { world.cleanUp() }
+        try? live(in: world)
+        return world.trace
+    }
+}
