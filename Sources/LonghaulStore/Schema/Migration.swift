@@ -7,7 +7,7 @@ internal import LonghaulCore
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
     /// changed until it was released. A store of a build from before is told apart by it.
-    static let applicationID = family << 16 | 0x821B
+    static let applicationID = family << 16 | 0x8427
     static let family = 0x4C48
 
     /// Of 16 bits (FNV-1a, folded).
