@@ -20,6 +20,15 @@ public struct ChangeOutcome: Sendable {
     public var id: TransferID
     /// `nil` = changed, or already so.
     public var error: LonghaulError?
+    /// Why nothing was changed although nothing is wrong.
+    public var remark: Remark?
+
+    public enum Remark: Hashable, Sendable {
+        /// It was to go on, and its file is there.
+        case isCompleted
+        /// `retry` of many: a newer one has replaced it (`--on-duplicate replace`).
+        case replaced(by: TransferID)
+    }
 }
 
 /// Which transfers are listed.

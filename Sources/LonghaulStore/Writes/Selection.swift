@@ -27,6 +27,8 @@ package struct ChangeOutcome: Hashable, Sendable {
         case hasEnded(TransferState)
         /// Another one that is live has its destination by now.
         case destinationTaken(String, by: TransferID)
+        /// `--on-duplicate replace` has cancelled it, and it was not named: nothing was changed.
+        case replaced(by: TransferID)
         /// Its deadline is a moment, and over: it would fail at once.
         case deadlinePassed
         case noSuchTransfer

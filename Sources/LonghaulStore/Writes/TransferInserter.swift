@@ -65,7 +65,7 @@ package final class TransferInserter {
         {
             throw try conflict(destination, with: holder)
         }
-        try cancel(replaced)
+        try cancel(replaced, for: nextID)
         var row = try row(new, destination: destination, key: key, identity: identity)
         row.realPath = realPath
         if buffer.append(row) { try buffer.flush(connection) }
