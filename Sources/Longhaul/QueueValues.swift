@@ -10,6 +10,9 @@ public enum TransferSelection: Sendable {
 /// What became of one request.
 public enum EnqueueOutcome: Sendable {
     case recorded(TransferID, destination: String)
+    /// The same URL to the same destination was asked for before, in the same session, and has not
+    /// completed: it is this transfer again. A failed one is tried again, a paused one stays so.
+    case existing(TransferID, destination: String)
     /// `--if-exists skip` and the file is there: nothing to do.
     case skipped(destination: String)
     case refused(LonghaulError)

@@ -19,10 +19,7 @@ struct SelectionOptions: ParsableArguments {
     }
 
     /// Each once, in the order in which they were named first.
-    var ids: [TransferID] {
-        var seen = Set<TransferID>()
-        return named.filter { seen.insert($0).inserted }
-    }
+    var ids: [TransferID] { named.uniqued }
 
     /// A session that was misspelt has no transfers, and must not look as if all were done.
     func checkSession(of queue: TransferQueue) throws {
@@ -34,5 +31,13 @@ struct SelectionOptions: ParsableArguments {
     var selection: TransferSelection {
         if let session { return .session(session) }
         return all ? .all : .ids(ids)
+    }
+}
+
+extension [TransferID] {
+    /// Each once, where it came first.
+    var uniqued: [TransferID] {
+        var seen = Set<TransferID>()
+        return filter { seen.insert($0).inserted }
     }
 }

@@ -30,5 +30,7 @@ package enum EnqueueOutcome: Hashable, Sendable {
     /// Recorded, under the destination that it got (another than asked where `rename` found a free
     /// one).
     case recorded(TransferID, destination: String)
+    /// It is this transfer again, which has not completed.
+    case existing(TransferID, destination: String)
     case refused(LonghaulError)
 }

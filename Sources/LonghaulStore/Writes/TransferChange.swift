@@ -71,7 +71,7 @@ extension TransferChange {
 extension Connection {
     /// The instants that follow from the wants (`deadline`, and `readyAt` of a transfer that is
     /// queued) are rewritten with them, so that they hold with no engine running.
-    fileprivate func saveRequest(
+    func saveRequest(
         of work: TransferWork, insteadOf old: TransferWork, _ change: TransferChange, now: Timestamp
     ) throws {
         let request = work.request
