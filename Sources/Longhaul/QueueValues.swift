@@ -10,6 +10,9 @@ public enum TransferSelection: Sendable {
 /// What became of one request.
 public enum EnqueueOutcome: Sendable {
     case recorded(TransferID, destination: String)
+    /// The same URL to the same destination was asked for before, in the same session, and has not
+    /// completed: it is this transfer again. A failed one is tried again, a paused one stays so.
+    case existing(TransferID, destination: String)
     /// `--if-exists skip` and the file is there: nothing to do.
     case skipped(destination: String)
     case refused(LonghaulError)
@@ -20,6 +23,15 @@ public struct ChangeOutcome: Sendable {
     public var id: TransferID
     /// `nil` = changed, or already so.
     public var error: LonghaulError?
+    /// Why nothing was changed although nothing is wrong.
+    public var remark: Remark?
+
+    public enum Remark: Hashable, Sendable {
+        /// It was to go on, and its file is there.
+        case isCompleted
+        /// `retry` of many: a newer one has replaced it (`--on-duplicate replace`).
+        case replaced(by: TransferID)
+    }
 }
 
 /// Which transfers are listed.

@@ -56,7 +56,8 @@ public final class TransferQueue: Sendable {
 
     /// Lets paused transfers go on, and tries failed ones again from the bytes that are kept. Of
     /// those selected by their ids, what waits out a back-off, or for room, is tried now (BITS:
-    /// `Resume`); a `Retry-After` stays.
+    /// `Resume`); a `Retry-After` stays. A completed one stays as it is, which is no error
+    /// (``ChangeOutcome/Remark/isCompleted``).
     public func resume(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
         try change(selection, to: .resume)
     }
@@ -70,7 +71,8 @@ public final class TransferQueue: Sendable {
 
     /// Re-arms failed and cancelled transfers from the bytes that are kept; those that wait are
     /// tried now as with ``resume(_:)``. Refused while another transfer that has not ended has the
-    /// same destination, and where the deadline is a moment that is over.
+    /// same destination, and where the deadline is a moment that is over. Those that were replaced
+    /// (`--on-duplicate replace`) are taken up again only by their ids.
     public func retry(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
         try change(selection, to: .retry)
     }
@@ -80,7 +82,12 @@ public final class TransferQueue: Sendable {
     ) throws(LonghaulError) -> [ChangeOutcome] {
         let outcomes = try store.change(selection.inStore, to: change, now: now)
         WakeChannel.poke(directory)
-        return outcomes.map { ChangeOutcome(id: $0.id, error: $0.refusal(of: change)) }
+        return outcomes.map { outcome in
+            let remark = outcome.remark(on: change)
+            return ChangeOutcome(
+                id: outcome.id, error: remark == nil ? outcome.refusal(of: change) : nil,
+                remark: remark)
+        }
     }
 
     /// Forgets ended transfers and deletes their part files; never a completed file.
@@ -136,9 +143,19 @@ extension TransferSelection {
 }
 
 extension LonghaulStore.ChangeOutcome {
+    /// What leaves nothing to do.
+    func remark(on change: WantedChange) -> ChangeOutcome.Remark? {
+        switch result {
+        case .hasEnded(.completed) where change == .resume: .isCompleted
+        case .replaced(by: let other): .replaced(by: other)
+        case .changed, .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .noSuchTransfer:
+            nil
+        }
+    }
+
     func refusal(of change: WantedChange) -> LonghaulError? {
         switch result {
-        case .changed, .unchanged: nil
+        case .changed, .unchanged, .replaced: nil
         case .noSuchTransfer:
             .noSuchTransfer(id)
         case .hasEnded(let state):

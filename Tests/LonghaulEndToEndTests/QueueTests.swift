@@ -258,7 +258,7 @@ import Testing
             -> CLIProcess.Result
         {
             try await home.run(
-                "enqueue", "--json", "http://127.0.0.1:1/\(path)", "-o", path,
+                "enqueue", "--json", "http://127.0.0.1:1/?\(path)", "-o", path,
                 "--if-exists", policy)
         }
         let first = try await enqueue("link/x")
@@ -268,6 +268,9 @@ import Testing
             let again = try await enqueue(path)
             #expect(again.status == 5, "\(path): \(again)")
         }
+        let same = try await home.run(
+            "enqueue", "http://127.0.0.1:1/?link/x", "-o", "real/x", "--if-exists", "overwrite")
+        #expect(same.output == "1\n", "the same request by another path: \(same)")
         let renamed = try await enqueue("real/x", "rename")
         #expect(try renamed.rows.first?["destination"].string == home.file("real/x (1)"))
         #expect(try await enqueue("link/new/y").status == 0)

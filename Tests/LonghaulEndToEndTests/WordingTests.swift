@@ -29,7 +29,7 @@ import Testing
             typed: ["wait", "--session", "photo"], status: 4,
             says: "longhaul: there is no session photo\n", code: "noSuchSession"),
         Row(
-            typed: ["get", "http://127.0.0.1:9/f", "-o", "f"], status: 5,
+            typed: ["get", "http://127.0.0.1:9/g", "-o", "f"], status: 5,
             says: """
                 longhaul: 1: /DIR/f is already the destination of transfer 1, which \
                 `longhaul resume 1` goes on with. Choose another one, or cancel that transfer first.

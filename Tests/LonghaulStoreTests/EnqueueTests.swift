@@ -56,7 +56,7 @@ import Testing
     @Test func aReservedDestinationIsAConflictThatNamesItsHolder() throws {
         let scratch = try ScratchStore()
         let holder = try scratch.add("/d/same")
-        let error = try refusal { try scratch.add("/d/same") }
+        let error = try refusal { try scratch.add("/d/same") { $0.url += "?2" } }
         #expect(error.code == .conflict)
         #expect(error.transferID == holder)
     }

@@ -49,6 +49,24 @@ import Testing
         }
     }
 
+    /// A program that was killed asks again for what it had asked for.
+    @Test func theSameDownloadIsThereOnce() async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession { session in
+                let request = server.request("a.bin?size=40K&stall=10K")
+                let file = home.file("a.bin")
+                let first = try await session.download(request, to: file)
+                let second = try await session.download(request, to: file)
+                let others = try await session.download([(request: request, file: file)])
+                #expect(second.id == first.id && others.map(\.id) == [first.id])
+                server.goOn()
+                let ended = try await within { try await second.value }
+                #expect(ended.metrics.bytes == 40 << 10)
+            }
+        }
+    }
+
     @Test func aFailureIsThrown() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in

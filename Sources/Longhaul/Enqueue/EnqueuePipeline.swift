@@ -97,8 +97,13 @@ struct EnqueuePipeline {
         case .stop(let error): throw error
         case .insert(let new):
             do {
-                let (id, destination) = try inserter.insert(new) { RequestValidator.exists($0) }
-                return .recorded(id, destination: destination)
+                switch try inserter.insert(new, isTaken: { RequestValidator.exists($0) }) {
+                case .recorded(let id, let destination):
+                    return .recorded(id, destination: destination)
+                case .existing(let id, let destination):
+                    return .existing(id, destination: destination)
+                case .refused(let error): throw error
+                }
             } catch let refusal as LonghaulError where keepGoing {
                 return .refused(refusal)
             }

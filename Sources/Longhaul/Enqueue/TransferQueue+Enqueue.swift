@@ -7,6 +7,10 @@ extension TransferQueue {
     /// when this returns survives a power cut. With `keepGoing` the good ones are recorded and the
     /// others report their error.
     ///
+    /// The same URL to the same destination is recorded once as long as it has not completed
+    /// (``EnqueueOutcome/existing(_:destination:)``). What is asked for otherwise than by default
+    /// is then changed as by ``change(_:_:)``, but for the earliest moment.
+    ///
     /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`)
     /// throw when not `keepGoing`.
     public func enqueue(_ requests: [TransferRequest], keepGoing: Bool = false)

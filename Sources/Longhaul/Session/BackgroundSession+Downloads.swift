@@ -4,7 +4,8 @@ internal import LonghaulPlatform
 
 extension BackgroundSession {
     /// Asks for a file. When this returns, the request survives a power cut; the transfer goes on
-    /// whatever becomes of this process.
+    /// whatever becomes of this process. Where the session has a download of the same URL to the
+    /// same file that has not completed, it is that one; if it had failed, it is tried again.
     ///
     /// - Parameters:
     ///   - request: what it does not say is as the session's configuration has it.
@@ -49,7 +50,7 @@ extension BackgroundSession {
             var ids: [TransferID] = []
             for outcome in try queue.enqueue(requests) {
                 switch outcome {
-                case .recorded(let id, _): ids.append(id)
+                case .recorded(let id, _), .existing(let id, _): ids.append(id)
                 case .refused(let error): throw error
                 case .skipped(let path):
                     throw LonghaulError(

@@ -9,6 +9,9 @@ protocol ChangingCommand: ConsoleCommand {
     /// Past tense, for the summary.
     static var done: String { get }
 
+    /// Whether it lets transfers go on: those that conditions hold all the same are told then.
+    static var setsGoing: Bool { get }
+
     func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome]
 
     /// Work that is left when the wants are recorded.
@@ -16,6 +19,8 @@ protocol ChangingCommand: ConsoleCommand {
 }
 
 extension ChangingCommand {
+    static var setsGoing: Bool { false }
+
     func finish(_ queue: TransferQueue, on console: Console) throws {
         console.settle(queue)
     }
@@ -26,8 +31,15 @@ extension ChangingCommand {
         let outcomes = try change(queue)
         try finish(queue, on: console)
         try console.report(outcomes, as: Self.done, named: !which.ids.isEmpty, from: queue)
+        console.sayReplaced(outcomes)
+        if Self.setsGoing { try console.sayWaits(outcomes.filter(\.isDone).map(\.id), in: queue) }
         return ExitStatus(outcomes)
     }
+}
+
+extension ChangeOutcome {
+    /// It is as wanted now.
+    fileprivate var isDone: Bool { error == nil && remark == nil }
 }
 
 extension Console {
@@ -41,7 +53,7 @@ extension Console {
             rest = rest.dropFirst(Self.page)
         }
         if !isJSON, !named {
-            let count = outcomes.lazy.filter { $0.error == nil }.count
+            let count = outcomes.lazy.filter(\.isDone).count
             try line("\(Units.counted(count, "transfer")) \(done)")
         }
     }
@@ -52,7 +64,7 @@ extension Console {
     ) throws {
         var changed: [TransferID: Transfer] = [:]
         if isJSON {
-            let ids = outcomes.filter { $0.error == nil }.map(\.id)
+            let ids = outcomes.filter { $0.isDone || $0.remark == .isCompleted }.map(\.id)
             for transfer in try queue.transfers(ids) { changed[transfer.id] = transfer }
         }
         for outcome in outcomes {
@@ -62,6 +74,7 @@ extension Console {
             } else if let transfer = changed[outcome.id] {
                 try line { $0.transfer(transfer) }
             } else if named, !isJSON {
+                let done = outcome.remark == .isCompleted ? "is completed already" : done
                 try line("\(outcome.id) \(done)")
             }
         }

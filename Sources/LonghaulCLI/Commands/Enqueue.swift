@@ -9,7 +9,9 @@ struct Enqueue: ConsoleCommand {
             Prints one id per line; what was printed survives a power cut. Many URLs come from a \
             file or, with `-`, from the standard input: one URL per line, an aria2 input file, \
             or JSON Lines. Either all are recorded or, when one is refused, none; with \
-            --keep-going the good ones are.
+            --keep-going the good ones are. What is there already and has not completed (the same \
+            URL, destination and session) is not recorded twice: its id is printed, and if it had \
+            failed, it is tried again.
 
               longhaul enqueue https://example.com/a https://example.com/b
               longhaul enqueue --input urls.txt -d ~/Downloads --session isos
@@ -113,6 +115,7 @@ struct Enqueue: ConsoleCommand {
             if page.count == Console.page { try show(&page, from: queue, on: console) }
         }
         try show(&page, from: queue, on: console)
+        try console.sayRecordedAlready(batch.existing.all, in: queue)
         try console.flush()
     }
 

@@ -8,7 +8,7 @@ struct Get: ConsoleCommand {
         discussion: """
             Prints where the files are. The first Ctrl-C leaves the transfers paused with all \
             their bytes and says how to go on. A running engine does the work; without one, this \
-            process does.
+            process does. The same command again goes on with what an earlier one has left.
 
               longhaul get https://example.com/big.iso
               longhaul get -d ~/Downloads https://example.com/a https://example.com/b
@@ -43,7 +43,12 @@ struct Get: ConsoleCommand {
         Signals.watch()
         Signals.watchSuspension()
         let outcomes = try queue.enqueue(requests)
-        let ids = outcomes.compactMap(\.id)
+        let ids = outcomes.compactMap(\.id).uniqued
+        let existing = outcomes.compactMap(\.existing).uniqued
+        if !existing.isEmpty {
+            try console.sayRecordedAlready(existing, in: queue, goesOn: true)
+            _ = try queue.resume(.ids(existing))
+        }
         let display = ProgressDisplay.standard(console, count: ids.count)
         for id in ids {
             if let transfer = try queue.transfer(id) { display.began(transfer) }
@@ -54,7 +59,7 @@ struct Get: ConsoleCommand {
         do {
             ending = try foreground.run()
         } catch {
-            // The transfers stay recorded: to request them again would be a conflict.
+            // It is recorded all the same.
             try? explain(foreground.watch, in: queue, on: console)
             throw error
         }
@@ -90,7 +95,7 @@ struct Get: ConsoleCommand {
     ) throws {
         for outcome in outcomes {
             switch outcome {
-            case .recorded(let id, destination: _):
+            case .recorded(let id, destination: _), .existing(let id, destination: _):
                 if let transfer = watch.ended[id] { try console.result(transfer) }
                 if watch.gone.contains(id) { try console.refuse(.removed(id)) }
             case .skipped(let destination):
@@ -149,8 +154,15 @@ extension LonghaulError {
 extension EnqueueOutcome {
     var id: TransferID? {
         switch self {
-        case .recorded(let id, destination: _): id
+        case .recorded(let id, destination: _), .existing(let id, destination: _): id
         case .skipped, .refused: nil
+        }
+    }
+
+    fileprivate var existing: TransferID? {
+        switch self {
+        case .existing(let id, destination: _): id
+        case .recorded, .skipped, .refused: nil
         }
     }
 }

@@ -7,6 +7,7 @@ struct Resume: ChangingCommand {
         abstract: "Let paused and failed transfers go on from the bytes that are kept.",
         discussion: """
             One that waits out a back-off is tried now, unless its server has asked for the pause. \
+            What conditions hold all the same is said. One that has completed stays as it is. \
             Starts a background engine when none runs, as `enqueue` does.
 
               longhaul resume 12
@@ -16,6 +17,7 @@ struct Resume: ChangingCommand {
             """)
 
     static let done = "resumed"
+    static let setsGoing = true
 
     @OptionGroup var which: SelectionOptions
 

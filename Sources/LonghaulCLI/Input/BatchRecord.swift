@@ -3,6 +3,8 @@ import Longhaul
 /// The outcomes of the requests of one `enqueue`, in little memory: consecutive ids are one range.
 final class BatchRecord {
     private(set) var ids = IDRuns()
+    /// Those of them that were there before.
+    private(set) var existing = IDRuns()
     private(set) var skippedCount = 0
     private var firstRefusal: LonghaulError?
     /// The lines of the requests that were handed over and not yet answered, oldest first.
@@ -24,6 +26,9 @@ final class BatchRecord {
         let (line, hasChecksum) = answered()
         switch outcome {
         case .recorded(let id, destination: _): ids.append(id.rawValue)
+        case .existing(let id, destination: _):
+            ids.append(id.rawValue)
+            existing.append(id.rawValue)
         case .skipped(let destination):
             skippedCount += 1
             console.skipped(destination, isCompared: !hasChecksum)
@@ -60,6 +65,8 @@ struct IDRuns {
     private(set) var runs: [ClosedRange<Int64>] = []
 
     var isEmpty: Bool { runs.isEmpty }
+
+    var all: [TransferID] { runs.flatMap { $0.map(TransferID.init(rawValue:)) } }
 
     mutating func append(_ id: Int64) {
         if let last = runs.last, last.upperBound + 1 == id {

@@ -18,11 +18,8 @@ struct SelectionOptions: ParsableArguments {
         if ways > 1 { throw ValidationError("ids, --all and --session exclude each other") }
     }
 
-    /// Without duplicates, in the order in which they were first named.
-    var ids: [TransferID] {
-        var seen = Set<TransferID>()
-        return named.filter { seen.insert($0).inserted }
-    }
+    /// Each once, in the order in which they were named first.
+    var ids: [TransferID] { named.uniqued }
 
     /// A misspelt session has no transfers; without this check all would seem to be done.
     func checkSession(of queue: TransferQueue) throws {
@@ -34,5 +31,13 @@ struct SelectionOptions: ParsableArguments {
     var selection: TransferSelection {
         if let session { return .session(session) }
         return all ? .all : .ids(ids)
+    }
+}
+
+extension [TransferID] {
+    /// Each once, where it came first.
+    var uniqued: [TransferID] {
+        var seen = Set<TransferID>()
+        return filter { seen.insert($0).inserted }
     }
 }

@@ -15,7 +15,10 @@ struct WaitText {
         return words(first) + more
     }
 
-    /// The failure, if that is why it waits.
+    /// The same of each.
+    func all(_ waits: [WaitReason]) -> String { waits.map(words).joined(separator: ", ") }
+
+    /// What went wrong, where that is why it waits.
     func cause(_ waits: [WaitReason]) -> String? {
         let cause = waits.first { $0.reason == .backoff || $0.reason == .storage }
         return cause?.current.map { TerminalText.shown(Redaction.text($0)) }

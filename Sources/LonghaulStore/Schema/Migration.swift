@@ -5,8 +5,8 @@ internal import LonghaulCore
 /// before. A released list is never edited: a change is a new version.
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
-    /// changed until its release. It distinguishes stores of earlier builds.
-    static let applicationID = family << 16 | 0xDCB3
+    /// changed until it was released. A store of a build from before is told apart by it.
+    static let applicationID = family << 16 | 0x8427
     static let family = 0x4C48
 
     /// A fingerprint of 16 bits (FNV-1a, folded).

@@ -83,6 +83,7 @@ extension Migration {
           contentCoding TEXT,
           input INTEGER NOT NULL DEFAULT 0 CHECK (input BETWEEN 0 AND 2),
           asked INTEGER NOT NULL DEFAULT 0 CHECK (asked IN (0, 1)),
+          replacedBy INTEGER,
           CHECK ((deadlineAt IS NULL) <> (deadlineAfter IS NULL)),
           CHECK ((waiveAt IS NULL) = (waiveBy IS NULL)),
           CHECK (rearmed <= rearm),
@@ -196,6 +197,7 @@ extension Migration {
     private static let indexes1: [String] = [
         "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE ended = 0",
         "CREATE INDEX transferByIdentity ON transfer (identityKey) WHERE ended = 0",
+        "CREATE INDEX transferFailed ON transfer (destinationKey) WHERE phase = 4",
         """
         CREATE INDEX transferKept ON transfer (identityKey)
         WHERE phase = 3 AND fileValidator IS NOT NULL AND fileInode IS NOT NULL

@@ -29,5 +29,7 @@ package struct NewTransfer: Sendable {
 package enum EnqueueOutcome: Hashable, Sendable {
     /// Recorded, with its destination (under `rename` perhaps not the requested one).
     case recorded(TransferID, destination: String)
+    /// It is this transfer again, which has not completed.
+    case existing(TransferID, destination: String)
     case refused(LonghaulError)
 }

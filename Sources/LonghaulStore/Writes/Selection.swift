@@ -27,7 +27,9 @@ package struct ChangeOutcome: Hashable, Sendable {
         case hasEnded(TransferState)
         /// Another live transfer has reserved its destination.
         case destinationTaken(String, by: TransferID)
-        /// Its deadline is absolute and has passed: it would fail at once.
+        /// `--on-duplicate replace` has cancelled it, and it was not named: nothing was changed.
+        case replaced(by: TransferID)
+        /// Its deadline is a moment, and over: it would fail at once.
         case deadlinePassed
         case noSuchTransfer
     }

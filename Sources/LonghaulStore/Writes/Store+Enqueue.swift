@@ -18,8 +18,7 @@ extension Store {
                 outcomes.reserveCapacity(batch.count)
                 for new in batch {
                     do {
-                        let (id, destination) = try inserter.insert(new, isTaken: isTaken)
-                        outcomes.append(.recorded(id, destination: destination))
+                        outcomes.append(try inserter.insert(new, isTaken: isTaken))
                     } catch let refusal as LonghaulError where keepGoing {
                         outcomes.append(.refused(refusal))
                     }

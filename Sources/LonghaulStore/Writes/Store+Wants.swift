@@ -9,16 +9,22 @@ extension Store {
     /// Records what is wanted of each transfer of a selection, durably, and puts those that change
     /// into the engine's inbox.
     ///
-    /// `all` and `session` apply to the transfers for which the change is possible; the others are
-    /// not in the result. Named ids are all in the result, in their order. A selection of more than
-    /// 10,000 is changed in several transactions.
+    /// `all` and `session` concern the transfers that the change leads somewhere for; the others
+    /// are not in the result, but for those that were replaced: `retry` leaves them as they are. Of
+    /// several with one destination the newest is taken up again. Ids that are named are all in the
+    /// result, in their order. A selection of more than 10,000 is changed in several transactions.
     ///
     /// - Parameter now: Transfers with a fixed deadline before it are not re-armed; `nil` = no
     ///   check.
     package func change(
         _ selection: Selection, to change: WantedChange, now: Timestamp? = nil
     ) throws(LonghaulError) -> [ChangeOutcome] {
-        let ids = try ids(of: selection, for: change)
+        var isNamed = false
+        if case .ids = selection { isNamed = true }
+        // The newest first: what two ended ones had reserved goes to the first.
+        let ids =
+            try isNamed
+            ? ids(of: selection, for: change) : ids(of: selection, for: change).reversed()
         var outcomes: [ChangeOutcome] = []
         outcomes.reserveCapacity(ids.count)
         var rearmed: [ExactText: TransferID] = [:]
@@ -26,16 +32,22 @@ extension Store {
         while start < ids.count {
             let end = min(start + Self.changesPerTransaction, ids.count)
             outcomes += try write(.durable) { connection in
-                try ids[start..<end].map {
-                    ChangeOutcome(
-                        id: $0, result: try connection.rewrite($0, change, &rearmed, now: now))
+                try ids[start..<end].map { id in
+                    if !isNamed, change == .retry, let other = try connection.replacement(of: id) {
+                        return ChangeOutcome(id: id, result: .replaced(by: other))
+                    }
+                    return ChangeOutcome(
+                        id: id, result: try connection.rewrite(id, change, &rearmed, now: now))
                 }
             }
             start = end
         }
-        switch selection {
-        case .ids: return outcomes
-        case .all, .session: return outcomes.filter { $0.result == .changed }
+        if isNamed { return outcomes }
+        return outcomes.reversed().filter {
+            switch $0.result {
+            case .changed, .replaced: true
+            case .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .noSuchTransfer: false
+            }
         }
     }
 
@@ -80,22 +92,34 @@ extension Connection {
         case .refuse(let state):
             return .hasEnded(state)
         case .set(let wanted):
-            try run("UPDATE transfer SET want = ?2 WHERE id = ?1", id, wanted)
+            try run("UPDATE transfer SET want = ?2, replacedBy = NULL WHERE id = ?1", id, wanted)
         case .hasten:
             try callAttention(to: id)
             return .unchanged
         case .rearm(let wanted):
             if let now, try hasFixedDeadline(id, before: now) { return .deadlinePassed }
             if let taken = try rival(of: id, &rearmed) { return taken }
-            try run(
-                "UPDATE transfer SET want = ?2, rearm = rearm + 1 WHERE id = ?1", id, wanted)
+            try rearm(id, wanting: wanted)
         }
         try callAttention(to: id)
         return .changed
     }
 
-    /// A relative deadline would start anew.
-    private func hasFixedDeadline(_ id: TransferID, before now: Timestamp) throws -> Bool {
+    func rearm(_ id: TransferID, wanting want: Want) throws {
+        try run(
+            "UPDATE transfer SET want = ?2, rearm = rearm + 1, replacedBy = NULL WHERE id = ?1", id,
+            want)
+    }
+
+    /// The one for which it was cancelled, until it is taken up again.
+    fileprivate func replacement(of id: TransferID) throws -> TransferID? {
+        try first("SELECT replacedBy FROM transfer WHERE id = ?1 AND replacedBy > 0", id) {
+            $0.transferID(0)
+        }
+    }
+
+    /// A span would begin anew.
+    func hasFixedDeadline(_ id: TransferID, before now: Timestamp) throws -> Bool {
         try first("SELECT deadlineAt <= ?2 FROM transfer WHERE id = ?1", id, now) { $0.bool(0) }
             ?? false
     }

@@ -69,9 +69,9 @@ extension TransferChange {
 }
 
 extension Connection {
-    /// The moments that follow from the wants (`deadline`, and `readyAt` of a queued transfer) are
-    /// rewritten with them, so that they are right without a running engine.
-    fileprivate func saveRequest(
+    /// The instants that follow from the wants (`deadline`, and `readyAt` of a transfer that is
+    /// queued) are rewritten with them, so that they hold with no engine running.
+    func saveRequest(
         of work: TransferWork, insteadOf old: TransferWork, _ change: TransferChange, now: Timestamp
     ) throws {
         let request = work.request

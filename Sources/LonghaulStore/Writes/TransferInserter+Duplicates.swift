@@ -30,9 +30,11 @@ extension TransferInserter {
         }
     }
 
-    func cancel(_ replaced: [TransferID]) throws {
+    func cancel(_ replaced: [TransferID], for new: Int64) throws {
         for id in replaced {
-            try connection.run("UPDATE transfer SET want = ?2 WHERE id = ?1", id, Want.cancel)
+            try connection.run(
+                "UPDATE transfer SET want = ?2, replacedBy = ?3 WHERE id = ?1", id, Want.cancel,
+                new)
             try connection.callAttention(to: id)
         }
     }

@@ -1,5 +1,5 @@
 internal import GRDB
-package import LonghaulCore
+internal import LonghaulCore
 
 /// Records transfers one by one inside one transaction, in bounded memory whatever their number.
 ///
@@ -12,8 +12,10 @@ package final class TransferInserter {
     private static let maximumNumber = 1_000_000
 
     let connection: Connection
-    private let now: Timestamp
+    let now: Timestamp
     private let reservation: Prepared
+    private let failures: Prepared
+    private let hasFailures: Bool
     var buffer = InsertBuffer()
     private var nextID: Int64
     let firstID: Int64
@@ -39,40 +41,54 @@ package final class TransferInserter {
         firstID = nextID
         reservation = try connection.prepare(
             """
-            SELECT id, coalesce(realPath, destination) FROM transfer \
+            SELECT id, coalesce(realPath, destination), want FROM transfer \
             WHERE destinationKey = ?1 AND ended = 0
             """)
+        failures = try connection.prepare(
+            """
+            SELECT id, coalesce(realPath, destination), rearm > rearmed AND want IN (0, 1) \
+            FROM transfer INDEXED BY transferFailed WHERE destinationKey = ?1 AND phase = 4 \
+            ORDER BY id DESC
+            """)
+        // Most stores have none, and are not asked for each destination.
+        hasFailures =
+            try connection.first(
+                "SELECT 1 FROM transfer INDEXED BY transferFailed WHERE phase = 4 LIMIT 1"
+            ) { _ in true } ?? false
     }
 
-    /// Records one transfer. If a live transfer has reserved its destination: with policy `rename`
-    /// it gets the next `NAME (n).EXT` that is neither reserved nor `isTaken` on the disk,
-    /// otherwise this throws `conflict`, naming the transfer.
+    /// Records one transfer, unless it is there already (``repeated(_:holder:)``). Where its
+    /// destination is reserved by a live transfer: with policy `rename` it gets the next
+    /// `NAME (n).EXT` that is neither reserved nor `isTaken` on the disk, otherwise this throws
+    /// `conflict`, naming the transfer.
     package func insert(
         _ new: NewTransfer, isTaken: (String) -> Bool = { _ in false }
-    ) throws -> (id: TransferID, destination: String) {
+    ) throws -> EnqueueOutcome {
+        let holder = try holder(of: new.realPath ?? new.destination, key: new.destinationKey)
+        if let (id, destination) = try repeated(new, holder: holder) {
+            return .existing(id, destination: destination)
+        }
         var destination = new.destination
         var realPath = new.realPath
         var key = new.destinationKey
         let identity = IdentityKey.of(new.request.url, origin: try originID(new.origin))
         let replaced = try duplicates(of: new, identity)
         if new.request.options.ifExists == .rename {
-            if try holder(of: realPath ?? destination, key: key) != nil || isTaken(destination) {
+            if holder != nil || isTaken(destination) {
                 (destination, realPath) = try freeName(destination, realPath, isTaken: isTaken)
                 key = DestinationKey.of(realPath ?? destination)
             }
-        } else if let holder = try holder(of: realPath ?? destination, key: key),
-            !replaced.contains(holder)
-        {
+        } else if let holder, !replaced.contains(holder), try !makesRoom(holder, for: new) {
             throw try conflict(destination, with: holder)
         }
-        try cancel(replaced)
+        try cancel(replaced, for: nextID)
         var row = try row(new, destination: destination, key: key, identity: identity)
         row.realPath = realPath
         if buffer.append(row) { try buffer.flush(connection) }
         nextID += 1
         count += 1
         inserted[row.session, default: 0] += 1
-        return (TransferID(rawValue: row.id), destination)
+        return .recorded(TransferID(rawValue: row.id), destination: destination)
     }
 
     /// Inserts the buffered rows and updates the tally. Called once, before the commit.
@@ -109,16 +125,40 @@ package final class TransferInserter {
             url: request.url, destination: destination, options: storedOptions(request))
     }
 
-    /// The live transfer that has reserved a path.
-    private func holder(of realPath: String, key: Int64) throws -> TransferID? {
+    /// The transfer that has reserved a path: a live one, or a failed one that is about to be tried
+    /// again. One that is about to be cancelled is named where there is no other.
+    func holder(of realPath: String, key: Int64) throws -> TransferID? {
         if let id = buffer.holder(of: realPath, key: key) { return id }
-        reservation.bind(1, key)
-        defer { reservation.reset() }
-        while try reservation.step() {
-            let row = StoredRow(handle: reservation.handle)
-            if row.text(1).isExactly(realPath) { return row.transferID(0) }
+        let live = try rows(of: reservation, key: key, realPath) { try $0.want(2) }
+        if let holder = live.first(where: { !$0.value.isCancel }) { return holder.id }
+        let failed = try failures(at: realPath, key: key)
+        return failed.first(where: \.value)?.id ?? live.first?.id
+    }
+
+    /// Those that have failed with a path as their destination, the newest first.
+    func failed(at realPath: String, key: Int64) throws -> [TransferID] {
+        try failures(at: realPath, key: key).map(\.id)
+    }
+
+    /// And whether they are about to be tried again.
+    private func failures(
+        at realPath: String, key: Int64
+    ) throws -> [(id: TransferID, value: Bool)] {
+        hasFailures ? try rows(of: failures, key: key, realPath) { $0.bool(2) } : []
+    }
+
+    private func rows<Value>(
+        of statement: Prepared, key: Int64, _ realPath: String,
+        read: (StoredRow) throws -> Value
+    ) throws -> [(id: TransferID, value: Value)] {
+        statement.bind(1, key)
+        defer { statement.reset() }
+        var found: [(id: TransferID, value: Value)] = []
+        while try statement.step() {
+            let row = StoredRow(handle: statement.handle)
+            if row.text(1).isExactly(realPath) { found.append((row.transferID(0), try read(row))) }
         }
-        return nil
+        return found
     }
 
     private func conflict(
@@ -186,7 +226,7 @@ package final class TransferInserter {
         return id
     }
 
-    private func sessionRow(_ request: TransferRequest) throws -> SessionRow {
+    func sessionRow(_ request: TransferRequest) throws -> SessionRow {
         let name = request.session
         if lastSession.name.isExactly(name),
             request.host == lastSession.row.host || request.host == nil

@@ -1,0 +1,84 @@
+import Longhaul
+
+/// What is said on standard error of transfers that are not simply as the command line asks for.
+extension Console {
+    /// Up to so many have a line each.
+    private static let notedMaximum = 20
+
+    /// Which conditions hold those that were told to go on.
+    func sayWaits(_ ids: [TransferID], in queue: TransferQueue) throws {
+        if isJSON { return }
+        let text = WaitText(time: .current())
+        try note(ids, in: queue) { transfer in
+            let waits = transfer.waitingFor.filter(\.outlastsResume)
+            if waits.isEmpty { return nil }
+            return "waits: \(text.all(waits)); `longhaul why \(transfer.id)` says more"
+        } rest: {
+            "\(Units.counted($0, "more transfer")) must wait; "
+                + "`longhaul list --state waiting` says for what"
+        }
+    }
+
+    /// That they are not new. One that is paused goes on only if somebody says so.
+    func sayRecordedAlready(
+        _ ids: [TransferID], in queue: TransferQueue, goesOn: Bool = false
+    ) throws {
+        try note(ids, in: queue) { transfer in
+            let kept = transfer.bytesDone
+            let progress = Units.progress(kept, of: transfer.bytesTotal)
+            return "recorded already" + (kept > 0 ? ", \(progress) kept" : "")
+                + (transfer.state == .paused && !goesOn
+                    ? ", and paused; go on with: longhaul resume \(transfer.id)" : "")
+        } rest: {
+            "\(Units.counted($0, "more transfer")) recorded already"
+                + (goesOn ? "" : "; paused ones stay so")
+        }
+    }
+
+    /// What a change passed over, though nothing is wrong.
+    func sayReplaced(_ outcomes: [ChangeOutcome]) {
+        var count = 0
+        for outcome in outcomes {
+            guard case .replaced(by: let other) = outcome.remark else { continue }
+            count += 1
+            if count > Self.notedMaximum { continue }
+            say(
+                "longhaul: \(outcome.id): replaced by \(other), left out; "
+                    + "`longhaul retry \(outcome.id)` tries it again")
+        }
+        let rest = count - Self.notedMaximum
+        if rest > 0 { say("longhaul: \(Units.counted(rest, "more replaced transfer")) left out") }
+    }
+
+    private func note(
+        _ ids: [TransferID], in queue: TransferQueue, _ text: (Transfer) -> String?,
+        rest: (Int) -> String
+    ) throws {
+        var count = 0
+        var start = 0
+        while start < ids.count {
+            let page = Array(ids[start...].prefix(Self.page))
+            start += page.count
+            for transfer in try queue.transfers(page) {
+                guard let text = text(transfer) else { continue }
+                count += 1
+                if count <= Self.notedMaximum { say("longhaul: \(transfer.id): \(text)") }
+            }
+        }
+        if count > Self.notedMaximum { say("longhaul: \(rest(count - Self.notedMaximum))") }
+    }
+}
+
+extension WaitReason {
+    /// A condition of the transfer or a pause that its server has asked for. `resume` ends the
+    /// others, and an engine takes a moment to carry that out.
+    fileprivate var outlastsResume: Bool {
+        switch reason {
+        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle,
+            .originCooldown:
+            true
+        case .backoff: required != nil
+        case .storage, .concurrency, .originLimit, .engine, .input: false
+        }
+    }
+}

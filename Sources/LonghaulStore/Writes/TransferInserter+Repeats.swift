@@ -1,0 +1,139 @@
+internal import LonghaulCore
+
+/// A request that is there already: the same URL to the same destination, in the same session, by a
+/// transfer that has not completed. An interrupted or repeated command line means that transfer.
+extension TransferInserter {
+    /// Finds the transfer that a request means, and has it go on: a failed one is tried again, a
+    /// paused one stays paused. `nil` = the request is a new one.
+    ///
+    /// What came in the same batch is no repetition: it is a conflict as any other.
+    ///
+    /// - Parameter holder: Which transfer has reserved the destination.
+    func repeated(
+        _ new: NewTransfer, holder: TransferID?
+    ) throws -> (id: TransferID, destination: String)? {
+        if new.request.options.onDuplicate != .join { return nil }
+        guard let work = try earlier(new, holder) else { return nil }
+        let isFailed = work.phase == .failed && !work.isRearmPending
+        var changed = work
+        changed.request = work.request.restated(by: new.request)
+        // It would fail at once.
+        if isFailed, try connection.hasFixedDeadline(work.id, before: now) {
+            changed.request.deadline = new.request.deadline
+        }
+        var change = TransferChange()
+        if changed.request.deadline != work.request.deadline {
+            change.deadline = changed.request.deadline
+            try changed.request.deadline.check(earliest: changed.request.earliestBegin)
+        }
+        // Its session may be given a host, as with a new one. Refusals come before any write.
+        if new.request.host != nil { _ = try sessionRow(new.request) }
+        if !changed.request.isExactly(work.request) {
+            try connection.saveRequest(of: changed, insteadOf: work, change, now: now)
+            try connection.callAttention(to: work.id)
+        }
+        if isFailed {
+            try connection.rearm(work.id, wanting: .run)
+            try connection.callAttention(to: work.id)
+        }
+        return (work.id, work.destination)
+    }
+
+    /// Whether a transfer that is about to be cancelled had asked for the same: the new one may
+    /// have its destination.
+    func makesRoom(_ holder: TransferID, for new: NewTransfer) throws -> Bool {
+        guard holder.rawValue < firstID, let work = try work(holder) else { return false }
+        return work.want.isCancel && isSame(new.request, work)
+    }
+
+    private func earlier(_ new: NewTransfer, _ holder: TransferID?) throws -> TransferWork? {
+        if let holder {
+            guard holder.rawValue < firstID, let work = try work(holder), !work.want.isCancel
+            else { return nil }
+            return isSame(new.request, work) ? work : nil
+        }
+        for id in try failed(at: new.realPath ?? new.destination, key: new.destinationKey) {
+            if let work = try work(id), isSame(new.request, work) { return work }
+        }
+        return nil
+    }
+
+    private func isSame(_ request: TransferRequest, _ work: TransferWork) -> Bool {
+        guard !work.isUnreadable, request.session.isExactly(work.request.session) else {
+            return false
+        }
+        if request.url.isExactly(work.request.url) { return true }
+        guard let url = CanonicalURL.of(request.url), let other = CanonicalURL.of(work.request.url)
+        else { return false }
+        let user = (try? URLParts(request.url))?.userInfo
+        return url.isExactly(other)
+            && user.isExactly((try? URLParts(work.request.url))?.userInfo)
+    }
+
+    private func work(_ id: TransferID) throws -> TransferWork? {
+        try connection.first(WorkRecord.select, id, read: WorkRecord.read)
+    }
+}
+
+extension Want {
+    var isCancel: Bool {
+        switch self {
+        case .cancel, .cancelKeepingBytes: true
+        case .run, .pause: false
+        }
+    }
+}
+
+extension TransferRequest {
+    /// With all that `new` asks for otherwise than by default, as `set` would change it. What it
+    /// does not say stays, and so does the earliest moment: `+2h` of a command that is repeated
+    /// every hour would never come.
+    func restated(by new: TransferRequest) -> TransferRequest {
+        var request = self
+        if new.priority != .normal { request.priority = new.priority }
+        if new.isDiscretionary { request.isDiscretionary = true }
+        if let window = new.schedule.window { request.schedule.window = window }
+        if !new.schedule.requires.isEmpty { request.schedule.requires = new.schedule.requires }
+        if let prefers = new.schedule.prefers { request.schedule.prefers = prefers }
+        if new.deadline != .after(seconds: Deadline.defaultSeconds) {
+            request.deadline = new.deadline
+        }
+        if let expectedBytes = new.expectedBytes { request.expectedBytes = expectedBytes }
+        request.options = request.options.restated(by: new.options)
+        return request
+    }
+}
+
+extension TransferOptions {
+    private static let standard = TransferOptions()
+
+    fileprivate func restated(by new: TransferOptions) -> TransferOptions {
+        var options = self
+        func restate<Value: Equatable>(_ path: WritableKeyPath<TransferOptions, Value>) {
+            if new[keyPath: path] != Self.standard[keyPath: path] {
+                options[keyPath: path] = new[keyPath: path]
+            }
+        }
+        restate(\.headers)
+        restate(\.user)
+        restate(\.netrc)
+        restate(\.proxy)
+        restate(\.caCertificate)
+        restate(\.clientCertificate)
+        restate(\.clientKey)
+        restate(\.insecure)
+        restate(\.mirrors)
+        restate(\.checksum)
+        restate(\.ifExists)
+        restate(\.connections)
+        restate(\.limitRate)
+        restate(\.maxSize)
+        restate(\.retries)
+        restate(\.stallTimeout)
+        restate(\.waiveAfter)
+        restate(\.metadata)
+        restate(\.yields)
+        restate(\.reuse)
+        return options
+    }
+}
