@@ -39,8 +39,9 @@ public struct EngineOptions: Sendable {
 public struct EngineLimits: Hashable, Sendable {
     /// Transfers that move bytes at the same time, 1…64.
     public var running = Limits.runningTransfers
-    /// Connections to one origin, 1…64; over HTTP/2 there is one anyway.
-    public var connectionsPerOrigin = Limits.connectionsPerOrigin
+    /// Requests to one origin at the same time, 1…64, whatever the protocol; `nil` = 6 connections,
+    /// and over HTTP/2 one connection with up to 64 streams.
+    public var perOrigin: Int?
     /// How fast all transfers together may be.
     public var rates = RatePlan()
 

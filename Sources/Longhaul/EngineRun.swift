@@ -188,7 +188,10 @@ extension EngineTuning {
     init(_ limits: EngineLimits) {
         self.init()
         self.limits.running = limits.running
-        self.limits.perOrigin = limits.connectionsPerOrigin
+        if let count = limits.perOrigin {
+            self.limits.perOrigin = count
+            self.limits.perHTTP2Origin = count
+        }
         rates = limits.rates
     }
 }

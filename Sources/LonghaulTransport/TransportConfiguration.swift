@@ -1,4 +1,4 @@
-internal import LonghaulCore
+package import LonghaulCore
 
 /// The bounds of one ``Transport``. Every limit on what a server may make it do stands here.
 package struct TransportConfiguration: Sendable {
@@ -25,6 +25,11 @@ package struct TransportConfiguration: Sendable {
     package var knownHostsFile: String?
 
     package init() {}
+
+    package mutating func setLimitsPerOrigin(_ limits: SchedulerLimits) {
+        maxConnectionsPerHost = limits.perOrigin
+        maxConcurrentStreams = limits.perHTTP2Origin
+    }
 
     /// No more than these together, in use or kept.
     package mutating func bound(connections: Int) {

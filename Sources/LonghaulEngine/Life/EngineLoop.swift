@@ -120,7 +120,7 @@ package final class EngineLoop: Sendable {
 
     private func wire() -> TransportPool {
         var transport = transport
-        transport.maxConnectionsPerHost = orders.tuning.limits.perOrigin
+        transport.setLimitsPerOrigin(orders.tuning.limits)
         transport.bound(connections: max(1, EngineLoop.openFilesLeft / 4))
         let mailbox = mailbox
         return TransportPool(configuration: transport) { facts in
