@@ -10,6 +10,9 @@ public struct EngineOptions: Sendable {
     public var mode: EngineMode
     /// Leave, checkpointed, after this many seconds.
     public var maxSeconds: Double?
+    /// What becomes of downloads that run at the end of that time and that nothing lets resume; by
+    /// default they wait for a longer time.
+    public var unresumable = UnresumablePolicy.wait
     /// Leave, checkpointed, once this many body bytes were received.
     public var maxBytes: Int64?
     /// Leave when nothing is eligible or running (back-offs of up to a minute are waited out).

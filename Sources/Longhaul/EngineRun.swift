@@ -176,6 +176,7 @@ extension StopConditions {
         self.init()
         scope.onlyDiscretionary = options.onlyDiscretionary
         maxSeconds = options.maxSeconds
+        unresumable = options.unresumable
         maxBytes = options.maxBytes
         untilDrained = options.untilDrained
         exitWhenIdle = options.exitWhenIdle

@@ -118,7 +118,11 @@ struct ResumeJudge {
         case .different(let evidence):
             return ResumeJudgement(.restart(.changed(evidence), answer))
         case .unknown where !isAsLongAtMirror(answer):
-            return ResumeJudgement(.restart(.validatorMissing, answer))
+            // The same length tells a server that sends no parts from another file.
+            let ignoresRanges =
+                !ask.isConditional && answer.length != nil && answer.length == pinned.length
+            return ResumeJudgement(
+                .restart(.validatorMissing, answer), learned: ignoresRanges ? lessonOfFull : nil)
         case .same: return skip(answer, comparing: 0)
         case .similar, .unknown:
             // As good as a plain Range: what agrees is weak, so that the overlap has to agree too.

@@ -96,7 +96,8 @@ package final class EngineLoop: Sendable {
         engine.partFilesCap = max(1, EngineLoop.openFilesLeft / 2)
         journal?.starts(holder.mode, epoch: epoch.rawValue)
         if let seconds = orders.maxSeconds {
-            engine.limitTime(to: seconds, from: started.monotonic)
+            engine.limitTime(
+                to: seconds, from: started.monotonic, unresumable: orders.unresumable)
         }
         try engine.recover(now: SystemClock.now())
         var life = EngineLife(

@@ -20,7 +20,8 @@ extension Engine {
         outlook.isLyingDown = isLeaving
         outlook.box = box.map {
             PublishedLimits.Box(
-                seconds: $0.seconds, endsAt: now.wall + ($0.ends - now.monotonic))
+                seconds: $0.seconds, endsAt: now.wall + ($0.ends - now.monotonic),
+                unresumable: $0.unresumable)
         }
         return EngineView(conditions: conditions, outlook: outlook)
     }

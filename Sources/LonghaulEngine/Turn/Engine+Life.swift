@@ -12,6 +12,21 @@ extension Engine {
         needsPlan = true
     }
 
+    /// Whether a fetch runs of which all would be lost if it left the wire.
+    package var hasUnresumable: Bool { active.values.contains(where: isUnresumable) }
+
+    /// The time is over: those stay, all others leave the wire. A box that is over begins nothing.
+    package func finishUnresumable(now: Moment) {
+        for fetch in active.keys.sorted() {
+            guard let entry = active[fetch], !isUnresumable(entry) else { continue }
+            handle(.leave(.requeue), of: fetch, now: now)
+        }
+    }
+
+    private func isUnresumable(_ entry: ActiveFetch) -> Bool {
+        entry.machine.isUnresumable(entry.sources.own.known)
+    }
+
     /// The machine goes to sleep: everything off the wire, checkpointed, and on the disk, and
     /// nothing starts before ``wakeUp(now:)``. Done when a turn is quiet.
     package func lieDown(now: Moment) {

@@ -73,7 +73,10 @@ extension Engine {
             candidate.mirrors = mirrors[row.id] ?? []
             return candidate
         }
-        let box = box.map { TimeBox(length: $0.seconds, left: $0.ends - now.monotonic) }
+        let box = box.map {
+            TimeBox(
+                length: $0.seconds, left: $0.ends - now.monotonic, unresumable: $0.unresumable)
+        }
         let plan = policy.plan(
             head: head, running: running, origins: states, in: snapshot, box: box,
             now: now.wall)
@@ -201,10 +204,12 @@ extension Engine {
         {
             seconds = Double(bytes) / rate
         }
-        return Candidate(
+        var candidate = Candidate(
             id: row.id, session: row.sessionKey, origin: OriginID(rawValue: row.origin),
             priority: row.priority, eligibility: row.eligibility,
             waitingSince: row.waitingSince, deadline: row.deadline, expectedSeconds: seconds)
+        candidate.isUnresumable = row.isUnresumable
+        return candidate
     }
 
     func install(_ claim: StartedFetch, now: Moment) {

@@ -80,7 +80,7 @@ package final class Engine {
     /// What is on its way by the look of requests: those that may be equal to a newcomer's.
     var sharing = CoalescingIndex()
     /// The time that this engine was given, and when it is over.
-    var box: (seconds: Double, ends: Instant)?
+    var box: (seconds: Double, ends: Instant, unresumable: UnresumablePolicy)?
 
     let hostPort: any HostPort
     var hosts = HostKeeper()
@@ -106,8 +106,10 @@ package final class Engine {
     }
 
     /// Says how long there is: what fits goes first.
-    package func limitTime(to seconds: Double, from start: Instant) {
-        box = (seconds, start + seconds)
+    package func limitTime(
+        to seconds: Double, from start: Instant, unresumable: UnresumablePolicy = .wait
+    ) {
+        box = (seconds, start + seconds, unresumable)
     }
 }
 
