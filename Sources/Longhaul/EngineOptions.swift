@@ -10,6 +10,9 @@ public struct EngineOptions: Sendable {
     public var mode: EngineMode
     /// Leave, checkpointed, after this many seconds.
     public var maxSeconds: Double?
+    /// What becomes of downloads that run at the end of that time and that nothing lets resume; by
+    /// default they wait for a longer time.
+    public var unresumable = UnresumablePolicy.wait
     /// Leave, checkpointed, once this many body bytes were received.
     public var maxBytes: Int64?
     /// Leave when nothing is eligible or running (back-offs of up to a minute are waited out).
@@ -39,8 +42,9 @@ public struct EngineOptions: Sendable {
 public struct EngineLimits: Hashable, Sendable {
     /// Transfers that move bytes at the same time, 1…64.
     public var running = Limits.runningTransfers
-    /// Connections to one origin, 1…64; over HTTP/2 there is one anyway.
-    public var connectionsPerOrigin = Limits.connectionsPerOrigin
+    /// Requests to one origin at the same time, 1…64, whatever the protocol; `nil` = 6 connections,
+    /// and over HTTP/2 one connection with up to 64 streams.
+    public var perOrigin: Int?
     /// How fast all transfers together may be.
     public var rates = RatePlan()
 

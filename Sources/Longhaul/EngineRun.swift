@@ -176,6 +176,7 @@ extension StopConditions {
         self.init()
         scope.onlyDiscretionary = options.onlyDiscretionary
         maxSeconds = options.maxSeconds
+        unresumable = options.unresumable
         maxBytes = options.maxBytes
         untilDrained = options.untilDrained
         exitWhenIdle = options.exitWhenIdle
@@ -188,7 +189,10 @@ extension EngineTuning {
     init(_ limits: EngineLimits) {
         self.init()
         self.limits.running = limits.running
-        self.limits.perOrigin = limits.connectionsPerOrigin
+        if let count = limits.perOrigin {
+            self.limits.perOrigin = count
+            self.limits.perHTTP2Origin = count
+        }
         rates = limits.rates
     }
 }

@@ -86,7 +86,10 @@ struct LiveView {
         }
         var reasons = gate.reasons
         if !hasEngine {
-            reasons.append(WaitReason(.engine, required: "running", current: "none runs"))
+            let need =
+                transfer.isUnresumable ? "; nothing lets it resume, it has to end in one go" : ""
+            reasons.append(
+                WaitReason(.engine, required: "running", current: "none runs" + need))
             if transfer.waitingFor.isEmpty, let pause = coolDown(transfer) { reasons.append(pause) }
         } else if let stoppedEngine {
             reasons.append(
@@ -121,7 +124,9 @@ struct LiveView {
         return outlook.turn(
             isDiscretionary: transfer.isDiscretionary, isAwaited: transfer.eligibility.isAwaited,
             since: transfer.readySince,
-            bytes: total.map { max(0, $0 - transfer.bytesDone) }, memory: memory(transfer),
+            bytes: Candidate.bytesLeft(
+                of: total, held: transfer.bytesDone, isUnresumable: transfer.isUnresumable),
+            isUnresumable: transfer.isUnresumable, memory: memory(transfer),
             running: RunningNumbers(
                 total: running.counts.total, discretionary: running.counts.discretionary,
                 ofOrigin: url.flatMap { running.counts.ofOrigin[$0.origin] } ?? 0),

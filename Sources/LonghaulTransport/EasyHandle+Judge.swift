@@ -46,6 +46,7 @@ extension EasyHandle {
         flow.pointee.position = plan.position
         flow.pointee.end = plan.end ?? -1
         flow.pointee.stop_at = stopAt ?? -1
+        if plan.isCutAtEnd, let end = plan.end { flow.pointee.stop_at = min(end, stopAt ?? end) }
         if let end = request?.end {
             if isHTTPHead {
                 // The bound of a range does not apply to an answer with the whole file.

@@ -200,9 +200,8 @@ struct OriginQueue {
     private func hasRoom(_ line: HostQueue) -> Bool {
         if line.isResting { return false }
         guard line.speaksHTTP2 else { return line.active < configuration.maxConnectionsPerHost }
-        guard line.upcoming.map(isAlone) == true else {
-            return line.active < configuration.maxConcurrentStreams
-        }
+        guard line.active < configuration.maxConcurrentStreams else { return false }
+        guard line.upcoming.map(isAlone) == true else { return true }
         let shared = line.active > line.activeAlone ? 1 : 0
         return line.activeAlone + shared < configuration.maxConnectionsPerHost
     }

@@ -98,9 +98,9 @@ package final class Transport: Sendable {
         inbox.send(.rate(key, bytesPerSecond))
     }
 
-    /// Sets the most connections to one origin; open connections stay.
-    package func setConnectionsPerOrigin(_ count: Int) {
-        inbox.send(.connectionsPerHost(count))
+    /// Connections and streams to one origin from now on; those that are open stay.
+    package func setLimitsPerOrigin(_ limits: SchedulerLimits) {
+        inbox.send(.limitsPerOrigin(limits))
     }
 
     /// Stops all requests, delivers their facts and ends the thread, on which libcurl may still

@@ -10,6 +10,6 @@ enum TransportCommand: Sendable {
     case leaveConnections(suspecting: [SegmentKey])
     case totalRate(Int64?)
     case rate(SegmentKey, Int64?)
-    case connectionsPerHost(Int)
+    case limitsPerOrigin(SchedulerLimits)
     case shutdown
 }

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+package import LonghaulCore
 
 /// The bounds of one ``Transport``, with every limit on what a server may cause.
 package struct TransportConfiguration: Sendable {
@@ -26,7 +26,12 @@ package struct TransportConfiguration: Sendable {
 
     package init() {}
 
-    /// Bounds the number of all connections together, in use or idle.
+    package mutating func setLimitsPerOrigin(_ limits: SchedulerLimits) {
+        maxConnectionsPerHost = limits.perOrigin
+        maxConcurrentStreams = limits.perHTTP2Origin
+    }
+
+    /// No more than these together, in use or kept.
     package mutating func bound(connections: Int) {
         maxTotalConnections = min(maxTotalConnections, connections)
         maxIdleConnections = min(maxIdleConnections, connections)

@@ -100,7 +100,7 @@ final class TransportLoop {
         set(CURLMOPT_MAXCONNECTS, configuration.maxIdleConnections)
         set(CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
         set(CURLMOPT_MAX_TOTAL_CONNECTIONS, configuration.maxTotalConnections)
-        set(CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maxConcurrentStreams)
+        set(CURLMOPT_MAX_CONCURRENT_STREAMS, Limits.streamsPerOrigin)
     }
 
     // MARK: - Commands
@@ -127,9 +127,9 @@ final class TransportLoop {
                 setTotalRate(rate)
             case .rate(let key, let rate):
                 setRate(key, rate)
-            case .connectionsPerHost(let count):
-                queue.configuration.maxConnectionsPerHost = count
-                lh_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, count)
+            case .limitsPerOrigin(let limits):
+                queue.configuration.setLimitsPerOrigin(limits)
+                lh_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perOrigin)
             case .shutdown:
                 stopAll()
                 isShuttingDown = true

@@ -11,7 +11,7 @@ import Testing
         let all = try parse(
             Fixture.text("configuration/everything.json"))
         #expect(all.path == "/c.json" && !all.autostart)
-        #expect(all.limits.running == 4 && all.limits.connectionsPerOrigin == 2)
+        #expect(all.limits.running == 4 && all.limits.perOrigin == 2)
         #expect(all.limits.rates.bytesPerSecond == 2 << 20)
         #expect(all.limits.rates.parts.map(\.window.description) == ["08:00-18:00", "22:00-06:00"])
         #expect(all.limits.rates.parts.map(\.bytesPerSecond) == [512_000, nil])

@@ -345,7 +345,8 @@ import Testing
         }
         let plain = try #require(try options())
         #expect(plain.mode == .run && plain.untilDrained && plain.onlyDiscretionary == nil)
-        #expect(plain.maxSeconds == nil && plain.maxBytes == nil)
+        #expect(plain.maxSeconds == nil && plain.maxBytes == nil && plain.unresumable == .wait)
+        #expect(try options("--unresumable", "finish")?.unresumable == .finish)
         let boxed = try #require(
             try options("--max-time", "20m", "--max-bytes", "2G", "--only", "immediate"))
         #expect(boxed.maxSeconds == 1200 && boxed.maxBytes == 2 << 30)

@@ -40,6 +40,29 @@ import Testing
         return try Date(try #require(value.string), strategy: format)
     }
 
+    /// The server counts each stream of HTTP/2 as a connection, and refuses a second one.
+    @Test(.enabled(if: NginxServer.isInstalled, "skipped: no nginx"))
+    func theLimitOfAnOriginHoldsOverHTTP2() async throws {
+        var options = NginxServer.Options()
+        options.rate = 1 << 20
+        options.connectionsMax = 1
+        let root = try Scratch()
+        let nginx = try await NginxServer.start(root: root.path, options: options)
+        let home = try home(#"{"limits": {"perOrigin": 1}}"#)
+        for index in 0..<8 {
+            try Representation(size: 300_000, seed: UInt64(index)).write(to: root("\(index)"))
+            _ = try await home.run(
+                "enqueue", nginx.https("\(index)"), "-o", home.file("\(index)"), "--cacert",
+                nginx.authority.certificate, "--connections", "1")
+        }
+        let run = try await home.start("run").wait()
+        #expect(run.status == 0, "\(run.errors)")
+        let log = try nginx.accessLog
+        #expect(log.map { $0["status"].int } == Array(repeating: 200, count: 8), "\(log)")
+        #expect(log.allSatisfy { $0["protocol"] == "HTTP/2.0" })
+        await nginx.stop()
+    }
+
     @Test(arguments: [
         ["enqueue", "http://h/f"], ["get", "http://h/f"], ["run"], ["daemon"], ["resume", "--all"],
         ["retry", "--all"],

@@ -1,3 +1,4 @@
+import Foundation
 import LonghaulTestSupport
 import Testing
 
@@ -38,6 +39,36 @@ import Testing
             }
             server.goOn()
             try await isWhole(get, server, url, home)
+        }
+    }
+
+    /// Small servers know `bytes=a-` alone, and answer `bytes=a-b` with all from `a`: what is
+    /// wanted of that is taken, with several connections, and for the gaps that a kill leaves.
+    @Test func aServerThatKnowsNoEndOfARange() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=32M&seed=4&etag=v1&rate=3M&norangeend")
+            _ = try await home.run(
+                "enqueue", url, "-o", home.file("a.bin"), "--connections", "4")
+            let engine = try home.start("run")
+            try await eventually("some has come") {
+                let shown = try await home.run("show", "1", "--json").rows.first
+                return shown?["bytesDone"].int ?? 0 >= 8 << 20
+            }
+            engine.send(SIGKILL)
+            _ = try await engine.wait()
+            let before = server.log.all.count
+            let run = try await home.start("run").wait()
+            #expect(run.status == 0, "\(run.errors)")
+            try server.expected(url).verify(file: home.file("a.bin"))
+            let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+            #expect(shown["restarts"] == 0, "\(shown)")
+            #expect(shown["bytesFetched"].int ?? .max < 36 << 20, "\(shown)")
+            // A gap with an end was asked for; its early end is no failure.
+            let gaps = server.log.all.dropFirst(before).filter {
+                $0.status == 206 && $0["Range"]?.hasSuffix("-") == false
+            }
+            #expect(!gaps.isEmpty, "\(server.log.all.map(\.head))")
         }
     }
 

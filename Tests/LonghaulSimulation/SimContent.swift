@@ -10,6 +10,8 @@ struct SimContent {
     /// The last one is served now.
     private(set) var versions: [SimBytes]
     var ignoresRanges = false
+    /// Sends all bytes from the start of a range, whatever its end.
+    var ignoresRangeEnds = false
     /// Sends bodies without saying how long they are.
     var isChunked = false
     /// Body bytes per second on each connection.

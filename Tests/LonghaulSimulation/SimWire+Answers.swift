@@ -104,7 +104,8 @@ extension SimWire {
         let ends = range.dropFirst("bytes=".count).split(
             separator: "-", omittingEmptySubsequences: false)
         let start = Int64(ends[0]) ?? 0
-        let end = min(size, ends.count > 1 ? (Int64(ends[1]).map { $0 + 1 } ?? size) : size)
+        let last = ends.count > 1 && !content.ignoresRangeEnds ? Int64(ends[1]) : nil
+        let end = min(size, last.map { $0 + 1 } ?? size)
         guard start < size else {
             head.status = 416
             head.headers["Content-Range"] = "bytes */\(size)"
@@ -178,6 +179,10 @@ extension SimWire {
         if let end = request.end { plan.end = min(end, plan.end ?? end) }
         exchanges[key]?.phase = .moving
         exchanges[key]?.plan = plan
+        if plan.isCutAtEnd, let end = plan.end {
+            let stop = exchanges[key]?.stopAt ?? end
+            exchanges[key]?.stopAt = min(end, stop)
+        }
         exchanges[key]?.isOpen = true
         exchanges[key]?.position = plan.position
         exchanges[key]?.noticed = plan.position

@@ -180,6 +180,7 @@ extension SimWorld {
         for name in [url, sibling(of: url)] {
             var content = SimContent(proof: proof, label: nextLabel, size: size)
             content.ignoresRanges = random.happens(0.15)
+            content.ignoresRangeEnds = random.happens(0.15)
             content.isChunked = random.happens(0.1)
             content.rate = [20_000, 400_000, 3_000_000, 20_000_000].randomElement(using: &random)!
             wire.contents[name] = content

@@ -53,6 +53,21 @@ struct OriginQueueTests {
         #expect(takeAll().count == 58)
     }
 
+    /// One limit for connections and streams: those with a connection to themselves count too.
+    @Test mutating func aLimitForAllHoldsOverHTTP2() {
+        var limits = SchedulerLimits()
+        limits.perOrigin = 2
+        limits.perHTTP2Origin = 2
+        queue.configuration.setLimitsPerOrigin(limits)
+        for serial in 1...10 { queue.append(request(Int64(serial), alone: serial % 2 == 0)) }
+        var taken = takeAll()
+        #expect(taken.count == 2)
+        taken[0].line.speaksHTTP2 = true
+        #expect(takeAll().isEmpty)
+        queue.release(taken.removeFirst().line, isAlone: false)
+        #expect(takeAll().count == 1)
+    }
+
     @Test mutating func connectionsOfTheirOwnStayFewOverHTTP2() {
         queue.append(request(1))
         let first = takeAll()[0]

@@ -95,6 +95,30 @@ struct PlanTests {
         #expect(part.content.count == 50_000)
     }
 
+    /// The server was asked for a part, and says that it sends all the rest.
+    @Test(arguments: [nil, 40_000] as [Int64?])
+    func whatGoesOnAsToldEndsWellWhereItWasAskedToEnd(_ stop: Int64?) async throws {
+        let body = body
+        let server = try ScriptedServer { _ in
+            [
+                .send("HTTP/1.1 206 Partial Content\r\nContent-Length: 100000\r\n\r\n"), .await,
+                .send(body),
+            ]
+        }
+        let wire = try Wire()
+        let part = PartFile()
+        let plan = BodyPlan(position: 0, end: 50_000, isCutAtEnd: true)
+        let request = wire.request(server.url(), part, end: 50_000) { _ in .accept(plan) }
+        wire.transport.start([request])
+        if let stop { wire.transport.shrink(request.key, end: stop) }
+        server.release()
+        let outcome = try await wire.outcome(of: request)
+        let end = stop ?? 50_000
+        #expect(outcome.failure == nil)
+        #expect(outcome.end.writtenThrough == end)
+        #expect(part.content == Array(body[..<Int(end)]))
+    }
+
     @Test func aShrunkRequestEndsWellAtItsNewEnd() async throws {
         let body = body
         let server = try ScriptedServer { _ in

@@ -53,7 +53,7 @@ extension UserConfiguration {
             value.flag.map { all.defaults.yields = $0 } != nil
         },
         Key(name: "limits.perOrigin", allowed: range(places)) { value, all in
-            value.number(in: places).map { all.limits.connectionsPerOrigin = $0 } != nil
+            value.number(in: places).map { all.limits.perOrigin = $0 } != nil
         },
         Key(name: "limits.rate", allowed: size) { value, all in
             value.rate.map { all.limits.rates.bytesPerSecond = $0 } != nil

@@ -7,8 +7,19 @@ struct RunOptions: ParsableArguments {
         case discretionary, immediate
     }
 
+    enum Unresumable: String, ExpressibleByArgument, CaseIterable {
+        case wait, finish
+    }
+
     @Option(help: "Leave after this time: 90s, 15m, 2h.")
     var maxTime: String?
+
+    @Option(
+        help: """
+            At the end of that time, downloads that nothing lets resume are stopped and wait for \
+            a longer one (wait, the default), or are finished first (finish).
+            """)
+    var unresumable: Unresumable?
 
     @Option(help: "Leave after so many bytes: 500M, 2G.")
     var maxBytes: String?
@@ -18,6 +29,11 @@ struct RunOptions: ParsableArguments {
 
     func apply(to options: inout EngineOptions) throws(LonghaulError) {
         if let maxTime { options.maxSeconds = try OptionText.duration(maxTime, "--max-time") }
+        switch unresumable {
+        case .wait: options.unresumable = .wait
+        case .finish: options.unresumable = .finish
+        case nil: break
+        }
         if let maxBytes { options.maxBytes = try OptionText.size(maxBytes, "--max-bytes") }
         switch only {
         case .discretionary: options.onlyDiscretionary = true
@@ -32,6 +48,7 @@ struct RunOptions: ParsableArguments {
         try apply(to: &options)
         var arguments: [String] = []
         if let maxTime { arguments += ["--max-time", maxTime] }
+        if let unresumable { arguments += ["--unresumable", unresumable.rawValue] }
         if let maxBytes { arguments += ["--max-bytes", maxBytes] }
         if let only { arguments += ["--only", only.rawValue] }
         return arguments

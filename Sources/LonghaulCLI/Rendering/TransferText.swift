@@ -58,6 +58,10 @@ struct TransferText {
         add("Deadline", moment(transfer.deadline))
         add("Stall timeout", Units.duration(transfer.stallTimeout))
         add("Progress", progress(transfer))
+        add(
+            "Resumable",
+            transfer.isUnresumable
+                ? "no: what has come is lost when it stops (`run --unresumable finish`)" : nil)
         add("Line", transfer.yielding.map(line))
         add("Fetched", "\(Units.size(transfer.bytesFetched)) on the wire")
         add("Expected", transfer.expectedBytes.map(Units.size))

@@ -137,7 +137,7 @@ extension FetchMachine {
     }
 
     /// The origin's throughput, for planning, from transfers long enough to tell.
-    private func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
+    func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
         guard let startedMoving, let origin = asked(context) else { return }
         let seconds = context.now.monotonic - startedMoving
         let bytes = state.bytesFetched - receivedAtStart

@@ -220,6 +220,10 @@ extension FetchMachine {
         // The outcome of what the disk is at is awaited: it finds `leaving`.
         if stage == .preparing || stage == .verifying || stage == .securing { return }
         let wasMoving = stage == .moving
+        // How long it needs in one go is known by that, the next time.
+        if case .requeue = leaving, let origin = asked(context), isUnresumable(origin) {
+            noteThroughput(context, &step)
+        }
         stage = .settling
         if segments.isEmpty {
             quiet(context, &step)

@@ -167,6 +167,14 @@ package struct FetchMachine: Sendable {
         return have.contains(0..<total)
     }
 
+    /// Whether leaving the wire would cost all that has come: the server has told nothing that
+    /// could prove the rest, or it sends no parts of a file.
+    package func isUnresumable(_ origin: OriginMemory) -> Bool {
+        guard stage == .moving, let validator = state.validator else { return false }
+        return validator.isEmpty || origin.ignoresRanges
+            || segments.contains { $0.head?.headers.refusesRanges == true }
+    }
+
     /// Its only request, if it was made so long ago and no answer to it has begun.
     package func unanswered(since moment: Instant) -> SegmentKey? {
         guard stage == .moving, segments.count == 1, let startedMoving, startedMoving <= moment,

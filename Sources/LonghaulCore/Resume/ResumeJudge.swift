@@ -118,7 +118,11 @@ struct ResumeJudge {
         case .different(let evidence):
             return ResumeJudgement(.restart(.changed(evidence), answer))
         case .unknown where !isAsLongAtMirror(answer):
-            return ResumeJudgement(.restart(.validatorMissing, answer))
+            // The same length tells a server that sends no parts from another file.
+            let ignoresRanges =
+                !ask.isConditional && answer.length != nil && answer.length == pinned.length
+            return ResumeJudgement(
+                .restart(.validatorMissing, answer), learned: ignoresRanges ? lessonOfFull : nil)
         case .same: return skip(answer, comparing: 0)
         case .similar, .unknown:
             // As good as a plain Range: what agrees is weak, so that the overlap has to agree too.
@@ -221,8 +225,14 @@ struct ResumeJudge {
             }
         case .nothingHeld, .skipping, .restarting: return unusable(.notAsked)
         }
-        let plan = BodyPlan(
+        var plan = BodyPlan(
             compare: ask.overlap, position: ask.start, end: rangeEnd ?? ask.end ?? answer.length)
+        // RFC 9110 §15.3.7 allows fewer bytes than asked for, and no more; small servers that know
+        // `bytes=a-` alone send all the rest. The bytes are of the pinned version all the same.
+        if let asked = ask.end, let end = rangeEnd, end > asked {
+            plan.end = asked
+            plan.isCutAtEnd = true
+        }
         return ResumeJudgement(.append(plan))
     }
 
@@ -245,8 +255,6 @@ struct ResumeJudge {
         guard head.headers.contains("Content-Range") else { return .rangeMissing }
         guard case .bytes(let range, let total) = head.contentRange else { return .rangeMalformed }
         if range.lowerBound != ask.start { return .start }
-        // Fewer bytes than asked for are allowed (RFC 9110 §15.3.7); more are not.
-        if let end = ask.end, range.upperBound > end { return .end }
         if let length = pinned.length, range.upperBound > length { return .end }
         switch head.headers.contentLength {
         case .absent: break

@@ -44,11 +44,24 @@ extension SchedulerLimits {
 }
 
 extension TimeBox {
-    /// What does not fit is begun in the first half all the same; `nil` = it may begin.
-    func blockage(ofSeconds seconds: Double?, since: Timestamp?) -> WaitReason? {
-        guard let seconds, seconds > left, left < length / 2 else { return nil }
+    /// What does not fit is begun in the first half all the same, unless all of it would be lost at
+    /// the end; `nil` = it may begin.
+    func blockage(
+        ofSeconds seconds: Double?, isUnresumable: Bool, since: Timestamp?
+    ) -> WaitReason? {
+        let waits = isUnresumable && unresumable == .wait
+        guard let seconds, seconds > left, waits || left < length / 2 else { return nil }
+        let required = "\(Int(min(seconds, 1e15))) s of its time"
+        let current = "\(Int(max(0, left))) s left of its box"
         return WaitReason(
-            .engine, required: "\(Int(min(seconds, 1e15))) s of its time",
-            current: "\(Int(max(0, left))) s left of its box", since: since)
+            .engine, required: waits ? "\(required) in one go" : required,
+            current: waits ? "\(current); nothing lets it resume" : current, since: since)
+    }
+
+    /// While the last ones are let finish: nothing begins.
+    func end(since: Timestamp?) -> WaitReason? {
+        guard left <= 0 else { return nil }
+        return WaitReason(
+            .engine, required: "time", current: "the box of this one is over", since: since)
     }
 }

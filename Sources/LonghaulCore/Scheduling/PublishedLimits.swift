@@ -4,10 +4,18 @@ package struct PublishedLimits: Hashable, Codable, Sendable {
     package struct Box: Hashable, Codable, Sendable {
         package var seconds: Double
         package var endsAt: Timestamp
+        package var unresumable: UnresumablePolicy
 
-        package init(seconds: Double, endsAt: Timestamp) {
+        package init(
+            seconds: Double, endsAt: Timestamp, unresumable: UnresumablePolicy = .wait
+        ) {
             self.seconds = seconds
             self.endsAt = endsAt
+            self.unresumable = unresumable
+        }
+
+        func box(at now: Timestamp) -> TimeBox {
+            TimeBox(length: seconds, left: max(0, endsAt - now), unresumable: unresumable)
         }
     }
 
@@ -44,10 +52,11 @@ extension PublishedLimits {
     /// - Parameters:
     ///   - isAwaited: see ``EligibilityKey/isAwaited``.
     ///   - bytes: that are left of it; `nil` = unknown.
+    ///   - isUnresumable: see ``Candidate/isUnresumable``.
     ///   - memory: what is known of its origin.
     package func turn(
         isDiscretionary: Bool, isAwaited: Bool = false, since: Timestamp?, bytes: Int64?,
-        memory: OriginMemory?,
+        isUnresumable: Bool = false, memory: OriginMemory?,
         running: RunningNumbers, now: Timestamp
     ) -> WaitReason {
         if isLyingDown {
@@ -75,9 +84,11 @@ extension PublishedLimits {
             if isDiscretionary, running.discretionary >= limits.runningDiscretionary {
                 return limits.allDiscretionaryRun(running.discretionary, since: since)
             }
+            let box = box?.box(at: now)
+            if let reason = box?.end(since: since) { return reason }
             if !isAwaited, let box, let bytes, let rate = memory?.bytesPerSecond, rate > 0 {
-                let left = TimeBox(length: box.seconds, left: max(0, box.endsAt - now))
-                let reason = left.blockage(ofSeconds: Double(bytes) / rate, since: since)
+                let reason = box.blockage(
+                    ofSeconds: Double(bytes) / rate, isUnresumable: isUnresumable, since: since)
                 if let reason { return reason }
             }
             return WaitReason(

@@ -133,14 +133,25 @@ package struct SchedulerLimits: Hashable, Codable, Sendable {
     var runningDiscretionary: Int { max(running - reserved, (running + 1) / 2) }
 }
 
+/// What becomes of downloads that nothing lets resume when the time of an engine is over.
+public enum UnresumablePolicy: String, Codable, Sendable, CaseIterable {
+    /// They are stopped with all others. From then on they begin only where they are expected to
+    /// end in the time that is left, or where the time is not bounded.
+    case wait
+    /// The engine stays until those that run have ended; it begins nothing meanwhile.
+    case finish
+}
+
 /// The time that an engine was given.
 package struct TimeBox: Hashable, Sendable {
     package var length: Double
     package var left: Double
+    package var unresumable: UnresumablePolicy
 
-    package init(length: Double, left: Double) {
+    package init(length: Double, left: Double, unresumable: UnresumablePolicy = .wait) {
         self.length = length
         self.left = left
+        self.unresumable = unresumable
     }
 }
 
@@ -168,6 +179,8 @@ package struct Candidate: Hashable, Sendable {
     package var deadline: Timestamp?
     /// What it may take, by its size and the origin's throughput; `nil` = unknown.
     package var expectedSeconds: Double?
+    /// What has come of it so far cannot be continued: it has to end in one go.
+    package var isUnresumable = false
 
     package init(
         id: TransferID, session: String, origin: OriginID, priority: Priority = .normal,
@@ -182,6 +195,15 @@ package struct Candidate: Hashable, Sendable {
         self.waitingSince = waitingSince
         self.deadline = deadline
         self.expectedSeconds = expectedSeconds
+    }
+
+    /// Bytes that are still to come, `nil` = unknown. Of a file without a length that was cut off
+    /// and cannot be resumed twice as many are expected as had come: each try needs a longer box.
+    package static func bytesLeft(
+        of total: Int64?, held: Int64, isUnresumable: Bool
+    ) -> Int64? {
+        if isUnresumable { return max(total ?? 0, total == nil ? held.addingClamped(held) : held) }
+        return total.map { max(0, $0 - held) }
     }
 
     /// How long it could still wait and be done in time.

@@ -202,7 +202,10 @@ struct SchedulerTurn {
         if yields, discretionaryCount >= limits.runningDiscretionary {
             return limits.allDiscretionaryRun(discretionaryCount, since: since)
         }
+        if let reason = box?.end(since: since) { return reason }
         if candidate.eligibility.isAwaited { return nil }
-        return box?.blockage(ofSeconds: candidate.expectedSeconds, since: since)
+        return box?.blockage(
+            ofSeconds: candidate.expectedSeconds, isUnresumable: candidate.isUnresumable,
+            since: since)
     }
 }

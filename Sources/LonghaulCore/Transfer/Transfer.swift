@@ -89,6 +89,9 @@ public struct Transfer: Hashable, Sendable {
     package var eligibility = EligibilityKey.plain
     /// Since when it may begin as far as time goes.
     package var readySince: Timestamp?
+    /// What has come of it so far cannot be continued: the server has told nothing that could prove
+    /// the rest, or it sends no parts of a file.
+    package var isUnresumable = false
     /// How its connections stand to other traffic on the line; `nil` unless it runs and yields.
     public var yielding: YieldReport?
     /// What the store knows of the bytes held, for those who also see the progress board.

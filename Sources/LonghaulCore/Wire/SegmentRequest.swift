@@ -112,11 +112,18 @@ package struct BodyPlan: Hashable, Sendable {
     /// No byte at or after this offset is written: where the range ends, or what the response
     /// promised. A body that goes on ends as ``WireFailure/bodyTooLong``.
     package var end: Int64?
+    /// The head says that the body goes on beyond `end`: the request is cut off there, and has
+    /// ended well.
+    package var isCutAtEnd: Bool
 
-    package init(skip: Int64 = 0, compare: Int64 = 0, position: Int64, end: Int64? = nil) {
+    package init(
+        skip: Int64 = 0, compare: Int64 = 0, position: Int64, end: Int64? = nil,
+        isCutAtEnd: Bool = false
+    ) {
         self.skip = skip
         self.compare = compare
         self.position = position
         self.end = end
+        self.isCutAtEnd = isCutAtEnd
     }
 }

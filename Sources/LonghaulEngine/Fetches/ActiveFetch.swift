@@ -91,6 +91,9 @@ final class ActiveFetch {
             && subscribers.leader.request.options.onDuplicate != .separate
     }
 
+    /// Whether all its bytes would be lost if it left the wire.
+    var isUnresumable: Bool { machine.isUnresumable(sources.own.known) }
+
     /// Body bytes that this engine has received for it.
     var received: Int64 { max(0, machine.state.bytesFetched - start.receivedBefore) }
 

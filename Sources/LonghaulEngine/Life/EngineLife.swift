@@ -36,7 +36,7 @@ struct EngineLife {
 
     mutating func adjust(_ tuning: EngineTuning) {
         engine.setLimits(tuning.limits)
-        wire.setConnectionsPerOrigin(tuning.limits.perOrigin)
+        wire.setLimitsPerOrigin(tuning.limits)
         rates = tuning.rates
         looksAtRate = true
         engine.journal?.adjusted(tuning)

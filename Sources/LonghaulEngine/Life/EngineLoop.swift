@@ -96,7 +96,8 @@ package final class EngineLoop: Sendable {
         engine.prefetch.partFilesCap = max(1, EngineLoop.openFilesLeft / 2)
         journal?.starts(holder.mode, epoch: epoch.rawValue)
         if let seconds = orders.maxSeconds {
-            engine.limitTime(to: seconds, from: started.monotonic)
+            engine.limitTime(
+                to: seconds, from: started.monotonic, unresumable: orders.unresumable)
         }
         try engine.recover(now: SystemClock.now())
         var life = EngineLife(
@@ -120,7 +121,7 @@ package final class EngineLoop: Sendable {
 
     private func wire() -> TransportPool {
         var transport = transport
-        transport.maxConnectionsPerHost = orders.tuning.limits.perOrigin
+        transport.setLimitsPerOrigin(orders.tuning.limits)
         transport.bound(connections: max(1, EngineLoop.openFilesLeft / 4))
         let mailbox = mailbox
         return TransportPool(configuration: transport) { facts in

@@ -9,6 +9,7 @@ struct StopCheck {
     private var idleSince: Instant?
     private var awaited: AwaitedEnds
     private var seenEnds = -1
+    private var isPastEnd = false
     private var patience: DrainTimeout
 
     init(orders: StopConditions, started: Instant) {
@@ -32,8 +33,9 @@ struct StopCheck {
         var wake = outcome.wakeAt
         if let seconds = orders.maxSeconds {
             let end = started + seconds
-            if now.monotonic >= end { reason = .maxTime }
-            wake = min(wake ?? end, end)
+            // Once more at once, for what then leaves the wire.
+            if !isPastEnd { wake = min(wake ?? end, end) }
+            if now.monotonic >= end, !finishesUnresumable(engine, now: now) { reason = .maxTime }
         }
         if let bytes = orders.maxBytes, engine.bytesReceived >= bytes { reason = .maxBytes }
         if orders.until != nil, try haveEnded(engine, store, now: now) { reason = .drained }
@@ -56,6 +58,16 @@ struct StopCheck {
             }
         }
         return wake.map { max(0, $0 - now.monotonic) }
+    }
+
+    /// After the end of the box: whether it is exceeded for downloads that all would be lost of.
+    private mutating func finishesUnresumable(_ engine: Engine, now: Moment) -> Bool {
+        guard orders.unresumable == .finish, engine.hasUnresumable else { return false }
+        if !isPastEnd {
+            isPastEnd = true
+            engine.finishUnresumable(now: now)
+        }
+        return true
     }
 
     private mutating func isDrained(

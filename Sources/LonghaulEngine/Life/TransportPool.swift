@@ -80,9 +80,9 @@ final class TransportPool: WirePort, @unchecked Sendable {
         each { $0.setTotalRate(part) }
     }
 
-    func setConnectionsPerOrigin(_ count: Int) {
-        configuration.maxConnectionsPerHost = count
-        each { $0.setConnectionsPerOrigin(count) }
+    func setLimitsPerOrigin(_ limits: SchedulerLimits) {
+        configuration.setLimitsPerOrigin(limits)
+        each { $0.setLimitsPerOrigin(limits) }
     }
 
     func shutdown() {

@@ -4,6 +4,8 @@ package import LonghaulCore
 package struct StopConditions: Sendable {
     package var scope = EngineScope()
     package var maxSeconds: Double?
+    /// For the downloads that run at the end of that time and cannot be resumed.
+    package var unresumable = UnresumablePolicy.wait
     package var maxBytes: Int64?
     /// When nothing can start any more. Back-offs of up to a minute, or to the end of the time box,
     /// are waited out; a full disk for a minute.

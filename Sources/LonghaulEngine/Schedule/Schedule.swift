@@ -3,10 +3,16 @@ internal import LonghaulStore
 
 /// When something may start, and when the engine has to wake for it.
 struct Schedule {
+    struct Box {
+        var seconds: Double
+        var ends: Instant
+        var unresumable: UnresumablePolicy
+    }
+
     var policy: SchedulerPolicy
     let scope: EngineScope
     /// The time that this engine was given, and when it is over.
-    var box: (seconds: Double, ends: Instant)?
+    var box: Box?
     /// Something changed that decides what may start: plan at once.
     var needsPlan = true
     /// No new starts: everything leaves the wire.
@@ -30,7 +36,10 @@ struct Schedule {
     var limits: SchedulerLimits { policy.limits }
 
     func timeBox(now: Moment) -> TimeBox? {
-        box.map { TimeBox(length: $0.seconds, left: $0.ends - now.monotonic) }
+        box.map {
+            TimeBox(
+                length: $0.seconds, left: $0.ends - now.monotonic, unresumable: $0.unresumable)
+        }
     }
 
     /// A plan, or at least its wake times, is committed.
@@ -52,7 +61,8 @@ struct Schedule {
         limits.isLyingDown = isLeaving
         limits.box = box.map {
             PublishedLimits.Box(
-                seconds: $0.seconds, endsAt: now.wall + ($0.ends - now.monotonic))
+                seconds: $0.seconds, endsAt: now.wall + ($0.ends - now.monotonic),
+                unresumable: $0.unresumable)
         }
         return EngineView(conditions: machine.conditions, outlook: limits)
     }

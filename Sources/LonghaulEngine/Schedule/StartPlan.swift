@@ -82,6 +82,7 @@ struct ReadySnapshot {
             id: row.id, session: String(row.sessionID), origin: OriginID(rawValue: row.origin),
             priority: row.priority, eligibility: row.eligibility,
             waitingSince: row.waitingSince, deadline: row.deadline, expectedSeconds: seconds)
+        candidate.isUnresumable = row.isUnresumable
         candidate.mirrors = mirrors[row.id] ?? []
         return candidate
     }

@@ -81,8 +81,22 @@ package final class Engine {
     // MARK: - What others ask for
 
     /// How much time this engine has: what fits into it goes first.
-    package func limitTime(to seconds: Double, from start: Instant) {
-        schedule.box = (seconds, start + seconds)
+    package func limitTime(
+        to seconds: Double, from start: Instant, unresumable: UnresumablePolicy = .wait
+    ) {
+        schedule.box = Schedule.Box(
+            seconds: seconds, ends: start + seconds, unresumable: unresumable)
+    }
+
+    /// Whether a fetch runs whose bytes would all be lost if it left the wire.
+    package var hasUnresumable: Bool { fetches.all.contains(where: \.isUnresumable) }
+
+    /// The time is over: unresumable fetches stay, all others leave the wire. A box that is over
+    /// begins nothing.
+    package func finishUnresumable(now: Moment) {
+        for fetch in fetches.sortedIDs where fetches[fetch]?.isUnresumable == false {
+            feed(.leave(.requeue), to: fetch, now: now)
+        }
     }
 
     /// New limits, from the next plan on. What runs goes on, even if it is more than now may.

@@ -51,6 +51,8 @@ package struct ReadyRow: Hashable, Sendable {
     /// The size that the server announced, else the one that the user expects, less the bytes held;
     /// `nil` = unknown.
     package var bytesLeft: Int64?
+    /// See ``Candidate/isUnresumable``.
+    package var isUnresumable: Bool
     package var deadline: Timestamp
 
     package var origin: String { memory.origin }
@@ -180,11 +182,11 @@ extension EngineTransaction {
             """, search.now + Limits.nearDeadlineSeconds, Limits.nearDeadlinesMax
         ) { row in
             let queue = Queue(
-                eligibility: EligibilityKey(rawValue: row.int64(7)),
-                priority: Priority(rawValue: row.int(8)) ?? .normal, session: row.int64(9))
-            // The memory of the origin is read next.
+                eligibility: EligibilityKey(rawValue: row.int64(8)),
+                priority: Priority(rawValue: row.int(9)) ?? .normal, session: row.int64(10))
+            // What is known of the origin is read next.
             return ready(
-                row, queue, ReadyOrigin(id: row.int64(6), memory: OriginMemory(origin: "")))
+                row, queue, ReadyOrigin(id: row.int64(7), memory: OriginMemory(origin: "")))
         }
         var rows: [ReadyRow] = []
         for var row in near where limits.eligibilities?.contains(row.eligibility) ?? true {
@@ -290,7 +292,7 @@ extension EngineTransaction {
 
     private static let rowColumns = """
         t.id, coalesce(t.readySince, t.created), t.expectedBytes, t.deadline, f.bytesTotal, \
-        f.durable
+        f.durable, \(FetchRecord.isUnresumable)
         """
 
     private func rows(
@@ -312,13 +314,17 @@ extension EngineTransaction {
         ReadyRow(
             id: row.transferID(0), originID: origin.id, memory: origin.memory,
             sessionID: queue.session, priority: queue.priority, eligibility: queue.eligibility,
-            waitingSince: row.timestamp(1), bytesLeft: bytesLeft(row), deadline: row.timestamp(3))
+            waitingSince: row.timestamp(1), bytesLeft: bytesLeft(row),
+            isUnresumable: row.bool(6), deadline: row.timestamp(3))
     }
 
     private func bytesLeft(_ row: StoredRow) -> Int64? {
-        guard let total = row.optionalInt64(4) ?? row.optionalInt64(2) else { return nil }
+        let total = row.optionalInt64(4) ?? row.optionalInt64(2)
+        let isUnresumable = row.bool(6)
+        if total == nil, !isUnresumable { return nil }
         let held = row.optionalText(5).flatMap { ByteRanges(stored: $0) }
-        return max(0, total - (held?.count ?? 0))
+        return Candidate.bytesLeft(
+            of: total, held: held?.count ?? 0, isUnresumable: isUnresumable)
     }
 }
 

@@ -2,6 +2,12 @@ internal import LonghaulCore
 
 /// The row of a fetch: ``FetchState``, saved whole.
 enum FetchRecord {
+    /// Of a fetch `f` of a transfer `t`: see ``Candidate/isUnresumable``.
+    static let isUnresumable = """
+        CASE WHEN f.bytesFetched > 0 THEN f.validator = '\(StoredJSON.text(Validator()))' \
+        OR (SELECT ignoresRanges FROM origin WHERE id = t.originID) END
+        """
+
     static let columns = """
         id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, \
         bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, \

@@ -11,7 +11,7 @@ enum TransferRecord {
         f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
         t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
         coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader, f.partPath, \
-        coalesce(t.contentCoding, f.contentCoding), f.prefetched
+        coalesce(t.contentCoding, f.contentCoding), f.prefetched, \(FetchRecord.isUnresumable)
         """
 
     static let select = """
@@ -58,6 +58,7 @@ enum TransferRecord {
             StoredJSON.decode(TransferResponse.self, $0)
         }
         transfer.contentCoding = row.optionalText(41)
+        transfer.isUnresumable = row.bool(43) && !state.hasEnded
         transfer.sharedFetch = row.optionalInt64(38).map(FetchID.init(rawValue:))
         readNumbers(row, into: &transfer)
         return transfer

@@ -268,7 +268,24 @@ import Testing
             .append(BodyPlan(position: 700, end: 800))),
         Row(
             "segment that goes on", segment, strong,
-            head(206, "Content-Range: bytes 700-999/1000", tagField), unusable(.end)),
+            head(206, "Content-Range: bytes 700-999/1000", tagField, "Content-Length: 300"),
+            .append(BodyPlan(position: 700, end: 800, isCutAtEnd: true))),
+        Row(
+            "segment that goes on, of another tag", segment, strong,
+            head(206, "Content-Range: bytes 700-999/1000", "ETag: \"v2\""),
+            .restartFromZero(.changed(.etag)), learned: .mishandlesIfRange),
+        Row(
+            "segment that goes on beyond the recorded length", segment, strong,
+            head(206, "Content-Range: bytes 700-1000/*", tagField), unusable(.end)),
+        Row(
+            "gap that goes on, as a 200", ask(.entityTag("\"v1\""), position: 400, end: 600),
+            strong,
+            head(200, rest, tagField, "Content-Length: 600"),
+            .append(BodyPlan(position: 400, end: 600, isCutAtEnd: true))),
+        Row(
+            "gap that goes on, with overlap", ask(.overlap, position: 400, end: 600, overlap: 100),
+            lengthOnly, head(206, "Content-Range: bytes 300-999/1000"),
+            .append(BodyPlan(compare: 100, position: 300, end: 600, isCutAtEnd: true))),
     ]
 
     // MARK: 200
@@ -329,7 +346,8 @@ import Testing
             .restart(.validatorMissing, lengthOnly)),
         Row(
             "200 of the recorded length alone", byOverlap, lengthOnly,
-            head(200, "Content-Length: 1000"), .restart(.validatorMissing, lengthOnly)),
+            head(200, "Content-Length: 1000"), .restart(.validatorMissing, lengthOnly),
+            learned: .ignoresRanges),
         Row(
             "200 compressed", byTag, strong, head(200, tagField, "Content-Encoding: gzip"),
             .restart(.codingChanged, Validator(etag: "\"v1\""))),

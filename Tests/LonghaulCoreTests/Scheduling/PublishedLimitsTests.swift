@@ -11,6 +11,7 @@ import Testing
         var current: String
         var next: Double?
         var isDiscretionary = false
+        var isUnresumable = false
         var running = RunningNumbers(total: 0, discretionary: 0, ofOrigin: 0)
         var cooldown: Double?
         var outlook: @Sendable (inout PublishedLimits) -> Void = { _ in }
@@ -55,6 +56,19 @@ import Testing
                 $0.box = PublishedLimits.Box(seconds: 60, endsAt: PublishedLimitsTests.now + 20)
             }),
         Row(
+            what: "too little time to end in one go", reason: .engine,
+            required: "100 s of its time in one go",
+            current: "31 s left of its box; nothing lets it resume", isUnresumable: true,
+            outlook: {
+                $0.box = PublishedLimits.Box(seconds: 60, endsAt: PublishedLimitsTests.now + 31)
+            }),
+        Row(
+            what: "a box that is over", reason: .engine, required: "time",
+            current: "the box of this one is over",
+            outlook: {
+                $0.box = PublishedLimits.Box(seconds: 60, endsAt: PublishedLimitsTests.now + -1)
+            }),
+        Row(
             what: "a box of which half is left", reason: .engine,
             required: "one that begins it", current: "this one has not come to it",
             outlook: {
@@ -77,7 +91,7 @@ import Testing
         memory.coolDownUntil = row.cooldown.map { Self.now + $0 }
         let found = outlook.turn(
             isDiscretionary: row.isDiscretionary, since: Self.now + -5, bytes: 1_000,
-            memory: memory, running: row.running, now: Self.now)
+            isUnresumable: row.isUnresumable, memory: memory, running: row.running, now: Self.now)
         #expect(
             found
                 == WaitReason(

@@ -294,12 +294,13 @@ import Testing
             candidate(1, priority: .high, takes: 700), candidate(2, takes: 500), candidate(3),
             candidate(4, takes: 601),
         ]
+        var unresumable = UnresumablePolicy.wait
         func starts(left: Double, total: Int = 16) -> [Int64] {
             var limits = SchedulerLimits()
             limits.running = total
             return SchedulerPolicy(limits: limits).plan(
-                head: head, running: [], origins: [:], box: TimeBox(length: 1000, left: left),
-                now: now
+                head: head, running: [], origins: [:],
+                box: TimeBox(length: 1000, left: left, unresumable: unresumable), now: now
             ).starts.map(\.rawValue)
         }
         #expect(starts(left: 1000) == [1, 2, 3, 4])
@@ -310,6 +311,16 @@ import Testing
         // Somebody waits for it: who comes after this engine goes on with it.
         head[1].eligibility = EligibilityKey(isAwaited: true).eligibility
         #expect(starts(left: 499) == [3, 2])
+        // What would be lost at the end is not begun in vain, unless it may exceed the box.
+        head = [candidate(1, takes: 700), candidate(2, takes: 500)]
+        for index in head.indices { head[index].isUnresumable = true }
+        #expect(starts(left: 600) == [2])
+        unresumable = .finish
+        #expect(starts(left: 600) == [2, 1])
+        #expect(starts(left: 499) == [])
+        // While those are finished nothing begins.
+        head.append(candidate(3))
+        #expect(starts(left: 0) == [])
     }
 
     @Test func aClosedLaneWaitsAndItsRunningOnesStop() {

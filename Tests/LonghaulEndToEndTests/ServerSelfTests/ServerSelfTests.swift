@@ -106,6 +106,7 @@ struct ServerSelfTests {
         ("unknowntotal", "bytes 40-59/*", 40..<60, "\"v1\""),
         ("norangeheader", nil, 40..<60, "\"v1\""),
         ("maxrange=5", "bytes 40-44/100", 40..<45, "\"v1\""),
+        ("norangeend", "bytes 40-99/100", 40..<100, "\"v1\""),
         ("empty206", "bytes 40-59/100", 0..<0, "\"v1\""),
         ("changedetag", "bytes 40-59/100", 40..<60, "\"another\""),
     ])

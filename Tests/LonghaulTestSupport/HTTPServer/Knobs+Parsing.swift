@@ -48,7 +48,8 @@ extension Knobs {
         "wrongtotal": signed(\.wrongtotal), "wrongunit": flag(\.wrongunit),
         "unknowntotal": flag(\.unknowntotal), "norangeheader": flag(\.norangeheader),
         "multipart": flag(\.multipart), "changedetag": flag(\.changedetag),
-        "maxrange": number(\.maxrange), "empty206": flag(\.empty206),
+        "maxrange": number(\.maxrange), "norangeend": flag(\.norangeend),
+        "empty206": flag(\.empty206),
         "contentrange200": flag(\.contentrange200), "bad416": number(\.bad416),
         "no416range": flag(\.no416range),
     ]

@@ -55,6 +55,8 @@ package struct Knobs: Sendable, Equatable {
     package var changedetag = false
     /// Answers at most this many bytes of the range, as RFC 9110 §14.2 allows.
     package var maxrange: Int?
+    /// Answers `bytes=a-b` with all bytes from `a`, as small servers do that know `bytes=a-` alone.
+    package var norangeend = false
     package var empty206 = false
     /// Sends the right range, but with status 200.
     package var contentrange200 = false

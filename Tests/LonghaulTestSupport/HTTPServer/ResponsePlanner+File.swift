@@ -36,6 +36,7 @@ extension ResponsePlanner {
         _ file: Representation, _ asked: Range<Int>, _ knobs: Knobs
     ) -> ResponsePlan {
         var range = asked
+        if knobs.norangeend { range = range.lowerBound..<file.size }
         if let most = knobs.maxrange { range = range.prefix(most) }
         if knobs.wrongstart != 0 {
             let start = min(max(0, range.lowerBound + knobs.wrongstart), file.size - 1)
