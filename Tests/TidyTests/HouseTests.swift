@@ -8,7 +8,7 @@ import Testing
     /// Folders of a module that name each other's types, directly or through others: the largest
     /// such group. 1 = the folders are layers.
     private static let largestKnot = [
-        "Longhaul": 7, "LonghaulCLI": 7, "LonghaulCore": 1, "LonghaulEngine": 5,
+        "Longhaul": 7, "LonghaulCLI": 7, "LonghaulCore": 1, "LonghaulEngine": 1,
         "LonghaulPlatform": 1, "LonghaulStore": 8, "LonghaulTransport": 2,
         "LonghaulURLRequest": 1, "photosync": 1,
     ]
@@ -25,8 +25,8 @@ import Testing
 
     /// With all extensions, by name.
     private static let largeTypes: [String: Int] = [
-        "Engine": 2470, "FetchMachine": 1796, "Store": 1305, "EngineTransaction": 1160,
-        "EasyHandle": 894, "TransferQueue": 812, "Connection": 795, "DiskFiles": 719,
+        "FetchMachine": 1803, "Store": 1316, "EngineTransaction": 1160,
+        "EasyHandle": 894, "TransferQueue": 832, "Connection": 826,
     ]
 
     @Test func typesAreOfASizeToLiveIn() {
@@ -47,8 +47,8 @@ import Testing
 
     /// Records and options only store, and may have as many as they need.
     private static let manyProperties = [
-        "ActiveFetch": 18, "ActiveSegment": 17, "EasyHandle": 32, "Engine": 47, "FetchMachine": 42,
-        "TransferInserter": 16, "TransportLoop": 18, "YieldControl": 16,
+        "ActiveSegment": 17, "EasyHandle": 32, "FetchMachine": 42,
+        "TransferInserter": 18, "TransportLoop": 18, "YieldControl": 16,
     ]
 
     private static let records: Set<String> = [

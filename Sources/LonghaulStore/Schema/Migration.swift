@@ -6,7 +6,7 @@ internal import LonghaulCore
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
     /// changed until it was released. A store of a build from before is told apart by it.
-    static let applicationID = family << 16 | 0x8427
+    static let applicationID = family << 16 | 0x3CB9
     static let family = 0x4C48
 
     /// A fingerprint of 16 bits (FNV-1a, folded).
