@@ -26,6 +26,41 @@ install() {
     "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
+# build_progress: reads what `swift build` says, and says on standard error how far it is. Nothing
+# where nothing is built. On a terminal it is one line that goes in the end, elsewhere a line now and
+# then: build_seconds apart.
+build_seconds=30
+build_progress() {
+    local line='' part='' step='' status next=0 start=$SECONDS is_terminal=''
+    [ -t 2 ] && [ "${TERM-dumb}" != dumb ] && is_terminal=1
+    while :; do
+        status=0
+        IFS= read -r -t 5 line || status=$?
+        part+=$line
+        if [ "$status" -eq 0 ]; then
+            case $part in
+                Fetching*|"Creating working copy"*) step='fetching what it is built with' ;;
+                Another\ instance*) step='waiting for another build' ;;
+                \[*/*\]\ Compiling*|\[*/*\]\ Emitting*|\[*/*\]\ Linking*)
+                    step=${part%%]*}
+                    step="building, step ${step#[}"
+                    step="${step%/*} of ${step#*/}" ;;
+            esac
+            part=''
+        elif [ "$status" -le 128 ]; then
+            break
+        fi
+        [ -n "$step" ] || continue
+        if [ -n "$is_terminal" ]; then
+            printf '\r\033[Klonghaul: %s (%s s)' "$step" $((SECONDS - start)) >&2
+        elif [ "$SECONDS" -ge "$next" ]; then
+            echo "longhaul: $step" >&2
+            next=$((SECONDS + build_seconds))
+        fi
+    done
+    [ -z "$is_terminal" ] || [ -z "$step" ] || printf '\r\033[K' >&2
+}
+
 # What Longhaul is built with.
 build_needs=(pkg-config libcurl4-openssl-dev libsqlite3-dev libsystemd-dev)
 

@@ -35,7 +35,8 @@ enum MachineDoctor {
             fixes.append("`ulimit -n 1024`")
         }
         if let fileBytes {
-            problems.append("no file may have more than \(fileBytes) bytes")
+            let size = SizeText.shown(Int64(clamping: fileBytes))
+            problems.append("no file may have more than \(size)")
             fixes.append("`ulimit -f unlimited`")
         }
         let files = openFiles == .max ? "any number of" : "\(openFiles)"

@@ -169,8 +169,8 @@ extension LonghaulStore.ChangeOutcome {
         case .destinationTaken(let path, by: let holder):
             LonghaulError(
                 .conflict,
-                "\(path) is by now the destination of transfer \(holder). Cancel that one first, "
-                    + "or let it end.", transferID: id)
+                "\(path) is by now the destination of transfer \(holder); cancel that one first, "
+                    + "or let it end", transferID: id)
         }
     }
 }

@@ -73,13 +73,21 @@ final class Console {
     func refuse(_ error: LonghaulError, line number: Int? = nil) throws {
         // If the results cannot be written, the error goes to the messages.
         if isJSON, !results.isClosed { return try line { $0.refusal(error, line: number) } }
-        let place = number.map { "line \($0): " } ?? error.transferID.map { "\($0): " } ?? ""
+        let place = number.map { "line \($0): " } ?? error.transferPlace
         complain("longhaul: " + place + TerminalText.shown(Redaction.text(error.message)))
     }
 
     func flush() throws {
         try results.flush()
         try diagnostics.flush()
+    }
+}
+
+extension LonghaulError {
+    /// Which transfer it is about, unless the message names it.
+    fileprivate var transferPlace: String {
+        guard let transferID, !message.contains("transfer \(transferID)") else { return "" }
+        return "\(transferID): "
     }
 }
 

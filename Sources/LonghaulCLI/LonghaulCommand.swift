@@ -29,19 +29,20 @@ struct LonghaulCommand: ParsableCommand {
               *_proxy, no_proxy     the way of the transfers that name no --proxy
             """,
         version: "longhaul \(LonghaulVersion.current)",
+        // The parser puts "SUBCOMMANDS" behind each name.
         groupedSubcommands: [
             .init(name: "Transfer", subcommands: [Get.self, Enqueue.self]),
             .init(
-                name: "Look",
+                name: "Inspection",
                 subcommands: [List.self, Show.self, Why.self, Status.self, Wait.self]),
             .init(
-                name: "Change",
+                name: "Control",
                 subcommands: [
                     Pause.self, Resume.self, Cancel.self, Retry.self, SetCommand.self, Remove.self,
                     Clean.self,
                 ]),
             .init(
-                name: "Tell programs",
+                name: "Event",
                 subcommands: [EventsCommand.self, SessionCommand.self, HostCommand.self]),
             .init(
                 name: "Engine",

@@ -161,8 +161,8 @@ enum Platform {
             box.release()
             throw LonghaulError(
                 .io,
-                "no thread can be started: \(Refusal(number: failure).message). "
-                    + "Raise the limit (ulimit -u).", retryable: true)
+                "no thread can be started: \(Refusal(number: failure).message); "
+                    + "raise the limit (ulimit -u)", retryable: true)
         }
         pthread_detach(thread)
     }
@@ -197,7 +197,7 @@ final class Doorbell: Sendable {
             let refusal = Platform.Refusal(number: errno)
             throw LonghaulError(
                 .io,
-                "no pipe can be made: \(refusal.message). Raise the limit (ulimit -n).",
+                "no pipe can be made: \(refusal.message); raise the limit (ulimit -n)",
                 retryable: true)
         }
         (reading, writing) = (ends[0], ends[1])

@@ -35,8 +35,8 @@ extension Store {
         case .existing, .probe:
             guard exists(at: location) || location.hasLog else {
                 throw StoreFailure.unavailable(
-                    "there is no queue at \(location.database). Enqueue something first, or set"
-                        + " LONGHAUL_HOME to the directory that holds it.")
+                    "there is no queue at \(location.database); enqueue something first, or set"
+                        + " LONGHAUL_HOME to the directory that holds it")
             }
         }
         try StoreDirectory.check(location.directory)
@@ -44,8 +44,8 @@ extension Store {
         if let type, let name = NetworkFilesystem.names[type] {
             throw StoreFailure.unavailable(
                 "\(location.directory) is on a network file system (\(name)), where locks do not"
-                    + " hold: two machines could move the same transfer. Set LONGHAUL_HOME to a"
-                    + " local directory.")
+                    + " hold: two machines could move the same transfer; set LONGHAUL_HOME to a"
+                    + " local directory")
         }
         if mode != .probe, type == StoreDirectory.btrfs {
             StoreDirectory.keepInPlace(location.directory)
@@ -61,7 +61,7 @@ extension Store {
             try probeUnmade(location)
             throw StoreFailure.unavailable(
                 "the queue \(location.database) was written by an older version of longhaul; any"
-                    + " command that changes something upgrades it.")
+                    + " command that changes something upgrades it")
         }
         return try connectMigrating(location, mode)
     }
@@ -77,7 +77,7 @@ extension Store {
         try store.checkEmptiness()
         throw StoreFailure.unavailable(
             "the queue \(location.database) was never finished; any command that changes something"
-                + " makes it.")
+                + " makes it")
     }
 
     /// Whether a file has the store's name, whatever its content.

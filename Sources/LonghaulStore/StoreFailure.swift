@@ -22,39 +22,39 @@ enum StoreFailure {
         case EACCES, EPERM:
             if let closed = StoreDirectory.closedToOwner(path) { return closed }
             return unavailable(
-                "\(start). The directory must belong to you and be writable;"
-                    + " set LONGHAUL_HOME to another one, or correct its owner and mode.")
+                "\(start); the directory must belong to you and be writable;"
+                    + " set LONGHAUL_HOME to another one, or correct its owner and mode")
         case ENOSPC, EDQUOT:
-            return unavailable("\(start). Free some space and try again.", retryable: true)
+            return unavailable("\(start); free some space and try again", retryable: true)
         case EROFS:
-            return unavailable("\(start). Set LONGHAUL_HOME to a directory that can be written.")
+            return unavailable("\(start); set LONGHAUL_HOME to a directory that can be written")
         default:
-            return unavailable("\(start).", retryable: code == EINTR || code == EAGAIN)
+            return unavailable(start, retryable: code == EINTR || code == EAGAIN)
         }
     }
 
     static func superseded(_ path: String) -> LonghaulError {
         unavailable(
-            "the queue \(path) was repaired or replaced meanwhile; nothing was recorded."
-                + " Try again.", retryable: true)
+            "the queue \(path) was repaired or replaced meanwhile; nothing was recorded;"
+                + " try again", retryable: true)
     }
 
     static func wentAway(_ path: String) -> LonghaulError {
-        unavailable("\(path) went away while it was opened. Try again.", retryable: true)
+        unavailable("\(path) went away while it was opened; try again", retryable: true)
     }
 
     static func locked(_ path: String) -> LonghaulError {
         unavailable(
             "another process has kept \(path) locked for \(Int(Store.busySeconds)) s;"
-                + " nothing was recorded. Try again; `longhaul doctor` says whether one was"
-                + " stopped.",
+                + " nothing was recorded; try again; `longhaul doctor` says whether one was"
+                + " stopped",
             retryable: true)
     }
 
     static func damaged(_ path: String, _ detail: String) -> LonghaulError {
         unavailable(
-            "the queue \(path) \(damagedWords) (\(detail)). Run `longhaul doctor --repair`:"
-                + " it moves the file aside and saves what can be read.")
+            "the queue \(path) \(damagedWords) (\(detail)); run `longhaul doctor --repair`:"
+                + " it moves the file aside and saves what can be read")
     }
 
     private static let damagedWords = "is damaged"
@@ -67,26 +67,26 @@ enum StoreFailure {
     static func newer(_ path: String, version: Int, known: Int) -> LonghaulError {
         unavailable(
             "the queue \(path) was written by a newer version of longhaul (schema \(version), this"
-                + " one knows \(known)) and is left as it is. Use the newer version.")
+                + " one knows \(known)) and is left as it is; use the newer version")
     }
 
     static func anothers(_ path: String) -> LonghaulError {
         unavailable(
-            "\(path) is a database of another program and is left as it is."
-                + " Set LONGHAUL_HOME to another directory.")
+            "\(path) is a database of another program and is left as it is;"
+                + " set LONGHAUL_HOME to another directory")
     }
 
     static func unreleased(_ path: String) -> LonghaulError {
         unavailable(
             "the queue \(path) was written by a build of longhaul from before its first release,"
-                + " whose tables were others, and is left as it is. Finish what it holds with that"
-                + " build, or move the file away to begin with an empty queue.")
+                + " whose tables were others, and is left as it is; finish what it holds with that"
+                + " build, or move the file away to begin with an empty queue")
     }
 
     private static func readOnly(_ path: String, _ detail: String) -> LonghaulError {
         unavailable(
-            "\(path) cannot be written (\(detail)): the file or its file system is read-only."
-                + " Set LONGHAUL_HOME to a directory that can be written.")
+            "\(path) cannot be written (\(detail)): the file or its file system is read-only;"
+                + " set LONGHAUL_HOME to a directory that can be written")
     }
 
     private static func unopened(
@@ -97,14 +97,14 @@ enum StoreFailure {
             return readOnly(path, detail)
         }
         return unavailable(
-            "\(path) cannot be opened (\(detail)). The directory must belong to you and be"
-                + " writable; set LONGHAUL_HOME to another one, or correct its owner and mode.")
+            "\(path) cannot be opened (\(detail)); the directory must belong to you and be"
+                + " writable; set LONGHAUL_HOME to another one, or correct its owner and mode")
     }
 
     private static func full(_ path: String) -> LonghaulError {
         unavailable(
-            "the disk that holds \(path) \(fullWords); nothing was recorded."
-                + " Free some space and try again.", retryable: true)
+            "the disk that holds \(path) \(fullWords); nothing was recorded;"
+                + " free some space and try again", retryable: true)
     }
 
     private static let fullWords = "is full"
@@ -115,8 +115,8 @@ enum StoreFailure {
 
     private static func failing(_ path: String, _ detail: String) -> LonghaulError {
         unavailable(
-            "reading or writing \(path) failed (\(detail)). Look at the system log for errors of"
-                + " the disk, and whether a file may be so large (`ulimit -f`).", retryable: true)
+            "reading or writing \(path) failed (\(detail)); look at the system log for errors of"
+                + " the disk, and whether a file may be so large (`ulimit -f`)", retryable: true)
     }
 
     /// A file system that has shut down may still serve cached data, which SQLite cannot use. The
@@ -163,7 +163,7 @@ enum StoreFailure {
         case .SQLITE_CANTOPEN where noDescriptorIsLeft:
             return unavailable(
                 "\(path) cannot be opened: this process has as many files open as it may"
-                    + " (`ulimit -n`). Allow it more.", retryable: true)
+                    + " (`ulimit -n`); allow it more", retryable: true)
         case .SQLITE_CANTOPEN where ReserveFile.isShort(at: path): return full(path)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             return StoreDirectory.hindrance(in: StoreLocation(database: path))
@@ -171,7 +171,7 @@ enum StoreFailure {
         case .SQLITE_IOERR:
             return failing(path, "\(detail), code \(error.extendedResultCode.rawValue)")
         case .SQLITE_NOMEM:
-            return unavailable("not enough memory to use \(path).", retryable: true)
+            return unavailable("not enough memory to use \(path)", retryable: true)
         default:
             return LonghaulError(.internal, "the queue \(path): \(error)")
         }

@@ -18,15 +18,15 @@ enum CurlGlobal {
     static func start() throws(LonghaulError) {
         guard lh_curl_load() != 0 else {
             throw LonghaulError(
-                .unsupported, "libcurl.so.4 cannot be loaded: install libcurl4 (7.85 or newer).")
+                .unsupported, "libcurl.so.4 cannot be loaded: install libcurl4 (7.85 or newer)")
         }
         guard started == CURLE_OK else {
             throw LonghaulError(
-                .internal, "libcurl could not be set up (code \(started.rawValue)).")
+                .internal, "libcurl could not be set up (code \(started.rawValue))")
         }
         guard let info = lh_version_info(), info.pointee.version_num >= leastVersion else {
             throw LonghaulError(
-                .unsupported, "libcurl is too old: 7.85 or newer is needed.")
+                .unsupported, "libcurl is too old: 7.85 or newer is needed")
         }
     }
 

@@ -170,7 +170,7 @@ extension EasyHandle {
             guard Self.isSendable(field) else {
                 return .curl(
                     code: Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue),
-                    text: "A header field has a name or value with characters that cannot be sent.",
+                    text: "a header field has a name or value with characters that cannot be sent",
                     osError: 0)
             }
             // Joined into one field with the cookies that a hop has set (RFC 6265 §5.4).

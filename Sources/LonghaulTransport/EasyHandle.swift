@@ -174,7 +174,7 @@ final class EasyHandle {
     }
 
     private func prepareAgain() -> WireFailure? {
-        guard let request else { preconditionFailure("A hop without a request") }
+        guard let request else { preconditionFailure("a hop without a request") }
         verdict = nil
         head = nil
         isOver = false

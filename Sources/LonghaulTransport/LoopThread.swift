@@ -30,7 +30,7 @@ struct LoopThread: @unchecked Sendable {
         pthread_sigmask(SIG_SETMASK, &previous, nil)
         guard failure == 0 else {
             Unmanaged<Box>.fromOpaque(context).release()
-            throw LonghaulError(.internal, "No thread for transfers (errno \(failure)).")
+            throw LonghaulError(.internal, "no thread for transfers (errno \(failure))")
         }
         self.thread = thread
     }

@@ -24,14 +24,14 @@ package final class Transport: Sendable {
     ) throws(LonghaulError) {
         try CurlGlobal.start()
         guard let pointer = curl_multi_init() else {
-            throw LonghaulError(.internal, "libcurl has no memory for its handles.")
+            throw LonghaulError(.internal, "libcurl has no memory for its handles")
         }
         // curl_multi_init succeeds without a wake-up descriptor, too; such a handle would never
         // notice a request or the shutdown.
         guard curl_multi_wakeup(pointer) == CURLM_OK else {
             curl_multi_cleanup(pointer)
             throw LonghaulError(
-                .internal, "libcurl cannot open what wakes it, for want of files or by a rule.")
+                .internal, "libcurl cannot open what wakes it, for want of files or by a rule")
         }
         let multi = MultiHandle(pointer: pointer)
         let inbox = TransportInbox(multi: multi)

@@ -21,7 +21,7 @@ extension TransportLoop {
             exchange.connectionsTrustedFor = staleConnections.trustedFor(
                 line.name, now: turn.pointee.now)
             let previous = byKey.updateValue(exchange, forKey: waiting.request.key)
-            precondition(previous == nil, "Two requests with one key")
+            precondition(previous == nil, "two requests with one key")
             if waiting.exchange != nil {
                 exchange.goOn(waiting)
                 put(exchange)

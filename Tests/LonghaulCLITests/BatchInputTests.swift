@@ -52,6 +52,22 @@ import Testing
         #expect(outcomes(try input("\n\n")).isEmpty)
     }
 
+    /// What follows the first bytes is of no use to anybody, however it is cut into lines.
+    @Test(arguments: [0, 5000]) func aCompressedListIsRefusedAsAWhole(length: Int) throws {
+        let bytes = [0x1F, 0x8B, 0x08, 0x0A] + [UInt8](repeating: 0x80, count: length) + [0x0A]
+        try Data(bytes).write(to: URL(filePath: scratch("input")))
+        let input = BatchInput(
+            urls: [], lines: try ByteLines(path: scratch("input"), lineBytesMaximum: 1024),
+            template: RequestTemplate(directory: "/work"), context: Sample.context())
+        let problem = #expect(throws: BatchInput.Problem.self) { try input.next() }
+        #expect(problem?.line == nil)
+        let path = scratch("input")
+        #expect(
+            problem?.error.message
+                == "\(path) is compressed (gzip); `zcat \(path) | longhaul enqueue -` reads it")
+        #expect(try input.next() == nil)
+    }
+
     /// In time that grows with their number, and not with its square.
     @Test(.timeLimit(.minutes(1))) func anEntryMayHaveManyHeaderFields() throws {
         let line = "  header=X-A: 1\n"

@@ -164,8 +164,8 @@ import Testing
         (#"{"a":1,"a":2}"#, #"{"a":1,"a":2}"#), (#""\ud83d\udc4d""#, #""👍""#),
         (#""\u0041\/""#, #""A/""#), ("\t[1 ,\r\n2]", "[1,2]"),
     ])
-    func takesJSON(_ text: String, _ compact: String) {
-        let result = JSONScanner.compacted(text).map { String(decoding: $0, as: UTF8.self) }
+    func takesJSON(_ text: String, _ compact: String) throws {
+        let result = String(decoding: try JSONScanner.compacted(text), as: UTF8.self)
         #expect(result == compact)
     }
 
@@ -175,22 +175,25 @@ import Testing
         "{\"a\" 1}", "NaN", "// c\n1", "\u{FEFF}1",
     ])
     func refusesEverythingElse(_ text: String) {
-        #expect(JSONScanner.compacted(text) == nil)
+        #expect(throws: JSONProblem.self) { try JSONScanner.compacted(text) }
     }
 
-    @Test func refusesWhatIsNestedTooDeeply() {
+    @Test func refusesWhatIsNestedTooDeeply() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }
-        #expect(JSONScanner.compacted(nested(64)) != nil)
-        #expect(JSONScanner.compacted(nested(65)) == nil)
-        #expect(JSONScanner.compacted(String(repeating: "[", count: 1_000_000)) == nil)
+        _ = try JSONScanner.compacted(nested(64))
+        let problem = JSONProblem(message: "more than 64 levels of nesting", byte: 66)
+        #expect(throws: problem) { try JSONScanner.compacted(nested(65)) }
+        #expect(throws: problem) {
+            try JSONScanner.compacted(String(repeating: "[", count: 1_000_000))
+        }
     }
 
     /// No text, and not to be taken for another one. So some programs write names of files that
     /// are not UTF-8.
     @Test(arguments: [#""\ud83d!""#, #""caf\udce9""#, #""\udc4d\ud83d""#, #"["\ud83d"]"#])
     func aLoneSurrogateIsRefused(text: String) {
-        #expect(JSONScanner.compacted(text) == nil)
+        #expect(throws: JSONProblem.self) { try JSONScanner.compacted(text) }
     }
 }

@@ -176,7 +176,7 @@ import Testing
     @Test func aDirectoryThatIsNotThereForOneAboveIt() async throws {
         let result = try await home.run("enqueue", "http://127.0.0.1:9/f", "-o", "no/../x")
         #expect(result.status == 5)
-        #expect(result.errors.contains("/no/.. does not exist. "), "\(result.errors)")
+        #expect(result.errors.contains("/no/.. does not exist; "), "\(result.errors)")
         #expect(!result.errors.contains("resume"))
     }
 

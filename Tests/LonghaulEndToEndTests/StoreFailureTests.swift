@@ -41,7 +41,7 @@ import Testing
             }
         ),
         Row(
-            what: "full disk", says: "Free some space", command: enqueue, needs: "strace",
+            what: "full disk", says: "free some space", command: enqueue, needs: "strace",
             launcher: {
                 Strace.inject("pwrite64", "error=ENOSPC", on: [$0.state + "/queue.sqlite-wal"])
             }),

@@ -31,17 +31,38 @@ import Testing
         Row(
             typed: ["get", "http://127.0.0.1:9/g", "-o", "f"], status: 5,
             says: """
-                longhaul: 1: /DIR/f is already the destination of transfer 1, which \
-                `longhaul resume 1` goes on with. Choose another one, or cancel that transfer first.
+                longhaul: /DIR/f is already the destination of transfer 1, which \
+                `longhaul resume 1` goes on with; choose another one, or cancel that transfer first
 
                 """, code: "conflict"),
         Row(
             typed: ["get", "http://h/g?token=1", "http://h/g?token=1"], status: 5,
             says: """
                 longhaul: /DIR/g is already the destination of http://h/g?token=REDACTED \
-                earlier in the same batch. Give each a name of its own.
+                earlier in the same batch; give each a name of its own
 
                 """, code: "conflict"),
+        Row(
+            typed: ["enqueue", "http://127.0.0.1:9/f", "-o", "g", "--on-duplicate", "fail"],
+            status: 5,
+            says: """
+                longhaul: http://127.0.0.1:9/f is already being fetched by transfer 1, which has \
+                not ended; wait for it (`longhaul wait 1`), or enqueue with --on-duplicate join, \
+                separate or replace
+
+                """, code: "conflict"),
+        Row(
+            typed: [
+                "enqueue", "http://127.0.0.1:9/m",
+                "--meta", String(repeating: "[", count: 600) + String(repeating: "]", count: 600),
+            ], status: 64,
+            says: """
+                longhaul: --meta: the JSON cannot be used: more than 64 levels of nesting at byte 66
+
+                """),
+        Row(
+            typed: ["events", "--ack", "999"], status: 64,
+            says: "longhaul: there is no event 999 yet; there is none at all\n"),
     ]
 
     @Test(arguments: rows) func tellsWhatIsWrong(_ row: Row) async throws {
@@ -49,10 +70,44 @@ import Testing
         _ = try await home.run("enqueue", "http://127.0.0.1:9/f", "-o", "f")
         let result = try await home.start(row.typed).wait()
         #expect(result.status == row.status)
-        #expect(ConsolePage.plain(result.errors) == row.says)
+        #expect(ConsolePage.plain(result.errors) == ConsolePage.plain(row.says))
         let json = try await home.start(row.typed + ["--json"]).wait()
         #expect(json.status == row.status)
         #expect(try json.rows.first?["error"]["code"] == .string(row.code), "\(json)")
+    }
+
+    /// It is recorded all the same: the program may be installed later.
+    @Test func warnsOfAHostThatCannotBeStarted() async throws {
+        let home = try LonghaulHome()
+        let missing = try await home.start(["host", "add", "h", "--", "/no/such"]).wait()
+        #expect(missing.status == 0)
+        #expect(
+            missing.errors == """
+                longhaul: the host's program /no/such does not exist; it is started when it is there
+
+                """)
+        let file = try await home.start(["host", "add", "i", "--", "/etc/passwd"]).wait()
+        #expect(file.errors.contains("/etc/passwd may not be run; "), "\(file)")
+        let program = try await home.start(["host", "add", "j", "--", "/bin/true"]).wait()
+        #expect(program.errors.isEmpty)
+        #expect(try await home.run("host", "list", "--json").rows.count == 3)
+    }
+
+    @Test func saysThatADirectoryCannotBeMade() async throws {
+        let home = try LonghaulHome()
+        let result = try await home.start(["get", "http://127.0.0.1:9/f", "-d", "/proc/no"]).wait()
+        #expect(result.status == 1)
+        #expect(result.errors.contains("no directory can be created at /proc/no; "), "\(result)")
+    }
+
+    /// The parser puts a word of its own behind the name of a group.
+    @Test func theGroupsOfCommandsHaveNames() async throws {
+        let help = try await LonghaulHome().run("--help").output
+        let titles = help.split(separator: "\n").filter { $0.hasSuffix("SUBCOMMANDS:") }
+        #expect(
+            titles.map { $0.dropLast(13) } == [
+                "TRANSFER", "INSPECTION", "CONTROL", "EVENT", "ENGINE",
+            ])
     }
 
     @Test func saysWhatWasChanged() async throws {

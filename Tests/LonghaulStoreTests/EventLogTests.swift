@@ -84,13 +84,18 @@ import Testing
         // The other session's fourth stays.
         #expect(try scratch.store.acknowledge(through: 4, session: "s", now: .start) == 2)
         #expect(try waiting() == [4, 5, 6])
-        #expect(try scratch.store.session("s")?.acknowledgedThrough == 4)
+        #expect(try scratch.store.session("s")?.acknowledgedThrough == 3)
+        // Of what comes before its first event, a session has acknowledged nothing.
+        #expect(try scratch.store.session("o")?.acknowledgedThrough == 0)
         #expect(try scratch.store.acknowledge(through: 6, now: .start) == 3)
         #expect(try waiting() == [])
         // Still listed.
         #expect(try scratch.store.events(limit: 9).count == 6)
         let refused = try refusal { _ = try scratch.store.acknowledge([7], now: .start) }
         #expect(refused.code == .noSuchEvent)
+        let beyond = try refusal { _ = try scratch.store.acknowledge(through: 7, now: .start) }
+        #expect(beyond.code == .invalidRequest)
+        #expect(beyond.message == "there is no event 7 yet; the last one is 6")
     }
 
     @Test func pages() throws {
@@ -153,7 +158,7 @@ import Testing
         #expect(try refusal { _ = try remove() }.code == .conflict)
         try complete(id, second)
         #expect(try refusal { _ = try remove() }.code == .conflict)
-        _ = try scratch.store.acknowledge(through: 9, session: "s", now: .start)
+        _ = try scratch.store.acknowledge(through: 3, session: "s", now: .start)
         _ = try remove()
         #expect(try scratch.store.session("s") == nil)
         #expect(try scratch.store.transfer(id, now: .start) == nil)

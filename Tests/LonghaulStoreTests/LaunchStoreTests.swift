@@ -56,11 +56,17 @@ import Testing
         try finish(3)
         let id = try launch(1...2)
         #expect(try scratch.store.launch(id)?.process?.pid == 7)
+        #expect(try scratch.store.session("s")?.acknowledgedThrough == 0)
         try end(id, .exited, 0)
         #expect(try waiting() == [3, 4])
         let launch = try #require(try scratch.store.launch(id))
         #expect(launch.ending == .exited)
         #expect(launch.output == "o")
+        let session = try #require(try scratch.store.session("s"))
+        #expect(session.acknowledgedThrough == 2 && session.acknowledgingLaunch == id.rawValue)
+        _ = try scratch.store.acknowledge([3], now: .start + 1)
+        let later = try #require(try scratch.store.session("s"))
+        #expect(later.acknowledgedThrough == 3 && later.acknowledgingLaunch == nil)
         #expect(try scratch.store.host("h")?.failures == 0)
         // The second report of an end is none.
         try end(id, .expired)
@@ -113,7 +119,7 @@ import Testing
         #expect(facts.sessions.first?.isDrained == false)
         try scratch.store.remove(host: "h")
         #expect(try scratch.store.hostFacts().first?.obstacle == .removed)
-        _ = try scratch.store.acknowledge(through: 9, now: .start)
+        _ = try scratch.store.acknowledge(through: 3, now: .start)
         #expect(try scratch.store.hostFacts() == [])
     }
 

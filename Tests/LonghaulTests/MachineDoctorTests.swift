@@ -26,7 +26,7 @@ import Testing
         #expect(MachineDoctor.limits(openFiles: .max, fileBytes: nil).ok)
         let both = MachineDoctor.limits(openFiles: 40, fileBytes: 4096)
         #expect(!both.ok)
-        #expect(both.detail.contains("40 files") && both.detail.contains("4096 bytes"))
+        #expect(both.detail.contains("40 files") && both.detail.contains("4.0 KiB"))
         #expect(both.fix?.contains("ulimit -n") == true)
         #expect(both.fix?.contains("ulimit -f") == true)
     }

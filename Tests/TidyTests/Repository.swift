@@ -68,6 +68,8 @@ struct SourceFile {
     let lines: [String]
     /// As many as `lines`.
     let code: [String]
+    /// For each `""` of the code what stands there, and in which line.
+    let literals: [(line: Int, text: String)]
     private let allCode: String
 
     init(path: String, text: String) {
@@ -76,7 +78,13 @@ struct SourceFile {
         if lines.last == "" { lines.removeLast() }
         self.lines = lines
         var stripper = Stripper()
-        code = lines.map { stripper.strip($0) }
+        var literals: [(line: Int, text: String)] = []
+        code = lines.indices.map { index in
+            let line = stripper.strip(lines[index])
+            literals += stripper.literals[literals.count...].map { (index, $0) }
+            return line
+        }
+        self.literals = literals
         allCode = code.joined(separator: "\n")
     }
 

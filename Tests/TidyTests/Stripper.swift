@@ -8,6 +8,8 @@ struct Stripper {
     }
 
     private var state = State.code
+    /// What stood between quotes on one line, in order, as it is written.
+    private(set) var literals: [String] = []
 
     mutating func strip(_ line: String) -> String {
         var result: [UInt8] = []
@@ -62,7 +64,10 @@ struct Stripper {
             rest = opening.dropFirst(3)
         } else if opening.first == UInt8(ascii: "\"") {
             rest = opening.dropFirst()
+            let start = rest
             skipString(&rest, signs: signs)
+            let length = rest.startIndex - start.startIndex - 1 - signs
+            literals.append(String(decoding: start.prefix(max(0, length)), as: UTF8.self))
             result += "\"\"".utf8
         } else {
             result.append(rest.removeFirst())

@@ -33,7 +33,7 @@ struct EnqueuePipeline {
     ) throws {
         let inserting = insert
         guard DetachedThread.begin(name: "longhaul-enqueue", inserting) else {
-            throw LonghaulError.noThread(". Nothing was recorded; try again.")
+            throw LonghaulError.noThread("; nothing was recorded; try again")
         }
         requests.put([first])
         var underWay = 1

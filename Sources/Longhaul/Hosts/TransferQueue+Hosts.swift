@@ -8,6 +8,8 @@ public struct HostRecord: Sendable {
     public var settings: HostSettings
     public var createdAt: Timestamp
     public var state: HostState
+    /// Why its program could not be started now; `nil` = it could be.
+    public var obstacle: LaunchObstacle?
     /// Launches in a row that failed.
     public var failures: Int
     /// When it is started next, if that is known.
@@ -127,7 +129,9 @@ extension TransferQueue {
             known.isAttached = HostLock.isHeld(host.name, in: directory)
             known.obstacle = Executable.obstacle(host.settings.argv[0])
             let state = LaunchPolicy.state(of: known, now: now)
-            records.append(HostRecord(host, state, launches))
+            var record = HostRecord(host, state, launches)
+            record.obstacle = known.obstacle
+            records.append(record)
         }
         return records
     }

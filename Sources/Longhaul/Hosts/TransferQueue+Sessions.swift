@@ -11,8 +11,11 @@ public struct SessionRecord: Sendable {
     public var counts: [TransferState: Int]
     /// Events that nobody has acknowledged.
     public var waitingEvents: Int
-    /// All events up to this number are acknowledged.
+    /// The last event before which none waits; 0 = none in the log is acknowledged.
     public var acknowledgedThrough: Int64
+    /// The launch whose success acknowledged that event; `nil` = it was acknowledged by its number,
+    /// or none is.
+    public var acknowledgingLaunch: Int64?
 }
 
 extension TransferQueue {
@@ -57,6 +60,7 @@ extension SessionRecord {
         self.init(
             name: session.name, createdAt: session.created, settings: session.settings,
             counts: session.counts, waitingEvents: session.waitingEvents,
-            acknowledgedThrough: session.acknowledgedThrough)
+            acknowledgedThrough: session.acknowledgedThrough,
+            acknowledgingLaunch: session.acknowledgingLaunch)
     }
 }

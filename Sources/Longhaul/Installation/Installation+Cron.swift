@@ -59,14 +59,14 @@ extension Installation {
         guard let failure = listed.failure else { return listed.output }
         // Who has no crontab is told so, with a failure.
         if failure.lowercased().contains("no crontab for") { return [] }
-        throw LonghaulError(.permission, "The crontab cannot be read: \(failure)")
+        throw LonghaulError(.permission, "the crontab cannot be read: \(failure)")
     }
 
     private func replaceCrontab(with table: [UInt8]) throws(LonghaulError) {
         let replaced =
             table.isEmpty ? try run("crontab", ["-r"]) : try run("crontab", ["-"], input: table)
         guard let failure = replaced.failure else { return }
-        throw LonghaulError(.permission, "The crontab cannot be written: \(failure)")
+        throw LonghaulError(.permission, "the crontab cannot be written: \(failure)")
     }
 }
 
@@ -75,13 +75,13 @@ extension CronBlock.Problem {
         switch self {
         case .lineTooLong:
             LonghaulError(
-                .invalidRequest, "The line for cron would be longer than the 998 bytes it takes.")
+                .invalidRequest, "the line for cron would be longer than the 998 bytes it takes")
         case .lineBreak:
-            LonghaulError(.invalidRequest, "A path has a line break in it, which no crontab takes.")
+            LonghaulError(.invalidRequest, "a path has a line break in it, which no crontab takes")
         case .endIsMissing:
             LonghaulError(
                 .conflict,
-                "In the crontab the line '# END longhaul …' is missing. Mend it with `crontab -e`.")
+                "in the crontab the line '# END longhaul …' is missing; mend it with `crontab -e`")
         }
     }
 }

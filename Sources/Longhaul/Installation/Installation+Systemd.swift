@@ -65,7 +65,7 @@ extension Installation {
         guard let units else {
             throw LonghaulError(
                 .invalidRequest,
-                "A path has a control character in it, which no unit file can say.")
+                "a path has a control character in it, which no unit file can say")
         }
         return units
     }
@@ -73,7 +73,7 @@ extension Installation {
     private func unitDirectory() throws(LonghaulError) -> String {
         guard let directory = UserDirectories.configuration(environment: environment) else {
             throw LonghaulError(
-                .unsupported, "There is no home directory for the units. Set XDG_CONFIG_HOME.")
+                .unsupported, "there is no home directory for the units; set XDG_CONFIG_HOME")
         }
         return PathParts.join(directory, "systemd/user")
     }
@@ -91,7 +91,7 @@ extension Installation {
         guard there.starts(with: ServiceUnits.mark.utf8) else {
             throw LonghaulError(
                 .conflict,
-                "\(path) is there and was not written by `longhaul install`. Move it away first.")
+                "\(path) is there and was not written by `longhaul install`; move it away first")
         }
         return .other
     }
@@ -135,7 +135,7 @@ extension Installation {
             } else {
                 steps.append(
                     .advice(
-                        "No service manager of this user can be reached from here.", command: line)
+                        "no service manager of this user can be reached from here", command: line)
                 )
             }
         }
@@ -147,8 +147,8 @@ extension Installation {
         guard let user = UserDirectories.userName else { return nil }
         if FileInspection.entry(at: "/var/lib/systemd/linger/\(user)") != .missing { return nil }
         return .advice(
-            "Services of a user end when the user logs out, and begin at log-in, unless the user "
-                + "lingers.", command: "loginctl enable-linger")
+            "services of a user end when the user logs out, and begin at log-in, unless the user "
+                + "lingers", command: "loginctl enable-linger")
     }
 }
 

@@ -44,7 +44,7 @@ package struct Installation: Sendable {
     ) throws(LonghaulError) -> ProgramRun {
         guard let path = ProgramRun.find(program, environment: environment) else {
             throw LonghaulError(
-                .conflict, "There is no program `\(program)`. Install it, then try again.")
+                .conflict, "there is no program `\(program)`; install it, then try again")
         }
         do {
             return try ProgramRun.run(path, arguments, environment: environment, input: input)

@@ -37,6 +37,7 @@ extension JSONText {
             }
             $0.field("waitingEvents", session.waitingEvents)
             $0.field("acknowledgedThrough", session.acknowledgedThrough)
+            $0.field("acknowledgingLaunch", session.acknowledgingLaunch)
         }
     }
 }

@@ -13,20 +13,18 @@ package struct JSONScanner {
         self.bytes = bytes
     }
 
-    /// `text` without spaces and line breaks between its parts, or `nil` when it is no JSON.
-    package static func compacted(_ text: String) -> [UInt8]? {
+    /// `text` without spaces and line breaks between its parts.
+    ///
+    /// - Throws: ``JSONProblem`` when it is no JSON, or nested too deep.
+    package static func compacted(_ text: String) throws -> [UInt8] {
         var text = text
-        return text.withUTF8 { bytes in
+        return try text.withUTF8 { bytes in
             var scanner = JSONScanner(bytes)
             var result: [UInt8] = []
             result.reserveCapacity(bytes.count)
-            do {
-                try scanner.copyValue(to: &result)
-                try scanner.end()
-                return result
-            } catch {
-                return nil
-            }
+            try scanner.copyValue(to: &result)
+            try scanner.end()
+            return result
         }
     }
 
@@ -141,7 +139,9 @@ package struct JSONScanner {
     private mutating func open(_ mark: Unicode.Scalar, _ otherwise: String) throws {
         if !accept(mark) { throw problem(otherwise) }
         depth += 1
-        if depth > JSONScanner.depthMaximum { throw problem("nested too deeply") }
+        if depth > JSONScanner.depthMaximum {
+            throw problem("more than \(JSONScanner.depthMaximum) levels of nesting")
+        }
     }
 
     private mutating func close() {

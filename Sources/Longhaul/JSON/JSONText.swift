@@ -103,7 +103,7 @@ package struct JSONText {
     /// JSON that came from the user. What turns out to be none is handed on as text.
     package mutating func field(_ key: StaticString, json: String?) {
         guard let json else { return field(key, String?.none) }
-        guard let compact = JSONScanner.compacted(json) else { return field(key, json) }
+        guard let compact = try? JSONScanner.compacted(json) else { return field(key, json) }
         name(key)
         bytes += compact
     }

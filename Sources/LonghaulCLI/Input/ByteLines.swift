@@ -54,7 +54,10 @@ final class ByteLines {
             if isAtEnd {
                 return pending.isEmpty ? nil : try take(to: pending.upperBound, skipping: 0)
             }
-            if searched > lineBytesMaximum { throw tooLong() }
+            if searched > lineBytesMaximum {
+                if number == 0 { try refuseCompressed() }
+                throw tooLong()
+            }
             try fill()
         }
     }
@@ -84,6 +87,7 @@ final class ByteLines {
     private func take(
         to end: Int, skipping terminator: Int
     ) throws(LonghaulError) -> UnsafeBufferPointer<UInt8> {
+        if number == 0 { try refuseCompressed() }
         // Refused even if the buffer has the whole line.
         if end - pending.lowerBound > lineBytesMaximum { throw tooLong() }
         number += 1
@@ -98,10 +102,30 @@ final class ByteLines {
         return UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[line])
     }
 
+    /// What compressing programs begin a file with, and the program that undoes it.
+    private static let compressions: [(start: [UInt8], name: String, program: String)] = [
+        ([0x1F, 0x8B], "gzip", "zcat"), ([0x42, 0x5A, 0x68], "bzip2", "bzcat"),
+        ([0xFD, 0x37, 0x7A, 0x58, 0x5A], "xz", "xzcat"),
+        ([0x28, 0xB5, 0x2F, 0xFD], "zstd", "zstdcat"),
+    ]
+
+    /// Of one that is compressed, nothing is a line.
+    private func refuseCompressed() throws(LonghaulError) {
+        for (start, kind, program) in ByteLines.compressions
+        where buffer[pending].starts(with: start) {
+            isAtEnd = true
+            pending = 0..<0
+            let list = descriptor == 0 ? "LIST" : shownName
+            throw .usage(
+                "\(shownName) is compressed (\(kind)); `\(program) \(list) | longhaul enqueue -`"
+                    + " reads it")
+        }
+    }
+
     private func tooLong() -> LonghaulError {
         number += 1
         isInsideTooLong = true
-        return .usage("\(shownName): a line is longer than \(lineBytesMaximum) bytes")
+        return .usage("\(shownName): a line is longer than \(Units.size(Int64(lineBytesMaximum)))")
     }
 
     private func leaveTooLong() throws(LonghaulError) {

@@ -219,10 +219,11 @@ enum OptionText {
 
     /// Compact JSON, which stays on one line wherever it is shown.
     static func json(_ text: String, _ name: String) throws(LonghaulError) -> String {
-        guard let compact = JSONScanner.compacted(text) else {
-            throw bad(text, name, "it is no JSON")
+        do {
+            return String(decoding: try JSONScanner.compacted(text), as: UTF8.self)
+        } catch {
+            throw .usage("\(name): the JSON cannot be used: \(error)")
         }
-        return String(decoding: compact, as: UTF8.self)
     }
 
     private static func bad(_ text: String, _ name: String, _ what: String) -> LonghaulError {

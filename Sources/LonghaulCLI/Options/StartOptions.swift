@@ -44,10 +44,8 @@ struct StartOptions: ParsableArguments {
             if !(try isWanted()) { return }
             try queue.startBackgroundEngine()
         } catch {
-            var why = error.message
-            if why.hasSuffix(".") { why.removeLast() }
             console.complain(
-                "longhaul: no engine could be started: \(TerminalText.shown(why)); "
+                "longhaul: no engine could be started: \(TerminalText.shown(error.message)); "
                     + "`longhaul run` does the work")
         }
     }

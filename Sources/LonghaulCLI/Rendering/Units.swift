@@ -2,12 +2,7 @@ import Longhaul
 
 /// Numbers as people read them. Binary units, as `--limit-rate 10M` means them too.
 enum Units {
-    private static let names = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-
-    static func size(_ bytes: Int64) -> String {
-        let (number, unit) = scaled(bytes)
-        return "\(number) \(unit)"
-    }
+    static func size(_ bytes: Int64) -> String { SizeText.shown(bytes) }
 
     static func rate(_ bytesPerSecond: Double) -> String {
         let bounded = min(max(bytesPerSecond.isFinite ? bytesPerSecond : 0, 0), 1e18)
@@ -17,8 +12,8 @@ enum Units {
     /// `1.2/2.6 GiB`: the unit once where both share it.
     static func progress(_ done: Int64, of total: Int64?) -> String {
         guard let total else { return size(done) }
-        let (doneNumber, doneUnit) = scaled(done)
-        let (totalNumber, totalUnit) = scaled(total)
+        let (doneNumber, doneUnit) = SizeText.scaled(done)
+        let (totalNumber, totalUnit) = SizeText.scaled(total)
         if doneUnit == totalUnit { return "\(doneNumber)/\(totalNumber) \(totalUnit)" }
         return "\(doneNumber) \(doneUnit)/\(totalNumber) \(totalUnit)"
     }
@@ -60,20 +55,5 @@ enum Units {
 
     static func twoDigits(_ number: Int) -> String {
         number < 10 ? "0\(number)" : "\(number)"
-    }
-
-    /// One digit after the point below 100, none above.
-    private static func scaled(_ bytes: Int64) -> (number: String, unit: String) {
-        var unit = 0
-        var value = Double(max(0, bytes))
-        // 1023.95 would show as 1024.0.
-        while value >= (unit == 0 ? 1024 : 1023.5), unit < names.count - 1 {
-            value /= 1024
-            unit += 1
-        }
-        if unit == 0 { return ("\(Int64(value))", names[0]) }
-        if value >= 99.95 { return ("\(Int64(value.rounded()))", names[unit]) }
-        let tenths = Int64((value * 10).rounded())
-        return ("\(tenths / 10).\(tenths % 10)", names[unit])
     }
 }

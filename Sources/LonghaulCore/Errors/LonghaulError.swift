@@ -37,18 +37,10 @@ extension LonghaulError {
             .noSuchTransfer, "no such transfer; `longhaul list --all` shows all", transferID: id)
     }
 
-    /// What happened, and what to do about it where the message says so in a sentence of its own.
+    /// What happened, and what to do about it where the message says so.
     package var parts: (what: String, advice: String?) {
-        let bytes = message.utf8
-        var index = bytes.startIndex
-        while let dot = bytes[index...].firstIndex(of: UInt8(ascii: ".")) {
-            let next = bytes.index(after: dot)
-            if next < bytes.endIndex, bytes[next] == UInt8(ascii: " ") {
-                return (String(message[..<dot]), String(message[bytes.index(after: next)...]))
-            }
-            index = next
-        }
-        return (message, nil)
+        guard let mark = message.firstRange(of: "; ") else { return (message, nil) }
+        return (String(message[..<mark.lowerBound]), String(message[mark.upperBound...]))
     }
 }
 

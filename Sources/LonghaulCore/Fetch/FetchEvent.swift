@@ -121,18 +121,19 @@ package struct LocalFault: Hashable, Sendable {
     /// The disk has not got the bytes that are to come, whether the server said so or only the
     /// user.
     package init(needed: Int64, available: Int64, for destination: String, isExpected: Bool) {
-        let disk = "The disk that holds \(destination)"
+        let disk = "the disk that holds \(destination)"
         let what: String
         if available <= 0 {
-            what = "is full. Free some space, then resume."
-        } else if isExpected {
-            what =
-                "has \(available) bytes left of the \(needed) that --expect says are to come. Free "
-                + "some space, or correct that with `set --expect`, then resume."
+            what = "is full; free some space, then resume"
         } else {
+            let lack = SizeText.shown(needed - available)
+            let start = "lacks \(lack) for the \(SizeText.shown(needed)) that "
             what =
-                "has \(available) bytes left of the \(needed) that are to come. Free some space, "
-                + "then resume."
+                start
+                + (isExpected
+                    ? "--expect says are to come; free some space, or correct that with "
+                        + "`set --expect`, then resume"
+                    : "are to come; free some space, then resume")
         }
         self.init(code: .noSpace, message: "\(disk) \(what)")
     }
@@ -140,16 +141,16 @@ package struct LocalFault: Hashable, Sendable {
     package init(unmounted mountPoint: String) {
         self.init(
             code: .io,
-            message: "The disk that was mounted at \(mountPoint), and holds what was fetched, is "
-                + "not mounted. Mount it, then resume.")
+            message: "the disk that was mounted at \(mountPoint), and holds what was fetched, is "
+                + "not mounted; mount it, then resume")
         unmounted = mountPoint
     }
 
     package init(cutOff path: String, at size: Int64) {
         self.init(
             code: .io,
-            message: "\(path) is shorter than what was written to it: it was cut off. "
-                + "Retry the transfer; what is missing is fetched again.")
+            message: "\(path) is shorter than what was written to it: it was cut off; "
+                + "retry the transfer, which fetches what is missing again")
         cutAt = size
     }
 

@@ -203,8 +203,8 @@ extension FetchMachine {
 
     package static let expired = LonghaulError(
         .timedOut,
-        "The deadline passed before the transfer was complete; "
-            + "its bytes are kept: retry it, with a later deadline where that was fixed.")
+        "the deadline passed before the transfer was complete; "
+            + "its bytes are kept: retry it, with a later deadline where that was fixed")
 
     /// A cancel has the last word, whatever fails on the way out.
     func outlasted(_ other: Leaving) -> Leaving {

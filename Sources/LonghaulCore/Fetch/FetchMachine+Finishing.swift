@@ -80,7 +80,7 @@ extension FetchMachine {
         let error = LonghaulError(
             .destinationExists,
             "\(path) exists by now and was kept, as --if-exists skip says; what was fetched was "
-                + "dropped.", transferID: transfer)
+                + "dropped", transferID: transfer)
         step.writes.append(.skipped(transfer, error, path: path, totals))
         step.durable = true
         step.effects.append(.close(deletingPart: true))
@@ -126,8 +126,8 @@ extension FetchMachine {
             : ("\(wanted.hex), the digest that the server announced", "the source")
         let error = LonghaulError(
             .checksumMismatch,
-            "The \(wanted.algorithm.rawValue) of the file is \(actual), not \(whose); "
-                + "it is kept as \(keptAt). Check \(suspects), then retry.",
+            "the \(wanted.algorithm.rawValue) of the file is \(actual), not \(whose); "
+                + "it is kept as \(keptAt); check \(suspects), then retry",
             transferID: transfer)
         // A mirror may have brought what is wrong: the file's own URL gets its chance, once.
         let isOfMirror = !isAtOwnOrigin || state.validator?.elsewhere != nil

@@ -70,7 +70,7 @@ extension RestartReason: CustomStringConvertible {
             "the remote file has changed (its bytes differ from those that are kept)"
         case .partialUnusable(let problem): "the server's partial answer is unusable: \(problem)"
         case .rangeNotSatisfiable(let total?):
-            "the server has no such bytes: the remote file is \(total) bytes long"
+            "the server has no such bytes: the remote file has \(SizeText.shown(total))"
         case .rangeNotSatisfiable(nil): "the server has no such bytes"
         case .preconditionFailed: "the server refused the condition that the file is still the same"
         case .codingChanged: "the server sent the file in another content coding than before"

@@ -59,8 +59,10 @@ struct ResumeJudge {
     /// - Parameter known: Bytes that the file has, or has at least while its length is not known.
     private func tooLarge(_ length: Int64?, atLeast known: Int64 = 0) -> ResumeJudgement? {
         guard let maxSize, max(length ?? 0, known) > maxSize else { return nil }
-        let bytes = length.map { "\($0) bytes" } ?? "at least \(known) bytes"
-        let text = "the file has \(bytes), more than the \(maxSize) allowed; raise --max-size"
+        let size = length.map { SizeText.shown($0) } ?? "at least \(SizeText.shown(known))"
+        let text =
+            "the file has \(size), more than the \(SizeText.shown(maxSize)) allowed;"
+            + " raise --max-size"
         return ResumeJudgement(.fail(Failure(.permanent, LonghaulError(.tooLarge, text))))
     }
 

@@ -20,7 +20,8 @@ package enum FailureTable {
                 .permanent,
                 LonghaulError(
                     .tooLarge,
-                    "the server's header fields are longer than \(Limits.headerBytes) bytes"))
+                    "the server's header fields are longer than "
+                        + SizeText.shown(Int64(Limits.headerBytes))))
         case .proxyRefused(let status): classify(proxyStatus: status)
         case .proxyCannotReach(let text): classify(unreachedByProxy: text)
         case .proxyForbids(let text): classify(forbiddenByProxy: text)

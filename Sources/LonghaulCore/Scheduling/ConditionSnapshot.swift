@@ -48,6 +48,7 @@ extension EligibilityKey {
         let check = ConditionCheck(conditions: snapshot.conditions)
         gate.reasons += check.unmet(required, strict: true)
         if usesNetwork, !required.network,
+            !gate.reasons.contains(where: { $0.reason == .network }),
             let reason = check.network(strict: false, isRequired: true)
         {
             gate.reasons.append(reason)
@@ -85,18 +86,7 @@ struct ConditionCheck {
         if let percent = needs.battery, let reason = battery(percent, strict) {
             reasons.append(reason)
         }
-        if needs.network, let reason = network(strict: strict, isRequired: strict) {
-            reasons.append(reason)
-        }
-        if needs.unmetered {
-            let network = conditions.network
-            // For a preference, no network is no metered one: whether it needs one is another need.
-            if strict ? network.value != .unmetered : network.value == .metered {
-                reasons.append(
-                    reason(
-                        .unmetered, "unmetered", network.value?.rawValue, network.since, strict))
-            }
-        }
+        if let reason = network(needs, strict: strict) { reasons.append(reason) }
         if needs.idle {
             let idle = conditions.isIdle
             if idle.value.map({ !$0 }) ?? strict {
@@ -111,6 +101,18 @@ struct ConditionCheck {
         let network = conditions.network
         guard network.value.map({ $0 == .offline }) ?? strict else { return nil }
         return reason(.network, "present", network.value?.rawValue, network.since, isRequired)
+    }
+
+    /// What is missing of the network: one at all, or that it is unmetered.
+    private func network(_ needs: ConditionNeeds, strict: Bool) -> WaitReason? {
+        let network = conditions.network
+        // For a preference, no network is no metered one: whether it needs one is another need.
+        if needs.unmetered, strict ? network.value != .unmetered : network.value == .metered {
+            let kind: WaitReason.Reason = network.value == .metered ? .unmetered : .network
+            return reason(
+                kind, WaitReason.unmeteredNetwork, network.value?.rawValue, network.since, strict)
+        }
+        return needs.network ? self.network(strict: strict, isRequired: strict) : nil
     }
 
     private func battery(_ percent: Int, _ strict: Bool) -> WaitReason? {

@@ -127,8 +127,9 @@ private struct Holds {
         switch wait.reason {
         case .power: "external power"
         case .battery: "a fuller battery"
-        case .network: wait.nextCheck == nil ? "a network" : nil
-        case .unmetered: "an unmetered network"
+        case .network where wait.nextCheck != nil: nil
+        case .network where wait.required != WaitReason.unmeteredNetwork: "a network"
+        case .network, .unmetered: "an unmetered network"
         case .idle: "an idle machine"
         case .input: "an answer from its host"
         case .earliestBegin, .window, .backoff, .originCooldown, .storage, .concurrency,
@@ -143,4 +144,7 @@ extension WaitReason {
     package var isPreference: Bool { required?.hasSuffix(WaitReason.preferredMark) ?? false }
 
     static let preferredMark = " (preferred)"
+
+    /// What a transfer requires of the network besides that there is one.
+    static let unmeteredNetwork = "unmetered"
 }

@@ -98,8 +98,8 @@ extension StringProtocol {
     }
 }
 
-/// Sizes as people type them: bytes, or `10K`, `10M`, `2G`, `1T` (binary, also written `KiB`), or
-/// `10KB`, `10MB` (decimal). A fraction is allowed before a unit: `1.5G`.
+/// Sizes as people read them, and as they type them: bytes, or `10K`, `10M`, `2G`, `1T` (binary,
+/// also written `KiB`), or `10KB`, `10MB` (decimal). A fraction is allowed before a unit: `1.5G`.
 package enum SizeText {
     /// `nil` for what is no size, and for what is too large to be one.
     package static func parse(_ text: some StringProtocol) -> Int64? {
@@ -136,5 +136,28 @@ package enum SizeText {
         let isBinary = rest.isEmpty || rest.elementsEqual("ib".utf8)
         guard isBinary || rest.elementsEqual("b".utf8) else { return nil }
         return (0...power).reduce(Int64(1)) { unit, _ in unit * (isBinary ? 1024 : 1000) }
+    }
+
+    private static let shownUnits = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+
+    /// `1.2 GiB`: binary units, as `10M` means them too.
+    package static func shown(_ bytes: Int64) -> String {
+        let (number, unit) = scaled(bytes)
+        return "\(number) \(unit)"
+    }
+
+    /// One digit after the point below 100, none above.
+    package static func scaled(_ bytes: Int64) -> (number: String, unit: String) {
+        var unit = 0
+        var value = Double(max(0, bytes))
+        // 1023.95 would show as 1024.0.
+        while value >= (unit == 0 ? 1024 : 1023.5), unit < shownUnits.count - 1 {
+            value /= 1024
+            unit += 1
+        }
+        if unit == 0 { return ("\(Int64(value))", shownUnits[0]) }
+        if value >= 99.95 { return ("\(Int64(value.rounded()))", shownUnits[unit]) }
+        let tenths = Int64((value * 10).rounded())
+        return ("\(tenths / 10).\(tenths % 10)", shownUnits[unit])
     }
 }

@@ -76,8 +76,8 @@ extension DiskFiles {
             // Only what is no file stands in the way of one that may replace files.
             let advice =
                 item.policy == .overwrite
-                ? "It is no file but a device, a pipe or a socket: move it away and resume."
-                : "Move it away, or `set --if-exists overwrite` or `rename`; then resume."
+                ? "it is no file but a device, a pipe or a socket: move it away and resume"
+                : "move it away, or `set --if-exists overwrite` or `rename`; then resume"
             return .occupied(
                 next: next,
                 LocalFault(
@@ -89,8 +89,8 @@ extension DiskFiles {
                 ?? .publishFailed(
                     LocalFault(
                         code: .io,
-                        message: "The part file of \(path) was away when it was to be published, "
-                            + "and is back. Resume the transfer."))
+                        message: "the part file of \(path) was away when it was to be published, "
+                            + "and is back; resume the transfer"))
         case .failed(let failure): return .publishFailed(LocalFault(failure))
         }
     }

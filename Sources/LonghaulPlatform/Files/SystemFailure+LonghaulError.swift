@@ -32,47 +32,49 @@ extension SystemFailure {
     private var sentence: String {
         switch errno {
         case ENOSPC where operation == "open":
-            "The disk that holds \(path) has no room for another file: it is full, or has no inode "
-                + "left (`df -i`). Remove something, then resume."
+            "the disk that holds \(path) has no room for another file: it is full, or has no inode "
+                + "left (`df -i`); remove something, then resume"
         case ENOSPC:
-            "The disk that holds \(path) is full. Free some space, then resume."
+            "the disk that holds \(path) is full; free some space, then resume"
         case EDQUOT:
-            "The disk quota for \(path) is used up. Free some space, then resume."
+            "the disk quota for \(path) is used up; free some space, then resume"
         case EACCES, EPERM:
-            "No permission to \(deed) \(path). Change its permissions, or choose another place."
+            "no permission to \(deed) \(path); change its permissions, or choose another place"
         case EROFS:
-            "\(path) is on a read-only file system. Make it writable and resume, or choose another "
-                + "destination."
+            "\(path) is on a read-only file system; make it writable and resume, or choose another "
+                + "destination"
         case EEXIST:
-            "\(path) exists already. Move it away, or choose --if-exists overwrite or rename."
+            "\(path) exists already; move it away, or choose --if-exists overwrite or rename"
         case EFBIG:
-            "The file system of \(path) cannot hold so large a file, or this process may not write "
-                + "one (`ulimit -f`). Choose another destination, or raise the limit."
+            "the file system of \(path) cannot hold so large a file, or this process may not write "
+                + "one (`ulimit -f`); choose another destination, or raise the limit"
         case ENOENT where operation == "name", EINVAL where operation == "name":
-            "The file system takes no file by the name \(path). Choose another one."
+            "the file system takes no file by the name \(path); choose another one"
         case ENOENT where operation == "follow":
-            "\(path) is a symbolic link to what is not there. Bring that back, or choose another "
-                + "destination."
+            "\(path) is a symbolic link to what is not there; bring that back, or choose another "
+                + "destination"
         case ENOENT where operation == "find":
-            "\(path) does not exist. Make it, or choose another destination."
+            "\(path) does not exist; make it, or choose another destination"
         case ENOENT where operation == "start without":
-            "\(path) is not there, and without it no engine can be started."
+            "\(path) is not there, and without it no engine can be started"
+        case ENOENT where operation == "mkdir":
+            "no directory can be created at \(path); choose another destination"
         case ENOENT:
-            "\(path) does not exist any more. Bring the directory back, then resume."
+            "\(path) does not exist any more; bring the directory back, then resume"
         case ENOTDIR:
-            "A part of the path \(path) is not a directory. Choose another destination."
+            "a part of the path \(path) is not a directory; choose another destination"
         case EISDIR:
-            "\(path) is a directory. Choose a file name in it."
+            "\(path) is a directory; choose a file name in it"
         case ELOOP:
-            "\(path) is a symbolic link, which is not followed there. Choose another destination."
+            "\(path) is a symbolic link, which is not followed there; choose another destination"
         case ENAMETOOLONG:
-            "The name \(path) is too long for the file system. Choose a shorter one."
+            "the name \(path) is too long for the file system; choose a shorter one"
         case EMFILE, ENFILE:
-            "Too many files are open to \(deed) \(path). Raise the limit (ulimit -n)."
+            "too many files are open to \(deed) \(path); raise the limit (ulimit -n)"
         case EIO:
-            "The disk failed while trying to \(deed) \(path). Check the disk, then resume."
+            "the disk failed while trying to \(deed) \(path); check the disk, then resume"
         default:
-            "Could not \(deed) \(path): \(reason)."
+            "could not \(deed) \(path): \(reason)"
         }
     }
 

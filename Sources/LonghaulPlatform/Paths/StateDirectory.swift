@@ -23,12 +23,12 @@ package enum StateDirectory {
             return PathParts.join(home, ".local/state/longhaul")
         }
         throw refusal(
-            "There is no home directory for the state directory. \(advice)")
+            "there is no home directory for the state directory; \(advice)")
     }
 
     // MARK: -
 
-    private static let advice = "Set LONGHAUL_HOME to a directory of your own."
+    private static let advice = "set LONGHAUL_HOME to a directory of your own"
 
     private static func refusal(_ message: String) -> LonghaulError {
         LonghaulError(.storeUnavailable, message)
@@ -39,7 +39,7 @@ package enum StateDirectory {
         do {
             return PathParts.join(try CurrentDirectory.path, path)
         } catch {
-            throw refusal("LONGHAUL_HOME is relative, and \(error.message). \(advice)")
+            throw refusal("LONGHAUL_HOME is relative, and \(error.message); \(advice)")
         }
     }
 }

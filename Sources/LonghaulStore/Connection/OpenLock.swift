@@ -30,7 +30,7 @@ struct OpenLock: ~Copyable {
                 _ = Glibc.close(descriptor)
                 throw StoreFailure.unavailable(
                     "another process has been creating or upgrading the queue for"
-                        + " \(Int(waited)) s (\(path) is locked). Try again.", retryable: true)
+                        + " \(Int(waited)) s (\(path) is locked); try again", retryable: true)
             }
             usleep(Self.pauseMicroseconds)
             waited += Double(Self.pauseMicroseconds) / 1e6

@@ -63,7 +63,7 @@ enum StoreDirectory {
         }
         guard status.isDirectory else {
             throw StoreFailure.unavailable(
-                "\(path) is not a directory. Set LONGHAUL_HOME to one that is, or move it away.")
+                "\(path) is not a directory; set LONGHAUL_HOME to one that is, or move it away")
         }
         try checkOwnership(path, status, fix: "chmod 700")
     }
@@ -73,7 +73,7 @@ enum StoreDirectory {
             throw StoreFailure.unavailable(
                 "\(path) is not a regular file"
                     + (status.isSymbolicLink ? " but a symbolic link" : "")
-                    + ". Move it away; the queue must lie in its directory itself.")
+                    + "; move it away; the queue must lie in its directory itself")
         }
         try checkOwnership(path, status, fix: "chmod 600")
     }
@@ -99,7 +99,7 @@ enum StoreDirectory {
         else { return nil }
         return StoreFailure.unavailable(
             "\(path) cannot be read and written by its owner (mode"
-                + " \(String(status.permissions, radix: 8))). Run `longhaul doctor --repair`.")
+                + " \(String(status.permissions, radix: 8))); run `longhaul doctor --repair`")
     }
 
     private static func checkOwnership(
@@ -108,14 +108,14 @@ enum StoreDirectory {
         let user = geteuid()
         guard status.owner == user else {
             throw StoreFailure.unavailable(
-                "\(path) belongs to user \(status.owner) and you are user \(user). Whoever can"
+                "\(path) belongs to user \(status.owner) and you are user \(user); a user who can"
                     + " write the queue can make longhaul write files: use the queue as its owner,"
-                    + " or set LONGHAUL_HOME to a directory of your own.")
+                    + " or set LONGHAUL_HOME to a directory of your own")
         }
         guard status.permissions & 0o022 == 0 else {
             throw StoreFailure.unavailable(
-                "\(path) can be written by others (mode \(String(status.permissions, radix: 8)))."
-                    + " Run: \(fix) '\(path)'")
+                "\(path) can be written by others (mode \(String(status.permissions, radix: 8)));"
+                    + " run: \(fix) '\(path)'")
         }
     }
 

@@ -178,7 +178,7 @@ extension Connection {
             let error = LonghaulError(
                 .internal,
                 "the store was damaged here: URL and destination may be those of different "
-                    + "transfers. Look at both; `resume` carries it on, `remove` forgets it.",
+                    + "transfers; look at both; `resume` carries it on, `remove` forgets it",
                 transferID: TransferID(rawValue: id))
             try run(
                 """

@@ -48,8 +48,8 @@ extension TransferWork {
     package var unreadable: LonghaulError {
         LonghaulError(
             .internal,
-            "its options cannot be read: they are damaged, or a later version has written them."
-                + " Remove it and add it again, or retry it with that version.", transferID: id)
+            "its options cannot be read: they are damaged, or a later version has written them;"
+                + " remove it and add it again, or retry it with that version", transferID: id)
     }
 }
 

@@ -40,10 +40,19 @@ extension Store {
 
     /// Acknowledges all events up to `seq`, of one session or of all, durably. Returns how many
     /// were still waiting.
+    ///
+    /// Throws `invalidRequest` for a number that no event has had.
     package func acknowledge(
         through seq: Int64, session: String? = nil, now: Timestamp
     ) throws(LonghaulError) -> Int {
         try write(.durable) { connection in
+            let last = try connection.lastEvent()
+            if seq > last {
+                throw LonghaulError(
+                    .invalidRequest,
+                    "there is no event \(seq) yet; "
+                        + (last == 0 ? "there is none at all" : "the last one is \(last)"))
+            }
             guard let session else {
                 try connection.run(
                     """
@@ -78,9 +87,7 @@ extension Store {
 
     /// The number of the last event of the store; 0 = none yet.
     package func lastEvent() throws(LonghaulError) -> Int64 {
-        try access {
-            try $0.first("SELECT seq FROM sqlite_sequence WHERE name = 'event'") { $0.int64(0) }
-        } ?? 0
+        try access { try $0.lastEvent() }
     }
 }
 
@@ -118,6 +125,10 @@ extension Connection {
             WHERE e.sessionID = (SELECT id FROM session WHERE name = ?1) AND e.seq > ?2 \
             \(waiting) ORDER BY e.seq LIMIT ?3
             """, session, seq, limit, read: StoredEvent.init)
+    }
+
+    fileprivate func lastEvent() throws -> Int64 {
+        try first("SELECT seq FROM sqlite_sequence WHERE name = 'event'") { $0.int64(0) } ?? 0
     }
 
     func acknowledge(

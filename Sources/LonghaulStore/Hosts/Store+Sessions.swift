@@ -9,8 +9,10 @@ package struct StoredSession: Sendable {
     package var counts: [TransferState: Int]
     /// The number of events that are not acknowledged.
     package var waitingEvents: Int
-    /// All events up to this one are acknowledged.
+    /// The last event before which none waits; 0 = none in the log is acknowledged.
     package var acknowledgedThrough: Int64
+    /// The launch whose success acknowledged that one; `nil` = it was acknowledged by its number.
+    package var acknowledgingLaunch: Int64?
 }
 
 extension Store {
@@ -125,15 +127,19 @@ extension Connection {
             AND acknowledgedAt IS NULL
             """, id
         ) { ($0.int(0), $0.optionalInt64(1)) }
-        let last = try first(
+        // A launch ends in the transaction that acknowledges what it was handed.
+        let done = try first(
             """
-            SELECT coalesce(max(seq), 0) FROM event INDEXED BY eventBySession WHERE sessionID = ?1
-            """, id
-        ) { $0.int64(0) }
+            SELECT e.seq, (SELECT l.id FROM launch l WHERE l.sessionID = ?1 \
+            AND l.endedAt = e.acknowledgedAt AND e.seq BETWEEN l.firstSeq AND l.lastSeq) \
+            FROM event e INDEXED BY eventBySession WHERE e.sessionID = ?1 AND e.seq < ?2 \
+            ORDER BY e.seq DESC LIMIT 1
+            """, id, waiting?.1 ?? .max
+        ) { ($0.int64(0), $0.optionalInt64(1)) }
         return StoredSession(
             name: name, created: created, settings: settings, counts: try counts(session: name),
             waitingEvents: waiting?.0 ?? 0,
-            acknowledgedThrough: waiting?.1.map { $0 - 1 } ?? last ?? 0)
+            acknowledgedThrough: done?.0 ?? 0, acknowledgingLaunch: done?.1)
     }
 
     /// Binds a session to a host, as a request demands.

@@ -70,7 +70,7 @@ extension Store {
         guard mode == "wal" else {
             throw StoreFailure.unavailable(
                 "the file system of \(location.directory) does not support the queue's write-ahead"
-                    + " log. Set LONGHAUL_HOME to a local directory.")
+                    + " log; set LONGHAUL_HOME to a local directory")
         }
         try access { try $0.run("PRAGMA application_id=\(Migration.applicationID)") }
     }

@@ -163,6 +163,6 @@ extension StoredRow {
 
     func damage(_ what: String) -> LonghaulError {
         StoreFailure.unavailable(
-            "a row of the queue makes no sense (\(what)). Run `longhaul doctor --repair`.")
+            "a row of the queue makes no sense (\(what)); run `longhaul doctor --repair`")
     }
 }

@@ -21,11 +21,12 @@ extension TransferInserter {
             let isInBatch = first.id.rawValue >= firstID
             throw LonghaulError(
                 .conflict,
-                (isInBatch
-                    ? "\(Redaction.url(first.request.url)) is asked for earlier in the same batch. "
-                        + "Leave one out, "
-                    : "transfer \(first.id) asks for the same already. Wait for it, ")
-                    + "or enqueue with --on-duplicate join, separate or replace.",
+                Redaction.url(first.request.url)
+                    + (isInBatch
+                        ? " is asked for earlier in the same batch; leave one out, "
+                        : " is already being fetched by transfer \(first.id), which has not ended;"
+                            + " wait for it (`longhaul wait \(first.id)`), ")
+                    + "or enqueue with --on-duplicate join, separate or replace",
                 transferID: isInBatch ? nil : first.id)
         }
     }

@@ -170,13 +170,13 @@ package final class TransferInserter {
             return LonghaulError(
                 .conflict,
                 "\(destination) is already the destination of \(Redaction.url(url)) earlier"
-                    + " in the same batch. Give each a name of its own.")
+                    + " in the same batch; give each a name of its own")
         }
         return LonghaulError(
             .conflict,
             "\(destination) is already the destination of transfer \(holder), which"
-                + " `longhaul resume \(holder)` goes on with. Choose another one, or cancel"
-                + " that transfer first.", transferID: holder)
+                + " `longhaul resume \(holder)` goes on with; choose another one, or cancel"
+                + " that transfer first", transferID: holder)
     }
 
     private func freeName(
@@ -196,7 +196,7 @@ package final class TransferInserter {
                 return (candidate, realCandidate)
             }
         }
-        throw LonghaulError(.conflict, "there is no free name left for \(path).")
+        throw LonghaulError(.conflict, "there is no free name left for \(path)")
     }
 
     /// Batches repeat their options: the text is made once for a run of equal ones. They are

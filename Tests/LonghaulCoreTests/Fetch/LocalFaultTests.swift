@@ -4,15 +4,15 @@ import Testing
 
 @Suite struct LocalFaultTests {
     @Test(arguments: [
-        (true, "that --expect says are to come. Free some space, or correct that with"),
-        (false, "that are to come. Free some space, then resume."),
+        (true, "that --expect says are to come; free some space, or correct that with"),
+        (false, "that are to come; free some space, then resume"),
     ])
     func aShortageNamesItsNumbers(_ isExpected: Bool, _ words: String) {
         let fault = LocalFault(
-            needed: 1 << 40, available: 70, for: "/a", isExpected: isExpected)
+            needed: 1 << 40, available: 3 << 30, for: "/a", isExpected: isExpected)
         #expect(fault.code == .noSpace && fault.storageNeed == .space)
-        #expect(fault.message.contains("/a has 70 bytes left of the 1099511627776 \(words)"))
+        #expect(fault.message.contains("/a lacks 1021 GiB for the 1.0 TiB \(words)"))
         let full = LocalFault(needed: 1, available: 0, for: "/a", isExpected: isExpected)
-        #expect(full.message == "The disk that holds /a is full. Free some space, then resume.")
+        #expect(full.message == "the disk that holds /a is full; free some space, then resume")
     }
 }

@@ -66,7 +66,19 @@ struct HostAdd: ConsoleCommand {
         settings.taskBudget = try taskBudget.map { try OptionText.duration($0, "--task-budget") }
         let queue = try TransferQueue()
         try queue.add(host: id, settings)
+        // It is recorded all the same: the program may be installed later.
+        switch try queue.host(id)?.obstacle {
+        case .missing: warn("does not exist; it is started when it is there", on: console)
+        case .notExecutable: warn("may not be run; correct its mode (`chmod +x`)", on: console)
+        case .removed, nil: break
+        }
         return try report(id, queue, start, on: console)
+    }
+}
+
+extension HostAdd {
+    private func warn(_ what: String, on console: Console) {
+        console.say("longhaul: the host's program \(TerminalText.shown(command[0])) \(what)")
     }
 }
 

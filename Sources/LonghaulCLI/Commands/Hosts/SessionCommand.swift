@@ -184,8 +184,14 @@ enum SessionText {
             "launch         \(settings.launchEvents ? "after \(Units.duration(delay))" : "off")",
             "asked before   \(settings.askBeforeStart ? "yes" : "no")",
             "transfers      \(counts.isEmpty ? "none" : counts.joined(separator: ", "))",
-            "events         \(session.waitingEvents) waiting,"
-                + " acknowledged through \(session.acknowledgedThrough)",
+            "events         \(session.waitingEvents) waiting, \(acknowledged(session))",
         ]
+    }
+
+    private static func acknowledged(_ session: SessionRecord) -> String {
+        let through = session.acknowledgedThrough
+        if through == 0 { return "none acknowledged" }
+        let deed = session.acknowledgingLaunch.map { "launch \($0)" } ?? "hand"
+        return "acknowledged through \(through) by \(deed)"
     }
 }
