@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// What only the lease holder may do, inside one transaction. Errors of its operations must be let
@@ -33,7 +32,7 @@ extension Store {
                 try transaction.finishSessions()
                 return value
             }
-        } catch let error as DatabaseError {
+        } catch let error as SQLiteError {
             throw StoreFailure.translate(error, path: location.database)
         }
     }

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// That an engine is wanted that stays, and which program can be it: a row of `setting`.

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// Which holder of the lease writes: raised at every take-over, so that one that was replaced

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// How far the engine looks into the queue at once.

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// An event, and what has become of the transfer that it is about.

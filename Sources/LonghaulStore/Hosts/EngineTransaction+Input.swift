@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// What a transfer needs an answer for. Stored; never renumber.

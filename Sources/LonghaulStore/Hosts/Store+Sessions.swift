@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// A session as people see it, one consistent snapshot.

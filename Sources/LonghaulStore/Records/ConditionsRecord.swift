@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// The conditions and limits that the engine goes by, as one text in `setting`: what another

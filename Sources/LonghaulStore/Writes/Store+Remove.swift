@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// What became of one transfer that was to be forgotten.

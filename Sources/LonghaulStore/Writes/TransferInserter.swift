@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// Records transfers one by one inside one transaction, in bounded memory whatever their number.
