@@ -30,7 +30,6 @@ let package = Package(
         .executable(name: "longhaul", targets: ["LonghaulCLI"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -39,6 +38,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
+        // Needs libsqlite3-dev to build.
+        .systemLibrary(name: "CSQLite"),
         // Loaded when first used: needs libcurl4-openssl-dev and libsystemd-dev to build, and their
         // libraries to run.
         .target(name: "CDelayLoad"),
@@ -47,8 +48,7 @@ let package = Package(
         .target(name: "CLonghaul", dependencies: ["CLibcurl"]),
 
         module("LonghaulCore", []),
-        module(
-            "LonghaulStore", ["LonghaulCore", .product(name: "GRDB", package: "GRDB.swift")]),
+        module("LonghaulStore", ["LonghaulCore", "CSQLite"]),
         module(
             "LonghaulPlatform",
             [

@@ -1,4 +1,3 @@
-internal import LonghaulStore
 internal import LonghaulPlatform
 
 /// What a program whose whole purpose transfers are may do to its process, and a library may not.
@@ -6,7 +5,6 @@ package enum ProcessTuning {
     /// Before anything else of this module is used.
     package static func apply() {
         OwnProcess.tune()
-        Store.isLeftToExit = true
     }
 
     /// What the program was called with, as bytes and without its own name; also where there is no

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// How a store is opened.
@@ -165,20 +164,17 @@ extension Store {
     private static func connect(
         _ location: StoreLocation, _ mode: OpenMode, _ spare: ReserveFile
     ) throws(LonghaulError) -> Store {
-        var configuration = Configuration()
-        configuration.busyMode = BusyHandler(seconds: busySeconds).mode
-        configuration.readonly = mode == .probe
-        configuration.foreignKeysEnabled = false
-        configuration.label = "longhaul.store"
-        configuration.prepareDatabase { try configure($0, mode) }
         let file = FileStatus.of(location.database)?.identity
         do {
-            let queue = try DatabaseQueue(path: location.database, configuration: configuration)
+            let connection = try Connection(
+                path: location.database, readOnly: mode == .probe, waits: busySeconds)
+            try configure(connection, mode)
             guard let file, FileStatus.of(location.database)?.identity == file else {
                 throw StoreFailure.wentAway(location.database)
             }
             return Store(
-                location: location, mode: mode, queue: queue, openedFile: file, spare: spare)
+                location: location, mode: mode, connection: connection, openedFile: file,
+                spare: spare)
         } catch {
             // A repair was replacing the file: the bytes that were read belong to neither file.
             if FileStatus.isAnother(location.database, than: file) {
@@ -190,14 +186,18 @@ extension Store {
 
     /// Write-ahead logging is a property of the file (see ``Migration``); these are the
     /// connection's own.
-    private static func configure(_ database: Database, _ mode: OpenMode) throws {
-        if mode == .probe { return }
-        let connection = Connection(database: database, statements: PreparedStatements())
-        // 16 MiB between checkpoints, and a log that a large batch has blown up is cut back
-        // afterwards.
-        try connection.run("PRAGMA wal_autocheckpoint=4000")
-        try connection.run("PRAGMA journal_size_limit=67108864")
-        try connection.run("PRAGMA cache_size=-4096")
+    private static func configure(_ connection: Connection, _ mode: OpenMode) throws {
+        if mode != .probe {
+            // 16 MiB between checkpoints, and a log that a large batch has blown up is cut back
+            // afterwards.
+            try connection.execute(
+                """
+                PRAGMA wal_autocheckpoint=4000; PRAGMA journal_size_limit=67108864; \
+                PRAGMA cache_size=-4096
+                """)
+        }
+        // The first read: what is no database fails here.
+        try connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
     }
 
     func version() throws(LonghaulError) -> Int {

@@ -1,6 +1,5 @@
-internal import GRDB
-internal import GRDBSQLite
 package import LonghaulCore
+internal import Synchronization
 
 /// The queue on disk, opened: one connection to one SQLite file.
 ///
@@ -10,55 +9,40 @@ package import LonghaulCore
 /// otherwise.
 package final class Store: Sendable {
     /// How long a call waits for another process's transaction.
-    package static let busySeconds: Double = 10
+    package static let busySeconds = BusyHandler.seconds
 
     package let location: StoreLocation
     package let mode: OpenMode
-    let queue: DatabaseQueue
-    /// Used only inside the queue, which serialises.
-    private nonisolated(unsafe) let statements = PreparedStatements()
+    private let lock = Mutex(())
+    /// Used only under the lock.
+    private nonisolated(unsafe) let connection: Connection
     /// The file that was opened: after a repair the path may lead to another one.
     let openedFile: FileIdentity
     /// Released after the connection, because it is declared after it.
     private let place: OpenPlace
     /// Released after the connection, too.
     private let spare: ReserveFile
-    /// The connection's present `synchronous`. Used only inside the queue, which serialises.
+    /// The connection's present `synchronous`. Used only under the lock.
     private nonisolated(unsafe) var durability: Durability?
     /// For the simulation: called around every write transaction. Set before the first call.
     package nonisolated(unsafe) var probe: (any CommitProbe)?
 
     init(
-        location: StoreLocation, mode: OpenMode, queue: DatabaseQueue, openedFile: FileIdentity,
-        spare: ReserveFile
+        location: StoreLocation, mode: OpenMode, connection: Connection,
+        openedFile: FileIdentity, spare: ReserveFile
     ) {
         self.location = location
         self.mode = mode
-        self.queue = queue
+        self.connection = connection
         self.openedFile = openedFile
         self.spare = spare
         place = OpenPlace(openedFile)
     }
 
-    /// For a program that exits when its work is done: the resources of its stores are not released
-    /// before, see `deinit`. Set before the first store is opened.
-    package nonisolated(unsafe) static var isLeftToExit = false
-
-    deinit {
-        statements.clear()
-        guard Store.isLeftToExit else { return }
-        // If no thread can be made (a limit on memory or processes), libdispatch waits for ever to
-        // dispose of a queue, and a command whose work is done would never exit.
-        try? queue.close()
-        spare.takeBack()
-        _ = Unmanaged.passRetained(queue)
-    }
-
     /// Closes the connection. Any later call throws.
     package func close() throws(LonghaulError) {
         do {
-            queue.inDatabase { _ in statements.clear() }
-            try queue.close()
+            try locked { try connection.close() }
             place.giveBack()
             spare.takeBack()
         } catch {
@@ -93,10 +77,10 @@ package final class Store: Sendable {
         _ body: (Connection) throws -> Value
     ) throws(LonghaulError) -> Value {
         do {
-            return try queue.inDatabase {
+            return try locked {
                 // A file that was set aside never changes any more.
                 try checkPlace()
-                return try body(connection($0))
+                return try body(connection)
             }
         } catch {
             throw StoreFailure.translate(error, path: location.database)
@@ -127,9 +111,8 @@ package final class Store: Sendable {
     func writeUntranslated<Value>(
         _ durability: Durability, _ body: (Connection) throws -> Value
     ) throws -> Value {
-        try queue.inDatabase { database in
-            let connection = connection(database)
-            try setDurability(durability, connection)
+        try locked {
+            try setDurability(durability)
             let value = try connection.transaction(.immediate) {
                 // A repair holds this lock while it replaces the file, so what is written now is
                 // written to the current store.
@@ -143,12 +126,16 @@ package final class Store: Sendable {
         }
     }
 
-    private func connection(_ database: Database) -> Connection {
-        Connection(database: database, statements: statements)
+    private func locked<Value>(_ body: () throws -> Value) throws -> Value {
+        // The lock's own result must not be shared with other threads; a value of the store may.
+        var value: Value?
+        try lock.withLock { _ in value = try body() }
+        guard let value else { preconditionFailure("a body that has returned has a value") }
+        return value
     }
 
     /// The pragma has no effect inside a transaction, so it comes before.
-    private func setDurability(_ wanted: Durability, _ connection: Connection) throws {
+    private func setDurability(_ wanted: Durability) throws {
         if durability == wanted { return }
         switch wanted {
         case .durable: try connection.run("PRAGMA synchronous=FULL")

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import LonghaulCore
 import Synchronization
 import Testing
@@ -12,17 +11,16 @@ import Testing
     /// of the gaps soon.
     @Test func aShortGapIsFound() async throws {
         let scratch = try ScratchStore()
-        let hog = try DatabaseQueue(path: scratch.location.database)
         let isOver = Atomic(false)
         let began = Atomic(false)
+        let path = scratch.location.database
         Thread.detachNewThread {
+            let hog = try? Connection(path: path)
             while !isOver.load(ordering: .relaxed) {
-                try? hog.writeWithoutTransaction { database in
-                    try database.execute(sql: "BEGIN IMMEDIATE")
-                    began.store(true, ordering: .relaxed)
-                    usleep(300_000)
-                    try database.execute(sql: "COMMIT")
-                }
+                try? hog?.execute("BEGIN IMMEDIATE")
+                began.store(true, ordering: .relaxed)
+                usleep(300_000)
+                try? hog?.execute("COMMIT")
                 usleep(20_000)
             }
         }

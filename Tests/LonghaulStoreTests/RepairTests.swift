@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import CSQLite
 import LonghaulCore
 import Testing
 
@@ -53,24 +53,22 @@ import Testing
     @Test func nobodyWritesWhileAnotherFileTakesItsPlace() throws {
         let directory = try Damage.filled(5)
         defer { Scratch.remove(directory) }
-        var configuration = Configuration()
-        configuration.busyMode = .immediateError
         let path = directory + "/queue.sqlite"
-        let open = try DatabaseQueue(path: path, configuration: configuration)
-        try open.inDatabase { try $0.execute(sql: "SELECT 1 FROM transfer") }
+        let open = try Connection(path: path)
+        try open.execute("SELECT 1 FROM transfer")
         func isLocked(_ body: () throws -> Void) -> Bool {
             do {
                 try body()
                 return false
             } catch {
-                return (error as? DatabaseError)?.resultCode == .SQLITE_BUSY
+                return (error as? SQLiteError)?.code == SQLITE_BUSY
             }
         }
         func write() throws {
-            try open.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE; ROLLBACK") }
+            try open.execute("BEGIN IMMEDIATE; ROLLBACK")
         }
         func enter() throws {
-            try DatabaseQueue(path: path, configuration: configuration).close()
+            try Connection(path: path).execute("SELECT 1 FROM sqlite_master")
         }
         do {
             let hold = try RepairHold(StoreLocation(directory: directory))

@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import LonghaulCore
 import Testing
 
@@ -14,7 +13,7 @@ import Testing
     private func steps(_ scratch: ScratchStore, _ body: () throws -> Void) throws -> Int {
         func total() throws -> Int {
             try scratch.store.access { connection in
-                let database = connection.database.sqliteConnection
+                let database = connection.handle
                 var sum = 0
                 var statement = sqlite3_next_stmt(database, nil)
                 while let found = statement {

@@ -58,9 +58,10 @@ import Testing
             let map = products.appending(path: "\(name).build/module.modulemap").path
             words += ["-Xcc", "-I\(include)", "-Xcc", "-fmodule-map-file=\(map)"]
         }
+        let sqlite = Article.root.appending(path: "Sources/CSQLite/module.modulemap").path
+        words += ["-Xcc", "-fmodule-map-file=\(sqlite)"]
         let checkouts = Article.root.appending(path: ".build/checkouts")
         for map in [
-            "GRDB.swift/Sources/GRDBSQLite/module.modulemap",
             "swift-system/Sources/CSystem/include/module.modulemap",
             "swift-atomics/Sources/_AtomicsShims/include/module.modulemap",
         ] {

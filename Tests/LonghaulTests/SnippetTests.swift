@@ -38,7 +38,7 @@ import Testing
             root.appending(path: "Sources/CLonghaul/include"),
             build.appending(path: "CDelayLoad.build"), build.appending(path: "CLibcurl.build"),
             build.appending(path: "CSystemd.build"), build.appending(path: "CLonghaul.build"),
-            checkouts.appending(path: "GRDB.swift/Sources/GRDBSQLite"),
+            root.appending(path: "Sources/CSQLite"),
             checkouts.appending(path: "swift-system/Sources/CSystem/include"),
             checkouts.appending(path: "swift-crypto/Sources/CXKCP/include"),
             checkouts.appending(path: "swift-crypto/Sources/CXKCPShims/include"),

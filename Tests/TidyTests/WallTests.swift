@@ -7,7 +7,7 @@ import Testing
         // Pure: no clock, no file, no randomness but what it is given.
         "LonghaulCore": [],
         "LonghaulStore": [
-            "LonghaulCore", "GRDB", "GRDBSQLite", "Foundation", "Glibc", "Musl", "Synchronization",
+            "LonghaulCore", "CSQLite", "FoundationEssentials", "Glibc", "Musl", "Synchronization",
         ],
         "LonghaulPlatform": [
             "LonghaulCore", "CLonghaul", "CSystemd", "Crypto", "Glibc", "Musl", "Synchronization",

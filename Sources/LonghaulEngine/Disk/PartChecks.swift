@@ -37,15 +37,15 @@ enum PartChecks {
                 LocalFault(
                     code: .io,
                     message:
-                        "\(part.path) is gone from its place: it, or its directory, was moved. "
-                        + "Bring it back, then resume."), isGone: false)
+                        "\(part.path) is gone from its place: it, or its directory, was moved; "
+                        + "bring it back, then resume"), isGone: false)
         case .gone:
             .displaced(
                 LocalFault(
                     code: .io,
                     message:
-                        "\(part.path) was deleted while it was written, and its bytes are lost. "
-                        + "Retry the transfer."), isGone: true)
+                        "\(part.path) was deleted while it was written, and its bytes are lost; "
+                        + "retry the transfer"), isGone: true)
         }
     }
 }

@@ -1,4 +1,4 @@
-internal import GRDB
+internal import CSQLite
 internal import LonghaulCore
 
 /// Moves what can be read of a damaged file into a new one.
@@ -139,7 +139,7 @@ enum Salvage {
         do {
             try statement.runOnce()
             return true
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+        } catch let error as SQLiteError where error.code == SQLITE_CONSTRAINT {
             return false
         }
     }

@@ -1,4 +1,4 @@
-internal import GRDBSQLite
+internal import CSQLite
 internal import LonghaulCore
 
 /// A damaged file, opened as it is. SQLite's own interface, because a layer that checks the file at

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// One fetch for several transfers. Its subscribers have its id in `fetchID`; `leader` in its row

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// The operations of the lease holder, inside one transaction. Their errors must be passed on: they
@@ -33,7 +32,7 @@ extension Store {
                 try transaction.finishSessions()
                 return value
             }
-        } catch let error as DatabaseError {
+        } catch let error as SQLiteError {
             throw StoreFailure.translate(error, path: location.database)
         }
     }

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// The wish for an engine that stays, with the program to run: a row of `setting`.

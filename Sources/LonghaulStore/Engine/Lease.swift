@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// Identifies the holder of the lease. It is raised at every take-over, so that the transactions of

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// How much of the queue the engine reads at once.

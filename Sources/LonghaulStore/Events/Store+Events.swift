@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// An event, with the present state of its transfer.

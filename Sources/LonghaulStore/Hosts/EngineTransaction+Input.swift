@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// Why a transfer needs an answer. Stored; never renumber.

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// The content that a launch hands over.

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// A session for display, from one consistent snapshot.

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 package struct StoredHost: Hashable, Sendable {

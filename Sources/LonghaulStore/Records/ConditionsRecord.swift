@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// The conditions and limits that the engine uses, as one text in `setting`: other processes show

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import LonghaulCore
 private import Synchronization
 
@@ -55,13 +55,55 @@ extension TransferOptions {
         if let options = StoredJSON.decode(TransferOptions.self, text) { return options }
         let defaults = StoredJSON.encode(TransferOptions.standard)
         guard
-            let known = try? JSONSerialization.jsonObject(with: Data(text.utf8)),
-            let base = try? JSONSerialization.jsonObject(with: Data(defaults.utf8)),
-            let known = known as? [String: Any], let base = base as? [String: Any],
-            let merged = try? JSONSerialization.data(
-                withJSONObject: base.merging(known) { _, stored in stored }),
-            let options = try? JSONDecoder().decode(TransferOptions.self, from: merged)
+            let known = StoredJSON.decode([String: AnyJSON].self, text),
+            let base = StoredJSON.decode([String: AnyJSON].self, defaults),
+            let options = StoredJSON.decode(
+                TransferOptions.self,
+                StoredJSON.encode(base.merging(known) { _, stored in stored }))
         else { return nil }
         return options
+    }
+}
+
+/// A JSON value of any kind, to be passed on as it is.
+private enum AnyJSON: Codable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case number(Double)
+    case text(String)
+    case array([AnyJSON])
+    case object([String: AnyJSON])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .text(value)
+        } else if let value = try? container.decode([AnyJSON].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: AnyJSON].self))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .text(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .object(let value): try container.encode(value)
+        }
     }
 }

@@ -1,4 +1,3 @@
-internal import GRDB
 internal import LonghaulCore
 
 /// The versions of the schema. Each is a list of statements that migrates a store of the version
@@ -42,7 +41,7 @@ extension Store {
         }
         try write(.durable) { connection in
             for statements in Migration.versions[found...] {
-                for statement in statements { try connection.database.execute(sql: statement) }
+                for statement in statements { try connection.execute(statement) }
             }
             try connection.run("PRAGMA user_version=\(Migration.latest)")
         }

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// The override of conditions that is kept in the store: a row of `setting` for each condition,

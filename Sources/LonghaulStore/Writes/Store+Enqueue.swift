@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 extension Store {
@@ -45,7 +44,7 @@ extension Store {
                 try inserter.finish()
                 return value
             }
-        } catch let error as DatabaseError {
+        } catch let error as SQLiteError {
             throw StoreFailure.translate(error, path: location.database)
         }
     }

@@ -1,4 +1,3 @@
-internal import GRDB
 package import LonghaulCore
 
 /// The outcome for one transfer that was to be removed.

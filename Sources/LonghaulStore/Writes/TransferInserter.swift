@@ -1,5 +1,4 @@
-internal import GRDB
-internal import LonghaulCore
+package import LonghaulCore
 
 /// Records transfers one by one inside one transaction, in bounded memory whatever their number.
 ///

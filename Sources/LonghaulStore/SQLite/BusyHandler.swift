@@ -1,5 +1,3 @@
-internal import GRDB
-
 #if canImport(Glibc)
 internal import Glibc
 #else
@@ -9,8 +7,11 @@ internal import Musl
 /// Waits while another connection writes. SQLite's own way asks only ten times a second after a
 /// while, and misses the gaps that a busy engine leaves.
 final class BusyHandler: Sendable {
+    /// How long a call waits for another process's transaction.
+    static let seconds: Double = 10
+
     private let seconds: Double
-    /// Touched only inside the connection's queue, which serialises.
+    /// Touched by the thread that uses the connection.
     private nonisolated(unsafe) var since: Double = 0
 
     private static let firstPauses = 10
@@ -20,10 +21,6 @@ final class BusyHandler: Sendable {
 
     init(seconds: Double) {
         self.seconds = seconds
-    }
-
-    var mode: Database.BusyMode {
-        .callback { [self] tries in goesOn(after: tries) }
     }
 
     func goesOn(after tries: Int) -> Bool {

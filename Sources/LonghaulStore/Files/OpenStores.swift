@@ -1,5 +1,5 @@
-internal import Foundation
 internal import LonghaulCore
+internal import Synchronization
 
 /// Which database files this process has open.
 ///
@@ -9,50 +9,39 @@ internal import LonghaulCore
 /// (sqlite.org/howtocorrupt.html §2.2). So nobody looks while one is open, and nobody opens one
 /// while somebody looks.
 enum OpenStores {
-    private static let lock = NSRecursiveLock()
-    // Touched by who holds the lock.
-    private nonisolated(unsafe) static var counts: [FileIdentity: Int] = [:]
+    private static let opening = Mutex(())
+    private static let counts = Mutex<[FileIdentity: Int]>([:])
 
     /// Looking at files and opening them, one thread at a time.
     static func whileOpening<Value>(
         _ body: () throws(LonghaulError) -> Value
     ) throws(LonghaulError) -> Value {
-        lock.lock()
-        defer { lock.unlock() }
-        return try body()
-    }
-
-    static func locked(_ body: () -> Void) {
-        lock.lock()
-        defer { lock.unlock() }
-        body()
+        var value: Value?
+        try opening.withLock { _ throws(LonghaulError) in value = try body() }
+        guard let value else { preconditionFailure("a body that has returned has a value") }
+        return value
     }
 
     static func isOpen(_ file: FileIdentity) -> Bool {
-        lock.lock()
-        defer { lock.unlock() }
-        return counts[file, default: 0] > 0
+        counts.withLock { $0[file, default: 0] > 0 }
     }
 
     static func opened(_ file: FileIdentity) {
-        lock.lock()
-        defer { lock.unlock() }
-        counts[file, default: 0] += 1
+        counts.withLock { $0[file, default: 0] += 1 }
     }
 
     static func closed(_ file: FileIdentity) {
-        lock.lock()
-        defer { lock.unlock() }
-        let left = counts[file, default: 0] - 1
-        counts[file] = left > 0 ? left : nil
+        counts.withLock { counts in
+            let left = counts[file, default: 0] - 1
+            counts[file] = left > 0 ? left : nil
+        }
     }
 }
 
 /// A place among the open ones, given back once.
 final class OpenPlace: Sendable {
     private let file: FileIdentity
-    // Touched by who holds the lock.
-    private nonisolated(unsafe) var isGivenBack = false
+    private let isGivenBack = Atomic(false)
 
     init(_ file: FileIdentity) {
         self.file = file
@@ -60,10 +49,7 @@ final class OpenPlace: Sendable {
     }
 
     func giveBack() {
-        OpenStores.locked {
-            if !isGivenBack { OpenStores.closed(file) }
-            isGivenBack = true
-        }
+        if !isGivenBack.exchange(true, ordering: .relaxed) { OpenStores.closed(file) }
     }
 
     deinit { giveBack() }

@@ -1,5 +1,4 @@
-internal import GRDB
-internal import GRDBSQLite
+internal import CSQLite
 internal import LonghaulCore
 
 /// What may be bound to a parameter of a statement.
@@ -86,57 +85,5 @@ extension Optional: Bindable where Wrapped: Bindable {
         case .none: sqlite3_bind_null(handle, index)
         case .some(let value): value.bind(to: handle, at: index)
         }
-    }
-}
-
-/// A prepared statement from GRDB's cache, stepped through SQLite's own interface: GRDB's rows and
-/// arguments cost several times what the hot statements do.
-struct Prepared {
-    /// Keeps the handle alive.
-    private let statement: Statement
-    let handle: OpaquePointer
-
-    init(_ database: Database, _ sql: String) throws {
-        statement = try database.cachedStatement(sql: sql)
-        handle = statement.sqliteStatement
-    }
-
-    @inline(__always)
-    func bind(_ index: Int32, _ value: some Bindable) {
-        let code = value.bind(to: handle, at: index)
-        // SQLITE_RANGE and SQLITE_MISUSE are mistakes of ours; SQLITE_NOMEM and SQLITE_TOOBIG
-        // surface as a NOT NULL failure.
-        precondition(
-            code != SQLITE_RANGE && code != SQLITE_MISUSE, "statement has no such parameter")
-    }
-
-    /// `true` while there are rows.
-    @inline(__always)
-    func step() throws -> Bool {
-        let code = sqlite3_step(handle)
-        if code == SQLITE_ROW { return true }
-        if code == SQLITE_DONE { return false }
-        throw failure(code)
-    }
-
-    /// Runs a statement that returns no rows, and makes it ready for the next time.
-    @inline(__always)
-    func runOnce() throws {
-        let code = sqlite3_step(handle)
-        let failed = code == SQLITE_DONE ? nil : failure(code)
-        sqlite3_reset(handle)
-        if let failed { throw failed }
-    }
-
-    func reset() {
-        sqlite3_reset(handle)
-        sqlite3_clear_bindings(handle)
-    }
-
-    private func failure(_ code: Int32) -> DatabaseError {
-        DatabaseError(
-            resultCode: ResultCode(rawValue: code),
-            message: sqlite3_db_handle(handle).map { String(cString: sqlite3_errmsg($0)) },
-            sql: sqlite3_sql(handle).map { String(cString: $0) })
     }
 }

@@ -1,4 +1,4 @@
-internal import GRDBSQLite
+internal import CSQLite
 internal import LonghaulCore
 
 /// The current row of a statement. Columns are read by position, in the order of the statement's

@@ -1,5 +1,3 @@
-internal import GRDB
-
 /// The rows of `setting`.
 extension Connection {
     func setting(_ key: String) throws -> String? {

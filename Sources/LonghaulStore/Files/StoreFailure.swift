@@ -1,4 +1,4 @@
-internal import GRDB
+internal import CSQLite
 internal import LonghaulCore
 
 #if canImport(Glibc)
@@ -45,7 +45,7 @@ enum StoreFailure {
 
     static func locked(_ path: String) -> LonghaulError {
         unavailable(
-            "another process has kept \(path) locked for \(Int(Store.busySeconds)) s;"
+            "another process has kept \(path) locked for \(Int(BusyHandler.seconds)) s;"
                 + " nothing was recorded; try again; `longhaul doctor` says whether one was"
                 + " stopped",
             retryable: true)
@@ -90,10 +90,10 @@ enum StoreFailure {
     }
 
     private static func unopened(
-        _ path: String, _ detail: String, _ code: ResultCode
+        _ path: String, _ detail: String, _ code: Int32
     ) -> LonghaulError {
         // On a read-only file system the log cannot be created.
-        if code == .SQLITE_READONLY || (access(path, W_OK) != 0 && errno == EROFS) {
+        if code == SQLITE_READONLY || (access(path, W_OK) != 0 && errno == EROFS) {
             return readOnly(path, detail)
         }
         return unavailable(
@@ -143,34 +143,34 @@ enum StoreFailure {
     /// Any error of a database call. `LonghaulError` passes through.
     static func translate(_ error: any Error, path: String) -> LonghaulError {
         if let error = error as? LonghaulError { return error }
-        guard let error = error as? DatabaseError else {
+        guard let error = error as? SQLiteError else {
             return LonghaulError(.internal, "the queue \(path): \(error)")
         }
-        let detail = error.message ?? "SQLite error \(error.resultCode.rawValue)"
-        switch error.resultCode {
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
+        let detail = error.message
+        switch error.code {
+        case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT:
             return diskFailure(at: path) ?? damaged(path, detail)
         // The header has an unknown schema format.
-        case .SQLITE_ERROR where detail.contains("unsupported file format"):
+        case SQLITE_ERROR where detail.contains("unsupported file format"):
             return damaged(path, detail)
-        case .SQLITE_FULL: return full(path)
+        case SQLITE_FULL: return full(path)
         // SQLite's error when it cannot make the index of its log.
-        case .SQLITE_IOERR
-        where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE || ReserveFile.isShort(at: path):
+        case SQLITE_IOERR
+        where error.extendedCode == SQLiteError.noRoomForIndex || ReserveFile.isShort(at: path):
             return full(path)
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
+        case SQLITE_BUSY, SQLITE_LOCKED:
             return locked(path)
-        case .SQLITE_CANTOPEN where noDescriptorIsLeft:
+        case SQLITE_CANTOPEN where noDescriptorIsLeft:
             return unavailable(
                 "\(path) cannot be opened: this process has as many files open as it may"
                     + " (`ulimit -n`); allow it more", retryable: true)
-        case .SQLITE_CANTOPEN where ReserveFile.isShort(at: path): return full(path)
-        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
+        case SQLITE_CANTOPEN where ReserveFile.isShort(at: path): return full(path)
+        case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
             return StoreDirectory.hindrance(in: StoreLocation(database: path))
-                ?? unopened(path, detail, error.resultCode)
-        case .SQLITE_IOERR:
-            return failing(path, "\(detail), code \(error.extendedResultCode.rawValue)")
-        case .SQLITE_NOMEM:
+                ?? unopened(path, detail, error.code)
+        case SQLITE_IOERR:
+            return failing(path, "\(detail), code \(error.extendedCode)")
+        case SQLITE_NOMEM:
             return unavailable("not enough memory to use \(path)", retryable: true)
         default:
             return LonghaulError(.internal, "the queue \(path): \(error)")

@@ -1,0 +1,139 @@
+internal import CSQLite
+internal import LonghaulCore
+
+/// How sure a commit must be before it counts.
+package enum Durability: Sendable {
+    /// On the disk when the call returns (`synchronous=FULL`): wants, terminal states, events,
+    /// restarts, checkpoints.
+    case durable
+    /// Survives the death of the process; a power cut may take the last ones back, in order
+    /// (`synchronous=NORMAL`, WAL): claims and back-offs.
+    case relaxed
+}
+
+/// One connection to an SQLite file: short calls around cached statements. Used by one thread at a
+/// time.
+final class Connection {
+    let handle: OpaquePointer
+    private let statements = PreparedStatements()
+    /// SQLite has its address.
+    private let busy: BusyHandler
+    private var isClosed = false
+
+    /// Opens the file, and makes it unless the connection is to read only.
+    ///
+    /// - Parameter waits: How long a statement waits for another connection's lock, in seconds.
+    init(path: String, readOnly: Bool = false, waits: Double = 0) throws {
+        let flags = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_EXRESCODE, nil)
+        guard code == SQLITE_OK, let opened else {
+            sqlite3_close(opened)
+            throw SQLiteError(code, on: nil)
+        }
+        handle = opened
+        busy = BusyHandler(seconds: waits)
+        sqlite3_busy_handler(
+            opened,
+            { context, tries in
+                guard let context else { return 0 }
+                let busy = Unmanaged<BusyHandler>.fromOpaque(context).takeUnretainedValue()
+                return busy.goesOn(after: Int(tries)) ? 1 : 0
+            }, Unmanaged.passUnretained(busy).toOpaque())
+        longhaul_sqlite3_strict_quotes(opened)
+    }
+
+    deinit {
+        statements.clear()
+        // What still has a statement of it lets it go with that.
+        if !isClosed { sqlite3_close_v2(handle) }
+    }
+
+    /// Throws where a statement is still in use. Not called twice, and nothing after it.
+    func close() throws {
+        if isClosed { return }
+        statements.clear()
+        let code = sqlite3_close(handle)
+        guard code == SQLITE_OK else { throw SQLiteError(code, on: handle) }
+        isClosed = true
+    }
+
+    func prepare(_ sql: String) throws -> Prepared {
+        if isClosed { throw SQLiteError(SQLITE_MISUSE, message: "connection is closed", sql: sql) }
+        return try statements.statement(sql, on: handle)
+    }
+
+    /// Any number of statements that are not needed again, without parameters and rows.
+    func execute(_ sql: String) throws {
+        if isClosed { throw SQLiteError(SQLITE_MISUSE, message: "connection is closed", sql: sql) }
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw SQLiteError(code, on: handle, sql: sql) }
+    }
+
+    func run<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws {
+        let statement = try bound(sql, repeat each values)
+        defer { statement.reset() }
+        while try statement.step() {}
+    }
+
+    /// The first row's value, `nil` when there is no row.
+    func first<Value, each Argument: Bindable>(
+        _ sql: String, _ values: repeat each Argument, read: (StoredRow) throws -> Value
+    ) throws -> Value? {
+        let statement = try bound(sql, repeat each values)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return try read(StoredRow(handle: statement.handle))
+    }
+
+    func all<Value, each Argument: Bindable>(
+        _ sql: String, _ values: repeat each Argument, read: (StoredRow) throws -> Value
+    ) throws -> [Value] {
+        let statement = try bound(sql, repeat each values)
+        defer { statement.reset() }
+        var result: [Value] = []
+        while try statement.step() {
+            result.append(try read(StoredRow(handle: statement.handle)))
+        }
+        return result
+    }
+
+    /// All of the body or nothing.
+    func transaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
+        try run(kind.rawValue)
+        do {
+            let value = try body()
+            try run("COMMIT TRANSACTION")
+            return value
+        } catch {
+            // A full disk, among others, has undone it already.
+            if isInsideTransaction { try? run("ROLLBACK TRANSACTION") }
+            throw error
+        }
+    }
+
+    enum TransactionKind: String {
+        case deferred = "BEGIN DEFERRED TRANSACTION"
+        case immediate = "BEGIN IMMEDIATE TRANSACTION"
+    }
+
+    var isInsideTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// Rows changed by the last statement.
+    var changes: Int { Int(sqlite3_changes(handle)) }
+
+    var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+
+    @inline(__always)
+    private func bound<each Value: Bindable>(
+        _ sql: String, _ values: repeat each Value
+    ) throws -> Prepared {
+        let statement = try prepare(sql)
+        var index: Int32 = 1
+        for value in repeat each values {
+            statement.bind(index, value)
+            index += 1
+        }
+        return statement
+    }
+}
