@@ -21,7 +21,7 @@ import Testing
         "Sources/LonghaulCore/Installation/ServiceUnits.swift",
         "Sources/LonghaulCore/Retry/FailureTable+Curl.swift",
         "Sources/LonghaulCore/Text/Redaction.swift",
-        "Sources/LonghaulSystem/Conditions/LoginService.swift",
+        "Sources/LonghaulPlatform/Conditions/LoginService.swift",
     ]
 
     @Test func everyMessageIsWrittenAlike() {
