@@ -137,7 +137,7 @@ import Testing
         #expect(error.code == code)
         #expect(error.bytesKept == 12)
         #expect(error.message.contains("/a/b"))
-        #expect(error.message.hasSuffix("."))
+        #expect(!error.message.hasSuffix("."))
         #expect(error.retryable == (number == EMFILE))
     }
 

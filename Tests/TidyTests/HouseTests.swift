@@ -26,7 +26,7 @@ import Testing
     /// With all extensions, by name.
     private static let largeTypes: [String: Int] = [
         "FetchMachine": 1803, "Store": 1316, "EngineTransaction": 1160,
-        "EasyHandle": 894, "TransferQueue": 832, "Connection": 826,
+        "EasyHandle": 894, "TransferQueue": 834, "Connection": 885,
     ]
 
     @Test func typesAreOfASizeToLiveIn() {

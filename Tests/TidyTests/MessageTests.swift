@@ -20,7 +20,7 @@ import Testing
         "Sources/LonghaulCore/Conditions/PowerSupply.swift",
         "Sources/LonghaulCore/Installation/ServiceUnits.swift",
         "Sources/LonghaulCore/Retry/FailureTable+Curl.swift",
-        "Sources/LonghaulCore/Text/Redaction.swift",
+        "Sources/LonghaulCore/URLs/Redaction.swift",
         "Sources/LonghaulPlatform/Conditions/LoginService.swift",
     ]
 

@@ -20,7 +20,8 @@ extension MonthSimulation {
         }
         let network = conditions.network.value
         if must.unmetered && network != .unmetered || wish.unmetered && network == .metered {
-            missing.insert(.unmetered)
+            // Of a network that is away or unknown it cannot be said whether it is metered.
+            missing.insert(network == .metered ? .unmetered : .network)
         }
         if must.idle && conditions.isIdle.value != true
             || wish.idle && conditions.isIdle.value == false
