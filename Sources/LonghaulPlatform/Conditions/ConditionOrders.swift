@@ -1,6 +1,5 @@
 package import LonghaulCore
 internal import CLonghaul
-internal import LonghaulCore
 private import Synchronization
 
 /// State shared between a ``ConditionsWatch`` and its thread: the wanted conditions and their

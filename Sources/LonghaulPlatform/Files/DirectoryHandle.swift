@@ -1,4 +1,3 @@
-internal import LonghaulCore
 internal import CLonghaul
 internal import Glibc
 package import LonghaulCore

@@ -1,4 +1,3 @@
-internal import LonghaulCore
 internal import Glibc
 package import LonghaulCore
 

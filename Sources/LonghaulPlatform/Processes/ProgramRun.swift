@@ -1,6 +1,5 @@
 package import LonghaulCore
 internal import Glibc
-internal import LonghaulCore
 
 /// The result of a system program that was run to its end: `crontab`, `systemctl`.
 package struct ProgramRun: Sendable {
