@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 /// Records transfers one by one inside one transaction, in bounded memory whatever their number.
 ///
