@@ -6,7 +6,7 @@ internal import LonghaulTransport
 extension TransferQueue {
     /// Checks store, permissions, clock, limits, libraries and engine; works without an open queue,
     /// because the store may be what is broken. With `repair` a damaged store is moved aside first,
-    /// and what can be read of it goes into a new one; refused while an engine runs.
+    /// and its newest copy takes its place; refused while an engine runs.
     public static func doctor(directory: String?, repair: Bool, report: (DoctorFinding) -> Void) {
         let curl = CurlCapabilities.current
         report(
@@ -79,18 +79,42 @@ extension TransferQueue {
                 fix: "stop it, then run `longhaul doctor --repair` again")
         }
         defer { withExtendedLifetime(lock) {} }
-        let done = try StoreDoctor.repair(directory: home, now: SystemClock.now().wall)
+        let done = try StoreDoctor.repair(directory: home) {
+            FileInspection.file(at: $0).map {
+                FoundFile(identity: $0.identity, size: $0.size, touched: $0.touched)
+            }
+        }
         let mended = corrected + (done?.mended ?? [])
         var detail = mended.joined(separator: "; ")
         if mended.isEmpty { detail = done == nil ? "no store" : "nothing to mend" }
-        if let done, let moved = done.movedTo {
-            let transfers = done.recovered["transfer"] ?? 0
-            let before = max(done.transfersBefore ?? transfers, transfers)
-            let noun = before == 1 ? "transfer" : "transfers"
-            let count = before > transfers ? "\(transfers) of \(before)" : "\(transfers)"
-            detail += "; moved to \(moved), \(count) \(noun) recovered"
-            if done.lost > 0 { detail += ", \(done.lost) rows or tables could not be read" }
+        guard let done, let moved = done.movedTo else {
+            return DoctorFinding(check: "repair", ok: true, detail: detail, fix: nil)
         }
-        return DoctorFinding(check: "repair", ok: true, detail: detail, fix: nil)
+        detail += "; moved to \(moved); " + replacement(done)
+        return DoctorFinding(
+            check: "repair", ok: !done.isTotalLoss, detail: detail,
+            fix: "enqueue again what is missing; `sqlite3 '\(moved)' .recover` prints as SQL what"
+                + " can still be read of the damaged file")
+    }
+
+    /// What has taken the place of a damaged store, and what is lost.
+    private static func replacement(_ done: RepairReport) -> String {
+        let next = "new transfers count from \(done.nextTransfer ?? 1)"
+        guard let restored = done.restored else {
+            return "there is no copy of it: nothing was recovered, the queue is empty; \(next)"
+        }
+        let noun = restored.transfers == 1 ? "transfer" : "transfers"
+        var text =
+            "replaced by the copy of \(RFC3339.format(restored.at)) with"
+            + " \(restored.transfers) \(noun), the last of them \(restored.last.transfer)"
+        text += "; what was recorded or changed later is lost"
+        if let before = done.before {
+            let lost = [
+                ("transfer", restored.last.transfer, before.transfer),
+                ("event", restored.last.event, before.event),
+            ].filter { $0.1 < $0.2 }.map { "\($0.0)s \($0.1 + 1) to \($0.2)" }
+            if !lost.isEmpty { text += " (\(lost.joined(separator: ", ")))" }
+        }
+        return text + "; \(next)"
     }
 }

@@ -57,26 +57,11 @@ extension Store {
             try store.close()
         }
         guard mode != .probe else {
-            try probeUnmade(location)
             throw StoreFailure.unavailable(
                 "the queue \(location.database) was written by an older version of longhaul; any"
                     + " command that changes something upgrades it")
         }
         return try connectMigrating(location, mode)
-    }
-
-    /// Throws the problem of a store that must be made or migrated first, as far as reading shows
-    /// it.
-    private static func probeUnmade(_ location: StoreLocation) throws(LonghaulError) {
-        let store = try OpenStores.whileOpening { () throws(LonghaulError) -> Store in
-            try connect(location, .probe)
-        }
-        defer { try? store.close() }
-        guard try store.version() == 0 else { return }
-        try store.checkEmptiness()
-        throw StoreFailure.unavailable(
-            "the queue \(location.database) was never finished; any command that changes something"
-                + " makes it")
     }
 
     /// Whether a file has the store's name, whatever its content.
@@ -97,29 +82,24 @@ extension Store {
             return false
         }
         try StoreDirectory.checkFile(location.database, status)
-        if StoreDoctor.brokenOff(location, status) != nil {
+        if FileSwap.brokenOff(location, status) != nil {
             throw StoreFailure.damaged(location.database, "a repair was broken off")
         }
         // A file that this process has open is of this version.
         if OpenStores.isOpen(status.identity) { return true }
         switch try FileHeader.read(location.database) {
         case .empty:
-            // Opening it would delete the log. A store that is being made has no log yet.
-            if location.hasLog {
-                throw StoreFailure.damaged(
-                    location.database, "the file is empty and its log is not")
-            }
-            return false
+            throw StoreFailure.damaged(location.database, "the file is empty")
         case .other:
             throw StoreFailure.damaged(location.database, "it is not an SQLite file")
         case .sqlite(let header):
-            guard header.applicationID == Migration.applicationID || header.userVersion == 0 else {
+            guard header.applicationID == Migration.applicationID else {
                 if header.applicationID >> 16 == Migration.family {
                     throw StoreFailure.unreleased(location.database)
                 }
                 throw StoreFailure.anothers(location.database)
             }
-            guard header.userVersion >= 0 else {
+            guard header.userVersion > 0 else {
                 throw StoreFailure.damaged(
                     location.database, "its version is \(header.userVersion)")
             }
@@ -138,8 +118,9 @@ extension Store {
         defer { withExtendedLifetime(lock) {} }
         let store = try OpenStores.whileOpening { () throws(LonghaulError) -> Store in
             // Another process may have made or migrated it meanwhile.
-            _ = try isReady(location)
-            try StoreDirectory.createFile(location.database)
+            if try !isReady(location), FileStatus.of(location.database) == nil {
+                try make(location)
+            }
             return try connect(location, mode)
         }
         try store.migrate()

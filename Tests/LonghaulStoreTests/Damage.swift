@@ -11,6 +11,18 @@ enum Damage {
         StoreDoctor.check(directory: directory).filter { !$0.ok }.map(\.check)
     }
 
+    @discardableResult
+    static func repair(
+        _ directory: String, files: @escaping (String) -> FoundFile? = { _ in nil }
+    ) throws -> RepairReport? {
+        try StoreDoctor.repair(directory: directory, files: files)
+    }
+
+    /// Makes a daily copy.
+    static func copy(_ directory: String, at now: Timestamp = .start) throws {
+        try StoreCopy.make(directory: directory, now: now) { true }
+    }
+
     /// A closed store with `count` waiting transfers, one of them begun, and an ended one.
     static func filled(_ count: Int) throws -> String {
         let directory = try Scratch.directory()
@@ -41,10 +53,6 @@ enum Damage {
             try file.write(contentsOf: Data(repeating: 0xA5, count: bytes))
         }
         try file.close()
-    }
-
-    static func pageCount(_ path: String) throws -> Int {
-        Int(try #require(FileStatus.of(path)).size / 4096)
     }
 
     /// Overwrites some bytes.

@@ -1,14 +1,14 @@
-import Foundation
 import CSQLite
+import Foundation
 import LonghaulCore
 import Testing
 
 @testable import LonghaulStore
 
-/// What a repair must not lose: what others are told that it is recorded, and what was in the log.
+/// A repair beside others, one that is broken off, and what it takes for damage.
 @Suite struct RepairTests {
     private func repair(_ directory: String) throws -> RepairReport {
-        try #require(try StoreDoctor.repair(directory: directory, now: .start))
+        try #require(try Damage.repair(directory))
     }
 
     private func add(_ directory: String, _ destination: String = "/d/new") throws -> Int64 {
@@ -28,6 +28,7 @@ import Testing
     @Test func whoHasTheOldFileOpenIsTold() throws {
         let directory = try Damage.filled(500)
         defer { Scratch.remove(directory) }
+        try Damage.copy(directory)
         let open = try Store.open(directory: directory)
         // A page of an index: SQLite opens the file, and writes to it.
         let index = try open.access {
@@ -36,7 +37,8 @@ import Testing
             }
         }
         try Damage.patch(directory + "/queue.sqlite", at: (try #require(index) - 1) * 4096, [0xA5])
-        #expect(try repair(directory).recovered["transfer"] == 500)
+        let report = try repair(directory)
+        #expect(report.restored?.transfers == 500 && report.before?.transfer == 500)
         let attempts: [() throws -> Void] = [
             { _ = try open.enqueue([.sample("/d/lost")], now: .start) },
             { _ = try open.dataVersion() },
@@ -47,7 +49,7 @@ import Testing
             #expect(error.code == .storeUnavailable && error.retryable, "\(error)")
             #expect(error.message.contains("was repaired"))
         }
-        #expect(try add(directory) == 501)
+        #expect(try add(directory) == Restoration.skipped + 501)
     }
 
     @Test func nobodyWritesWhileAnotherFileTakesItsPlace() throws {
@@ -88,6 +90,7 @@ import Testing
         let directory = try Damage.logged(30)
         defer { Scratch.remove(directory) }
         let path = directory + "/queue.sqlite"
+        try Damage.copy(directory)
         try Damage.patch(path, at: 0, [0, 0, 0, 0])
         let aside = path + ".damaged-1"
         let done: [() -> Void] = [
@@ -101,11 +104,11 @@ import Testing
         #expect(StoreFailure.isDamage(error))
         let report = try repair(directory)
         #expect(report.movedTo == aside)
-        #expect(report.recovered["transfer"] == 30)
+        #expect(report.restored?.transfers == 30)
         #expect(FileStatus.of(aside + "-wal") != nil)
         #expect(FileStatus.of(directory + "/salvage") == nil)
         #expect(FileStatus.of(path)?.links == 1)
-        #expect(try add(directory) == 31)
+        #expect(try add(directory) == Restoration.skipped + 31)
     }
 
     @Test func aBackupByLinksKeepsNobodyOut() throws {
@@ -123,12 +126,12 @@ import Testing
         // Cannot be moved aside: something has the name that is not moved away.
         let fresh = directory + "/nowhere/queue.sqlite"
         #expect(throws: LonghaulError.self) {
-            try StoreDoctor.swap(
+            try FileSwap.swap(
                 StoreLocation(directory: directory), fresh: fresh, aside: path + ".damaged-1")
         }
         #expect(FileStatus.of(path)?.links == 1)
         #expect(FileStatus.of(path + ".damaged-1") == nil)
-        #expect(try repair(directory).recovered["transfer"] == 5)
+        #expect(try repair(directory).movedTo == path + ".damaged-1")
     }
 
     // MARK: - Headers
@@ -141,84 +144,43 @@ import Testing
     func aHeaderThatMakesNoSenseIsDamage(at offset: Int, bytes: [UInt8]) throws {
         let directory = try Damage.filled(20)
         defer { Scratch.remove(directory) }
+        try Damage.copy(directory)
         try Damage.patch(directory + "/queue.sqlite", at: offset, bytes)
         for mode in [OpenMode.create, .existing, .probe] {
             let error = try refusal { _ = try Store.open(directory: directory, mode: mode) }
             #expect(StoreFailure.isDamage(error), "\(mode): \(error)")
         }
-        let report = try repair(directory)
-        #expect(report.recovered["transfer"] == 20)
-        #expect(try add(directory) == 21)
+        #expect(try repair(directory).restored?.transfers == 20)
+        #expect(try add(directory) == Restoration.skipped + 21)
     }
 
     @Test func aVersionThatMakesNoSenseInTheLogIsDamage() throws {
         let scratch = try ScratchStore()
         try scratch.add("/d/1")
+        try Damage.copy(scratch.directory)
         try scratch.store.access { try $0.run("PRAGMA user_version=-1") }
         let error = try refusal { _ = try Store.open(directory: scratch.directory) }
         #expect(StoreFailure.isDamage(error), "\(error)")
-        #expect(try repair(scratch.directory).recovered["transfer"] == 1)
+        #expect(try repair(scratch.directory).restored?.transfers == 1)
     }
 
     // MARK: - A log alone
 
-    @Test(arguments: [true, false]) func aLogWithoutItsFileIsSaved(isThere: Bool) throws {
+    @Test(arguments: [true, false]) func aLogWithoutItsFileIsDamage(isThere: Bool) throws {
         let directory = try Damage.logged(40)
         defer { Scratch.remove(directory) }
+        try Damage.copy(directory)
         let path = directory + "/queue.sqlite"
-        if isThere { truncate(path, 0) } else { unlink(path) }
         let log = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+        if isThere { truncate(path, 0) } else { unlink(path) }
         for mode in [OpenMode.create, .existing, .probe] {
             let error = try refusal { _ = try Store.open(directory: directory, mode: mode) }
             #expect(StoreFailure.isDamage(error), "\(mode): \(error)")
         }
         #expect(Damage.failing(directory) == ["store"])
-        let report = try repair(directory)
-        #expect(report.recovered["transfer"] == 40)
+        #expect(try repair(directory).restored?.transfers == 40)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged-1-wal")) == log)
         #expect(Damage.failing(directory).isEmpty)
-        #expect(try add(directory) == 41)
-    }
-
-    @Test func aLogThatHoldsNothingIsNone() throws {
-        let directory = try Scratch.directory()
-        defer { Scratch.remove(directory) }
-        try StoreDirectory.createFile(directory + "/queue.sqlite")
-        try StoreDirectory.createFile(directory + "/queue.sqlite-wal")
-        #expect(try add(directory) == 1)
-    }
-
-    // MARK: - Little left
-
-    /// Even the pages that name the tables are behind its end.
-    @Test(arguments: [1, 2, 5, 20]) func idsAreNotUsedAgain(pages: Int) throws {
-        let directory = try Damage.filled(50)
-        defer { Scratch.remove(directory) }
-        truncate(directory + "/queue.sqlite", off_t(pages * 4096))
-        _ = try repair(directory)
-        #expect(Damage.failing(directory).isEmpty)
-        #expect(try add(directory) > 50)
-        #expect(try Store.open(directory: directory).engineInfo().epoch.rawValue > 1)
-    }
-
-    // MARK: - Rows
-
-    /// As a page from elsewhere leaves them.
-    @Test(arguments: ["url = 'https://a.example/other'", "destination = '/d/2'"])
-    func whatContradictsItselfIsNotCarriedOn(change: String) throws {
-        let scratch = try ScratchStore()
-        let damaged = try scratch.add("/d/1")
-        let whole = try scratch.add("/d/3")
-        try scratch.store.access { connection in
-            try connection.run("UPDATE transfer SET \(change) WHERE id = \(damaged.rawValue)")
-            try connection.run("PRAGMA user_version=-1")
-        }
-        _ = try repair(scratch.directory)
-        let store = try Store.open(directory: scratch.directory)
-        let shown = try #require(try store.transfer(damaged, now: .start))
-        #expect(shown.state == .failed && shown.error?.code == .internal)
-        #expect(try store.transfer(whole, now: .start)?.state == .waiting)
-        #expect(Damage.failing(scratch.directory).isEmpty)
     }
 
     @Test func theClockOfTheNewestRecordIsKnown() throws {
@@ -226,54 +188,6 @@ import Testing
         #expect(StoreDoctor.newest(directory: scratch.directory) == nil)
         try scratch.add("/d/1")
         #expect(StoreDoctor.newest(directory: scratch.directory) == .start)
-    }
-
-    // MARK: - Launches
-
-    /// Else its host would be started beside it, under a number that was used already.
-    @Test(arguments: [true, false]) func launchesAreKept(isForgotten: Bool) throws {
-        let scratch = try ScratchStore()
-        let epoch = try scratch.lead()
-        try scratch.store.add(host: "h", HostSettings(argv: ["/bin/true"]), now: .start)
-        try scratch.add("/d/1", session: "s") { $0.host = "h" }
-        let process = LaunchedProcess(pid: 7, startTicks: 8, bootID: "b")
-        try scratch.turn(epoch) { tx in
-            try tx.begin(
-                LaunchID(rawValue: 41), of: "h",
-                Handover(session: "s", reason: .sessionEvents, events: nil, count: 0),
-                process: process, deadline: .start + 30, now: .start)
-        }
-        try scratch.store.access { connection in
-            if isForgotten { try connection.run("DELETE FROM launch") }
-            try connection.run("PRAGMA user_version=-1")
-        }
-        _ = try repair(scratch.directory)
-        let store = try Store.open(directory: scratch.directory)
-        let launch = try store.openLaunches().first
-        #expect(launch?.process == (isForgotten ? nil : process))
-        #expect(launch?.session == (isForgotten ? nil : "s"))
-        #expect(try store.lastLaunch() == LaunchID(rawValue: 41))
-    }
-
-    // MARK: - Ids
-
-    /// Nothing could be counted on from them.
-    @Test(arguments: [true, false]) func idsThatNobodyGaveAreDamage(isCounted: Bool) throws {
-        let scratch = try ScratchStore()
-        for number in 1...3 { try scratch.add("/d/\(number)") }
-        try scratch.store.access { connection in
-            try connection.run("UPDATE transfer SET id = ?1 WHERE id = 2", Int64.max - 5)
-            if isCounted {
-                try connection.run("UPDATE sqlite_sequence SET seq = ?1", Int64.max)
-            } else {
-                try connection.run("DELETE FROM sqlite_sequence")
-            }
-            try connection.run("PRAGMA user_version=-1")
-        }
-        let report = try repair(scratch.directory)
-        #expect(report.recovered["transfer"] == 2 && report.lost == 1)
-        let next = try add(scratch.directory)
-        #expect(next > 3 && next < 1_000_000)
     }
 
     // MARK: - Modes and links

@@ -1,4 +1,6 @@
 import Foundation
+import LonghaulCore
+import LonghaulStore
 import LonghaulTestSupport
 import Synchronization
 import Testing
@@ -48,6 +50,9 @@ import Testing
                     value.cancel()
                     states.cancel()
                 }
+                try StoreCopy.make(
+                    directory: home.store, now: Timestamp(milliseconds: 1_000)
+                ) { true }
                 let store = try #require(
                     FileHandle(forWritingAtPath: home.store + "/queue.sqlite"))
                 try store.write(contentsOf: Data(repeating: 0, count: 16))

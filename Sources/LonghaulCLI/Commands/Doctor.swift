@@ -7,15 +7,17 @@ struct Doctor: ConsoleCommand {
         abstract: "Check the store, files, permissions, clock, limits and libraries.",
         discussion: """
             Says what is wrong and what to do about it; with --repair does it where that is safe.
+            A damaged store is moved aside, and its daily copy takes its place.
 
               longhaul doctor
               longhaul doctor --repair --json
 
             \(ExitStatus.help([.done, .usage, .storeUnavailable]))
-              73 is also what a check of the store ends with that is not well.
+              73 is also what a check of the store ends with that is not well, and a repair that
+              recovered nothing or could not be done.
             """)
 
-    @Flag(help: "Repair what can be repaired without losing anything.")
+    @Flag(help: "Repair what can be repaired, and restore a damaged store from its daily copy.")
     var repair = false
 
     @OptionGroup var output: OutputOptions
@@ -33,7 +35,7 @@ struct Doctor: ConsoleCommand {
         return Doctor.status(findings)
     }
 
-    private static let storeChecks: Set = ["store", "integrity", "rows"]
+    private static let storeChecks: Set = ["store", "integrity", "rows", "repair"]
 
     /// Only an unhealthy store makes the command fail.
     static func status(_ findings: [DoctorFinding]) -> ExitStatus {

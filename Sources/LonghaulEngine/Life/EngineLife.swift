@@ -17,11 +17,13 @@ struct EngineLife {
     private var guardsIdleness = false
     private var isLeaving = false
     private var room: WALReserve
+    private let copy: DailyCopy
 
     init(
         engine: Engine, wire: TransportPool, rates: RatePlan, attendant: (any ServiceNotifier)?,
-        room: WALReserve
+        room: WALReserve, copy: DailyCopy
     ) {
+        self.copy = copy
         self.room = room
         self.engine = engine
         self.wire = wire
@@ -54,6 +56,7 @@ struct EngineLife {
         _ outcome: TurnOutcome, _ conditions: any ConditionsPort, now: Moment
     ) -> Double? {
         room.keep()
+        copy.look(now: now)
         if outcome.runsWhileIdle != guardsIdleness {
             guardsIdleness = outcome.runsWhileIdle
             conditions.guardIdleness(guardsIdleness)
@@ -61,7 +64,7 @@ struct EngineLife {
         let wakes = [
             holdRate(now: now),
             sleep.afterTurn(engine, isQuiet: outcome.isQuiet, conditions, now: now),
-            attendant?.turned(active: engine.activeCount, now: now.monotonic),
+            attendant?.turned(active: engine.activeCount, now: now.monotonic), copy.nextLook,
         ]
         return wakes.compactMap { $0 }.min().map { max(0, $0 - now.monotonic) }
     }
@@ -89,8 +92,9 @@ struct EngineLife {
         attendant?.isLeaving()
     }
 
-    func end() {
+    func end(_ reason: EngineReport.StoppedBy) {
         sleep.end()
+        copy.end(isHurried: reason == .signal)
     }
 }
 

@@ -102,12 +102,13 @@ package final class EngineLoop: Sendable {
         try engine.recover(now: SystemClock.now())
         var life = EngineLife(
             engine: engine, wire: wire, rates: orders.tuning.rates, attendant: attendant,
-            room: WALReserve(ofLog: store.location.log))
+            room: WALReserve(ofLog: store.location.log),
+            copy: DailyCopy(of: store, now: started.monotonic))
         life.begin()
         let reason = try turns(of: engine, since: started, conditions, &life)
         settleDisk(workers)
         try store.releaseLease(epoch)
-        life.end()
+        life.end(reason)
         withExtendedLifetime(lock) {}
         let report = EngineReport(
             completed: engine.totals.completed, failed: engine.totals.failed,

@@ -35,6 +35,15 @@ package enum FileInspection {
     /// missing name.
     package static func entry(at path: String) -> FileFacts.Entry { look(at: path).entry }
 
+    /// The file of a name, and when it was last touched; `nil` = there is no file, or it cannot be
+    /// looked at.
+    package static func file(
+        at path: String
+    ) -> (identity: FileIdentity, size: Int64, touched: Timestamp)? {
+        guard let look = try? FileLook(at: path), look.isRegular else { return nil }
+        return (look.identity, look.size, look.touched)
+    }
+
     private static func look(at path: String) -> (entry: FileFacts.Entry, mount: UInt64) {
         let look: FileLook
         do throws(SystemFailure) {

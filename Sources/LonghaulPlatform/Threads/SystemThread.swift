@@ -7,7 +7,7 @@ private import Synchronization
 ///
 /// All signals are blocked in it: they go to the program's other threads, and interrupt no call on
 /// this one.
-final class SystemThread: Sendable {
+package final class SystemThread: Sendable {
     private let handle: Mutex<pthread_t?>
 
     private final class Start {
@@ -25,7 +25,7 @@ final class SystemThread: Sendable {
     private static let stackBytes = 512 * 1024
 
     /// - Parameter name: shown by `ps -T`; the kernel keeps 15 bytes of it.
-    init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemFailure) {
+    package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemFailure) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
@@ -58,7 +58,7 @@ final class SystemThread: Sendable {
 
     /// Returns when the closure has. Called on the thread itself or a second time, it returns at
     /// once.
-    func join() {
+    package func join() {
         let thread = handle.withLock { handle -> pthread_t? in
             guard let thread = handle, pthread_equal(thread, pthread_self()) == 0 else {
                 return nil

@@ -11,41 +11,49 @@ package struct RepairReport: Hashable, Sendable {
     /// Where the damaged file was moved; `nil`: the file was sound, and only what stands in
     /// `mended` was put in order.
     package var movedTo: String?
-    /// Rows saved, by table.
-    package var recovered: [String: Int] = [:]
-    /// Rows that could be read and made no sense, and places where reading failed.
-    package var lost = 0
-    /// Transfers that the damaged file counted; `nil` when that could not be read.
-    package var transfersBefore: Int?
+    /// What has taken its place; `nil` with a file that was moved: an empty store.
+    package var restored: Restored?
+    /// The last numbers that the damaged file had given; `nil` where it does not tell.
+    package var before: StoreNumbers?
+    /// The id that the next transfer gets, where the file was moved.
+    package var nextTransfer: Int64?
     /// What was put in order, for people.
     package var mended: [String] = []
+    /// All that the store held is gone.
+    package var isTotalLoss: Bool { movedTo != nil && restored == nil }
 }
 
 extension StoreDoctor {
     /// Mends the store in `directory`: corrects modes, removes stray rows; and a damaged file is
-    /// moved aside to `queue.sqlite.damaged-N`, never overwritten, and what can be read of it goes
-    /// into a new one. `nil` when there is no store.
+    /// moved aside to `queue.sqlite.damaged-N`, never overwritten, and the newest sound copy takes
+    /// its place (``StoreCopy``), or where there is none an empty store. `nil` when there is
+    /// neither store nor copy.
     ///
     /// The caller holds the engine's lock. Others who have the store open wait before they write,
     /// and are told then that their file is not the store's any more: see ``RepairHold``.
+    ///
+    /// - Parameter files: Looks at a part file or a destination; `nil` = there is no such file.
     package static func repair(
-        directory: String, now: Timestamp
+        directory: String, files: (String) -> FoundFile?
     ) throws(LonghaulError) -> RepairReport? {
         let location = StoreLocation(directory: directory)
-        guard Store.exists(at: location) || location.hasLog else { return nil }
+        let isThere = Store.exists(at: location)
+        guard isThere || location.hasLog || newestCopy(location) != nil else { return nil }
         var report = RepairReport()
         report.mended = try correctModes(directory: directory)
-        try putBack(location)
+        try FileSwap.putBack(location)
         if FileStatus.of(location.salvage) != nil { removeDirectory(location.salvage) }
-        if let reason = try damage(location) {
+        if let reason = try isThere || location.hasLog
+            ? damage(location, &report) : "the queue \(location.database) is missing"
+        {
             report.mended.append(reason)
             let lock = try OpenLock(location.openLock)
             defer { withExtendedLifetime(lock) {} }
-            // A log alone is moved aside with its file as it now is: without a byte.
+            // What is missing is moved aside as a file without a byte.
             try StoreDirectory.createFile(location.database)
             let hold = try RepairHold(location)
             defer { withExtendedLifetime(hold) {} }
-            try replace(location, now: now, &report)
+            try replace(location, files, &report)
         } else {
             let store = try Store.open(directory: location.directory, mode: .existing)
             defer { try? store.close() }
@@ -56,13 +64,23 @@ extension StoreDoctor {
         return report
     }
 
+    /// When the newest copy was made; `nil` = there is none.
+    static func newestCopy(_ location: StoreLocation) -> Timestamp? {
+        (1...StoreCopy.generations).lazy
+            .compactMap { FileStatus.of(location.copy($0))?.modified }.first
+    }
+
     /// Why the file must be replaced; `nil` when it need not be. Throws what a repair cannot mend:
     /// another program's file, a newer version, a network file system, a failing disk.
-    private static func damage(_ location: StoreLocation) throws(LonghaulError) -> String? {
+    private static func damage(
+        _ location: StoreLocation, _ report: inout RepairReport
+    ) throws(LonghaulError) -> String? {
         do {
             let store = try Store.open(directory: location.directory, mode: .existing)
             defer { try? store.close() }
-            return try store.faults(limit: 1).first.map { "damaged: \($0)" }
+            guard let fault = try store.faults(limit: 1).first else { return nil }
+            report.before = try? store.access { try StoreNumbers($0) }
+            return "damaged: \(fault)"
         } catch {
             if StoreFailure.isDamage(error) { return error.parts.what }
             throw error
@@ -97,22 +115,25 @@ extension StoreDoctor {
     private static func tidy(_ store: Store, _ report: inout RepairReport) throws(LonghaulError) {
         let stray = try store.stray()
         if stray.isEmpty { return }
-        try store.write(.durable) { try $0.removeStrays(now: nil) }
+        try store.write(.durable) { try $0.removeStrays() }
         report.mended.append(stray.description)
     }
 
     private static func replace(
-        _ location: StoreLocation, now: Timestamp, _ report: inout RepairReport
+        _ location: StoreLocation, _ files: (String) -> FoundFile?, _ report: inout RepairReport
     ) throws(LonghaulError) {
         var number = 1
-        while isTaken(location.damaged(number)) { number += 1 }
+        while FileSwap.isTaken(location.damaged(number)) { number += 1 }
         let aside = location.damaged(number)
         let work = location.salvage
         try emptyDirectory(work)
         defer { removeDirectory(work) }
-        try Salvage.run(from: location, in: work, now: now, &report)
-        try swap(location, fresh: StoreLocation(directory: work).database, aside: aside)
+        let restored = try Restoration.run(from: location, in: work, files: files)
+        try FileSwap.swap(
+            location, fresh: StoreLocation(directory: work).database, aside: aside)
         report.movedTo = aside
+        report.restored = restored
+        report.nextTransfer = (restored?.last.transfer ?? 0) + Restoration.skipped + 1
     }
 
     private static func emptyDirectory(_ path: String) throws(LonghaulError) {
@@ -122,23 +143,17 @@ extension StoreDoctor {
 
     /// Only what a repair puts there: the directory is not entered deeper.
     private static func removeDirectory(_ path: String) {
-        for place in ["", "/template"] {
-            for name in ["queue.sqlite", "damaged"] {
-                for suffix in [""] + StoreLocation.companions {
-                    _ = unlink("\(path)\(place)/\(name)\(suffix)")
-                }
-            }
-            for name in ["open.lock", "spare"] { _ = unlink("\(path)\(place)/\(name)") }
+        for name in ["queue.sqlite", "new.sqlite"] {
+            FileStatus.removeDatabase("\(path)/\(name)")
         }
-        _ = rmdir(path + "/template")
+        for name in ["open.lock", "spare"] { _ = unlink("\(path)/\(name)") }
         _ = rmdir(path)
     }
 }
 
 extension Connection {
-    /// Puts rows right that refer to nothing, and counts anew. With `now`, sessions that were lost
-    /// get a row again.
-    func removeStrays(now: Timestamp?) throws {
+    /// Puts rows right that refer to nothing, and counts anew.
+    func removeStrays() throws {
         try run("DELETE FROM \(Stray.fetches)")
         try run("DELETE FROM \(Stray.attempts)")
         // Without its fetch nothing is known of a transfer's bytes: it starts anew.
@@ -151,40 +166,12 @@ extension Connection {
         try run(
             """
             INSERT INTO session (id, name, created) \
-            SELECT DISTINCT sessionID, 'recovered-' || sessionID, ?1 FROM transfer \
+            SELECT DISTINCT sessionID, 'recovered-' || sessionID, 0 FROM transfer \
             WHERE sessionID NOT IN (SELECT id FROM session)
-            """, now ?? Timestamp(milliseconds: 0))
+            """)
         try restoreOrigins()
         try run("DELETE FROM tally")
         try run("INSERT INTO tally (sessionID, phase, want, pending, n) \(Stray.counted)")
-    }
-
-    /// Damage may put the parts of two rows together, each of them good by itself: what such a one
-    /// would fetch, and where to, nobody has asked for. The keys, made of both texts, tell.
-    func failContradictory(now: Timestamp) throws {
-        let found = try all(
-            """
-            SELECT id, url, originID, identityKey, coalesce(realPath, destination), destinationKey \
-            FROM transfer WHERE ended = 0
-            """
-        ) { row -> Int64? in
-            let isWhole =
-                row.int64(3) == IdentityKey.of(row.text(1), origin: row.int64(2))
-                && row.int64(5) == DestinationKey.of(row.text(4))
-            return isWhole ? nil : row.int64(0)
-        }
-        for id in found.compactMap(\.self) {
-            let error = LonghaulError(
-                .internal,
-                "the store was damaged here: URL and destination may be those of different "
-                    + "transfers; look at both; `resume` carries it on, `remove` forgets it",
-                transferID: TransferID(rawValue: id))
-            try run(
-                """
-                UPDATE transfer SET phase = 4, ended = 1, finishedAt = ?2, error = ?3, \
-                waitReason = NULL WHERE id = ?1
-                """, id, now, StoredJSON.encode(error))
-        }
     }
 
     /// An origin's name stands in the URLs of its transfers. Two rows of one name would be two

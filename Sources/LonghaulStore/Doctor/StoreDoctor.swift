@@ -46,7 +46,13 @@ package enum StoreDoctor {
         }
         guard Store.exists(at: location) || location.hasLog else {
             findings.append(
-                StoreFinding(check: "store", ok: true, detail: "nothing was enqueued yet"))
+                newestCopy(location).map {
+                    StoreFinding(
+                        check: "store", ok: true,
+                        detail: "there is none, but a copy of \(RFC3339.format($0))",
+                        fix: "`longhaul doctor --repair` puts it in place; to begin with an empty"
+                            + " queue, delete \(location.copy(1)) and \(location.copy(2))")
+                } ?? StoreFinding(check: "store", ok: true, detail: "nothing was enqueued yet"))
             return findings
         }
         do {
@@ -111,7 +117,7 @@ package enum StoreDoctor {
     private static func checkLeftovers(_ location: StoreLocation) -> [StoreFinding] {
         var found: [StoreFinding] = []
         var number = 1
-        while isTaken(location.damaged(number)) {
+        while FileSwap.isTaken(location.damaged(number)) {
             found.append(
                 StoreFinding(
                     check: "leftovers", ok: true,

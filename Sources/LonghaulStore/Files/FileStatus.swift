@@ -15,6 +15,8 @@ struct FileStatus {
     var isDirectory: Bool
     var isSymbolicLink: Bool
     var size: Int64
+    /// When its content was last changed.
+    var modified: Timestamp
     /// How many names the file has.
     var links: UInt64
 
@@ -44,6 +46,16 @@ struct FileStatus {
             owner: status.st_uid, permissions: status.st_mode & 0o7777,
             isRegular: kind == S_IFREG, isDirectory: kind == S_IFDIR,
             isSymbolicLink: kind == S_IFLNK, size: Int64(status.st_size),
+            modified: Timestamp(
+                milliseconds: Int64(status.st_mtim.tv_sec) * 1000
+                    + Int64(status.st_mtim.tv_nsec) / 1_000_000),
             links: UInt64(status.st_nlink))
+    }
+}
+
+extension FileStatus {
+    /// Removes a file of SQLite's with its companions.
+    static func removeDatabase(_ path: String) {
+        for suffix in [""] + StoreLocation.companions { _ = unlink(path + suffix) }
     }
 }

@@ -89,7 +89,7 @@ final class ReserveFile: Sendable {
         return false
     }
 
-    private static func free(at path: String) -> Int64? {
+    static func free(at path: String) -> Int64? {
         var facts = statvfs()
         guard statvfs(path, &facts) == 0 else { return nil }
         let (bytes, overflows) = UInt64(facts.f_bavail).multipliedReportingOverflow(

@@ -54,7 +54,7 @@ enum StoreFailure {
     static func damaged(_ path: String, _ detail: String) -> LonghaulError {
         unavailable(
             "the queue \(path) \(damagedWords) (\(detail)); run `longhaul doctor --repair`:"
-                + " it moves the file aside and saves what can be read")
+                + " it moves the file aside and puts the daily copy in its place")
     }
 
     private static let damagedWords = "is damaged"

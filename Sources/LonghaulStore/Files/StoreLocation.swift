@@ -33,6 +33,16 @@ package struct StoreLocation: Hashable, Sendable {
             + ["open.lock", "engine.lock", "progress"].map { "\(directory)/\($0)" }
     }
 
+    /// A store that is being made: it gets its name when it is whole.
+    var unfinished: String { directory + "/new.sqlite" }
+
+    /// The daily copies; 1 is the newest. Their names do not begin as the store's does: a process
+    /// that waits for a commit watches all files whose names begin so.
+    package func copy(_ generation: Int) -> String { "\(directory)/copy-\(generation).sqlite" }
+
+    /// A copy that is being made.
+    var unfinishedCopy: String { directory + "/copy.sqlite" }
+
     /// The working directory of a repair, until the new file takes its place.
     var salvage: String { directory + "/salvage" }
 

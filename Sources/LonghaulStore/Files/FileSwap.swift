@@ -8,7 +8,7 @@ internal import Musl
 
 /// How another file takes the place of a damaged one. A crash at any point leaves the damaged file
 /// with its log, or the new one without.
-extension StoreDoctor {
+enum FileSwap {
     /// The new file takes the name in one step, after the old one has got its other name. The old
     /// log goes first: beside the new file it would be taken for its own. As long as one file has
     /// both names nobody opens it, and the next repair puts the log back.
@@ -68,7 +68,14 @@ extension StoreDoctor {
         ([""] + StoreLocation.companions).contains { FileStatus.of(path + $0) != nil }
     }
 
-    private static func syncDirectory(_ path: String) throws(LonghaulError) {
+    static func sync(_ path: String) throws(LonghaulError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw StoreFailure.system("open", path, errno: errno) }
+        defer { _ = Glibc.close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw StoreFailure.system("sync", path, errno: errno) }
+    }
+
+    static func syncDirectory(_ path: String) throws(LonghaulError) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StoreFailure.system("open", path, errno: errno) }
         defer { _ = Glibc.close(descriptor) }

@@ -1,0 +1,68 @@
+internal import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulSystem
+internal import Synchronization
+
+/// Has a copy of the store made when the last one is a day old, on a thread of its own.
+final class DailyCopy {
+    private let store: Store
+    private let isOver = Flag()
+    private let isBusy = Flag()
+    private var thread: SystemThread?
+    /// When to ask next whether one is due.
+    private(set) var nextLook: Instant
+    private var looksMade = 0
+
+    /// An engine that only has a moment to live copies nothing meanwhile.
+    private static let firstLookSeconds: Double = 2
+    /// One that failed for want of room is tried again.
+    private static let secondsBetweenLooks: Double = 3600
+    /// A store up to this size is copied by an engine that leaves before its first look.
+    private static let copiedAtEndBytes: Int64 = 4 << 20
+
+    private final class Flag: Sendable {
+        let value = Atomic(false)
+    }
+
+    init(of store: Store, now: Instant) {
+        self.store = store
+        nextLook = now + DailyCopy.firstLookSeconds
+    }
+
+    func look(now: Moment) {
+        guard now.monotonic >= nextLook, !isBusy.value.load(ordering: .acquiring) else { return }
+        nextLook = now.monotonic + DailyCopy.secondsBetweenLooks
+        looksMade += 1
+        guard (try? StoreCopy.isDue(of: store, now: now.wall)) == true else { return }
+        isBusy.value.store(true, ordering: .relaxed)
+        let (directory, isOver, isBusy) = (store.location.directory, isOver, isBusy)
+        thread = try? SystemThread(name: "longhaul-copy") {
+            // One that fails is made again; the store itself says what is wrong with it.
+            try? StoreCopy.make(directory: directory, now: now.wall) {
+                !isOver.value.load(ordering: .relaxed)
+            }
+            isBusy.value.store(false, ordering: .releasing)
+        }
+        if thread == nil { isBusy.value.store(false, ordering: .relaxed) }
+    }
+
+    /// Ends what is under way, soon.
+    ///
+    /// - Parameter isHurried: The engine was told to leave.
+    func end(isHurried: Bool) {
+        isOver.value.store(true, ordering: .relaxed)
+        thread?.join()
+        thread = nil
+        guard !isHurried, looksMade == 0 else { return }
+        let (directory, now) = (store.location.directory, SystemClock.now().wall)
+        if StoreCopy.size(directory: directory) <= DailyCopy.copiedAtEndBytes,
+            (try? StoreCopy.isDue(of: store, now: now)) == true
+        {
+            try? StoreCopy.make(directory: directory, now: now) { true }
+        }
+    }
+
+    deinit {
+        isOver.value.store(true, ordering: .relaxed)
+    }
+}

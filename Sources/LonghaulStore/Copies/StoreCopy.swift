@@ -1,0 +1,129 @@
+internal import CSQLite
+package import LonghaulCore
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Musl
+#endif
+
+/// The daily copies of the store, of which two are kept. An engine makes them while it works; a
+/// repair puts one in the place of a damaged store.
+package enum StoreCopy {
+    static let generations = 2
+    private static let secondsBetween: Double = 24 * 3600
+    /// Pages between two looks at whether to go on: a megabyte.
+    private static let pagesPerStep: Int32 = 256
+    /// What the disk has to have left beside the copy.
+    private static let spareBytes: Int64 = 64 << 20
+
+    /// Whether the store has none of the last day. A copy of another store that was at the same
+    /// path is none of this one.
+    package static func isDue(of store: Store, now: Timestamp) throws(LonghaulError) -> Bool {
+        let path = store.location.copy(1)
+        guard let status = FileStatus.of(path) else { return true }
+        // One from tomorrow was made before the clock was set back.
+        guard abs(now - status.modified) < secondsBetween else { return true }
+        let origin = try? Connection(path: path, readOnly: true)
+            .first("SELECT storeID FROM lease") { $0.text(0) }
+        return try store.engineInfo().storeID != origin
+    }
+
+    /// Makes one, if the disk has room for it, and lets the older of two go. Nobody waits for it:
+    /// it reads one snapshot. Blocks for as long as it takes; ends soon after `goesOn` says no.
+    ///
+    /// One that was not finished, or whose pages make no sense, leaves those before as they were.
+    package static func make(
+        directory: String, now: Timestamp, goesOn: @escaping () -> Bool
+    ) throws(LonghaulError) {
+        let location = StoreLocation(directory: directory)
+        let path = location.unfinishedCopy
+        FileStatus.removeDatabase(path)
+        guard hasRoom(location) else { return }
+        defer { FileStatus.removeDatabase(path) }
+        try StoreDirectory.createFile(path)
+        do {
+            let store = try Store.open(directory: directory, mode: .probe)
+            defer { try? store.close() }
+            guard try copy(store, to: path, goesOn), try settle(path, goesOn) else { return }
+        } catch {
+            throw StoreFailure.translate(error, path: path)
+        }
+        try date(path, now)
+        try FileSwap.sync(path)
+        try putInPlace(location)
+    }
+
+    /// Bytes that a copy takes.
+    package static func size(directory: String) -> Int64 {
+        let location = StoreLocation(directory: directory)
+        return [location.database, location.log].reduce(0) { $0 + (FileStatus.of($1)?.size ?? 0) }
+    }
+
+    private static func hasRoom(_ location: StoreLocation) -> Bool {
+        let size = size(directory: location.directory)
+        return ReserveFile.free(at: location.directory).map { $0 - size >= spareBytes } ?? false
+    }
+
+    private static func copy(
+        _ store: Store, to path: String, _ goesOn: () -> Bool
+    ) throws -> Bool {
+        let target = try Connection(path: path)
+        // A copy that is not finished is deleted.
+        try target.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF")
+        var isEnded = false
+        do {
+            try store.snapshot { source in
+                _ = try source.first("SELECT epoch FROM lease") { $0.int64(0) }
+                try source.copy(into: target, pages: pagesPerStep) {
+                    // What waits to be written would hold up the next commit's sync.
+                    try FileSwap.sync(path)
+                    if !goesOn() {
+                        isEnded = true
+                        throw Ended()
+                    }
+                }
+            }
+        } catch {
+            if isEnded { return false }
+            throw error
+        }
+        try target.close()
+        return true
+    }
+
+    private struct Ended: Error {}
+
+    /// Makes it a file of its own, without a log, and reads it.
+    private static func settle(_ path: String, _ goesOn: @escaping () -> Bool) throws -> Bool {
+        let target = try Connection(path: path)
+        try target.execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=DELETE")
+        do {
+            let fault = try target.quickFault(goesOn: goesOn)
+            try target.close()
+            return fault == nil
+        } catch let error as SQLiteError where error.code == SQLITE_INTERRUPT {
+            return false
+        }
+    }
+
+    /// Its date is that of the snapshot.
+    private static func date(_ path: String, _ now: Timestamp) throws(LonghaulError) {
+        let milliseconds = max(0, now.milliseconds)
+        let time = timespec(
+            tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
+        guard utimensat(AT_FDCWD, path, [time, time], AT_SYMLINK_NOFOLLOW) == 0 else {
+            throw StoreFailure.system("date", path, errno: errno)
+        }
+    }
+
+    /// A crash between the two leaves the older one, and the next copy is due.
+    private static func putInPlace(_ location: StoreLocation) throws(LonghaulError) {
+        for (from, to) in [
+            (location.copy(1), location.copy(2)), (location.unfinishedCopy, location.copy(1)),
+        ] where rename(from, to) != 0 && errno != ENOENT {
+            throw StoreFailure.system("rename", from, errno: errno)
+        }
+        try FileSwap.syncDirectory(location.directory)
+    }
+}

@@ -1,0 +1,179 @@
+package import LonghaulCore
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Musl
+#endif
+
+/// What stands under a name on the disk.
+package struct FoundFile: Sendable {
+    package var identity: FileIdentity
+    package var size: Int64
+    /// The later of the last changes to what it holds and to what it is.
+    package var touched: Timestamp
+
+    package init(identity: FileIdentity, size: Int64, touched: Timestamp) {
+        self.identity = identity
+        self.size = size
+        self.touched = touched
+    }
+}
+
+/// What a repair has put in the place of a damaged store.
+package struct Restored: Hashable, Sendable {
+    /// When the copy was made.
+    package var at: Timestamp
+    package var transfers: Int
+    /// The last numbers that it has given.
+    package var last: StoreNumbers
+}
+
+/// The last numbers that were given to transfers and events.
+package struct StoreNumbers: Hashable, Sendable {
+    package var transfer: Int64
+    package var event: Int64
+
+    init(_ connection: Connection) throws {
+        func last(_ table: String) throws -> Int64 {
+            try connection.first("SELECT seq FROM sqlite_sequence WHERE name = ?1", table) {
+                $0.int64(0)
+            } ?? 0
+        }
+        transfer = try last("transfer")
+        event = try last("event")
+    }
+}
+
+/// Makes a store from the newest copy that is sound, or an empty one.
+enum Restoration {
+    /// Numbers that are skipped: those which were given after the copy must not be given again, and
+    /// how many they are stood in the file that is damaged.
+    static let skipped: Int64 = 10_000_000
+    /// A file system may date a write so much too early (FAT: two seconds).
+    private static let datingSeconds: Double = 2
+
+    /// Makes it in `directory`, durable when this returns; `nil`: there is no copy, and it is
+    /// empty.
+    static func run(
+        from location: StoreLocation, in directory: String, files: (String) -> FoundFile?
+    ) throws(LonghaulError) -> Restored? {
+        let work = StoreLocation(directory: directory)
+        var restored: Restored?
+        for generation in 1...StoreCopy.generations where restored == nil {
+            restored = try use(location.copy(generation), for: work)
+        }
+        let store = try Store.open(directory: directory)
+        try store.write(.durable) { connection in
+            if let restored {
+                for row in try connection.begun() {
+                    try connection.compare(row, with: files, since: restored.at + -datingSeconds)
+                }
+            }
+            try connection.skipNumbers(skipped)
+        }
+        // All of it must be in the file itself: the log stays behind.
+        try store.access { try $0.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+        try store.close()
+        return restored
+    }
+
+    /// `nil`: there is none, or it cannot be used. The copy itself stays.
+    private static func use(
+        _ copy: String, for work: StoreLocation
+    ) throws(LonghaulError) -> Restored? {
+        guard let status = FileStatus.of(copy), status.isRegular, status.size > 0 else {
+            return nil
+        }
+        do {
+            try StoreDirectory.createFile(work.database)
+            let source = try Connection(path: copy, readOnly: true, waits: BusyHandler.seconds)
+            let target = try Connection(path: work.database)
+            try source.transaction(.deferred) {
+                _ = try source.first("SELECT epoch FROM lease") { $0.int64(0) }
+                try source.copy(into: target, pages: -1) {}
+            }
+            try Store.startLogging(target, in: work)
+            try target.close()
+            let store = try Store.open(directory: work.directory)
+            defer { try? store.close() }
+            if let fault = try store.faults(limit: 1).first {
+                throw StoreFailure.damaged(copy, fault)
+            }
+            return try store.access { connection in
+                Restored(
+                    at: status.modified,
+                    transfers: try connection.first("SELECT count(*) FROM transfer") {
+                        $0.int(0)
+                    } ?? 0,
+                    last: try StoreNumbers(connection))
+            }
+        } catch {
+            FileStatus.removeDatabase(work.database)
+            let failure = StoreFailure.translate(error, path: copy)
+            // The other one may be sound; it needs as much room.
+            if StoreFailure.isFull(failure) { throw failure }
+            return nil
+        }
+    }
+}
+
+extension Connection {
+    fileprivate struct Begun {
+        var state: FetchState
+        var destination: String
+    }
+
+    /// The fetches that have a part file, with the destination of what leads them.
+    fileprivate func begun() throws -> [Begun] {
+        try all(
+            """
+            SELECT begun.*, destination FROM transfer JOIN \
+            (SELECT \(FetchRecord.columns), leader FROM fetch WHERE partInode IS NOT NULL) begun \
+            ON begun.id = transfer.fetchID WHERE coalesce(leader, transfer.id) = transfer.id
+            """
+        ) { Begun(state: FetchRecord.read($0), destination: $0.text(23)) }
+    }
+
+    /// Holds what a fetch was when the copy was made against what the disk has now. Bytes count only
+    /// where the part file was not touched since: another version may be in it.
+    fileprivate func compare(
+        _ row: Begun, with files: (String) -> FoundFile?, since: Timestamp
+    ) throws {
+        var state = row.state
+        let part = files(state.partPath)
+        if let part, part.identity == state.partIdentity, part.touched < since { return }
+        // Only when all of it has come and was found to be right does the part file get the name of
+        // the destination.
+        let path = state.publication ?? row.destination
+        if part == nil, let file = files(path), file.identity == state.partIdentity {
+            state.publication = path
+            state.bytesTotal = file.size
+            state.durable = file.size > 0 ? ByteRanges(0..<file.size) : ByteRanges()
+        } else {
+            state.generation = state.generation.addingClamped(Restoration.skipped)
+            state.durable = ByteRanges()
+            state.validator = nil
+            state.bytesTotal = nil
+            state.publication = nil
+        }
+        let statement = try prepare(FetchRecord.update)
+        statement.bind(1, state.id)
+        FetchRecord.bind(state, to: statement)
+        try statement.runOnce()
+    }
+
+    /// Ids, event numbers and the lease's epoch go on far above all that were given.
+    fileprivate func skipNumbers(_ count: Int64) throws {
+        for table in ["transfer", "fetch", "event", "session", "origin", "host", "launch"] {
+            let last = try first("SELECT seq FROM sqlite_sequence WHERE name = ?1", table) {
+                $0.int64(0)
+            }
+            try run("DELETE FROM sqlite_sequence WHERE name = ?1", table)
+            try run(
+                "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)", table,
+                (last ?? 0).addingClamped(count))
+        }
+        try run("UPDATE lease SET epoch = epoch + ?1", count)
+    }
+}

@@ -1,0 +1,55 @@
+internal import CSQLite
+
+extension Connection {
+    /// Copies all pages into `target`, which is given no page of its own before, some at a time.
+    ///
+    /// A backup begins again when another connection commits between two steps. It does not where
+    /// this connection has a read transaction open, as it must have here: every step then reads the
+    /// same snapshot, and writers go on (sqlite.org/isolation.html).
+    func copy(into target: Connection, pages: Int32, between: () throws -> Void) throws {
+        precondition(isInsideTransaction, "the snapshot is that of a transaction")
+        guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
+            throw SQLiteError(sqlite3_errcode(target.handle), on: target.handle)
+        }
+        var code: Int32
+        do {
+            repeat {
+                code = sqlite3_backup_step(backup, pages)
+                if code == SQLITE_OK { try between() }
+            } while code == SQLITE_OK
+        } catch {
+            sqlite3_backup_finish(backup)
+            throw error
+        }
+        let end = sqlite3_backup_finish(backup)
+        guard code == SQLITE_DONE, end == SQLITE_OK else {
+            throw SQLiteError(code == SQLITE_DONE ? end : code, on: nil)
+        }
+    }
+
+    /// The first thing that SQLite finds wrong with the file; `nil` = it is sound. Throws where
+    /// `goesOn` ends the search. Indexes are not compared with their tables, which takes several times as
+    /// long.
+    func quickFault(goesOn: @escaping () -> Bool) throws -> String? {
+        let asked = Asked(goesOn)
+        let steps: Int32 = 100_000
+        sqlite3_progress_handler(
+            handle, steps,
+            { context in
+                guard let context else { return 0 }
+                return Unmanaged<Asked>.fromOpaque(context).takeUnretainedValue().goesOn() ? 0 : 1
+            }, Unmanaged.passUnretained(asked).toOpaque())
+        defer {
+            sqlite3_progress_handler(handle, 0, nil, nil)
+            withExtendedLifetime(asked) {}
+        }
+        let found = try first("PRAGMA quick_check(1)") { $0.text(0) }
+        return found == "ok" ? nil : found ?? "nothing was found out"
+    }
+
+    private final class Asked {
+        let goesOn: () -> Bool
+
+        init(_ goesOn: @escaping () -> Bool) { self.goesOn = goesOn }
+    }
+}
