@@ -45,7 +45,7 @@ extension Store {
         guard try connection.first("PRAGMA journal_mode=WAL", read: { $0.text(0) }) == "wal" else {
             throw StoreFailure.unavailable(
                 "the file system of \(location.directory) does not support the queue's write-ahead"
-                    + " log. Set LONGHAUL_HOME to a local directory.")
+                    + " log; set LONGHAUL_HOME to a local directory")
         }
     }
 

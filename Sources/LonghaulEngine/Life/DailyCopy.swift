@@ -1,6 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulStore
-internal import LonghaulSystem
+internal import LonghaulPlatform
 internal import Synchronization
 
 /// Has a copy of the store made when the last one is a day old, on a thread of its own.
