@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Longhaul
 
 /// Brings photos into a library, and need not run while they come:
