@@ -32,30 +32,23 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
         // Needs libsqlite3-dev to build.
         .systemLibrary(name: "CSQLite"),
-        // Loaded when first used: needs libcurl4-openssl-dev and libsystemd-dev to build, and their
-        // libraries to run.
+        // Loaded when first used: needs libcurl4-openssl-dev, libssl-dev and libsystemd-dev to
+        // build, and their libraries to run.
         .target(name: "CDelayLoad"),
         .target(name: "CLibcurl", dependencies: ["CDelayLoad"]),
+        .target(name: "CLibcrypto", dependencies: ["CDelayLoad"]),
         .target(name: "CSystemd", dependencies: ["CDelayLoad"]),
         .target(name: "CLonghaul", dependencies: ["CLibcurl"]),
 
         module("LonghaulCore", []),
         module("LonghaulStore", ["LonghaulCore", "CSQLite"]),
         module(
-            "LonghaulPlatform",
-            [
-                "LonghaulCore", "CLonghaul", "CSystemd",
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "Crypto", package: "swift-crypto"),
-            ]),
+            "LonghaulPlatform", ["LonghaulCore", "CLibcrypto", "CLonghaul", "CSystemd"]),
         module("LonghaulTransport", ["LonghaulCore", "CLonghaul", "CLibcurl"]),
         module(
             "LonghaulEngine",
@@ -69,7 +62,6 @@ let package = Package(
                 "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
                 "LonghaulEngine",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Configuration", package: "swift-configuration"),
             ]),
         module("LonghaulURLRequest", ["Longhaul"]),
         .executableTarget(
@@ -84,10 +76,9 @@ let package = Package(
         module(
             "LonghaulTestSupport",
             [
-                "LonghaulCore",
+                "LonghaulCore", "CLibcrypto",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "Crypto", package: "swift-crypto"),
             ], path: "Tests/LonghaulTestSupport"),
         .executableTarget(
             name: "LonghaulTestServer", dependencies: ["LonghaulTestSupport"],

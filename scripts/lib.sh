@@ -62,7 +62,7 @@ build_progress() {
 }
 
 # What Longhaul is built with.
-build_needs=(pkg-config libcurl4-openssl-dev libsqlite3-dev libsystemd-dev)
+build_needs=(pkg-config libcurl4-openssl-dev libssl-dev libsqlite3-dev libsystemd-dev)
 
 # A release, linked for a quick start: Swift's own libraries inside, at a fixed address (nothing to
 # relocate), without what nobody calls. Its compiler and libraries are the same as ever.

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Longhaul
 
 /// Downloads photos into a library, and need not run meanwhile:

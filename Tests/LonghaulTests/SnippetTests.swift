@@ -34,16 +34,13 @@ import Testing
         let folders = [
             root.appending(path: "Sources/CDelayLoad/include"),
             root.appending(path: "Sources/CLibcurl/include"),
+            root.appending(path: "Sources/CLibcrypto/include"),
             root.appending(path: "Sources/CSystemd/include"),
             root.appending(path: "Sources/CLonghaul/include"),
             build.appending(path: "CDelayLoad.build"), build.appending(path: "CLibcurl.build"),
+            build.appending(path: "CLibcrypto.build"),
             build.appending(path: "CSystemd.build"), build.appending(path: "CLonghaul.build"),
             root.appending(path: "Sources/CSQLite"),
-            checkouts.appending(path: "swift-system/Sources/CSystem/include"),
-            checkouts.appending(path: "swift-crypto/Sources/CXKCP/include"),
-            checkouts.appending(path: "swift-crypto/Sources/CXKCPShims/include"),
-            checkouts.appending(path: "swift-crypto/Sources/CCryptoBoringSSL/include"),
-            checkouts.appending(path: "swift-crypto/Sources/CCryptoBoringSSLShims/include"),
         ]
         var arguments = ["-I", build.appending(path: "Modules").path]
         for folder in folders {

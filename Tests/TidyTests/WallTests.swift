@@ -10,8 +10,8 @@ import Testing
             "LonghaulCore", "CSQLite", "FoundationEssentials", "Glibc", "Musl", "Synchronization",
         ],
         "LonghaulPlatform": [
-            "LonghaulCore", "CLonghaul", "CSystemd", "Crypto", "Glibc", "Musl", "Synchronization",
-            "SystemPackage",
+            "LonghaulCore", "CLibcrypto", "CLonghaul", "CSystemd", "Glibc", "Musl",
+            "Synchronization",
         ],
         "LonghaulTransport": [
             "LonghaulCore", "CLonghaul", "CLibcurl", "Glibc", "Musl", "Synchronization",
@@ -21,15 +21,14 @@ import Testing
             "Synchronization",
         ],
         "Longhaul": [
-            "Configuration",
             "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
-            "LonghaulEngine", "Foundation", "Logging",
+            "LonghaulEngine", "FoundationEssentials", "Logging",
             "Synchronization",
         ],
         // Apart, because whoever imports it links a second HTTP client.
-        "LonghaulURLRequest": ["Longhaul", "Foundation", "FoundationNetworking"],
+        "LonghaulURLRequest": ["Longhaul", "FoundationEssentials", "FoundationNetworking"],
         // A sample: what embedders see.
-        "photosync": ["Longhaul", "Foundation"],
+        "photosync": ["Longhaul", "FoundationEssentials", "Glibc"],
         // It proves that the public API suffices.
         "LonghaulCLI": ["Longhaul", "ArgumentParser", "Glibc", "Musl", "Synchronization"],
     ]

@@ -1,4 +1,3 @@
-internal import Configuration
 package import LonghaulCore
 internal import LonghaulPlatform
 
@@ -64,28 +63,17 @@ package enum ConfigurationFile {
         return try parse(bytes, path)
     }
 
-    /// The library's own provider of files would read it on Swift's shared threads, which an engine
-    /// does without; what it makes of the bytes is used directly.
     package static func parse(
         _ bytes: [UInt8], _ path: String
     ) throws(LonghaulError) -> UserConfiguration {
         let bytes = bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(3)) : bytes
-        // First the names: the library passes over what nobody asks for.
-        let written = try members(bytes, path)
-        let snapshot: JSONSnapshot
-        do {
-            snapshot = try JSONSnapshot(
-                data: bytes.span.bytes, providerName: path, parsingOptions: .default)
-        } catch {
-            throw problem(path, "\(error)")
-        }
         var configuration = UserConfiguration()
         configuration.path = path
-        for (name, raw) in written {
+        for (name, raw) in try members(bytes, path) {
             guard let key = UserConfiguration.keys.first(where: { $0.name == name }) else {
                 throw unknown(name, path)
             }
-            let value = ConfigurationValue(snapshot: snapshot, name: name, raw: raw)
+            let value = ConfigurationValue(raw: raw)
             if !key.take(value, &configuration) {
                 throw problem(path, "'\(name)' is \(raw); it is \(key.allowed)")
             }

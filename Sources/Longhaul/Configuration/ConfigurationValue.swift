@@ -1,37 +1,25 @@
-internal import Configuration
 internal import LonghaulCore
 
 /// A value of the file, as what it may be taken for; `nil` = it is something else.
 struct ConfigurationValue {
-    let snapshot: JSONSnapshot
-    let name: String
     /// As it is written.
     let raw: String
 
-    var text: String? {
-        if case .string(let text) = content(.string) { return text }
-        return nil
-    }
+    var text: String? { read { try $0.string() } }
 
-    /// JSON's words only: the library takes numbers too.
-    var flag: Bool? {
-        guard raw == "true" || raw == "false", case .bool(let flag) = content(.bool) else {
-            return nil
-        }
-        return flag
-    }
+    var flag: Bool? { read { try $0.bool() } }
 
     var texts: [String]? {
-        if case .stringArray(let texts) = content(.stringArray) { return texts }
-        return nil
+        read { scanner in
+            var texts: [String] = []
+            try scanner.array { texts.append(try $0.string()) }
+            return texts
+        }
     }
 
-    /// And it takes true and false for numbers.
     func number(in range: ClosedRange<Int>) -> Int? {
-        guard raw.utf8.allSatisfy(\.isASCIIDigit), case .int(let number) = content(.int),
-            range.contains(number)
-        else { return nil }
-        return number
+        guard let number = read({ try $0.integer() }) else { return nil }
+        return range.contains(Int(number)) ? Int(number) : nil
     }
 
     var seconds: Double? { text.flatMap(DurationText.parse) }
@@ -42,8 +30,11 @@ struct ConfigurationValue {
         return rate.flatMap { $0 > 0 ? $0 : nil }
     }
 
-    private func content(_ type: ConfigType) -> ConfigContent? {
-        let key = AbsoluteConfigKey(name.split(separator: ".").map(String.init))
-        return (try? snapshot.value(forKey: key, type: type))?.value?.content
+    private func read<Value>(_ body: (inout JSONScanner) throws -> Value) -> Value? {
+        var raw = raw
+        return raw.withUTF8 { bytes in
+            var scanner = JSONScanner(bytes)
+            return try? body(&scanner)
+        }
     }
 }

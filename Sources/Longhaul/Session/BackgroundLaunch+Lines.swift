@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import LonghaulCore
 
 /// A line as ``JSONText`` writes events and transfers, read again as far as a host needs it.
@@ -62,15 +62,23 @@ extension BackgroundLaunch.Item {
         transfer = line.transfer?.transfer
         json = text
         guard let seq = line.seq else { return }
-        let object = (try? JSONSerialization.jsonObject(with: text)) as? [String: Any]
-        let detail = object?["detail"].flatMap { value -> Data? in
-            if value is NSNull { return nil }
-            return try? JSONSerialization.data(withJSONObject: value, options: .fragmentsAllowed)
-        }
         event = SessionEvent(
             sequence: seq, kind: SessionEvent.Kind(rawValue: line.type),
             date: line.at.flatMap(RFC3339.parse).map(Date.init) ?? Date(timeIntervalSince1970: 0),
             session: line.session ?? "", transfer: transfer,
-            detail: detail.map { String(decoding: $0, as: UTF8.self) })
+            detail: Self.detail(of: text))
+    }
+
+    /// As it is written.
+    private static func detail(of line: Data) -> String? {
+        line.withUnsafeBytes { bytes in
+            var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
+            var detail: String?
+            try? scanner.object { key, scanner in
+                let value = try scanner.raw()
+                if key == "detail", value != "null" { detail = value }
+            }
+            return detail
+        }
     }
 }

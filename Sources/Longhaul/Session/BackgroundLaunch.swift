@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization
@@ -58,8 +58,8 @@ public struct BackgroundLaunch: Sendable {
     public static let current: BackgroundLaunch? = {
         let environment = Environment.all()
         guard environment["LONGHAUL_LAUNCH_ID"] != nil else { return nil }
-        let input = (try? FileHandle.standardInput.readToEnd()) ?? nil
-        return BackgroundLaunch(environment: environment, input: input ?? Data())
+        let input = (try? TextFile.readStandardInput()) ?? []
+        return BackgroundLaunch(environment: environment, input: Data(input))
     }()
 
     /// - Parameter input: JSON Lines. A line that is none is left out: a later version may say

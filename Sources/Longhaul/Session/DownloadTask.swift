@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import LonghaulCore
 
 /// A download of a session. It is the store's, not this value's: letting go of the value, or the

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import LonghaulCore
 
 /// Something that happened in a session: recorded when it happened, delivered at least once, and

@@ -1,4 +1,4 @@
-private import Crypto
+private import CLibcrypto
 internal import Glibc
 package import LonghaulCore
 private import Synchronization
@@ -12,15 +12,8 @@ package final class FileDigest: Sendable {
     /// Bytes read at once.
     private static let pieceBytes = 1 << 20
 
-    fileprivate enum Hasher {
-        case sha256(SHA256)
-        case sha512(SHA512)
-        case sha1(Insecure.SHA1)
-        case md5(Insecure.MD5)
-    }
-
-    private struct State {
-        var hasher: Hasher
+    private struct State: ~Copyable {
+        let hasher: Hasher
         var position: Int64 = 0
     }
 
@@ -29,14 +22,7 @@ package final class FileDigest: Sendable {
 
     package init(_ algorithm: Checksum.Algorithm) {
         self.algorithm = algorithm
-        let hasher: Hasher
-        switch algorithm {
-        case .sha256: hasher = .sha256(SHA256())
-        case .sha512: hasher = .sha512(SHA512())
-        case .sha1: hasher = .sha1(Insecure.SHA1())
-        case .md5: hasher = .md5(Insecure.MD5())
-        }
-        state = Mutex(State(hasher: hasher))
+        state = Mutex(State(hasher: Hasher(algorithm)))
     }
 
     /// Bytes hashed, from the start of the file.
@@ -62,14 +48,7 @@ package final class FileDigest: Sendable {
 
     /// Lower-case hexadecimal, of the bytes up to ``position``. Hashing may go on afterwards.
     package func hex() -> String {
-        state.withLock { state in
-            switch state.hasher {
-            case .sha256(let hasher): Hex.text(hasher.finalize())
-            case .sha512(let hasher): Hex.text(hasher.finalize())
-            case .sha1(let hasher): Hex.text(hasher.finalize())
-            case .md5(let hasher): Hex.text(hasher.finalize())
-            }
-        }
+        Hex.text(state.withLock { $0.hasher.digest() })
     }
 
     // MARK: -
@@ -94,21 +73,45 @@ package final class FileDigest: Sendable {
     }
 }
 
-extension FileDigest.Hasher {
-    fileprivate mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        switch self {
-        case .sha256(var hasher):
-            hasher.update(bufferPointer: bytes)
-            self = .sha256(hasher)
-        case .sha512(var hasher):
-            hasher.update(bufferPointer: bytes)
-            self = .sha512(hasher)
-        case .sha1(var hasher):
-            hasher.update(bufferPointer: bytes)
-            self = .sha1(hasher)
-        case .md5(var hasher):
-            hasher.update(bufferPointer: bytes)
-            self = .md5(hasher)
+/// A digest of libcrypto's (EVP_DigestInit(3)). Its calls fail only for want of memory, or where an
+/// administrator has switched the algorithm off.
+///
+/// Any thread may use it, one at a time.
+private struct Hasher: ~Copyable, @unchecked Sendable {
+    private let context: OpaquePointer
+
+    init(_ algorithm: Checksum.Algorithm) {
+        let type =
+            switch algorithm {
+            case .sha256: EVP_sha256()
+            case .sha512: EVP_sha512()
+            case .sha1: EVP_sha1()
+            case .md5: EVP_md5()
+            }
+        guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, type, nil) == 1 else {
+            preconditionFailure("libcrypto computes \(algorithm.rawValue)")
+        }
+        self.context = context
+    }
+
+    deinit { EVP_MD_CTX_free(context) }
+
+    func update(_ bytes: UnsafeRawBufferPointer) {
+        let result = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
+        precondition(result == 1, "a digest takes more bytes")
+    }
+
+    /// Of what has come so far; more may come.
+    func digest() -> [UInt8] {
+        guard let copy = EVP_MD_CTX_new(), EVP_MD_CTX_copy_ex(copy, context) == 1 else {
+            preconditionFailure("a digest can be copied")
+        }
+        defer { EVP_MD_CTX_free(copy) }
+        return [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { bytes, count in
+            var length: UInt32 = 0
+            let result = EVP_DigestFinal_ex(copy, bytes.baseAddress, &length)
+            precondition(result == 1, "a digest can be told")
+            count = Int(length)
         }
     }
 }

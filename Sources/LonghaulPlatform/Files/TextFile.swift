@@ -14,14 +14,25 @@ package enum TextFile {
         guard try stat.of(descriptor: file.number, path: path).isRegular else {
             throw SystemFailure(operation: "open", path: path, errno: EINVAL)
         }
+        return try readToEnd(file.number, path, atMost: bytesMax)
+    }
+
+    /// All that comes on standard input, until its end.
+    package static func readStandardInput() throws(SystemFailure) -> [UInt8] {
+        try readToEnd(STDIN_FILENO, "standard input", atMost: .max)
+    }
+
+    private static func readToEnd(
+        _ descriptor: Int32, _ path: String, atMost most: Int
+    ) throws(SystemFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
-            let count = uninterrupted { Glibc.read(file.number, &buffer, buffer.count) }
+            let count = uninterrupted { Glibc.read(descriptor, &buffer, buffer.count) }
             if count < 0 { throw .last("read", path) }
             if count == 0 { return bytes }
             bytes += buffer[..<count]
-            if bytes.count > bytesMax {
+            if bytes.count > most {
                 throw SystemFailure(operation: "read", path: path, errno: EFBIG)
             }
         }

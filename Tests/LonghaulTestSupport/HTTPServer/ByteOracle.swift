@@ -1,4 +1,4 @@
-internal import Crypto
+internal import CLibcrypto
 
 /// The content of every file that the test server serves. Each byte is a pure function of the seed
 /// and of its offset, so a test knows the bytes at any offset of a file of any size without keeping
@@ -73,9 +73,16 @@ package struct ByteOracle: Sendable, Hashable {
 
     /// The SHA-256 of the range's content.
     package func sha256(_ range: Range<Int>) -> [UInt8] {
-        var hasher = SHA256()
-        forEachPiece(of: range) { part, _ in hasher.update(bufferPointer: part) }
-        return Array(hasher.finalize())
+        let context = EVP_MD_CTX_new()
+        defer { EVP_MD_CTX_free(context) }
+        var works = EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1
+        forEachPiece(of: range) { part, _ in
+            works = works && EVP_DigestUpdate(context, part.baseAddress, part.count) == 1
+        }
+        var digest = [UInt8](repeating: 0, count: 32)
+        works = works && EVP_DigestFinal_ex(context, &digest, nil) == 1
+        precondition(works, "libcrypto computes SHA-256")
+        return digest
     }
 
     /// The SHA-256 of a file of this length, in lower-case hexadecimal as `sha256sum` prints it.
