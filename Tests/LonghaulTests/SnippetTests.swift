@@ -30,7 +30,6 @@ import Testing
         let build = URL(fileURLWithPath: try BuiltBinary.named("LonghaulTestSession"))
             .deletingLastPathComponent()
         let root = Article.root
-        let checkouts = root.appending(path: ".build/checkouts")
         let folders = [
             root.appending(path: "Sources/CDelayLoad/include"),
             root.appending(path: "Sources/CLibcurl/include"),

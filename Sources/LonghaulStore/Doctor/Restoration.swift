@@ -135,8 +135,8 @@ extension Connection {
         ) { Begun(state: FetchRecord.read($0), destination: $0.text(23)) }
     }
 
-    /// Holds what a fetch was when the copy was made against what the disk has now. Bytes count only
-    /// where the part file was not touched since: another version may be in it.
+    /// Holds what a fetch was when the copy was made against what the disk has now. Bytes count
+    /// only where the part file was not touched since: another version may be in it.
     fileprivate func compare(
         _ row: Begun, with files: (String) -> FoundFile?, since: Timestamp
     ) throws {

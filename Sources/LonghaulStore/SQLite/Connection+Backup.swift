@@ -28,8 +28,8 @@ extension Connection {
     }
 
     /// The first thing that SQLite finds wrong with the file; `nil` = it is sound. Throws where
-    /// `goesOn` ends the search. Indexes are not compared with their tables, which takes several times as
-    /// long.
+    /// `goesOn` ends the search. Indexes are not compared with their tables, which takes several
+    /// times as long.
     func quickFault(goesOn: @escaping () -> Bool) throws -> String? {
         let asked = Asked(goesOn)
         let steps: Int32 = 100_000
