@@ -40,6 +40,53 @@ import Testing
         }
     }
 
+    /// Files of the sources by the short names that the documents use: `Core/Resume/….swift`.
+    @Test func filesOfTheSources() {
+        var complaints = Complaints()
+        defer { complaints.report() }
+        let modules = [
+            "CLI": "LonghaulCLI", "Core": "LonghaulCore", "Engine": "LonghaulEngine",
+            "Platform": "LonghaulPlatform", "Store": "LonghaulStore",
+            "Transport": "LonghaulTransport", "Longhaul": "Longhaul", "CLonghaul": "CLonghaul",
+        ]
+        for path in documents where path != "CHANGELOG.md" {
+            for word in codeSpans(in: Repository.shared.text(path) ?? "") {
+                let parts = word.split(separator: "/", maxSplits: 1)
+                guard parts.count == 2, let module = modules[String(parts[0])],
+                    word.hasSuffix(".swift") || word.hasSuffix(".c")
+                else { continue }
+                if !Repository.shared.exists("Sources/\(module)/\(parts[1])") {
+                    complaints.add("\(path) names \(word)")
+                }
+            }
+        }
+    }
+
+    /// The folders of a module stand in the documented order: none names a type of a later one.
+    @Test func layersAreAsDocumented() throws {
+        let text = try #require(Repository.shared.text("docs/ARCHITECTURE.md"))
+        for module in ["LonghaulCore", "LonghaulPlatform", "LonghaulEngine"] {
+            let row = try #require(
+                text.split(separator: "\n").first { $0.hasPrefix("| `\(module)` |") }, "\(module)")
+            let layers = row.split(separator: "<").map { codeSpans(in: String($0)) }
+            var rank: [String: Int] = [:]
+            for (index, layer) in layers.enumerated() {
+                for folder in layer { rank[folder] = index }
+            }
+            let files = Repository.sources.filter { $0.module == module }
+            for (folder, targets) in FolderGraph(files).uses where !folder.isEmpty {
+                let own = String(folder.split(separator: "/")[0])
+                for target in targets where !target.isEmpty {
+                    let other = String(target.split(separator: "/")[0])
+                    if own == other { continue }
+                    let below = try #require(rank[other], "\(module): \(other) has no layer")
+                    let above = try #require(rank[own], "\(module): \(own) has no layer")
+                    #expect(below < above, "\(module): \(folder) names types of \(target)")
+                }
+            }
+        }
+    }
+
     @Test func everyModuleIsDescribed() throws {
         let text = try #require(Repository.shared.text("docs/ARCHITECTURE.md"))
         for module in Repository.shared.folders(under: "Sources") {
