@@ -13,8 +13,8 @@ struct Doctor: ConsoleCommand {
               longhaul doctor --repair --json
 
             \(ExitStatus.help([.done, .usage, .storeUnavailable]))
-              73 is also what a check of the store ends with that is not well, and a repair that
-              recovered nothing or could not be done.
+              73 also: the check found damage, or the repair
+              recovered nothing or failed.
             """)
 
     @Flag(help: "Repair what can be repaired, and restore a damaged store from its daily copy.")
