@@ -84,8 +84,8 @@ import Testing
         #expect(try await home.run("doctor").status == 0)
     }
 
-    /// The copy knows them as waiting.
-    @Test func whatWasFinishedSinceTheCopyIsNotFetchedAgain() async throws {
+    /// The copy knows it as waiting, and the file is there: it stays.
+    @Test func whatWasFinishedSinceTheCopyIsNotReplaced() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             let url = server.url("f.bin?size=100K")
@@ -102,7 +102,8 @@ import Testing
             #expect(try await home.run("resume", "1", "--no-start").status == 0)
             _ = try await home.run("run")
             let shown = try #require(try await home.run("list", "--all", "--json").rows.first)
-            #expect(shown["state"] == "failed" && shown["bytesFetched"] == 0, "\(shown)")
+            #expect(shown["state"] == "failed", "\(shown)")
+            #expect(shown["error"]["code"] == "destinationExists", "\(shown)")
             #expect(try Data(contentsOf: URL(filePath: home.file("f"))) == bytes)
         }
     }

@@ -53,7 +53,7 @@ import Testing
     private func modules() throws -> [String] {
         let products = try products()
         var words = ["-I", products.appending(path: "Modules").path]
-        for name in ["CDelayLoad", "CLibcurl", "CLonghaul", "CSystemd"] {
+        for name in ["CDelayLoad", "CLibcrypto", "CLibcurl", "CLonghaul", "CSystemd"] {
             let include = Article.root.appending(path: "Sources/\(name)/include").path
             let map = products.appending(path: "\(name).build/module.modulemap").path
             words += ["-Xcc", "-I\(include)", "-Xcc", "-fmodule-map-file=\(map)"]

@@ -132,7 +132,7 @@ extension Connection {
             (SELECT \(FetchRecord.columns), leader FROM fetch WHERE partInode IS NOT NULL) begun \
             ON begun.id = transfer.fetchID WHERE coalesce(leader, transfer.id) = transfer.id
             """
-        ) { Begun(state: FetchRecord.read($0), destination: $0.text(23)) }
+        ) { Begun(state: FetchRecord.read($0), destination: $0.text(24)) }
     }
 
     /// Holds what a fetch was when the copy was made against what the disk has now. Bytes count
