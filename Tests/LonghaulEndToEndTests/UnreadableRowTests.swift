@@ -28,7 +28,7 @@ import Testing
             #expect(try await states(home) == ["failed", "completed", "completed"])
             let shown = try await home.run("show", "1", "--json").rows[0]
             #expect(shown["error"]["code"] == "internal")
-            #expect(shown["error"]["message"].string?.contains("Remove it") == true)
+            #expect(shown["error"]["message"].string?.contains("remove it") == true)
             // It would lose them.
             let set = try await home.run("set", "1", "--priority", "high")
             #expect(set.status == 2 && set.errors.contains("options cannot be read"), "\(set)")

@@ -97,11 +97,14 @@ import Testing
         let kept = try identity(path)
         let directory = try scratch.directory()
         let now = SystemClock.now().wall
+        var number = 0
         func fill(
             _ path: String, _ identity: FileIdentity, _ length: Int64 = Self.length,
             since: Timestamp = now
         ) throws -> Bool {
-            let part = try PartFile.create("part", in: directory)
+            // A program that another test starts at this moment has the lock of the one before.
+            number += 1
+            let part = try PartFile.create("part-\(number)", in: directory)
             do throws(SystemFailure) {
                 try part.fill(from: path, identity, length: length, unchangedSince: since)
                 return try part.size() == Self.length

@@ -19,6 +19,10 @@ extension BackgroundSession {
     }
 
     /// All events of the session up to this one were dealt with.
+    ///
+    /// - Parameter sequence: The ``SessionEvent/sequence`` of the last one; `.max` = all that there
+    ///   are.
+    /// - Throws: `invalidRequest` for another number that no event has had yet.
     public func acknowledge(through sequence: Int64) async throws(LonghaulError) {
         try checkOpen()
         let session = identifier

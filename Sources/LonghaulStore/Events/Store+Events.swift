@@ -40,13 +40,14 @@ extension Store {
     /// Acknowledges all events up to `seq`, of one session or of all, durably. Returns how many
     /// were still waiting.
     ///
-    /// Throws `invalidRequest` for a number that no event has had.
+    /// - Parameter seq: `.max` = all that there are.
+    /// - Throws: `invalidRequest` for another number that no event has had.
     package func acknowledge(
         through seq: Int64, session: String? = nil, now: Timestamp
     ) throws(LonghaulError) -> Int {
         try write(.durable) { connection in
             let last = try connection.lastEvent()
-            if seq > last {
+            if seq > last, seq != .max {
                 throw LonghaulError(
                     .invalidRequest,
                     "there is no event \(seq) yet; "

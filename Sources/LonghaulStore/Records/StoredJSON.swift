@@ -34,21 +34,22 @@ extension TransferOptions {
             self = TransferOptions.standard
             return
         }
-        if let known = TransferOptions.read.withLock({ $0[text] }) {
+        if let known = TransferOptions.read.withLock({ $0[ExactText(text)] }) {
             self = known
             return
         }
         guard let options = TransferOptions.decode(text) else { return nil }
         TransferOptions.read.withLock {
             if $0.count == TransferOptions.readMax { $0 = [:] }
-            $0[text] = options
+            $0[ExactText(text)] = options
         }
         self = options
     }
 
     /// Most transfers of a queue were asked for in one of a few ways, and to decode that takes
-    /// longer than all else of a row.
-    private static let read = Mutex<[String: TransferOptions]>([:])
+    /// longer than all else of a row. By their bytes: passwords that a canonical equivalence makes
+    /// equal are others.
+    private static let read = Mutex<[ExactText: TransferOptions]>([:])
     private static let readMax = 64
 
     private static func decode(_ text: String) -> TransferOptions? {
