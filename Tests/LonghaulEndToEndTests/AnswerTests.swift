@@ -115,7 +115,7 @@ import Testing
             #expect(result.status == 1)
             let error = try #require(try result.rows.last?["error"])
             #expect(error["code"] == "checksumMismatch")
-            let says = "it is kept as \(home.file("a.bin.longhaul-bad"))."
+            let says = "it is kept as \(home.file("a.bin.longhaul-bad"));"
             #expect(error["message"].string?.contains(says) == true, "\(error)")
         }
         #expect(try home.scratch.names(in: "files") == ["a.bin.longhaul-bad"])
