@@ -119,17 +119,22 @@ struct LiveView {
 
     /// Nothing holds it but its turn.
     private func turn(_ transfer: Transfer) -> WaitReason {
-        let url = try? URLParts(transfer.url)
-        let total = transfer.bytesTotal ?? transfer.expectedBytes
+        let memory = memory(transfer)
+        let origin = (try? URLParts(transfer.url))?.origin
+        var candidate = Candidate(
+            id: transfer.id, session: transfer.session, origin: OriginID(rawValue: origin ?? ""),
+            priority: transfer.priority, eligibility: transfer.eligibility,
+            waitingSince: transfer.readySince ?? transfer.createdAt, deadline: transfer.deadline)
+        candidate.isUnresumable = transfer.isUnresumable
+        let left = Candidate.bytesLeft(
+            of: transfer.bytesTotal ?? transfer.expectedBytes, held: transfer.bytesDone,
+            isUnresumable: transfer.isUnresumable)
+        candidate.expectedSeconds = Candidate.seconds(bytes: left, rate: memory?.bytesPerSecond)
         return outlook.turn(
-            isDiscretionary: transfer.isDiscretionary, isAwaited: transfer.eligibility.isAwaited,
-            since: transfer.readySince,
-            bytes: Candidate.bytesLeft(
-                of: total, held: transfer.bytesDone, isUnresumable: transfer.isUnresumable),
-            isUnresumable: transfer.isUnresumable, memory: memory(transfer),
+            of: candidate, memory: memory,
             running: RunningNumbers(
                 total: running.counts.total, discretionary: running.counts.discretionary,
-                ofOrigin: url.flatMap { running.counts.ofOrigin[$0.origin] } ?? 0),
+                ofOrigin: origin.flatMap { running.counts.ofOrigin[$0] } ?? 0),
             now: now)
     }
 }

@@ -23,6 +23,14 @@ package struct Gate: Hashable, Sendable {
     package var changesAt: Timestamp?
 
     package var isOpen: Bool { reasons.isEmpty }
+
+    /// The gate of what any of several eligibilities lets run: one that is open, else the one that
+    /// opens first.
+    package static func ofAny(_ gates: [Gate]) -> Gate {
+        gates.first(where: \.isOpen)
+            ?? gates.min { ($0.changesAt ?? .distantFuture) < ($1.changesAt ?? .distantFuture) }
+            ?? Gate()
+    }
 }
 
 extension EligibilityKey {

@@ -1,5 +1,5 @@
-/// Why limits hold a transfer back: decided and said in one way, for the plan and for whoever asks
-/// `why` in another process.
+/// Why limits hold a transfer back: decided and said in one way, for the plan and for `why` in
+/// another process.
 extension SchedulerLimits {
     /// What holds one more transfer back from an origin; `nil` = nothing.
     func blockage(of origin: OriginState, connections: Int, since: Timestamp?) -> WaitReason? {
@@ -30,23 +30,50 @@ extension SchedulerLimits {
             ?? false
     }
 
-    func allRun(_ count: Int, since: Timestamp?) -> WaitReason {
-        WaitReason(
-            .concurrency, required: "fewer than \(running) running", current: "\(count)",
-            since: since)
-    }
+}
 
-    func allDiscretionaryRun(_ count: Int, since: Timestamp?) -> WaitReason {
-        WaitReason(
-            .concurrency, required: "fewer than \(runningDiscretionary) discretionary running",
-            current: "\(count)", since: since)
+/// What is in use of an engine's limits, and what is left of its time.
+struct PlacesInUse {
+    var running = 0
+    var discretionary = 0
+    let box: TimeBox?
+
+    /// What holds back a candidate whose conditions hold and whose origin takes one more; `nil` =
+    /// nothing.
+    ///
+    /// - Parameters:
+    ///   - needsPlace: Not where it is only made ready for a connection that others have.
+    ///   - byAge: It starts for having waited longest, even if it is discretionary.
+    func blockage(
+        of candidate: Candidate, _ limits: SchedulerLimits, needsPlace: Bool = true,
+        byAge: Bool = false, now: Timestamp
+    ) -> WaitReason? {
+        let since = candidate.waitingSince
+        if running >= limits.running, needsPlace {
+            return WaitReason(
+                .concurrency, required: "fewer than \(limits.running) running",
+                current: "\(running)", since: since)
+        }
+        let yields =
+            candidate.eligibility.isDiscretionary && !byAge && !candidate.isUrgent(now: now)
+        if yields, discretionary >= limits.runningDiscretionary {
+            return WaitReason(
+                .concurrency,
+                required: "fewer than \(limits.runningDiscretionary) discretionary running",
+                current: "\(discretionary)", since: since)
+        }
+        if let reason = box?.end(since: since) { return reason }
+        if candidate.eligibility.isAwaited { return nil }
+        return box?.blockage(
+            ofSeconds: candidate.expectedSeconds, isUnresumable: candidate.isUnresumable,
+            since: since)
     }
 }
 
 extension TimeBox {
     /// What does not fit is begun in the first half all the same, unless all of it would be lost at
     /// the end; `nil` = it may begin.
-    func blockage(
+    fileprivate func blockage(
         ofSeconds seconds: Double?, isUnresumable: Bool, since: Timestamp?
     ) -> WaitReason? {
         let waits = isUnresumable && unresumable == .wait
@@ -59,7 +86,7 @@ extension TimeBox {
     }
 
     /// While the last ones are let finish: nothing begins.
-    func end(since: Timestamp?) -> WaitReason? {
+    fileprivate func end(since: Timestamp?) -> WaitReason? {
         guard left <= 0 else { return nil }
         return WaitReason(
             .engine, required: "time", current: "the box of this one is over", since: since)

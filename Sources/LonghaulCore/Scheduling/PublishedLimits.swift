@@ -1,5 +1,5 @@
-/// What an engine goes by besides the queue and the machine's conditions, for other processes to
-/// explain a wait as it would itself.
+/// What an engine decides by besides the queue and the machine's conditions. It is published, so
+/// that other processes explain a wait as the engine would itself.
 package struct PublishedLimits: Hashable, Codable, Sendable {
     package struct Box: Hashable, Codable, Sendable {
         package var seconds: Double
@@ -47,24 +47,28 @@ package struct RunningNumbers: Sendable {
 }
 
 extension PublishedLimits {
-    /// Why a transfer that waits for no condition and no time has not been started.
+    /// Whether it starts transfers of this kind at all. Those that a foreground process waits for
+    /// always count.
+    package func starts(_ eligibility: EligibilityKey) -> Bool {
+        let isDiscretionary = eligibility.isDiscretionary
+        return eligibility.isAwaited
+            || (onlyDiscretionary ?? isDiscretionary) == isDiscretionary
+    }
+
+    /// Why a transfer that waits for no condition and no time has not been started: what a plan
+    /// would say of it.
     ///
-    /// - Parameters:
-    ///   - isAwaited: see ``EligibilityKey/isAwaited``.
-    ///   - bytes: that are left of it; `nil` = unknown.
-    ///   - isUnresumable: see ``Candidate/isUnresumable``.
-    ///   - memory: what is known of its origin.
+    /// - Parameter memory: What is known of its origin; `nil` = its origin alone does not decide.
     package func turn(
-        isDiscretionary: Bool, isAwaited: Bool = false, since: Timestamp?, bytes: Int64?,
-        isUnresumable: Bool = false, memory: OriginMemory?,
-        running: RunningNumbers, now: Timestamp
+        of candidate: Candidate, memory: OriginMemory?, running: RunningNumbers, now: Timestamp
     ) -> WaitReason {
+        let since = candidate.waitingSince
         if isLyingDown {
             return WaitReason(
                 .engine, required: "one that begins something",
                 current: "the machine sleeps, or this one leaves", since: since)
         }
-        if let only = onlyDiscretionary, only != isDiscretionary, !isAwaited {
+        if let only = onlyDiscretionary, !starts(candidate.eligibility) {
             return WaitReason(
                 .engine,
                 required:
@@ -74,28 +78,17 @@ extension PublishedLimits {
                     : "this one is for immediate transfers only",
                 since: since)
         }
-        if let memory,
-            let reason = limits.blockage(
-                of: OriginState(memory, now: now), connections: running.ofOrigin, since: since)
-        {
-            return reason
+        let origin = memory.flatMap {
+            limits.blockage(
+                of: OriginState($0, now: now), connections: running.ofOrigin, since: since)
         }
-        if running.total < limits.running {
-            if isDiscretionary, running.discretionary >= limits.runningDiscretionary {
-                return limits.allDiscretionaryRun(running.discretionary, since: since)
-            }
-            let box = box?.box(at: now)
-            if let reason = box?.end(since: since) { return reason }
-            if !isAwaited, let box, let bytes, let rate = memory?.bytesPerSecond, rate > 0 {
-                let reason = box.blockage(
-                    ofSeconds: Double(bytes) / rate, isUnresumable: isUnresumable, since: since)
-                if let reason { return reason }
-            }
-            return WaitReason(
+        let places = PlacesInUse(
+            running: running.total, discretionary: running.discretionary,
+            box: box?.box(at: now))
+        return origin ?? places.blockage(of: candidate, limits, now: now)
+            ?? WaitReason(
                 .engine, required: "one that begins it", current: "this one has not come to it",
                 since: since)
-        }
-        return limits.allRun(running.total, since: since)
     }
 
     /// Why one of this origin will not be begun yet whatever else runs; `nil` = it may be.

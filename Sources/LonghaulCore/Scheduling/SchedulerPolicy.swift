@@ -1,5 +1,5 @@
-/// Which waiting transfers start now, and why the others do not: a function of what is given to it,
-/// and of nothing else.
+/// Decides about the schedule: a pure function of what is given to it. The engine acts on its plan;
+/// `why` and `list` tell reasons by the same gates and limits, see ``PublishedLimits``.
 package struct SchedulerPolicy: Sendable {
     package var limits: SchedulerLimits
 
@@ -18,8 +18,24 @@ package struct SchedulerPolicy: Sendable {
         package var stops: [Waiting] = []
         /// Every candidate that does not start, in the order of its turn.
         package var waiting: [Waiting] = []
-        /// When the clock alone changes the plan: a window, a network that settles, a cool-down.
-        package var nextWake: Timestamp?
+        /// Something is ready by time and not by its conditions or its window.
+        package var holdsBack = false
+        /// When the clock alone may let something start: a window, a network that settles, a
+        /// cool-down.
+        package var nextStart: Timestamp?
+        /// When the clock alone stops something that runs: the end of a window.
+        package var nextStop: Timestamp?
+
+        package init() {}
+
+        /// When the clock alone changes the plan.
+        package var nextWake: Timestamp? { [nextStart, nextStop].compactMap { $0 }.min() }
+
+        /// Whether a free place would let one of the candidates start. It would not where a server
+        /// has asked for a pause, or where the time box is too short.
+        package var isPlaceAwaited: Bool {
+            waiting.contains { $0.reason.reason != .engine && $0.reason.nextCheck == nil }
+        }
     }
 
     package struct Waiting: Hashable, Sendable {
@@ -32,18 +48,21 @@ package struct SchedulerPolicy: Sendable {
 
     /// - Parameters:
     ///   - head: Transfers that time makes ready.
+    ///   - ready: Eligibilities of which something is ready, whether or not it is in `head`.
     ///   - origins: What is known of their origins; one that is missing is well and speaks
     ///     HTTP/1.1.
     ///   - box: The time that the engine has, when it is bounded.
     package func plan(
-        head: [Candidate], running: [Running], origins: [OriginID: OriginState],
-        in snapshot: ConditionSnapshot = ConditionSnapshot(), box: TimeBox? = nil, now: Timestamp
+        head: [Candidate], ready: [EligibilityKey] = [], running: [Running],
+        origins: [OriginID: OriginState], in snapshot: ConditionSnapshot = ConditionSnapshot(),
+        box: TimeBox? = nil, now: Timestamp
     ) -> Plan {
-        var gates = GateTable(snapshot: snapshot, now: now)
-        let stops = running.compactMap { transfer in
-            let gate = gates.gate(of: transfer.eligibility, isRunning: true)
+        var runningGates = GateTable(snapshot: snapshot, isRunning: true, now: now)
+        let stops = running.filter { !$0.isLetFinish }.compactMap { transfer in
+            let gate = runningGates.gate(ofAny: transfer.eligibilities)
             return gate.isOpen ? nil : Waiting(id: transfer.id, reasons: gate.reasons)
         }
+        var gates = GateTable(snapshot: snapshot, isRunning: false, now: now)
         // Those hold their places until they have left the wire.
         var turn = SchedulerTurn(
             limits: limits, running: running, origins: origins, box: box, now: now)
@@ -57,13 +76,16 @@ package struct SchedulerPolicy: Sendable {
                 turn.hold(candidate, gate.reasons)
             }
         }
-        turn.takeOverdue(&open)
+        for eligibility in ready { _ = gates.gate(of: eligibility) }
+        turn.startOverdue(&open)
         // What fits into the box goes first; the rest is cut at its end.
         let fits = { (candidate: Candidate) in candidate.fits(box) }
-        for (_, group) in grouped(open.filter(fits), now: now) { turn.take(group) }
-        for (_, group) in grouped(open.filter { !fits($0) }, now: now) { turn.take(group) }
-        let wakes = [gates.changesAt, turn.plan.waiting.compactMap(\.reason.nextCheck).min()]
-        turn.plan.nextWake = wakes.compactMap { $0 }.filter { $0 > now }.min()
+        for (_, group) in grouped(open.filter(fits), now: now) { turn.serve(group) }
+        for (_, group) in grouped(open.filter { !fits($0) }, now: now) { turn.serve(group) }
+        turn.plan.holdsBack = gates.isAnyClosed
+        let starts = [gates.changesAt] + turn.plan.waiting.map(\.reason.nextCheck)
+        turn.plan.nextStart = starts.compactMap { $0 }.filter { $0 > now }.min()
+        turn.plan.nextStop = runningGates.changesAt
         return turn.plan
     }
 
@@ -84,30 +106,35 @@ package struct SchedulerPolicy: Sendable {
     }
 }
 
-/// The gates of one plan, each made once.
+/// The gates of one plan, each decided once.
 private struct GateTable {
-    let snapshot: ConditionSnapshot
-    let now: Timestamp
-    private var known: [Key: Gate] = [:]
+    private let snapshot: ConditionSnapshot
+    private let isRunning: Bool
+    private let now: Timestamp
+    private var known: [EligibilityKey: Gate] = [:]
+    /// When the clock alone changes one of those that were asked about.
     private(set) var changesAt: Timestamp?
+    private(set) var isAnyClosed = false
 
-    private struct Key: Hashable {
-        var eligibility: EligibilityKey
-        var isRunning: Bool
-    }
-
-    init(snapshot: ConditionSnapshot, now: Timestamp) {
+    init(snapshot: ConditionSnapshot, isRunning: Bool, now: Timestamp) {
         self.snapshot = snapshot
+        self.isRunning = isRunning
         self.now = now
     }
 
-    mutating func gate(of eligibility: EligibilityKey, isRunning: Bool = false) -> Gate {
-        let key = Key(eligibility: eligibility, isRunning: isRunning)
-        if let gate = known[key] { return gate }
+    mutating func gate(of eligibility: EligibilityKey) -> Gate {
+        if let gate = known[eligibility] { return gate }
         let gate = eligibility.gate(in: snapshot, now: now, isRunning: isRunning)
-        if let at = gate.changesAt { changesAt = min(changesAt ?? at, at) }
-        known[key] = gate
+        if let at = gate.changesAt, at > now { changesAt = min(changesAt ?? at, at) }
+        if !gate.isOpen { isAnyClosed = true }
+        known[eligibility] = gate
         return gate
+    }
+
+    /// See ``Gate/ofAny(_:)``.
+    mutating func gate(ofAny eligibilities: [EligibilityKey]) -> Gate {
+        if eligibilities.count == 1 { return gate(of: eligibilities[0]) }
+        return Gate.ofAny(eligibilities.map { gate(of: $0) })
     }
 }
 
@@ -197,6 +224,12 @@ package struct Candidate: Hashable, Sendable {
         self.expectedSeconds = expectedSeconds
     }
 
+    /// What bytes take at a rate; `nil` = unknown.
+    package static func seconds(bytes: Int64?, rate: Double?) -> Double? {
+        guard let bytes, let rate, rate > 0 else { return nil }
+        return Double(bytes) / rate
+    }
+
     /// Bytes that are still to come, `nil` = unknown. Of a file without a length that was cut off
     /// and cannot be resumed twice as many are expected as had come: each try needs a longer box.
     package static func bytesLeft(
@@ -245,7 +278,12 @@ package struct Running: Hashable, Sendable {
     package var session: String
     package var origin: OriginID
     package var connections: Int
+    /// Where it counts.
     package var eligibility: EligibilityKey
+    /// Any of these lets it run; never empty.
+    package var eligibilities: [EligibilityKey]
+    /// No condition stops it: it has all its bytes, or it leaves already.
+    package var isLetFinish = false
     /// When it was started for having waited longest, out of the order.
     package var overdueSince: Timestamp?
 
@@ -253,6 +291,7 @@ package struct Running: Hashable, Sendable {
         id: TransferID, session: String, origin: OriginID, connections: Int = 1,
         eligibility: EligibilityKey = .plain, overdueSince: Timestamp? = nil
     ) {
+        eligibilities = [eligibility]
         self.id = id
         self.session = session
         self.origin = origin

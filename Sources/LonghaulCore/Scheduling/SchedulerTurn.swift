@@ -1,13 +1,11 @@
-/// One run of the policy: counts what runs, and hands out what is left of the limits.
+/// One run of the policy: counts what runs, and gives away what is left of the limits.
 struct SchedulerTurn {
     private let limits: SchedulerLimits
     private var origins: OriginTable
-    private let box: TimeBox?
     private let now: Timestamp
     private let hasOverdue: Bool
-    /// Those made ready ahead are not counted: they move no bytes yet.
-    private var runningCount = 0
-    private var discretionaryCount: Int
+    /// Those made ready ahead are not counted among the running: they move no bytes yet.
+    private var places: PlacesInUse
     /// Places held at origins that fail.
     private var failingCount = 0
     /// Looked up by key only, never walked: a dictionary's order is chance.
@@ -20,15 +18,15 @@ struct SchedulerTurn {
     ) {
         self.limits = limits
         self.origins = OriginTable(states: origins)
-        self.box = box
         self.now = now
-        discretionaryCount = running.count { $0.eligibility.isDiscretionary }
+        places = PlacesInUse(box: box)
+        places.discretionary = running.count { $0.eligibility.isDiscretionary }
         hasOverdue = running.contains { transfer in
             transfer.overdueSince.map { now - $0 <= Limits.starvationSeconds } ?? false
         }
         for transfer in running {
             transfersOfSession[transfer.session, default: 0] += 1
-            takePlace(at: transfer.origin, connections: transfer.connections)
+            countPlace(at: transfer.origin, connections: transfer.connections)
         }
     }
 
@@ -36,9 +34,9 @@ struct SchedulerTurn {
         plan.waiting.append(SchedulerPolicy.Waiting(id: candidate.id, reasons: reasons))
     }
 
-    /// One place goes by age alone, every half hour anew, so that no stream of better ones starves
-    /// anybody: to the one that has waited longest and can start. It leaves the others.
-    mutating func takeOverdue(_ candidates: inout [Candidate]) {
+    /// One place goes by age alone, every half hour anew, so that no stream of better candidates
+    /// starves another: to the one that has waited longest and can start. It leaves the others.
+    mutating func startOverdue(_ candidates: inout [Candidate]) {
         if hasOverdue { return }
         let aged = candidates.indices.filter { candidates[$0].isAged(now: now) }.sorted {
             let (left, right) = (candidates[$0], candidates[$1])
@@ -57,7 +55,7 @@ struct SchedulerTurn {
         plan.overdue = candidate.id
     }
 
-    /// Who goes first among those of one rank. Every place is given away in the end: what is put
+    /// The order among candidates of one rank. Every place is given away in the end: what is put
     /// off here goes where nobody else has come.
     private enum Round: CaseIterable {
         /// Origins that answer; of each untried one a first transfer; of those that fail a first
@@ -69,7 +67,7 @@ struct SchedulerTurn {
     }
 
     /// Candidates of one rank, in order.
-    mutating func take(_ group: [Candidate]) {
+    mutating func serve(_ group: [Candidate]) {
         var rest = group
         for round in Round.allCases where !rest.isEmpty { rest = serve(rest, round) }
     }
@@ -167,16 +165,16 @@ struct SchedulerTurn {
         if goesAhead(origins[origins.index(of: candidate.origin)]) {
             plan.prefetched.insert(candidate.id)
         }
-        takePlace(at: candidate.origin, connections: 1)
-        if candidate.eligibility.isDiscretionary { discretionaryCount += 1 }
+        countPlace(at: candidate.origin, connections: 1)
+        if candidate.eligibility.isDiscretionary { places.discretionary += 1 }
         transfersOfSession[candidate.session, default: 0] += 1
     }
 
-    private mutating func takePlace(at name: OriginID, connections: Int) {
+    private mutating func countPlace(at name: OriginID, connections: Int) {
         let index = origins.index(of: name)
         let origin = origins[index]
         if origin.state.prefetched == 0 || origin.transfers < limits.connections(to: origin.state) {
-            runningCount += 1
+            places.running += 1
         }
         if origin.state.standing == .fails { failingCount += 1 }
         origins[index].transfers += 1
@@ -192,20 +190,9 @@ struct SchedulerTurn {
         of candidate: Candidate, byAge: Bool = false
     ) -> WaitReason? {
         let origin = origins.index(of: candidate.origin)
-        let since = candidate.waitingSince
-        if let reason = origins.blockage(at: origin, limits, since: since) { return reason }
-        if runningCount >= limits.running, !goesAhead(origins[origin]) {
-            return limits.allRun(runningCount, since: since)
-        }
-        let yields =
-            candidate.eligibility.isDiscretionary && !byAge && !candidate.isUrgent(now: now)
-        if yields, discretionaryCount >= limits.runningDiscretionary {
-            return limits.allDiscretionaryRun(discretionaryCount, since: since)
-        }
-        if let reason = box?.end(since: since) { return reason }
-        if candidate.eligibility.isAwaited { return nil }
-        return box?.blockage(
-            ofSeconds: candidate.expectedSeconds, isUnresumable: candidate.isUnresumable,
-            since: since)
+        return origins.blockage(at: origin, limits, since: candidate.waitingSince)
+            ?? places.blockage(
+                of: candidate, limits, needsPlace: !goesAhead(origins[origin]), byAge: byAge,
+                now: now)
     }
 }

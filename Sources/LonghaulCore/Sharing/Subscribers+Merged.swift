@@ -61,18 +61,20 @@ extension Subscribers {
     package func gate(
         in snapshot: ConditionSnapshot, now: Timestamp, isRunning: Bool = false
     ) -> Gate {
-        if followers.isEmpty {
-            return leader.eligibility.gate(in: snapshot, now: now, isRunning: isRunning)
-        }
-        // Who is not to begin yet comes along, and lets nothing run.
+        Gate.ofAny(
+            eligibilities(at: now).map {
+                $0.gate(in: snapshot, now: now, isRunning: isRunning)
+            })
+    }
+
+    /// Any of these lets it run now; never empty. A transfer that is not to begin yet comes along,
+    /// and lets nothing run.
+    package func eligibilities(at now: Timestamp) -> [EligibilityKey] {
+        if followers.isEmpty { return [leader.eligibility] }
         let timely = heeded.filter { ($0.request.earliestBegin ?? now) <= now }
-        let eligibilities = Set((timely.isEmpty ? heeded : timely).map(\.eligibility)).sorted {
+        return Set((timely.isEmpty ? heeded : timely).map(\.eligibility)).sorted {
             $0.rawValue < $1.rawValue
         }
-        let gates = eligibilities.map { $0.gate(in: snapshot, now: now, isRunning: isRunning) }
-        if let open = gates.first(where: \.isOpen) { return open }
-        return gates.min { ($0.changesAt ?? .distantFuture) < ($1.changesAt ?? .distantFuture) }
-            ?? leader.eligibility.gate(in: snapshot, now: now, isRunning: isRunning)
     }
 
     private func freest(_ limits: [Int64?]) -> Int64? {

@@ -98,12 +98,15 @@ final class ActiveFetch {
     var received: Int64 { max(0, machine.state.bytesFetched - start.receivedBefore) }
 
     /// How the scheduler counts it.
-    var asRunning: Running? {
+    func asRunning(now: Timestamp) -> Running? {
         guard holdsPlace else { return nil }
-        return Running(
+        var running = Running(
             id: machine.transfer, session: start.session, origin: OriginID(rawValue: site.name),
             connections: max(1, machine.segments.count), eligibility: eligibility,
             overdueSince: start.overdueSince)
+        running.eligibilities = subscribers.eligibilities(at: now)
+        running.isLetFinish = isLetFinish || machine.isBeingCancelled
+        return running
     }
 
     /// Reads the progress board, before the machine decides anything.

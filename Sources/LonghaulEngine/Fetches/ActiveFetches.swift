@@ -45,7 +45,9 @@ final class ActiveFetches {
     var originNames: Set<String> { Set(byID.values.flatMap(\.sources.names)) }
 
     /// As the scheduler counts them, by the ids of their fetches.
-    var running: [Running] { sortedIDs.compactMap { byID[$0]?.asRunning } }
+    func running(now: Timestamp) -> [Running] {
+        sortedIDs.compactMap { byID[$0]?.asRunning(now: now) }
+    }
 
     /// The conditions that matter to those that run.
     var interest: ConditionNeeds {

@@ -43,7 +43,7 @@ struct Schedule {
     }
 
     /// A plan, or at least its wake times, is committed.
-    mutating func committed(_ plan: StartPlan?, _ due: DueTimes) {
+    mutating func committed(_ plan: TurnPlan?, _ due: DueTimes) {
         self.due = due
         guard let plan else { return }
         assert(!scope.startsNothing, "housekeeping starts nothing")
@@ -54,9 +54,15 @@ struct Schedule {
 
     /// What other processes see of it.
     func view(_ machine: MachineConditions, now: Moment) -> EngineView {
+        var limits = published(now: now)
+        limits.networkSettlesAt = machine.snapshot(now: now).networkSettlesAt
+        return EngineView(conditions: machine.conditions, outlook: limits)
+    }
+
+    /// What it decides by besides the machine's conditions.
+    func published(now: Moment) -> PublishedLimits {
         var limits = PublishedLimits()
         limits.limits = policy.limits
-        limits.networkSettlesAt = machine.snapshot(now: now).networkSettlesAt
         limits.onlyDiscretionary = scope.onlyDiscretionary
         limits.isLyingDown = isLeaving
         limits.box = box.map {
@@ -64,7 +70,7 @@ struct Schedule {
                 seconds: $0.seconds, endsAt: now.wall + ($0.ends - now.monotonic),
                 unresumable: $0.unresumable)
         }
-        return EngineView(conditions: machine.conditions, outlook: limits)
+        return limits
     }
 }
 
@@ -76,23 +82,21 @@ struct DueTimes: Equatable {
     private(set) var ready: Timestamp?
     /// The same, without those that check for room on a disk.
     private(set) var readyBesidesStorage: Timestamp?
-    /// When an origin that a transfer waits for is done cooling down.
-    private var coolDownEnds: Timestamp?
 
     /// At the end of the transaction, whose writes count.
     func load(
-        _ tx: borrowing EngineTransaction, after plan: StartPlan?, _ triggers: ScheduleTriggers,
+        _ tx: borrowing EngineTransaction, after plan: TurnPlan?, _ triggers: ScheduleTriggers,
         now: Timestamp
     ) throws -> DueTimes {
         var times = DueTimes()
-        times.coolDownEnds = plan == nil ? coolDownEnds : plan?.coolDownEnds
-        let opens = plan == nil ? triggers.waitingChangesAt : plan?.gatesChangeAt
-        let others = [try tx.nextWaiver(), times.coolDownEnds, opens]
+        let nextStart = plan == nil ? triggers.nextStart : plan?.nextStart
+        let nextStop = plan == nil ? triggers.nextStop : plan?.nextStop
+        let others = [try tx.nextWaiver(), nextStart]
         let due = try tx.nextDue()
         times.ready = (others + [due]).compactMap { $0 }.min()
         let besides = due == nil ? nil : try tx.nextDueBesidesStorage()
         times.readyBesidesStorage = (others + [besides]).compactMap { $0 }.min()
-        times.wake = [times.ready, try tx.nextDeadline(now), triggers.runningChangesAt]
+        times.wake = [times.ready, try tx.nextDeadline(now), nextStop]
             .compactMap { $0 }.min()
         if times.wake != wake { try tx.setNextWake(times.wake) }
         return times
@@ -103,42 +107,33 @@ struct DueTimes: Equatable {
 struct ScheduleTriggers {
     /// There is another network, and the store does not know yet.
     var isNetworkNew = false
-    /// Conditions have changed since the gates of running fetches were checked.
-    var isStale = false
-    /// The end of a window that something runs in.
-    private(set) var runningChangesAt: Timestamp?
-    /// An edge of a window, or the end of the network's settling, that something waits for.
-    private(set) var waitingChangesAt: Timestamp?
+    /// When the clock alone may let something start, as of the last plan.
+    private(set) var nextStart: Timestamp?
+    /// When the clock alone stops something that runs.
+    private(set) var nextStop: Timestamp?
     /// Something is ready by time and not by its conditions.
     private(set) var holdsBack = false
     /// The conditions that matter to those that run or wait.
     private(set) var interest = ConditionNeeds()
 
-    /// An edge has passed that something waits for: plan.
-    mutating func hasWaitingChanged(at now: Timestamp) -> Bool {
-        guard let at = waitingChangesAt, at <= now else { return false }
-        waitingChangesAt = nil
-        return true
+    /// Such a moment has passed: plan.
+    mutating func havePassed(at now: Timestamp) -> Bool {
+        let starts = nextStart.map { $0 <= now } ?? false
+        let stops = nextStop.map { $0 <= now } ?? false
+        if starts { nextStart = nil }
+        if stops { nextStop = nil }
+        return starts || stops
     }
 
-    func mustCheckRunning(at now: Timestamp) -> Bool {
-        isStale || runningChangesAt.map { $0 <= now } ?? false
-    }
-
-    /// Before the gates of running fetches are checked.
-    mutating func beginCheck() {
-        isStale = false
-        runningChangesAt = nil
-    }
-
-    /// Such a gate is open.
+    /// A fetch runs from now on, or for other transfers.
     mutating func addRunning(_ gate: Gate) {
         guard let at = gate.changesAt else { return }
-        runningChangesAt = min(runningChangesAt ?? at, at)
+        nextStop = min(nextStop ?? at, at)
     }
 
-    fileprivate mutating func planned(_ plan: StartPlan) {
-        waitingChangesAt = plan.gatesChangeAt
+    fileprivate mutating func planned(_ plan: TurnPlan) {
+        nextStart = plan.nextStart
+        nextStop = plan.nextStop
         holdsBack = plan.holdsBack
         if let interest = plan.interest { self.interest = interest }
     }

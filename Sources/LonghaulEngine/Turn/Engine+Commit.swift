@@ -28,7 +28,7 @@ extension Engine {
         if scope.appliesIntents { endCoolDowns(facts) }
         if scope.plans { origins.evictUnused { fetches.originNames } }
         var changes = TurnChanges()
-        var plan: StartPlan?
+        var plan: TurnPlan?
         var due = schedule.due
         let durability: Durability =
             pending.durable || scope.appliesIntents ? .durable : .relaxed
@@ -37,7 +37,7 @@ extension Engine {
             for write in pending.writes { try applier.apply(write, tx, &changes) }
             if scope.appliesIntents { try applyIntents(facts, tx, &changes, now: now) }
             if schedule.mustPublish { try tx.publish(schedule.view(machine, now: now)) }
-            if scope.plans { plan = try start(tx, &changes, now: now) }
+            if scope.plans { plan = try planAndStart(tx, &changes, now: now) }
             due = try due.load(tx, after: plan, schedule.triggers, now: now.wall)
         }
         guard isCommitted else {
@@ -52,6 +52,7 @@ extension Engine {
         if let cursors = changes.joinCursors { index.setCursors(cursors) }
         record(pending, changes, scope, now: now)
         effects.perform(pending, fetches)
+        if let plan { stop(plan.stops, now: now) }
         follow(changes, now: now)
         return true
     }
@@ -66,14 +67,16 @@ extension Engine {
         try applier.apply(tx, &changes)
     }
 
-    /// Plans, and starts what the plan says.
-    private func start(
+    /// Plans, and writes the starts. What stops leaves the wire after the commit.
+    private func planAndStart(
         _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges, now: Moment
-    ) throws -> StartPlan {
-        let planner = StartPlanner(
+    ) throws -> TurnPlan {
+        let loader = QueueLoader(
             schedule: schedule, fetches: fetches, origins: origins, prefetch: prefetch,
             machine: machine, now: now)
-        let plan = try planner.plan(tx)
+        let plan = TurnPlan.decide(
+            try loader.load(tx), schedule.policy, in: machine.snapshot(now: now),
+            box: schedule.timeBox(now: now), partFiles: loader.partFiles, now: now.wall)
         let starter = FetchStarter(sharing: sharing(now: now))
         for start in plan.starts {
             guard let started = try starter.start(start.id, session: start.session, tx, &changes)
@@ -132,6 +135,16 @@ extension Engine {
         }
     }
 
+    /// Running transfers that lost what they need leave the wire, with their bytes.
+    private func stop(_ stops: Set<TransferID>, now: Moment) {
+        if stops.isEmpty { return }
+        for fetch in fetches.sortedIDs {
+            guard let entry = fetches[fetch], stops.contains(entry.machine.transfer)
+            else { continue }
+            feed(.leave(.requeue), to: fetch, now: now)
+        }
+    }
+
     /// What follows in memory, in the order in which it was decided.
     private func follow(_ changes: TurnChanges, now: Moment) {
         effects.delete(changes.deletions)
@@ -183,6 +196,10 @@ extension Engine {
             entry.machine.serve(subscribers)
             // The conditions that let it run from now on are not watched yet.
             if !subscribers.interest.isWithin(machine.watching) { schedule.needsPlan = true }
+            let gate = subscribers.gate(
+                in: machine.snapshot(now: now), now: now.wall, isRunning: true)
+            schedule.triggers.addRunning(gate)
+            if !gate.isOpen { schedule.needsPlan = true }
             effects.divideRate(of: entry)
             let isOther =
                 !before.isOnWireLike(entry.machine.request) && entry.machine.goesOnWhenAskedAgain
@@ -194,7 +211,6 @@ extension Engine {
                 feed(.leave(.requeue), to: fetch, now: now)
             }
         }
-        if !lists.isEmpty { stopUnmet(now: now) }
     }
 }
 

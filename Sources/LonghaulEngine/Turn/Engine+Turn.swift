@@ -65,7 +65,7 @@ extension Engine {
             if step.isWhole { entry.site.pace.noteEnd(at: now.monotonic) }
         }
         // Its conditions may have gone while they did not matter.
-        if before.isLetFinish, !entry.isLetFinish { schedule.triggers.isStale = true }
+        if before.isLetFinish, !entry.isLetFinish { schedule.needsPlan = true }
         // What waits for the origin's limit need not wait for the fetch's last connection.
         if entry.connections < before.connections { origins.markFreed(entry.site) }
         pending.append(step, of: fetch)
@@ -143,29 +143,12 @@ extension Engine {
 
     /// Whether the clock or the conditions may have changed what may run.
     private func checkTriggers(now: Moment) {
-        if schedule.triggers.hasWaitingChanged(at: now.wall) { schedule.needsPlan = true }
-        let mustCheck = schedule.triggers.mustCheckRunning(at: now.wall)
+        if schedule.triggers.havePassed(at: now.wall) { schedule.needsPlan = true }
         // A clock that was set back may be before a window again.
-        let wentBack = clock.advance(to: now)
-        if wentBack {
+        if clock.advance(to: now) {
             intents.isDue = true
+            schedule.needsPlan = true
             origins.resumePauses(at: now.wall)
-        }
-        if mustCheck || wentBack { stopUnmet(now: now) }
-    }
-
-    /// Stops what lost its conditions; what has all its bytes already may finish.
-    func stopUnmet(now: Moment) {
-        schedule.triggers.beginCheck()
-        let snapshot = machine.snapshot(now: now)
-        for fetch in fetches.sortedIDs {
-            guard let entry = fetches[fetch], !entry.isLetFinish else { continue }
-            let gate = entry.subscribers.gate(in: snapshot, now: now.wall, isRunning: true)
-            if gate.isOpen {
-                schedule.triggers.addRunning(gate)
-            } else {
-                feed(.leave(.requeue), to: fetch, now: now)
-            }
         }
     }
 

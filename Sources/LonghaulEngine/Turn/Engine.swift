@@ -124,7 +124,6 @@ package final class Engine {
             intents.isDue = true
         }
         schedule.mustPublish = true
-        schedule.triggers.isStale = true
         schedule.needsPlan = true
     }
 
@@ -154,6 +153,5 @@ package final class Engine {
         schedule.mustPublish = true
         intents.isDue = true
         schedule.needsPlan = true
-        schedule.triggers.isStale = true
     }
 }

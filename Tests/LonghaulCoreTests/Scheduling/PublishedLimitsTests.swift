@@ -89,9 +89,14 @@ import Testing
         var memory = OriginMemory(origin: "http://h:80")
         memory.bytesPerSecond = 10
         memory.coolDownUntil = row.cooldown.map { Self.now + $0 }
+        var candidate = Candidate(
+            id: TransferID(rawValue: 1), session: "s", origin: OriginID(rawValue: "http://h:80"),
+            eligibility: EligibilityKey(isDiscretionary: row.isDiscretionary).eligibility,
+            waitingSince: Self.now + -5,
+            expectedSeconds: Candidate.seconds(bytes: 1_000, rate: memory.bytesPerSecond))
+        candidate.isUnresumable = row.isUnresumable
         let found = outlook.turn(
-            isDiscretionary: row.isDiscretionary, since: Self.now + -5, bytes: 1_000,
-            isUnresumable: row.isUnresumable, memory: memory, running: row.running, now: Self.now)
+            of: candidate, memory: memory, running: row.running, now: Self.now)
         #expect(
             found
                 == WaitReason(

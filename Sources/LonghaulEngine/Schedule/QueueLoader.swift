@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// Which ready transfers start: load an indexed head of the queue (never the queue), then decide.
-struct StartPlanner {
+/// Loads what a plan is decided by: an indexed head of the queue (never the queue), and what runs.
+struct QueueLoader {
     let schedule: Schedule
     let fetches: ActiveFetches
     let origins: Origins
@@ -12,58 +12,53 @@ struct StartPlanner {
 
     private var limits: SchedulerLimits { schedule.limits }
 
-    /// Loads what the plan needs, and plans. Writes nothing: the starts are written one by one, see
-    /// ``FetchStarter``.
-    func plan(_ tx: borrowing EngineTransaction) throws -> StartPlan {
-        var plan = StartPlan()
-        let running = fetches.running
-        let partFiles = prefetch.partFilesLeft(active: fetches.count, limits)
-        guard partFiles > 0,
-            running.count < limits.running || prefetch.isAny(of: origins, now: now)
-        else {
-            plan.hasBacklog = true
-            return plan
-        }
-        let snapshot = machine.snapshot(now: now)
-        let facts = try loadEligibilities(tx)
-        let open = facts.open(
-            schedule.scope, in: snapshot, watching: machine.watching, now: now.wall, &plan)
-        if open.isEmpty { return plan }
-        let head = try loadHead(of: open, excluding: fullOrigins(running), tx, &plan)
-        plan.decide(
-            head, running, schedule.policy, in: snapshot, box: schedule.timeBox(now: now),
-            partFiles: partFiles, now: now.wall)
-        return plan
-    }
+    /// Part files that may still be opened.
+    var partFiles: Int { prefetch.partFilesLeft(active: fetches.count, limits) }
 
-    // MARK: - Load
+    /// Writes nothing: the starts are written one by one, see ``FetchStarter``.
+    func load(_ tx: borrowing EngineTransaction) throws -> QueueSnapshot {
+        var queue = QueueSnapshot()
+        queue.running = fetches.running(now: now.wall)
+        guard partFiles > 0,
+            queue.running.count < limits.running || prefetch.isAny(of: origins, now: now)
+        else { return queue }
+        let facts = try loadEligibilities(tx)
+        queue.eligibilities = facts
+        queue.ready = facts.known(machine.watching)
+        let snapshot = machine.snapshot(now: now)
+        let open = queue.ready.filter { $0.gate(in: snapshot, now: now.wall).isOpen }
+        if !open.isEmpty { try loadHead(of: open, tx, &queue) }
+        return queue
+    }
 
     private func loadEligibilities(
         _ tx: borrowing EngineTransaction
     ) throws -> EligibilityFacts {
-        var facts = EligibilityFacts(ready: [], runningInterest: fetches.interest)
+        var facts = EligibilityFacts()
+        facts.interest = fetches.interest
         // Another network ends their back-offs.
-        if !facts.runningInterest.network {
-            facts.doesNetworkEndBackOff = try tx.eligibilitiesBackingOff(now.wall)
+        if !facts.interest.network {
+            facts.interest.network = try tx.eligibilitiesBackingOff(now.wall)
                 .contains(where: \.usesNetwork)
         }
-        facts.ready = try tx.readyEligibilities()
+        facts.ready = try tx.readyEligibilities().filter(schedule.published(now: now).starts)
+        facts.interest = facts.ready.reduce(facts.interest) { $0.union($1.interest) }
         return facts
     }
 
     /// Each kind has its part of the rows: many groups of one must not hide the oldest of the
     /// other.
     private func loadHead(
-        of eligibilities: [EligibilityKey], excluding full: Set<String>,
-        _ tx: borrowing EngineTransaction, _ plan: inout StartPlan
-    ) throws -> ReadySnapshot {
+        of eligibilities: [EligibilityKey], _ tx: borrowing EngineTransaction,
+        _ queue: inout QueueSnapshot
+    ) throws {
         let kinds = [
             eligibilities.filter { !$0.isDiscretionary }, eligibilities.filter(\.isDiscretionary),
         ]
         .filter { !$0.isEmpty }
         let count = prefetch.rowsToRead(origins, active: fetches.count, limits, now: now)
+        let full = fullOrigins(queue.running)
         var cooling = origins.cooling
-        var head = ReadySnapshot()
         for kind in kinds {
             let isDiscretionary = kind[0].isDiscretionary
             let found = try tx.readyHead(
@@ -72,50 +67,49 @@ struct StartPlanner {
                     after: schedule.cursors[isDiscretionary] ?? ReadyPlace(),
                     eligibilities: kind),
                 excludingOrigins: full, cooling: cooling, now: now.wall)
-            head.rows += found.rows
+            queue.rows += found.rows
             cooling = found.cooling
-            plan.coolDownEnds = [plan.coolDownEnds, found.coolDownEnds].compactMap { $0 }.min()
+            queue.coolDownEnds = [queue.coolDownEnds, found.coolDownEnds].compactMap { $0 }.min()
             // Where more wait than one read finds, the next one goes on where this one ended.
-            plan.cursors[isDiscretionary] = found.resumeAfter
+            queue.cursors[isDiscretionary] = found.resumeAfter
         }
-        plan.cooling = cooling
-        loadOrigins(of: &head)
-        try loadMirrors(of: &head, tx)
-        return head
+        queue.cooling = cooling
+        loadOrigins(of: &queue)
+        try loadMirrors(of: &queue, tx)
     }
 
-    private func loadOrigins(of head: inout ReadySnapshot) {
+    private func loadOrigins(of queue: inout QueueSnapshot) {
         var room = prefetch.room(active: fetches.count)
-        for row in head.rows where head.origins[OriginID(rawValue: row.origin)] == nil {
+        for row in queue.rows where queue.origins[OriginID(rawValue: row.origin)] == nil {
             let site = origins.site(row.origin)
             site.id = row.originID
             site.memory = site.memory ?? row.memory
             let share = prefetch.share(of: site, from: &room, limits, now: now)
-            head.origins[OriginID(rawValue: site.name)] = site.state(
+            queue.origins[OriginID(rawValue: site.name)] = site.state(
                 prefetched: share.granted, now: now)
-            head.rates[row.origin] = site.memory?.bytesPerSecond
+            queue.rates[row.origin] = site.memory?.bytesPerSecond
         }
         // Origins where something runs and nothing waits count, too.
         for site in origins.all where site.held.places > 0 {
             let name = OriginID(rawValue: site.name)
-            if head.origins[name] == nil { head.origins[name] = site.state(now: now) }
+            if queue.origins[name] == nil { queue.origins[name] = site.state(now: now) }
         }
     }
 
     /// A transfer with mirrors is held back by its own origin only where none of them is better
     /// off. Mirrors are read only where the own origin is avoided: they stand in the options.
     private func loadMirrors(
-        of head: inout ReadySnapshot, _ tx: borrowing EngineTransaction
+        of queue: inout QueueSnapshot, _ tx: borrowing EngineTransaction
     ) throws {
-        for row in head.rows where row.eligibility.hasMirrors {
+        for row in queue.rows where row.eligibility.hasMirrors {
             if origins.site(row.origin).known.health(at: now.wall) == .well { continue }
             let mirrors = try tx.mirrors(of: row.id)
             try origins.load(mirrors, tx)
             for name in mirrors.compactMap(Origins.name) {
                 let origin = OriginID(rawValue: name)
-                head.mirrors[row.id, default: []].append(origin)
-                if head.origins[origin] == nil {
-                    head.origins[origin] = origins.site(name).state(now: now)
+                queue.mirrors[row.id, default: []].append(origin)
+                if queue.origins[origin] == nil {
+                    queue.origins[origin] = origins.site(name).state(now: now)
                 }
             }
         }

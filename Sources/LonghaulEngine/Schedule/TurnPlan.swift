@@ -1,0 +1,116 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// The plan of a turn, with what the engine needs to act on it. A value: what it means for memory
+/// follows once the transaction is committed.
+struct TurnPlan {
+    struct Start {
+        var id: TransferID
+        var session: String
+        /// It starts because it has waited longest, out of the order.
+        var isOverdue: Bool
+        /// It is made ready, and its request waits for a connection.
+        var isPrefetched: Bool
+    }
+
+    /// In their order.
+    var starts: [Start] = []
+    /// Running transfers that lost what they need.
+    var stops: Set<TransferID> = []
+    /// A free place would let more start.
+    var hasBacklog = false
+    /// Some are held back by conditions or windows.
+    var holdsBack = false
+    /// See ``SchedulerPolicy/Plan/nextStart``; also of transfers that were not read.
+    var nextStart: Timestamp?
+    /// See ``SchedulerPolicy/Plan/nextStop``.
+    var nextStop: Timestamp?
+    /// The conditions that matter to what runs and waits; `nil` = eligibilities were not read,
+    /// because every place is taken.
+    var interest: ConditionNeeds?
+    /// Where the next reads of the queue go on.
+    var cursors: [Bool: ReadyPlace] = [:]
+    /// Origins that cool down, as the reads have found them; `nil` = nothing was read.
+    var cooling: CoolingOrigins?
+}
+
+/// Eligibilities with ready transfers, read from the store.
+struct EligibilityFacts {
+    /// Those that this engine starts.
+    var ready: [EligibilityKey] = []
+    /// The conditions that matter to what runs and waits.
+    var interest = ConditionNeeds()
+
+    /// Those whose conditions are watched: an unknown condition satisfies a preference, and one
+    /// that was not watched does not.
+    func known(_ watching: ConditionNeeds) -> [EligibilityKey] {
+        ready.filter { $0.interest.isWithin(watching) }
+    }
+}
+
+/// All that a plan is decided by, besides limits.
+struct QueueSnapshot {
+    /// `nil` = every place is taken, and nothing of the queue was read.
+    var eligibilities: EligibilityFacts?
+    /// Eligibilities whose conditions are watched.
+    var ready: [EligibilityKey] = []
+    /// The head of the queue, of those whose conditions hold.
+    var rows: [ReadyRow] = []
+    var origins: [OriginID: OriginState] = [:]
+    /// Where transfers of the head may begin whose own origin is avoided.
+    var mirrors: [TransferID: [OriginID]] = [:]
+    /// Bytes per second of one transfer, by origin.
+    var rates: [String: Double] = [:]
+    var running: [Running] = []
+    /// When the first of the origins has cooled down of which nothing was read.
+    var coolDownEnds: Timestamp?
+    var cursors: [Bool: ReadyPlace] = [:]
+    var cooling: CoolingOrigins?
+
+    fileprivate func candidate(_ row: ReadyRow) -> Candidate {
+        var candidate = Candidate(
+            id: row.id, session: String(row.sessionID), origin: OriginID(rawValue: row.origin),
+            priority: row.priority, eligibility: row.eligibility,
+            waitingSince: row.waitingSince, deadline: row.deadline,
+            expectedSeconds: Candidate.seconds(bytes: row.bytesLeft, rate: rates[row.origin]))
+        candidate.isUnresumable = row.isUnresumable
+        candidate.mirrors = mirrors[row.id] ?? []
+        return candidate
+    }
+}
+
+extension TurnPlan {
+    /// Pure: the scheduler's rules for what was loaded.
+    ///
+    /// - Parameter partFiles: Part files that may be opened.
+    static func decide(
+        _ queue: QueueSnapshot, _ policy: SchedulerPolicy, in snapshot: ConditionSnapshot,
+        box: TimeBox?, partFiles: Int, now: Timestamp
+    ) -> TurnPlan {
+        precondition(
+            partFiles > 0 || queue.rows.isEmpty, "nothing is read that could not be opened")
+        let decided = policy.plan(
+            head: queue.rows.map(queue.candidate), ready: queue.ready, running: queue.running,
+            origins: queue.origins, in: snapshot, box: box, now: now)
+        let sessions = Dictionary(queue.rows.map { ($0.id, $0.sessionID) }) { first, _ in first }
+        var plan = TurnPlan()
+        plan.starts = decided.starts.prefix(partFiles).compactMap { id in
+            sessions[id].map {
+                Start(
+                    id: id, session: String($0), isOverdue: id == decided.overdue,
+                    isPrefetched: decided.prefetched.contains(id))
+            }
+        }
+        plan.stops = Set(decided.stops.map(\.id))
+        plan.hasBacklog =
+            queue.eligibilities == nil || decided.isPlaceAwaited
+            || decided.starts.count > partFiles
+        plan.holdsBack = decided.holdsBack
+        plan.nextStart = [decided.nextStart, queue.coolDownEnds].compactMap { $0 }.min()
+        plan.nextStop = decided.nextStop
+        plan.interest = queue.eligibilities?.interest
+        plan.cursors = queue.cursors
+        plan.cooling = queue.cooling
+        return plan
+    }
+}
