@@ -67,8 +67,21 @@ extension EngineTransaction {
     }
 }
 
-extension Connection {
-    func deleteFetch(_ id: FetchID) throws {
-        try run("DELETE FROM fetch WHERE id = ?1", id)
+extension EngineTransaction {
+    /// Removes the record of a file that is known to be gone.
+    package func forget(_ part: OrphanedPart) throws {
+        try connection.forget(part)
+    }
+
+    /// The files that were still to be deleted when the last engine ended. A file that could not be
+    /// deleted for long, on a disk that is never mounted again, is given up.
+    package func orphanedParts(now: Timestamp) throws -> [OrphanedPart] {
+        try connection.run(
+            "DELETE FROM orphanedPart WHERE since < ?1", now + -Limits.leftPartsKeptSeconds)
+        return try connection.all("SELECT path, device, inode, birth FROM orphanedPart") {
+            OrphanedPart(
+                path: $0.text(0),
+                identity: $0.fileIdentity(device: 1, inode: 2, birth: 3))
+        }
     }
 }

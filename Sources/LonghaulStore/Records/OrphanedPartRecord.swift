@@ -37,36 +37,13 @@ extension Connection {
     }
 }
 
-extension Store {
-    /// Removes the records of files that are known to be gone.
-    package func forget(_ parts: [OrphanedPart]) throws(LonghaulError) {
-        if parts.isEmpty { return }
-        try write(.relaxed) { connection in
-            for part in parts { try connection.forget(part) }
-        }
-    }
-}
-
-extension EngineTransaction {
-    /// Removes the record of a file that is known to be gone.
-    package func forget(_ part: OrphanedPart) throws {
-        try connection.forget(part)
-    }
-
-    /// The files that were still to be deleted when the last engine ended. A file that could not be
-    /// deleted for long, on a disk that is never mounted again, is given up.
-    package func orphanedParts(now: Timestamp) throws -> [OrphanedPart] {
-        try connection.run(
-            "DELETE FROM orphanedPart WHERE since < ?1", now + -Limits.leftPartsKeptSeconds)
-        return try connection.all("SELECT path, device, inode, birth FROM orphanedPart") {
-            OrphanedPart(
-                path: $0.text(0),
-                identity: $0.fileIdentity(device: 1, inode: 2, birth: 3))
-        }
-    }
-}
-
 extension FileIdentity {
     /// Without a time of creation: the inode number of a deleted file is soon reused.
     fileprivate var isUnmistakable: Bool { birth != 0 }
+}
+
+extension Connection {
+    func deleteFetch(_ id: FetchID) throws {
+        try run("DELETE FROM fetch WHERE id = ?1", id)
+    }
 }

@@ -103,3 +103,13 @@ extension Connection {
         return try abandonFetch(fetchID, sparingPublished: true, now: now)
     }
 }
+
+extension Store {
+    /// Removes the records of files that are known to be gone.
+    package func forget(_ parts: [OrphanedPart]) throws(LonghaulError) {
+        if parts.isEmpty { return }
+        try write(.relaxed) { connection in
+            for part in parts { try connection.forget(part) }
+        }
+    }
+}

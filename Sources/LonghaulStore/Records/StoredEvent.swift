@@ -43,3 +43,15 @@ package struct AttemptRecord: Hashable, Sendable {
         self.outcome = outcome
     }
 }
+
+extension StoredEvent {
+    static let columns = "e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt"
+
+    init(_ row: StoredRow) {
+        self.init(
+            seq: row.int64(0), at: row.timestamp(1), session: row.text(2),
+            transfer: row.isNull(3) ? nil : row.transferID(3),
+            type: EventType(rawValue: row.text(4)), detail: row.optionalText(5),
+            acknowledgedAt: row.optionalTimestamp(6))
+    }
+}

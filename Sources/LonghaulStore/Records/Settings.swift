@@ -61,17 +61,19 @@ package struct EngineView: Hashable, Sendable {
     }
 }
 
-extension EngineTransaction {
-    /// Publishes the conditions and limits of this engine.
-    package func publish(_ view: EngineView) throws {
-        try connection.set(ConditionsRecord.key, to: ConditionsRecord.text(view))
+/// The rows of `setting`.
+extension Connection {
+    func setting(_ key: String) throws -> String? {
+        try first("SELECT value FROM setting WHERE key = ?1", key) { $0.text(0) }
     }
-}
 
-extension Store {
-    /// The conditions and limits of the last engine; valid while it runs.
-    package func engineView() throws(LonghaulError) -> EngineView? {
-        let text = try access { try $0.setting(ConditionsRecord.key) }
-        return text.flatMap(ConditionsRecord.read)
+    func set(_ key: String, to value: String) throws {
+        try run(
+            "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2",
+            key, value)
+    }
+
+    func removeSetting(_ key: String) throws {
+        try run("DELETE FROM setting WHERE key = ?1", key)
     }
 }
