@@ -9,7 +9,7 @@ import Testing
     /// such group. 1 = the folders are layers.
     private static let largestKnot = [
         "Longhaul": 7, "LonghaulCLI": 7, "LonghaulCore": 1, "LonghaulEngine": 1,
-        "LonghaulPlatform": 1, "LonghaulStore": 1, "LonghaulTransport": 2,
+        "LonghaulPlatform": 1, "LonghaulStore": 1, "LonghaulTransport": 1,
         "LonghaulURLRequest": 1, "photosync": 1,
     ]
 

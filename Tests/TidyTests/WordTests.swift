@@ -29,7 +29,7 @@ import Testing
             word: "getenv(", banned: ["Sources/"],
             home: [
                 "Sources/LonghaulPlatform/Paths/Environment.swift",
-                "Sources/LonghaulTransport/CurlGlobal.swift",
+                "Sources/LonghaulTransport/Curl/CurlGlobal.swift",
                 "Sources/LonghaulCLI/Platform.swift",
             ]),
         Rule(word: "print(", banned: ["Sources/"]),

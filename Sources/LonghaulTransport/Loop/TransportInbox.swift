@@ -1,4 +1,5 @@
 internal import CLonghaul
+internal import LonghaulCore
 internal import Synchronization
 
 /// Passes commands from any thread to the loop, in order, and wakes `curl_multi_poll`.
@@ -47,4 +48,18 @@ final class TransportInbox: Sendable {
 /// A `CURLM`, shared by the thread that owns it and those that wake it.
 struct MultiHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
+}
+
+/// The callers' commands to the loop, in order.
+enum TransportCommand: Sendable {
+    case start([SegmentRequest])
+    case proceed(SegmentKey, BodyPlan)
+    case shrink(SegmentKey, end: Int64)
+    case stop([SegmentKey])
+    case withdraw([SegmentKey])
+    case leaveConnections(suspecting: [SegmentKey])
+    case totalRate(Int64?)
+    case rate(SegmentKey, Int64?)
+    case limitsPerOrigin(SchedulerLimits)
+    case shutdown
 }
