@@ -37,7 +37,11 @@ final class Simulation: Sendable {
         DispatchQueue.concurrentPerform(iterations: jobs) { _ in
             while let (life, seed) = next() {
                 do {
-                    add(try life.live(seed))
+                    let outcome = try life.live(seed)
+                    if let violation = outcome.violation {
+                        FileHandle.standardError.write(Data("\(violation.text)\n".utf8))
+                    }
+                    add(outcome)
                 } catch {
                     total.withLock { $0.failure = $0.failure ?? "seed \(seed): \(error)" }
                 }
