@@ -35,9 +35,14 @@ extension SimDisk {
 
     /// The transfer's own part name, unless a fetch that it has left is in use under that.
     func freePartPath(_ destination: String, _ id: TransferID, _ left: Int) -> String {
+        let paths = partPaths(destination, id, left)
+        let isInUse = open.values.contains { names[paths[0]] == $0.inode }
+        return paths[isInUse ? 1 : 0]
+    }
+
+    func partPaths(_ destination: String, _ id: TransferID, _ left: Int) -> [String] {
         let name = "\(destination).\(id)" + (left > 0 ? "-\(left)" : "")
-        let isInUse = open.values.contains { names[name + ".part"] == $0.inode }
-        return name + (isInUse ? "b.part" : ".part")
+        return [name + ".part", name + "b.part"]
     }
 
     func fill(_ fetch: FetchID, _ kept: KeptFile) {

@@ -18,9 +18,15 @@ extension SimDisk {
 
     /// Here, what has the name is what is written to.
     func clearPart(
-        of: TransferID, _ partSuffix: Int, beside: String, madeSince: Timestamp,
-        sparing: OrphanedPart?
-    ) {}
+        of transfer: TransferID, _ partSuffix: Int, beside destination: String,
+        madeSince: Timestamp, sparing recorded: OrphanedPart?
+    ) {
+        for path in partPaths(destination, transfer, partSuffix) where path != recorded?.path {
+            guard let inode = names[path], !open.values.contains(where: { $0.inode == inode })
+            else { continue }
+            rename(path, to: nil, inode)
+        }
+    }
 
     private func entry(_ path: String) -> FileFacts.Entry {
         if random.happens(trouble.open / 2) { return .unusable(errno: 5) }
