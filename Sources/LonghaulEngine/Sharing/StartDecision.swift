@@ -22,14 +22,14 @@ struct StartSnapshot {
     var equals: [TransferWork] = []
     var fetches: [FetchID: Held] = [:]
 
-    /// What it has of its own is no more than an empty file, or is the very fetch in question.
+    /// What it has of its own is an empty file at most, or is the very fetch in question.
     fileprivate func mayGiveUpItsFetch(_ work: TransferWork, for fetch: FetchID?) -> Bool {
         guard let own = work.fetchID, own != fetch, let held = fetches[own] else { return true }
         return !held.isActive && held.state.durable.isEmpty
     }
 
-    /// Whether a start may go on with this fetch of a transfer. The transfer whose turn it is goes on
-    /// with its own even if the disk is away: it waits for the disk.
+    /// Whether a start may go on with this fetch of a transfer. The first transfer may go on with
+    /// its own even if the disk is away: it waits for the disk.
     fileprivate func mayContinue(_ held: Held, of work: TransferWork) -> Bool {
         !held.isActive && !held.isStarted && (work.id == first.id || !held.isAway)
     }
