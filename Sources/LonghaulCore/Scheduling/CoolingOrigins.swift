@@ -1,7 +1,6 @@
-/// Origins that are known to cool down, by their ids in the store. A look into the queue passes
-/// over all that stand next to each other at once: thousands of servers that are down are not read
-/// one by one each time that a place becomes free. Only who may change an origin's memory can keep
-/// it.
+/// Origins that are known to cool down, by their ids in the store. A read of the queue passes over
+/// neighbouring ids at once: thousands of servers that are down are not read one by one each time
+/// that a place becomes free. Only the process that changes the memory of origins can keep it.
 package struct CoolingOrigins: Hashable, Sendable {
     private struct Entry: Hashable {
         var id: Int64
@@ -11,16 +10,16 @@ package struct CoolingOrigins: Hashable, Sendable {
     /// By id; some may have ended.
     private var entries: [Entry] = []
 
-    /// What comes beyond is read each time.
+    /// Further origins are read each time.
     package static let most = 1 << 16
-    /// So many that end before the first one that is waited for are asked about.
+    /// How many ends are checked for whether something waits for them.
     package static let doubtsMax = 8
 
     package init() {}
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    package mutating func note(_ id: Int64, until: Timestamp) {
+    package mutating func record(_ id: Int64, until: Timestamp) {
         let index = place(of: id)
         if index < entries.count, entries[index].id == id {
             entries[index].until = until
@@ -29,7 +28,7 @@ package struct CoolingOrigins: Hashable, Sendable {
         }
     }
 
-    /// It has answered.
+    /// The origin has answered.
     package mutating func forget(_ id: Int64) {
         let index = place(of: id)
         if index < entries.count, entries[index].id == id { entries.remove(at: index) }
@@ -39,8 +38,8 @@ package struct CoolingOrigins: Hashable, Sendable {
 
     package mutating func forgetEnded(at now: Timestamp) { entries.removeAll { $0.until <= now } }
 
-    /// The last of those that cool down and follow one another from this one on, without a gap;
-    /// `nil` = this one does not, as far as is known.
+    /// The end of the run of cooling ids that begins with this one; `nil` = this one is not known
+    /// to cool down.
     package func endOfRun(from id: Int64, at now: Timestamp) -> Int64? {
         var end: Int64?
         for entry in entries[place(of: id)...] {
@@ -50,8 +49,8 @@ package struct CoolingOrigins: Hashable, Sendable {
         return end
     }
 
-    /// When the first of those ends for which something waits. Where many that nothing waits for
-    /// end before, it is too early rather than late.
+    /// When the first cool-down ends for which something waits. Where many end before for which
+    /// nothing waits, the answer is too early rather than too late.
     package func soonest(
         at now: Timestamp, where isWaitedFor: (Int64) throws -> Bool
     ) rethrows -> Timestamp? {

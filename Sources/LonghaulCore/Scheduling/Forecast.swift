@@ -1,6 +1,7 @@
 /// What is to be expected of a transfer, as far as it can be told.
 public struct Forecast: Hashable, Sendable {
-    /// When it starts, or may start at the latest; `nil` = nobody can tell.
+    /// When it starts, or may start at the latest; `nil` = it depends on conditions
+    /// or other transfers.
     public var startsAt: Timestamp?
     /// When it ends, if it starts then and its origin is as fast as before.
     public var endsAt: Timestamp?
@@ -96,7 +97,7 @@ extension Forecast {
 
 /// What waits are about, sorted.
 private struct Holds {
-    /// When the last of those that only need time is over.
+    /// When the last wait is over that only needs time.
     var clock: Timestamp?
     var required: [String] = []
     var preferred: [String] = []

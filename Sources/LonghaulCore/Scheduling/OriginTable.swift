@@ -1,5 +1,5 @@
 /// The origins of one run of the policy and what each has in use. Most of a queue's head goes to a
-/// few of them, whose names would be hashed again and again.
+/// few origins: the last one is kept, so that its name is not hashed for each candidate.
 struct OriginTable {
     struct Entry {
         var state: OriginState

@@ -1,11 +1,11 @@
 /// How fast the transfers of one origin end, and from that how many to make ready ahead.
 ///
 /// Between the end of one small file and the next request lie a commit, the opening of a file and
-/// the way through three threads. While files end faster than that, a few more than there are
-/// connections are claimed and opened in advance, together: the wire never waits, and the work is
-/// done a batch at a time. Where transfers take long, none is ever ahead.
+/// the way through three threads. While files end faster than that, more transfers are started and
+/// opened than there are connections: the wire never waits, and the work is done in batches. Where
+/// transfers take long, none is prefetched.
 package struct PrefetchRate: Hashable, Sendable {
-    /// What is ready ahead is asked for within about this time.
+    /// The requests of prefetched transfers go out within about this time.
     package static let horizonSeconds: Double = 0.05
     package static let aheadMax = 512
 
@@ -24,8 +24,8 @@ package struct PrefetchRate: Hashable, Sendable {
         }
     }
 
-    /// What the rate of the last ends amounts to within the horizon. The first ones of many say
-    /// little: each is good for four at the most, and one alone for none.
+    /// What the rate of the last ends amounts to within the horizon. A few ends say little: each
+    /// allows four transfers at most, and one end alone allows none.
     package func prefetched(at now: Instant) -> Int {
         // Asked several times a turn, of as many as ended lately.
         let passed = (0..<ends.count).firstPast { now - end($0) >= PrefetchRate.horizonSeconds }
@@ -41,7 +41,7 @@ package struct PrefetchRate: Hashable, Sendable {
         ends[(next + index) % ends.count]
     }
 
-    /// What ended together ended within a time that no clock of ours tells.
+    /// Ends at the same reading of the clock count as this far apart.
     private static let leastSeconds: Double = 0.002
     private static let aheadPerEnd = 4
 }

@@ -59,7 +59,8 @@ package struct SchedulerPolicy: Sendable {
     ) -> Plan {
         var runningGates = GateTable(snapshot: snapshot, isRunning: true, now: now)
         let stops = running.filter { !$0.isLetFinish }.compactMap { transfer in
-            let gate = runningGates.gate(ofAny: transfer.eligibilities)
+            let gate = runningGates.gate(
+                ofAny: transfer.anyOf.isEmpty ? [transfer.eligibility] : transfer.anyOf)
             return gate.isOpen ? nil : Waiting(id: transfer.id, reasons: gate.reasons)
         }
         var gates = GateTable(snapshot: snapshot, isRunning: false, now: now)
@@ -196,7 +197,7 @@ package struct Candidate: Hashable, Sendable {
     package var id: TransferID
     package var session: String
     package var origin: OriginID
-    /// Where it may begin as well; told only of one whose own origin is left alone for a while.
+    /// Where it may begin as well; given only while its own origin is avoided.
     package var mirrors: [OriginID] = []
     package var priority: Priority
     /// What it has to wait for besides its turn.
@@ -258,7 +259,7 @@ package struct Candidate: Hashable, Sendable {
         now - waitingSince > Limits.starvationSeconds
     }
 
-    /// What nobody knows the size of fits: a wrong guess costs nothing but quality.
+    /// An unknown size fits: a wrong guess delays other transfers and loses nothing.
     func fits(_ box: TimeBox?) -> Bool {
         guard let box, let expectedSeconds else { return true }
         return expectedSeconds <= box.left
@@ -280,8 +281,8 @@ package struct Running: Hashable, Sendable {
     package var connections: Int
     /// Where it counts.
     package var eligibility: EligibilityKey
-    /// Any of these lets it run; never empty.
-    package var eligibilities: [EligibilityKey]
+    /// Any of these lets it run; empty = ``eligibility`` does.
+    package var anyOf: [EligibilityKey] = []
     /// No condition stops it: it has all its bytes, or it leaves already.
     package var isLetFinish = false
     /// When it was started for having waited longest, out of the order.
@@ -291,7 +292,6 @@ package struct Running: Hashable, Sendable {
         id: TransferID, session: String, origin: OriginID, connections: Int = 1,
         eligibility: EligibilityKey = .plain, overdueSince: Timestamp? = nil
     ) {
-        eligibilities = [eligibility]
         self.id = id
         self.session = session
         self.origin = origin
@@ -302,12 +302,11 @@ package struct Running: Hashable, Sendable {
 }
 
 package struct OriginState: Hashable, Sendable {
-    /// What its transfers may expect of it. A server that does not answer keeps a place for as long
-    /// as the attempt may take, again and again: those of whom better is known, or nothing yet,
-    /// must not wait behind it.
+    /// What its transfers may expect of it. A server that does not answer occupies a place for as
+    /// long as each attempt may take: servers that answer, or are untried, must not wait behind it.
     package enum Standing: Hashable, Sendable {
         case answers
-        /// Nobody knows: no answer yet, and no failure.
+        /// No answer yet, and no failure.
         case untried
         /// Nothing but failures since its last answer.
         case fails

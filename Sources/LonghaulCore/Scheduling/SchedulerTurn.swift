@@ -56,7 +56,7 @@ struct SchedulerTurn {
     }
 
     /// The order among candidates of one rank. Every place is given away in the end: what is put
-    /// off here goes where nobody else has come.
+    /// off takes the places that are left.
     private enum Round: CaseIterable {
         /// Origins that answer; of each untried one a first transfer; of those that fail a first
         /// one each, into a few places.

@@ -85,7 +85,7 @@ extension DiskFiles {
             switch opened {
             case .opened(let file): return (file, false, false)
             case .vanished: break
-            // It may be anybody's: ours gets another name.
+            // The file may be another program's: ours gets another name.
             case .replaced: isReplacing = true
             }
         }
@@ -108,7 +108,7 @@ extension DiskFiles {
             // What is set aside for it already need not be free.
             let reserved = try part.allocated() - order.held
             if available + max(0, reserved) >= needs { return nil }
-            // Who waits for room keeps none from others.
+            // A transfer that waits for room keeps none from others.
             try part.giveBack()
         }
         return LocalFault(
@@ -163,7 +163,7 @@ extension DiskFiles {
             // file is verified.
             if !digests.isEmpty { _ = try? digest(fetch, part, digests, through: through) }
         } catch {
-            // The next sync would answer 0: nobody may go by what was written since the last one.
+            // The next sync would answer 0: what was written since the last one is not reliable.
             board.distrust(fetch)
             report(fetch, .syncFailed(token: token, LocalFault(error)))
         }

@@ -201,7 +201,7 @@ package final class DiskFiles: FilePort {
         guard let (directory, name) = PathParts.split(part) else { return nil }
         do throws(SystemFailure) {
             let handle = try directories.handle(for: directory)
-            // A file that nobody may write now has lost nothing by it.
+            // A file that is not writable has lost nothing by it.
             switch try PartFile.reopen(name, in: handle, expecting: identity, isForSync: true) {
             case .opened(let file): try file.sync()
             case .vanished, .replaced: break

@@ -1,6 +1,6 @@
 internal import LonghaulCore
 
-/// Performs what was committed. Nothing here decides or waits.
+/// Performs the effects of a commit, in their order. It decides nothing and waits for nothing.
 struct EffectPerformer {
     let files: any FilePort
     let wire: any WirePort
@@ -50,12 +50,12 @@ struct EffectPerformer {
         sendBatches()
     }
 
-    /// Sends the batches whose predecessors have come back.
+    /// Sends the batches whose predecessors are on the disk.
     mutating func sendBatches() {
         for order in batches.takeReady() { files.submit([order]) }
     }
 
-    /// Part files of which nothing is to be left.
+    /// Part files that belong to no transfer any more.
     func delete(_ parts: [OrphanedPart]) {
         if !parts.isEmpty { files.submit(parts.map { .delete($0) }) }
     }

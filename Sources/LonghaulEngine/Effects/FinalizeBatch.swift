@@ -30,7 +30,7 @@ struct FinalizeBatches {
         }
     }
 
-    /// The batches whose predecessor has come back.
+    /// The batches whose predecessor is on the disk.
     mutating func takeReady() -> [FileOrder] {
         if byDevice.isEmpty { return [] }
         var orders: [FileOrder] = []

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
-/// What is still to be committed, and the effects that follow once it is. After a failed commit the
-/// same is tried again.
+/// Writes that wait for the commit, and the effects that follow it. After a failed commit the same
+/// writes are tried again.
 struct PendingCommit {
     var writes: [StoreWrite] = []
     var effects: [(FetchID, FetchEffect)] = []
@@ -24,7 +24,7 @@ struct PendingCommit {
     }
 }
 
-/// Writes, told in the way in which the commit has turned out.
+/// Writes as the commit has turned out.
 extension [StoreWrite] {
     /// Whether a transfer waits for input or fails is known within the transaction only.
     func settled(unanswerable: Set<TransferID>) -> [StoreWrite] {
@@ -49,7 +49,7 @@ extension [StoreWrite] {
 package struct EngineCounters: Hashable, Sendable {
     package private(set) var completed = 0
     package private(set) var failed = 0
-    /// Body bytes received by fetches that have left; those of active ones come on top.
+    /// Body bytes received by fetches that have left; those of active fetches are not in it.
     private(set) var bytesOfGone: Int64 = 0
 
     /// Only committed writes count.

@@ -4,7 +4,7 @@ internal import LonghaulCore
 /// leaves the engine's thread.
 final class ActiveFetch {
     var machine: FetchMachine
-    /// Where it counts: the origin of the source that it began at.
+    /// The origin of the source that it began at: it counts there.
     let site: OriginSite
     let sources: FetchSources
     let start: Start
@@ -18,13 +18,13 @@ final class ActiveFetch {
     private(set) var eligibility: EligibilityKey
     private(set) var isShared: Bool
     var copies = Copies()
-    /// Of the requests whose cells stand on the board; few.
+    /// Requests with a cell on the progress board; few.
     var targets: [(key: SegmentKey, target: SegmentTarget)] = []
     private(set) var rate = RateMeter()
     /// Bytes per second that each of its requests may use; `nil` = unlimited.
     var rateShare: Int64?
-    /// From the machine's last step, see ``FetchStep``: read more often than a large value may be
-    /// copied.
+    /// From the machine's last step, see ``FetchStep``. Kept here, because it is read too often to
+    /// copy the machine for it.
     private(set) var nextTick: Instant?
     private(set) var isWhole = false
     /// Its part of ``OriginSite/held``.
@@ -73,7 +73,7 @@ final class ActiveFetch {
         subscribers.admit(leader)
     }
 
-    /// What only waits for the disk holds no place.
+    /// A fetch that only waits for the disk holds no place.
     var holdsPlace: Bool {
         switch machine.stage {
         case .verifying, .securing, .sharing, .publishing, .left: false
@@ -85,7 +85,7 @@ final class ActiveFetch {
     /// out to be wrong, it needs the network again.
     var isLetFinish: Bool { !holdsPlace || isWhole }
 
-    /// Whether another transfer may join those whom it serves.
+    /// Whether another transfer may join the fetch, which serves these.
     func isOpen(_ subscribers: Subscribers) -> Bool {
         machine.isJoinable && subscribers.count < Limits.sharersPerFetch
             && subscribers.leader.request.options.onDuplicate != .separate
@@ -104,7 +104,7 @@ final class ActiveFetch {
             id: machine.transfer, session: start.session, origin: OriginID(rawValue: site.name),
             connections: max(1, machine.segments.count), eligibility: eligibility,
             overdueSince: start.overdueSince)
-        running.eligibilities = subscribers.eligibilities(at: now)
+        if isShared { running.anyOf = subscribers.eligibilities(at: now) }
         running.isLetFinish = isLetFinish || machine.isBeingCancelled
         return running
     }

@@ -4,19 +4,15 @@ internal import LonghaulCore
 /// the table while a transaction is open, and a copy of it for each turn would cost O(n).
 final class ActiveFetches {
     private var byID: [FetchID: ActiveFetch] = [:]
-    /// No machine wants to be asked before; it may have been put off since. It saves each turn a
-    /// search in all machines.
+    /// No tick is due before; the first one may be due later. It saves each turn a search in all
+    /// machines.
     private(set) var soonestTick: Instant?
     private var nextSerial: Int64 = 1
     /// Transfers of which a crash may have left a part file that is not recorded, and since when.
     var unrecordedSince: [TransferID: Timestamp] = [:]
-    /// A transfer has found a disk full: until then each checks for room before it asks for
-    /// anything.
+    /// A transfer has found a disk full: until then each one checks for room before its first
+    /// request.
     private var spaceIsShortUntil: Instant?
-
-    private static let serialsPerFetch: Int64 = 1 << 20
-    /// Longer than it takes until a transfer that found a disk full checks it again.
-    private static let spaceIsShortSeconds = 2 * Limits.storageCheckSeconds
 
     var count: Int { byID.count }
     var isEmpty: Bool { byID.isEmpty }
@@ -38,7 +34,7 @@ final class ActiveFetches {
 
     /// Serials of one fetch never repeat in this process, however often it is started.
     func takeSerials() -> Int64 {
-        defer { nextSerial += ActiveFetches.serialsPerFetch }
+        defer { nextSerial += Limits.serialsPerFetch }
         return nextSerial
     }
 
@@ -69,7 +65,7 @@ final class ActiveFetches {
         if let at = step.nextTick { soonestTick = min(soonestTick ?? at, at) }
     }
 
-    /// Fetches whose machines want to be asked now, in the order of their ids.
+    /// Fetches whose tick is due, in the order of their ids.
     func dueForTick(at now: Instant) -> [FetchID] {
         guard let soonestTick, soonestTick <= now else { return [] }
         var due: [FetchID] = []
@@ -79,7 +75,7 @@ final class ActiveFetches {
         return due.sorted()
     }
 
-    /// After those were asked.
+    /// After those ticks.
     func findSoonestTick(at now: Instant) {
         guard let soonestTick, soonestTick <= now else { return }
         self.soonestTick = byID.values.compactMap(\.nextTick).min()
@@ -88,7 +84,7 @@ final class ActiveFetches {
     // MARK: - Full disks
 
     func foundDiskFull(at now: Instant) {
-        spaceIsShortUntil = now + ActiveFetches.spaceIsShortSeconds
+        spaceIsShortUntil = now + Limits.spaceIsShortSeconds
     }
 
     func isSpaceShort(at now: Instant) -> Bool { spaceIsShortUntil.map { now < $0 } ?? false }

@@ -6,7 +6,7 @@ internal import LonghaulStore
 struct TurnChanges {
     /// Fetches that leave the wire.
     var departures: [(FetchID, FetchDeparture)] = []
-    /// Fetches that end for those whom they serve: no transfer joins them.
+    /// Fetches that end for the transfers that they serve: no transfer joins them.
     var departing: Set<FetchID> = []
     /// Part files that belong to no transfer any more.
     var deletions: [OrphanedPart] = []
@@ -22,9 +22,8 @@ struct TurnChanges {
     var areSomeUnwanted = false
     /// Transfers that failed because no host can answer what they need.
     var unanswerable: Set<TransferID> = []
-    /// Origins whose memory was changed for transfers that are to go on at once, with their memory
-    /// before: restored if the commit fails.
-    var hastened: [(site: OriginSite, before: OriginMemory?)] = []
+    /// Origins whose cool-down has ended for transfers that are to go on at once.
+    var hastened: Set<String> = []
     var starts = Starts()
     /// Where the search for newcomers goes on; `nil` = there was no search.
     var joinCursors: [Int64: TransferID]?
@@ -38,16 +37,6 @@ struct TurnChanges {
         var refused: [(TransferID, LonghaulError)] = []
         /// Some transfers joined others, or have failed: there may be places left.
         var arePlacesLeft = false
-    }
-
-    /// Its copy is recorded in this commit: its intent is applied once it is a fetch of its own.
-    mutating func postpone(
-        _ id: TransferID, ifGivenIn tx: borrowing EngineTransaction
-    ) throws -> Bool {
-        guard starts.given.contains(where: { $0.work.id == id }) else { return false }
-        try tx.addAttention(id)
-        isIncomplete = true
-        return true
     }
 }
 
@@ -97,13 +86,14 @@ extension TransferWork {
         guard let readyAt, readyAt > now else { return false }
         return waitingFor.contains { $0.reason == .storage }
     }
+}
 
-    /// Those of its fetch, if it leads one.
-    func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferNumbers {
-        guard let fetchID, let state = try tx.fetch(fetchID), state.leader ?? id == id else {
-            return numbers
-        }
-        return TransferNumbers(state)
+extension FetchMachine {
+    static func expired(_ id: TransferID, bytesKept: Int64) -> LonghaulError {
+        var error = expired
+        error.transferID = id
+        error.bytesKept = bytesKept
+        return error
     }
 }
 

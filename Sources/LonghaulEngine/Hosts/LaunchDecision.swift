@@ -10,10 +10,6 @@ struct LaunchDecision {
     /// When to decide again although nothing happens.
     var nextCheck: Timestamp?
 
-    /// How often hosts are checked whose changes are not reported: a program that is missing, or
-    /// that is attached while events wait.
-    static let checkSeconds: Double = 30
-
     /// - Parameter lastID: Launches get their numbers before they are recorded.
     static func decide(
         _ snapshot: HostSnapshot, after lastID: LaunchID, now: Timestamp
@@ -31,7 +27,7 @@ struct LaunchDecision {
                     budget: settings.eventBudget ?? HostSettings.defaultEventBudget))
         }
         decision.nextLaunch = plan.next
-        let check = snapshot.areSomeUnreported ? now + checkSeconds : nil
+        let check = snapshot.areSomeUnreported ? now + Limits.hostCheckSeconds : nil
         decision.nextCheck = [plan.next, check].compactMap { $0 }.min()
         return decision
     }
@@ -41,7 +37,7 @@ struct LaunchDecision {
 struct HostSnapshot {
     var facts: [HostFacts] = []
     var settings: [String: HostSettings] = [:]
-    /// Some change without a report.
+    /// Some of them change without a report.
     var areSomeUnreported = false
 
     static func load(
@@ -77,7 +73,7 @@ struct KeptLaunch {
     var isAdopted = false
     /// How often its answers could not be recorded.
     var answerFailures = 0
-    /// They were given up: what it was told is told again, whatever its exit status.
+    /// Its answers were given up: its events are told again, whatever its exit status.
     var hasLostAnswers = false
 }
 

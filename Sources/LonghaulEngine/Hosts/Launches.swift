@@ -9,7 +9,7 @@ struct Launches {
     private let writer: StoreWriter
     private let port: any HostPort
     var journal: EngineJournal?
-    /// Something may have happened that a host is to be told.
+    /// There may be events for a host.
     private var isStale = true
     private var launches: [LaunchID: KeptLaunch] = [:]
     /// Reports that are not recorded yet, in their order.
@@ -20,9 +20,6 @@ struct Launches {
     private var lastID = LaunchID(rawValue: 0)
     /// When events are deleted next that may go.
     private var purgeAt: Instant?
-
-    private static let purgeSeconds: Double = 600
-    private static let purgedAtOnce = 2_000
 
     init(_ writer: StoreWriter, _ port: any HostPort) {
         self.writer = writer
@@ -65,7 +62,7 @@ struct Launches {
             if error == StoreWriter.leaseLost { throw error }
             // The turn's own commits count how long the store cannot be written.
             isStale = true
-            retryAt = now.monotonic + StoreWriter.retrySeconds
+            retryAt = now.monotonic + Limits.commitRetrySeconds
         }
         return outcome
     }
@@ -160,9 +157,8 @@ struct Launches {
         launches[id] = nil
     }
 
-    /// Tried each second like all that the store does not accept. What comes after the answers
-    /// waits, the end of the launch among it. Where the answers are given up, the question is asked
-    /// again.
+    /// Tried each second until the store accepts them. Later reports wait, the end of the launch
+    /// among them. Where the answers are given up, the question is asked again.
     private mutating func recordAnswers(of id: LaunchID) throws(LonghaulError) {
         guard let launch = launches[id] else { return port.dropAnswers(of: id) }
         do throws(LonghaulError) {
@@ -170,7 +166,7 @@ struct Launches {
             launches[id]?.answerFailures = 0
         } catch {
             launches[id]?.answerFailures += 1
-            if launch.answerFailures < StoreWriter.failuresMax { throw error }
+            if launch.answerFailures < Limits.commitFailures { throw error }
             launches[id]?.hasLostAnswers = true
             port.dropAnswers(of: id)
             journal?.answersLost(launch.host, id, error)
@@ -214,8 +210,8 @@ struct Launches {
 
     // MARK: - Life
 
-    /// Launches of a dead engine: those that run are watched on; those that have ended meanwhile
-    /// leave their events to the next launch.
+    /// Launches of a dead engine. A process that still runs is watched; the events of one that has
+    /// ended are told again by the next launch.
     mutating func adopt(now: Moment) throws(LonghaulError) {
         lastID = try writer.store.lastLaunch()
         for launch in try writer.store.openLaunches() {
@@ -238,17 +234,17 @@ struct Launches {
         }
     }
 
-    /// Now and then, in a turn that there is anyway.
+    /// Deletes old acknowledged events every few minutes, in a turn that takes place anyway.
     private mutating func purgeEvents(now: Moment) throws(LonghaulError) {
         if let at = purgeAt, at > now.monotonic { return }
         var purged = 0
         try writer.transaction(.relaxed) { tx in
             purged = try tx.forgetEvents(
                 acknowledgedBefore: now.wall + -Limits.eventRetentionSeconds,
-                limit: Launches.purgedAtOnce)
+                limit: Limits.eventsPurgedAtOnce)
         }
-        let isMore = purged == Launches.purgedAtOnce
-        purgeAt = now.monotonic + (isMore ? 1 : Launches.purgeSeconds)
+        let isMore = purged == Limits.eventsPurgedAtOnce
+        purgeAt = now.monotonic + (isMore ? 1 : Limits.eventPurgeSeconds)
     }
 
     /// When hosts need a turn.

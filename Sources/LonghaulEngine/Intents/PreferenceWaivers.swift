@@ -1,6 +1,28 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
+/// What decides whether the preferences of one waiting transfer still count.
+struct WaiverSnapshot {
+    var id: TransferID
+    var eligibility: EligibilityKey
+    /// `nil` = it has no preferences that count.
+    var waiver: PreferenceExpiry?
+    var deadline: Timestamp
+    /// From when it may begin to its deadline.
+    var span: Double
+    /// That remain; `nil` = unknown.
+    var bytesLeft: Int64?
+    /// Of its origin, bytes per second.
+    var rate: Double?
+
+    func verdict(at moment: Timestamp) -> PreferenceExpiry.Verdict {
+        guard let waiver else { return .waive }
+        let needs = PreferenceExpiry.seconds(bytes: bytesLeft, rate: rate, span: span)
+        return PreferenceExpiry.decide(
+            waiveBy: waiver.by, deadline: deadline, needs: needs, now: moment)
+    }
+}
+
 /// Whether the preferences of waiting transfers still count. ``PreferenceExpiry`` decides.
 struct PreferenceWaivers {
     let origins: Origins
@@ -13,40 +35,41 @@ struct PreferenceWaivers {
     func apply(_ tx: borrowing EngineTransaction, limit: Int) throws -> Bool {
         let due = try tx.dueWaivers(now, limit: limit)
         var isAnyWaived = false
-        for id in due {
-            guard let work = try tx.work(id) else { continue }
-            switch try verdict(on: work, tx, at: now) {
+        for transfer in try load(due, tx) {
+            switch transfer.verdict(at: now) {
             case .waive:
-                try tx.waivePreferences(of: id, in: work.eligibility)
+                try tx.waivePreferences(of: transfer.id, in: transfer.eligibility)
                 isAnyWaived = true
-            case .look(let next): try tx.setWaiverCheck(of: id, at: next)
+            case .look(let next): try tx.setWaiverCheck(of: transfer.id, at: next)
             }
         }
-        if isAnyWaived { try waiveSoon(tx, limit: limit) }
+        if isAnyWaived {
+            let soon = now + PreferenceExpiry.batchSeconds
+            for transfer in try load(tx.dueWaivers(soon, limit: limit), tx)
+            where transfer.verdict(at: soon) == .waive {
+                try tx.waivePreferences(of: transfer.id, in: transfer.eligibility)
+            }
+        }
         return due.count == limit
     }
 
-    private func waiveSoon(_ tx: borrowing EngineTransaction, limit: Int) throws {
-        let soon = now + PreferenceExpiry.batchSeconds
-        for id in try tx.dueWaivers(soon, limit: limit) {
-            guard let work = try tx.work(id), try verdict(on: work, tx, at: soon) == .waive
-            else { continue }
-            try tx.waivePreferences(of: id, in: work.eligibility)
+    private func load(
+        _ ids: [TransferID], _ tx: borrowing EngineTransaction
+    ) throws -> [WaiverSnapshot] {
+        var loaded: [WaiverSnapshot] = []
+        for id in ids {
+            guard let work = try tx.work(id) else { continue }
+            var bytes = work.request.expectedBytes
+            if let id = work.fetchID, let state = try tx.fetch(id) {
+                bytes = (state.bytesTotal ?? bytes).map { $0 - state.durable.count }
+            }
+            let memory = try origins.memory(of: work.origin) ?? tx.origin(work.origin)
+            loaded.append(
+                WaiverSnapshot(
+                    id: id, eligibility: work.eligibility, waiver: work.waiver,
+                    deadline: work.deadline, span: work.deadline - work.waitingSince,
+                    bytesLeft: bytes, rate: memory.bytesPerSecond))
         }
-    }
-
-    private func verdict(
-        on work: TransferWork, _ tx: borrowing EngineTransaction, at moment: Timestamp
-    ) throws -> PreferenceExpiry.Verdict {
-        guard let waiver = work.waiver else { return .waive }
-        var bytes = work.request.expectedBytes
-        if let id = work.fetchID, let state = try tx.fetch(id) {
-            bytes = (state.bytesTotal ?? bytes).map { $0 - state.durable.count }
-        }
-        let rate = try origins.memory(of: work.origin) ?? tx.origin(work.origin)
-        let needs = PreferenceExpiry.seconds(
-            bytes: bytes, rate: rate.bytesPerSecond, span: work.deadline - work.waitingSince)
-        return PreferenceExpiry.decide(
-            waiveBy: waiver.by, deadline: work.deadline, needs: needs, now: moment)
+        return loaded
     }
 }

@@ -35,7 +35,7 @@ package struct EngineJournal: Sendable {
     }
 
     /// What was committed. Of small files hundreds end in one commit: they are one line, and each
-    /// only for who looks closely.
+    /// only at the finest level.
     func record(_ writes: [StoreWrite]) {
         var (files, bytes, fetched): (Int, Int64, Int64) = (0, 0, 0)
         for case .completed(_, _, let totals) in writes {
@@ -109,7 +109,7 @@ package struct EngineJournal: Sendable {
         logger.info("leaves the wire and waits", metadata: facts)
     }
 
-    /// What went wrong is worth a line at once; the rest only to who looks closely.
+    /// What went wrong is worth a line at once; the rest only at the finest level.
     private func attempt(_ id: TransferID, _ outcome: AttemptOutcome) {
         let isWell = outcome.isWell
         var facts: Logger.Metadata = [
@@ -134,7 +134,7 @@ package struct EngineJournal: Sendable {
         }
     }
 
-    /// A charge goes up and down all day: only to who looks closely.
+    /// A charge goes up and down all day: only at the finest level.
     private func changed<Value>(
         _ name: String, _ old: Reading<Value>, _ new: Reading<Value>
     ) {
@@ -179,7 +179,7 @@ package struct EngineJournal: Sendable {
             metadata: ["why": "\(Redaction.text(error.message))", "times": "\(times)"])
     }
 
-    /// Every turn, for who looks for what keeps an engine awake.
+    /// Every turn: shows what keeps an engine awake.
     func turn(_ inputs: Int, active: Int) {
         logger.trace("a turn", metadata: ["inputs": "\(inputs)", "active": "\(active)"])
     }

@@ -9,16 +9,9 @@ final class DailyCopy {
     private let isOver = Flag()
     private let isBusy = Flag()
     private var thread: SystemThread?
-    /// When to ask next whether one is due.
+    /// When to check next whether a copy is due.
     private(set) var nextLook: Instant
     private var looksMade = 0
-
-    /// An engine that only has a moment to live copies nothing meanwhile.
-    private static let firstLookSeconds: Double = 2
-    /// One that failed for want of room is tried again.
-    private static let secondsBetweenLooks: Double = 3600
-    /// A store up to this size is copied by an engine that leaves before its first look.
-    private static let copiedAtEndBytes: Int64 = 4 << 20
 
     private final class Flag: Sendable {
         let value = Atomic(false)
@@ -26,18 +19,18 @@ final class DailyCopy {
 
     init(of store: Store, now: Instant) {
         self.store = store
-        nextLook = now + DailyCopy.firstLookSeconds
+        nextLook = now + Limits.firstCopySeconds
     }
 
-    func look(now: Moment) {
+    func copyIfDue(now: Moment) {
         guard now.monotonic >= nextLook, !isBusy.value.load(ordering: .acquiring) else { return }
-        nextLook = now.monotonic + DailyCopy.secondsBetweenLooks
+        nextLook = now.monotonic + Limits.copyCheckSeconds
         looksMade += 1
         guard (try? StoreCopy.isDue(of: store, now: now.wall)) == true else { return }
         isBusy.value.store(true, ordering: .relaxed)
         let (directory, isOver, isBusy) = (store.location.directory, isOver, isBusy)
         thread = try? SystemThread(name: "longhaul-copy") {
-            // One that fails is made again; the store itself says what is wrong with it.
+            // A failed copy is made again; `doctor` says what is wrong with the store.
             try? StoreCopy.make(directory: directory, now: now.wall) {
                 !isOver.value.load(ordering: .relaxed)
             }
@@ -46,7 +39,7 @@ final class DailyCopy {
         if thread == nil { isBusy.value.store(false, ordering: .relaxed) }
     }
 
-    /// Ends what is under way, soon.
+    /// Ends the copy that is under way, soon.
     ///
     /// - Parameter isHurried: The engine was told to leave.
     func end(isHurried: Bool) {
@@ -55,7 +48,7 @@ final class DailyCopy {
         thread = nil
         guard !isHurried, looksMade == 0 else { return }
         let (directory, now) = (store.location.directory, SystemClock.now().wall)
-        if StoreCopy.size(directory: directory) <= DailyCopy.copiedAtEndBytes,
+        if StoreCopy.size(directory: directory) <= Limits.copiedAtEndBytes,
             (try? StoreCopy.isDue(of: store, now: now)) == true
         {
             try? StoreCopy.make(directory: directory, now: now) { true }

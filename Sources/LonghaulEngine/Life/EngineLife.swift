@@ -50,13 +50,13 @@ struct EngineLife {
         sleep.respond(to: event, engine, now: now)
     }
 
-    /// After a turn. Answers with the seconds until it must be called again; `nil` = when there is
-    /// a turn anyway.
+    /// After a turn. Returns the seconds until it must be called again; `nil` = after the next
+    /// turn.
     mutating func afterTurn(
         _ outcome: TurnOutcome, _ conditions: any ConditionsPort, now: Moment
     ) -> Double? {
         room.keep()
-        copy.look(now: now)
+        copy.copyIfDue(now: now)
         if outcome.runsWhileIdle != guardsIdleness {
             guardsIdleness = outcome.runsWhileIdle
             conditions.guardIdleness(guardsIdleness)
@@ -98,17 +98,15 @@ struct EngineLife {
     }
 }
 
-/// The gap between turns that follow each other because there is more to apply than one turn can.
-/// SQLite has no queue of writers: a writer tries again every few milliseconds, and without a gap
-/// would find the store locked for as long as the backlog lasts.
+/// The gap between turns that work off a backlog of intents. SQLite has no queue of writers: a
+/// writer tries again every few milliseconds. Without a gap it would find the store locked for as
+/// long as the backlog lasts.
 enum WriterYield {
-    /// Several tries of a writer that waits.
-    static let leastSeconds: Double = 0.02
-    static let mostSeconds: Double = 0.2
-    static let share: Double = 0.125
 
     static func seconds(afterTurnOf seconds: Double) -> Double {
-        min(max(leastSeconds, seconds * share), mostSeconds)
+        min(
+            max(Limits.writerYieldMinimumSeconds, seconds * Limits.writerYieldShare),
+            Limits.writerYieldMaximumSeconds)
     }
 
     static func leave(after outcome: TurnOutcome, begun: Moment) {

@@ -62,7 +62,7 @@ package final class EngineLoop: Sendable {
         let listener: WakeListener?
         do throws(SystemFailure) {
             workers = try FileWorkers()
-            // Without the hint clients are noticed later, not never: see `lookSeconds`.
+            // Without the hint clients are noticed later, not never: see `Limits.storePollSeconds`.
             listener = try? WakeListener(in: directory) { mailbox.put([.input(.wake)]) }
         } catch {
             throw error.longhaulError()
@@ -137,20 +137,20 @@ package final class EngineLoop: Sendable {
             store: try store.engineInfo().storeID, tell: { mailbox.put([.input($0)]) })
     }
 
-    /// What is still on its way to the disk, and what comes of it.
+    /// Records the outcomes of the disk work that is still under way.
     private func settleDisk(_ workers: FileWorkers) {
         workers.drain()
         let gone = mailbox.take(within: 0).compactMap { message -> OrphanedPart? in
             guard case .input(.gone(let part)) = message else { return nil }
             return part
         }
-        // Else the next engine finds that out.
+        // If this fails, the next engine finds it out.
         try? store.forget(gone)
     }
 
     /// One housekeeping turn: what a dead engine left and what clients want is folded into the
     /// store, and nothing is started. Where the store cannot be written it is left to an engine,
-    /// which tries for longer than anybody waits for a command.
+    /// which tries for longer than a user waits for a command.
     package func settle(holding lock: EngineLock) throws(LonghaulError) {
         let epoch = try store.raiseEpoch(holder, now: SystemClock.now().wall)
         let workers: FileWorkers
@@ -186,12 +186,8 @@ package final class EngineLoop: Sendable {
         max(0, OwnProcess.openFilesMax - Limits.openFilesOfItsOwn)
     }
 
-    /// How often an idle engine looks at the store although nobody said a word: the hint may have
-    /// been lost.
-    static let lookSeconds: Double = 60
-
-    /// While the wire has enough to do: half a turn's worth of messages, or what has come after a
-    /// moment in which it cannot run dry.
+    /// While requests wait in the transport, messages gather for a moment: the wire cannot run dry
+    /// in it.
     static let gathering = Gathering(count: 128, seconds: 0.002)
 
     private func turns(
@@ -211,7 +207,7 @@ package final class EngineLoop: Sendable {
                 case .input(let input): inputs.append(input)
                 case .machine(let event):
                     if life.respond(to: event, now: now) { watch.reason = watch.reason ?? .signal }
-                    // The clock, power and the network may be others than before.
+                    // The clock, power and the network may have changed.
                     inputs.append(.wake)
                 case .adjust(let tuning): life.adjust(tuning)
                 case .leave: watch.reason = watch.reason ?? .signal
@@ -238,13 +234,13 @@ package final class EngineLoop: Sendable {
                 if !engine.isLeaving {
                     leaving?.begin()
                     engine.beginLeaving(now: now)
-                    // Who stops it means all that was wanted before.
+                    // A stop counts for all that was wanted before.
                     if reason == .signal, holder.stays { _ = try store.takeEngineWish() }
                 }
                 let last = try engine.turn([], now: now)
-                // Its time is over: what cannot be recorded is found again, as after a crash.
+                // Its time is over. What cannot be recorded is recovered, as after a crash.
                 if let error = engine.commitError { throw error }
-                // What `run` has begun it sees to the end, within the budget of each.
+                // `run` waits for the hosts that it has started, within the budget of each.
                 let waits =
                     orders.untilDrained && reason != .signal && last.hosts.isBusy
                 if last.isQuiet, !waits { return reason }
@@ -254,7 +250,7 @@ package final class EngineLoop: Sendable {
             if outcome.isQuiet { engine.effects.files.rest() }
             let next = life.afterTurn(outcome, conditions, now: now)
             messages = mailbox.take(
-                within: min(wait ?? .infinity, next ?? .infinity, EngineLoop.lookSeconds),
+                within: min(wait ?? .infinity, next ?? .infinity, Limits.storePollSeconds),
                 gathering: outcome.isWellAhead ? EngineLoop.gathering : nil)
         }
     }

@@ -11,12 +11,6 @@ struct SleepInhibitor {
     private var busySince: Instant?
     private(set) var isAttending = false
 
-    /// The machine need not wait for what has no bytes yet that are not saved. Many small files
-    /// that come and go are no reason either to talk to logind all the time.
-    private static let busySeconds: Double = 1
-    /// Where no event tells that the machine is awake again.
-    private static let lyingSecondsMax: Double = 60
-
     /// Whether the engine is to leave for good.
     mutating func respond(to event: MachineEvent, _ engine: Engine, now: Moment) -> Bool {
         switch event {
@@ -34,7 +28,7 @@ struct SleepInhibitor {
         return false
     }
 
-    /// After a turn. Answers when it wants to be asked again; `nil` = at the next turn.
+    /// After a turn. Returns when to call it again; `nil` = at the next turn.
     mutating func afterTurn(
         _ engine: Engine, isQuiet: Bool, _ conditions: any ConditionsPort, now: Moment
     ) -> Instant? {
@@ -43,10 +37,10 @@ struct SleepInhibitor {
                 permit?.release()
                 permit = nil
             }
-            let end = since + SleepInhibitor.lyingSecondsMax
+            let end = since + Limits.suspendedMaximumSeconds
             if now.monotonic < end { return end }
             wakeUp(engine, now: now)
-            // The turn is over; what has become possible wants another.
+            // What may start again needs another turn.
             return now.monotonic
         }
         if engine.activeCount == 0 {
@@ -54,13 +48,13 @@ struct SleepInhibitor {
         } else if busySince == nil {
             busySince = now.monotonic
         }
-        let attends = busySince.map { now.monotonic >= $0 + SleepInhibitor.busySeconds } ?? false
+        let attends = busySince.map { now.monotonic >= $0 + Limits.inhibitAfterSeconds } ?? false
         if attends != isAttending {
             isAttending = attends
             conditions.attend(attends)
         }
         guard let busySince, !attends else { return nil }
-        return busySince + SleepInhibitor.busySeconds
+        return busySince + Limits.inhibitAfterSeconds
     }
 
     private mutating func wakeUp(_ engine: Engine, now: Moment) {

@@ -19,12 +19,7 @@ struct StopCheck {
         patience = DrainTimeout(started: started)
     }
 
-    /// Less than a host that failed waits: it is for a later run.
-    static let hostDueSeconds: Double = 30
-    /// An engine that leaves when idle stays for a host that is due within this time.
-    static let hostWaitedForSeconds: Double = 900
-
-    /// Sets `reason` when it is time to leave; returns seconds until the next look, `nil` = only
+    /// Sets `reason` when it is time to leave; returns seconds until the next check, `nil` = only
     /// when something happens.
     mutating func check(
         _ engine: Engine, _ outcome: TurnOutcome, store: Store, now: Moment
@@ -33,7 +28,7 @@ struct StopCheck {
         var wake = outcome.wakeAt
         if let seconds = orders.maxSeconds {
             let end = started + seconds
-            // Once more at once, for what then leaves the wire.
+            // Another turn follows at once, for what leaves the wire then.
             if !isPastEnd { wake = min(wake ?? end, end) }
             if now.monotonic >= end, !finishesUnresumable(engine, now: now) { reason = .maxTime }
         }
@@ -44,7 +39,7 @@ struct StopCheck {
         }
         if let seconds = orders.exitWhenIdle {
             if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
-                !isHostDue(outcome, within: StopCheck.hostWaitedForSeconds, now: now)
+                !isHostDue(outcome, within: Limits.hostWaitedForSeconds, now: now)
             {
                 // Fulfilled, as far as it can be. What came since the turn is seen by the next one,
                 // which there is in any case before the engine leaves.
@@ -60,7 +55,7 @@ struct StopCheck {
         return wake.map { max(0, $0 - now.monotonic) }
     }
 
-    /// After the end of the box: whether it is exceeded for downloads that all would be lost of.
+    /// After the end of the box: whether unresumable downloads may exceed it.
     private mutating func finishesUnresumable(_ engine: Engine, now: Moment) -> Bool {
         guard orders.unresumable == .finish, engine.hasUnresumable else { return false }
         if !isPastEnd {
@@ -74,7 +69,7 @@ struct StopCheck {
         _ engine: Engine, _ outcome: TurnOutcome, _ store: Store, now: Moment
     ) throws(LonghaulError) -> Bool {
         guard outcome.isDrained else { return false }
-        if isHostDue(outcome, within: StopCheck.hostDueSeconds, now: now) { return false }
+        if isHostDue(outcome, within: Limits.hostDueSeconds, now: now) { return false }
         guard let next = outcome.nextReady else { return true }
         if let seconds = orders.maxSeconds {
             return now.monotonic + (next - now.wall) > started + seconds
@@ -94,7 +89,7 @@ struct StopCheck {
     private mutating func haveEnded(
         _ engine: Engine, _ store: Store, now: Moment
     ) throws(LonghaulError) -> Bool {
-        // Asked only when something has ended here, or somebody else changed the store.
+        // Read only after something has ended here, or another process has changed the store.
         let ends = engine.endsSeen
         guard ends != seenEnds else { return awaited.areOver }
         seenEnds = ends
@@ -106,7 +101,7 @@ struct StopCheck {
 }
 
 /// Transfers that an engine is to bring to their end. While one of them has not ended, the others
-/// need not be read: each is read once, and one of them more often.
+/// need not be read.
 struct AwaitedEnds {
     private var pending: [TransferID]
 

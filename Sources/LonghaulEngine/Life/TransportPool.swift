@@ -5,9 +5,9 @@ internal import LonghaulTransport
 /// ``WirePort`` on libcurl, from the first request on: an engine that only waits for its moment has
 /// neither libcurl in memory nor a thread for it. Used by the engine's thread alone.
 ///
-/// Each file system that is written to has a transport of its own, up to a few: on its thread
-/// bodies are written, and one that hangs in that (a network's, a frozen one) holds up its own
-/// only.
+/// Each file system that is written to has a transport of its own, up to ``Limits/transports``:
+/// bodies are written on the transport's thread, and a file system that hangs (a network's, a
+/// frozen one) holds up its own downloads only.
 final class TransportPool: WirePort, @unchecked Sendable {
     private struct Line {
         /// The number of the file system's device.
@@ -45,8 +45,8 @@ final class TransportPool: WirePort, @unchecked Sendable {
         do throws(LonghaulError) {
             try line(to: device).start(requests)
         } catch {
-            // As if libcurl itself had said so for each: tried again, as it may come to be
-            // installed.
+            // Each request fails as if libcurl had said so. It is tried again: the library may be
+            // installed meanwhile.
             let failure = WireFailure.curl(
                 code: TransportPool.failedInit, text: error.message, osError: 0)
             report(
@@ -58,7 +58,7 @@ final class TransportPool: WirePort, @unchecked Sendable {
         }
     }
 
-    // MARK: - What is said of a request, to whichever has it: the others do not know its key
+    // MARK: - Orders for a request: only the transport that has it knows its key
 
     func proceed(_ key: SegmentKey, _ plan: BodyPlan) { each { $0.proceed(key, plan) } }
     func shrink(_ key: SegmentKey, end: Int64) { each { $0.shrink(key, end: end) } }
@@ -66,14 +66,14 @@ final class TransportPool: WirePort, @unchecked Sendable {
     func stop(_ keys: [SegmentKey]) { each { $0.stop(keys) } }
     func withdraw(_ keys: [SegmentKey]) { each { $0.withdraw(keys) } }
 
-    // MARK: - What is said of all
+    // MARK: - Orders for all
 
     func leaveConnections(suspecting keys: [SegmentKey]) {
         each { $0.leaveConnections(suspecting: keys) }
     }
 
-    /// Of all requests together, in bytes per second; `nil` = no limit. While there is one, no line
-    /// is added: those that are there have equal parts of it.
+    /// The rate of all requests together, in bytes per second; `nil` = no limit. While there is a
+    /// limit, no transport is added: those that exist have equal parts of it.
     func setTotalRate(_ rate: Int64?) {
         totalRate = rate
         let part = rate.map { max(1, $0 / Int64(max(1, lines.count))) }
@@ -100,7 +100,7 @@ final class TransportPool: WirePort, @unchecked Sendable {
     private func line(to device: UInt64) throws(LonghaulError) -> Transport {
         if let line = lines.first(where: { $0.device == device }) { return line.transport }
         if lines.isEmpty { return try add(device) }
-        if lines.count < TransportPool.linesMax, totalRate == nil, let added = try? add(device) {
+        if lines.count < Limits.transports, totalRate == nil, let added = try? add(device) {
             return added
         }
         return lines[Int(device % UInt64(lines.count))].transport
@@ -110,15 +110,13 @@ final class TransportPool: WirePort, @unchecked Sendable {
         loading?.wait()
         loading = nil
         let made = try Transport(configuration: configuration, facts: report)
-        // The TLS library has just registered how it takes its tables down: that comes after us.
+        // The TLS library has just registered its exit handler: ours has to run before it.
         if lines.isEmpty { ExitWork.goFirst() }
         if let totalRate { made.setTotalRate(totalRate) }
         lines.append(Line(device: device, transport: made))
         return made
     }
 
-    /// File systems that do not wait for each other; further ones share their lines.
-    private static let linesMax = 4
     /// CURLE_FAILED_INIT
     private static let failedInit: Int32 = 2
 }

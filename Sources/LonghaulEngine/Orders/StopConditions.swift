@@ -4,13 +4,13 @@ package import LonghaulCore
 package struct StopConditions: Sendable {
     package var scope = EngineScope()
     package var maxSeconds: Double?
-    /// For the downloads that run at the end of that time and cannot be resumed.
+    /// What becomes of unresumable downloads at the end of that time.
     package var unresumable = UnresumablePolicy.wait
     package var maxBytes: Int64?
     /// When nothing can start any more. Back-offs of up to a minute, or to the end of the time box,
     /// are waited out; a full disk for a minute.
     package var untilDrained = false
-    /// When there was nothing to do and nothing to wait for during so many seconds.
+    /// Seconds without anything to do or to wait for, after which the engine ends.
     package var exitWhenIdle: Double?
     /// When all of these have ended.
     package var until: [TransferID]?

@@ -7,13 +7,13 @@ final class OriginSite {
     var id: Int64?
     /// `nil` = not read from the store yet.
     var memory: OriginMemory?
-    /// Since this engine began.
+    /// It has answered since this engine began.
     var hasAnswered = false
     /// What the active fetches hold there, counted as it changes.
     private(set) var held = HeldAtOrigin()
     /// The rate at which its transfers have ended lately.
     var pace = PrefetchRate()
-    /// It is among ``Origins/freed``.
+    /// Whether it is in ``Origins/freed``.
     var isFreed = false
 
     init(name: String) {

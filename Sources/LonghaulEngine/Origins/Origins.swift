@@ -10,9 +10,6 @@ final class Origins {
     /// Origins with a place that became free since the last plan.
     private(set) var freed: [OriginSite] = []
 
-    /// Origins kept in memory; the store keeps them all.
-    private static let kept = 1024
-
     var all: Dictionary<String, OriginSite>.Values { sites.values }
 
     func site(_ name: String) -> OriginSite {
@@ -27,7 +24,7 @@ final class Origins {
 
     /// Before a plan and not within one: a plan relies on what it has read.
     func evictUnused(besides inUse: () -> Set<String>) {
-        if sites.count < Origins.kept { return }
+        if sites.count < Limits.originsInMemory { return }
         let names = inUse()
         sites = sites.filter { names.contains($0.key) }
     }
@@ -48,8 +45,8 @@ final class Origins {
 
     // MARK: - What is learned
 
-    /// What is learned of an origin counts at once for all its fetches. What is written is its
-    /// memory as it then is.
+    /// What is learned of an origin counts at once for all its fetches. The write of a lesson
+    /// becomes a write of the whole memory.
     func fold(_ step: inout FetchStep, using random: inout SeededGenerator, now: Moment) {
         for index in step.writes.indices {
             switch step.writes[index] {
@@ -75,7 +72,7 @@ final class Origins {
         }
     }
 
-    /// Answers with what is to be saved.
+    /// Changes an origin's memory, and returns it to be saved.
     func update(
         _ name: String, now: Moment, _ change: (inout OriginMemory) -> Void
     ) -> OriginMemory {
@@ -91,7 +88,7 @@ final class Origins {
 
     private func recordHealth(_ site: OriginSite, _ memory: OriginMemory, now: Moment) {
         if case .cooling(let until) = memory.health(at: now.wall) {
-            if let id = site.id { cooling.note(id, until: until) }
+            if let id = site.id { cooling.record(id, until: until) }
         } else if let id = site.id {
             cooling.forget(id)
         } else {
@@ -101,7 +98,7 @@ final class Origins {
 
     // MARK: - Cool-downs
 
-    /// A read of the queue has found these.
+    /// Cooling origins that a read of the queue has found.
     func setCooling(_ found: CoolingOrigins) { cooling = found }
 
     func forgetCooling() { cooling.forgetAll() }
@@ -112,7 +109,7 @@ final class Origins {
         cooling.forgetAll()
     }
 
-    /// The clock was set back.
+    /// Corrects cool-downs after the clock was set back.
     func resumePauses(at now: Timestamp) {
         for site in sites.values { site.memory?.resumePause(at: now) }
     }
@@ -120,10 +117,10 @@ final class Origins {
     // MARK: - Mirrors
 
     /// Reads from the store what is not in memory.
-    func load(_ urls: [String], _ tx: borrowing EngineTransaction) throws {
+    func load(_ urls: [String], read: (String) throws -> OriginMemory) rethrows {
         for name in urls.compactMap(Origins.name) {
             let site = site(name)
-            if site.memory == nil { site.memory = try tx.origin(name) }
+            if site.memory == nil { site.memory = try read(name) }
         }
     }
 

@@ -70,7 +70,7 @@ package enum FileOrder: Sendable {
     /// answered once, that of a fetch that was closed meanwhile with a failure.
     case copy(FetchID, [CopyOrder], length: Int64)
     case close(FetchID, deletingPart: Bool)
-    /// The part file of a transfer that nobody wants any more; only if it still is that file. When
+    /// The part file of a transfer that is not wanted any more; only if it still is that file. When
     /// it is gone, by this or by `close`, that is told.
     indirect case delete(OrphanedPart)
 }

@@ -51,7 +51,7 @@ package struct LaunchOrder: Hashable, Sendable {
 
 package enum HostReport: Sendable {
     case prepared(PreparedLaunch)
-    /// Somebody else had acknowledged everything meanwhile.
+    /// Another process has acknowledged everything meanwhile.
     case nothingToDo(LaunchID)
     case notPrepared(LaunchID, message: String)
     /// The store could not be written when it answered. Before the end of the launch is told.

@@ -10,12 +10,6 @@ struct Prefetch {
     /// When to check for transfers that are ready and do not go out; `nil` = none is ready.
     private(set) var surplusCheckAt: Instant?
 
-    /// How long what is ready may wait for its connection.
-    private static let surplusSeconds: Double = 1
-    /// So many requests that wait in the transport keep it busy for a moment without the engine.
-    private static let gatherAhead = 32
-    private static let rowsBeyondPlaces = 32
-
     /// Part files that may still be opened for what is prefetched.
     func room(active: Int) -> Int { max(0, min(partFilesMax, partFilesCap) - active) }
 
@@ -57,11 +51,11 @@ struct Prefetch {
             surplusCheckAt = nil
             return []
         }
-        let checkAt = surplusCheckAt ?? now.monotonic + Prefetch.surplusSeconds
+        let checkAt = surplusCheckAt ?? now.monotonic + Limits.surplusSeconds
         surplusCheckAt = checkAt
         guard checkAt <= now.monotonic else { return [] }
-        surplusCheckAt = now.monotonic + Prefetch.surplusSeconds
-        let since = now.monotonic + -Prefetch.surplusSeconds
+        surplusCheckAt = now.monotonic + Limits.surplusSeconds
+        let since = now.monotonic + -Limits.surplusSeconds
         return fetches.all.filter { ready(at: $0.site, limits, now: now) > 0 }
             .compactMap { $0.machine.unanswered(since: since) }
             .sorted { $0.fetch < $1.fetch }
@@ -82,8 +76,8 @@ struct Prefetch {
     /// So many requests wait in the transport that events may gather before the next turn.
     func isWellAhead(_ origins: Origins, now: Moment) -> Bool {
         origins.all.contains { site in
-            site.held.places >= Prefetch.gatherAhead
-                && site.pace.prefetched(at: now.monotonic) >= Prefetch.gatherAhead
+            site.held.places >= Limits.busyRequests
+                && site.pace.prefetched(at: now.monotonic) >= Limits.busyRequests
         }
     }
 
@@ -102,6 +96,6 @@ struct Prefetch {
             isAny = true
             places += max(0, share.granted - share.ready)
         }
-        return isAny ? min(Limits.lookAhead, places + Prefetch.rowsBeyondPlaces) : Limits.lookAhead
+        return isAny ? min(Limits.lookAhead, places + Limits.rowsBeyondPlaces) : Limits.lookAhead
     }
 }

@@ -104,7 +104,7 @@ struct QueueLoader {
         for row in queue.rows where row.eligibility.hasMirrors {
             if origins.site(row.origin).known.health(at: now.wall) == .well { continue }
             let mirrors = try tx.mirrors(of: row.id)
-            try origins.load(mirrors, tx)
+            try origins.load(mirrors) { try tx.origin($0) }
             for name in mirrors.compactMap(Origins.name) {
                 let origin = OriginID(rawValue: name)
                 queue.mirrors[row.id, default: []].append(origin)

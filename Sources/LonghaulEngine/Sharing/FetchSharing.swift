@@ -9,9 +9,6 @@ struct FetchSharing {
     let files: any FilePort
     let now: Moment
 
-    /// Transfers that one transaction examines of those that might join.
-    static let newcomersMax = 512
-
     /// As this transaction has left them.
     private func subscribers(of entry: ActiveFetch, _ changes: TurnChanges) -> Subscribers {
         changes.subscriberLists[entry.id] ?? entry.subscribers
@@ -25,7 +22,7 @@ struct FetchSharing {
     func admitNewcomers(
         _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
-        var left = FetchSharing.newcomersMax
+        var left = Limits.newcomersPerTransaction
         var haveSomeJoined = false
         let keys = Set(
             fetches.all.lazy.filter { $0.isOpen($0.subscribers) }.map(\.start.identityKey))
@@ -122,105 +119,33 @@ struct FetchSharing {
 
     // MARK: - Changed intents of those that share
 
-    /// Why one of several leaves their fetch.
-    enum Leaving {
-        case cancel
-        case expire
-        /// It asks for something else now.
-        case change
-    }
-
-    /// Applies a changed intent to one of several that share a fetch. `false` = it has the fetch
-    /// for itself.
-    func applyIntent(
-        of work: TransferWork, sharing entry: ActiveFetch, _ tx: borrowing EngineTransaction,
-        _ changes: inout TurnChanges
-    ) throws -> Bool {
+    /// What decisions about the transfers of this fetch go by.
+    func served(_ entry: ActiveFetch, _ changes: TurnChanges) -> ServedFetch {
         entry.readBoard(files, now: now)
-        var subscribers = subscribers(of: entry, changes)
-        guard subscribers.isShared, let old = subscribers[work.id] else { return false }
-        switch work.want {
-        case .cancel, .cancelKeepingBytes:
-            return try remove(work, from: entry, .cancel, tx, &changes)
-        case .pause: try pause(work, entry, &subscribers, tx, &changes)
-        case .run:
-            guard work.sharedIdentity == FetchIdentity(old.request) else {
-                return try remove(work, from: entry, .change, tx, &changes)
-            }
-            if work.phase == .queued {
-                guard entry.machine.isJoinable else { return true }
-                _ = try tx.take(work.id, into: entry.id, now: now.wall)
-            }
-            subscribers.admit(Subscriber(work))
-        }
-        changes.subscriberLists[entry.id] = subscribers
-        return true
+        return ServedFetch(entry, subscribers(of: entry, changes))
     }
 
-    /// A paused transfer keeps its part in the bytes, and does not keep the fetch going.
-    private func pause(
-        _ work: TransferWork, _ entry: ActiveFetch, _ subscribers: inout Subscribers,
+    func write(
+        _ change: SharedChange, _ work: TransferWork, _ entry: ActiveFetch,
         _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
-        guard var subscriber = subscribers[work.id] else { return }
-        let leads = work.id == subscribers.leader.id
-        // The end is too near for a pause to be seen.
-        if leads, entry.machine.isEnding { return }
-        subscriber.isWanted = false
-        if leads {
-            subscriber.bytesFetched = max(
-                subscriber.bytesFetched, entry.machine.state.bytesFetched)
-            try tx.keepCount(of: work.id, in: entry.id, atLeast: subscriber.bytesFetched)
+        if let bytes = change.bytesCounted {
+            try tx.keepCount(of: work.id, in: entry.id, atLeast: bytes)
         }
-        subscribers.admit(subscriber)
-        if !leads {
-            try tx.setQueued(work.id, now: now.wall)
-        } else if let next = subscribers.stepDown(home: entry.machine.home) {
-            try setLeader(next, of: entry, tx)
-            try tx.setQueued(work.id, now: now.wall)
-        }
-        if !subscribers.isWanted { changes.departures.append((entry.id, .requeue)) }
-    }
-
-    /// One leaves and the others go on. `false` = there are no others.
-    func remove(
-        _ work: TransferWork, from entry: ActiveFetch, _ why: Leaving,
-        _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
-    ) throws -> Bool {
-        entry.readBoard(files, now: now)
-        var subscribers = subscribers(of: entry, changes)
-        guard subscribers.isShared, subscribers[work.id] != nil else { return false }
-        assert(subscribers.count > 1, "the others go on")
-        let leads = work.id == subscribers.leader.id
-        // The end is too near for it to be seen.
-        if leads, entry.machine.stage != .sharing || why == .expire, entry.machine.isEnding {
-            return true
-        }
-        var numbers = leads ? TransferNumbers(entry.machine.totals) : work.numbers
-        numbers.bytesDone = 0
-        if leads {
-            try tx.keepCount(of: work.id, in: entry.id, atLeast: numbers.bytesFetched)
-        }
-        switch subscribers.remove(work.id, home: entry.machine.home) {
-        case .follower: break
-        case .succeeded(let next): try setLeader(next, of: entry, tx)
-        case .wasLast, .wasNotThere: return false
-        }
-        switch why {
-        case .cancel: try tx.cancel(work.id, numbers: numbers, now: now.wall)
-        case .expire:
-            var error = FetchMachine.expired
-            error.transferID = work.id
-            error.bytesKept = 0
-            try tx.fail(work.id, error: error, numbers: numbers, now: now.wall)
+        if let leader = change.leader { try setLeader(leader, of: entry, tx) }
+        switch change.outcome {
+        case .stays: break
+        case .joins: _ = try tx.take(work.id, into: entry.id, now: now.wall)
+        case .pauses, .requeued: try tx.setQueued(work.id, now: now.wall)
+        case .cancelled: try tx.cancel(work.id, numbers: change.numbers, now: now.wall)
+        case .expired:
+            let error = FetchMachine.expired(work.id, bytesKept: 0)
+            try tx.fail(work.id, error: error, numbers: change.numbers, now: now.wall)
             changes.failed += 1
-        case .change: try tx.setQueued(work.id, now: now.wall)
         }
-        try tx.leave(work.id)
-        changes.subscriberLists[entry.id] = subscribers
-        // Only paused transfers are left: the file is for none of them now.
-        if !subscribers.isWanted { changes.departures.append((entry.id, .renew)) }
-        return true
+        if change.outcome.leaves { try tx.leave(work.id) }
+        changes.subscriberLists[entry.id] = change.subscribers
+        if let departure = change.departure { changes.departures.append((entry.id, departure)) }
     }
 
     /// The part file keeps the name of the leader that left. Its row is saved with it: where no row
@@ -252,5 +177,15 @@ struct FetchSharing {
             return true
         }
         return false
+    }
+}
+
+extension TransferWork {
+    /// Those of its fetch, if it leads one.
+    func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferNumbers {
+        guard let fetchID, let state = try tx.fetch(fetchID), state.leader ?? id == id else {
+            return numbers
+        }
+        return TransferNumbers(state)
     }
 }

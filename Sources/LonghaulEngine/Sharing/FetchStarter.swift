@@ -2,7 +2,7 @@ internal import LonghaulCore
 internal import LonghaulStore
 
 /// The start of a fetch: transfers that ask for the same start with it, whatever they wait for. For
-/// each start: load the ``Party``, decide who leads, write.
+/// each start: load a ``StartSnapshot``, decide (``StartDecision``), write.
 struct FetchStarter {
     let sharing: FetchSharing
 
@@ -36,9 +36,15 @@ struct FetchStarter {
             changes.starts.arePlacesLeft = true
             return nil
         }
-        let claimed = Set(changes.starts.started.map(\.state.id))
-        let party = try load(work, tx, besides: claimed)
-        return try write(party, session: session, tx, &changes)
+        let snapshot = try load(
+            work, tx, besides: Set(changes.starts.started.map(\.state.id)))
+        let decision = StartDecision.decide(snapshot)
+        let started = try write(decision, session: session, tx, &changes)
+        let runners = ([work] + snapshot.equals).filter {
+            $0.id == decision.leader || decision.followers.contains($0.id)
+        }
+        if let started { started.kept = try keptFile(for: runners, started.state, tx) }
+        return started
     }
 
     /// It fails alone: the next one gets its place.
@@ -53,56 +59,23 @@ struct FetchStarter {
         changes.starts.arePlacesLeft = true
     }
 
-    /// The transfers that a start concerns.
-    private struct Party {
-        /// It was its turn.
-        var first: TransferWork
-        /// Those that start with it.
-        var others: [TransferWork] = []
-        /// Paused, and with bytes in the fetch: they keep their part in it.
-        var paused: [TransferWork] = []
-        /// They had the fetch and have it no more.
-        var strangers: [TransferID] = []
-        /// The bytes to go on from.
-        var state: FetchState?
-
-        var runners: [TransferWork] { [first] + others }
-    }
-
     private func load(
-        _ work: TransferWork, _ tx: borrowing EngineTransaction, besides claimed: Set<FetchID>
-    ) throws -> Party {
-        var party = Party(first: work)
-        let equals = try equals(of: work, tx)
-        // The bytes of the transfer that holds most, even if it is being cancelled.
-        for candidate in [work] + equals {
-            // A fetch that this plan has started runs, though it is not active yet.
-            guard let fetch = candidate.fetchID, fetches[fetch] == nil, !claimed.contains(fetch),
-                candidate.id == work.id || !sharing.index.away.contains(fetch),
-                let state = try tx.fetch(fetch), state.id != party.state?.id
+        _ work: TransferWork, _ tx: borrowing EngineTransaction, besides started: Set<FetchID>
+    ) throws -> StartSnapshot {
+        var snapshot = StartSnapshot(first: work, equals: try equals(of: work, tx))
+        let works = [work] + snapshot.equals
+        for work in works {
+            guard let id = work.fetchID, snapshot.fetches[id] == nil, let state = try tx.fetch(id)
             else { continue }
-            if state.durable.count > party.state?.durable.count ?? -1 { party.state = state }
-        }
-        for other in equals {
-            switch other.want {
-            case .run:
-                if try sharing.mayGiveUpItsFetch(other, for: party.state?.id, tx) {
-                    party.others.append(other)
-                }
-            case .pause:
-                // Without bytes in it, it has no part in the fetch.
-                if let state = party.state, other.fetchID == state.id { party.paused.append(other) }
-            case .cancel, .cancelKeepingBytes: break
-            }
-        }
-        if let state = party.state {
-            let staying = (party.runners + party.paused).map(\.id)
+            var held = StartSnapshot.Held(state: state)
+            held.isActive = fetches[id] != nil
+            held.isStarted = started.contains(id)
+            held.isAway = sharing.index.away.contains(id)
             // A transfer that held it alone is not in the list of those that share it.
-            let holders = equals.filter { $0.fetchID == state.id }.map(\.id)
-            let members = try tx.members(of: state.id) + holders
-            party.strangers = Set(members).subtracting(staying).sorted()
+            held.holders = Set(try tx.members(of: id) + works.filter { $0.fetchID == id }.map(\.id))
+            snapshot.fetches[id] = held
         }
-        return party
+        return snapshot
     }
 
     /// Queued transfers that ask for the same and are free to share.
@@ -128,63 +101,31 @@ struct FetchStarter {
     }
 
     private func write(
-        _ party: Party, session: String, _ tx: borrowing EngineTransaction,
+        _ decision: StartDecision, session: String, _ tx: borrowing EngineTransaction,
         _ changes: inout TurnChanges
     ) throws -> StartedFetch? {
-        for id in party.strangers { try tx.leave(id) }
-        for work in party.runners where work.fetchID != nil && work.fetchID != party.state?.id {
-            changes.deletions += try tx.dropFetch(of: work.id, now: now.wall)
-        }
+        for id in decision.strangers { try tx.leave(id) }
+        for id in decision.givingUp { changes.deletions += try tx.dropFetch(of: id, now: now.wall) }
         // Read again: what they give up is gone from their rows.
-        let members = try party.runners.compactMap { try tx.work($0.id) }.map(Subscriber.init)
-        let lead = leader(of: members, party.state)
-        guard let fetch = try tx.take(lead.id, into: party.state?.id, now: now.wall)
+        guard let lead = try tx.work(decision.leader),
+            let fetch = try tx.take(lead.id, into: decision.fetch?.id, now: now.wall)
         else { return nil }
-        try keepCounts(of: party, in: fetch, besides: lead.id, tx)
-        var subscribers = Subscribers(leader: lead)
-        for subscriber in members where subscriber.id != lead.id {
-            _ = try tx.take(subscriber.id, into: fetch, now: now.wall)
-            guard let work = try tx.work(subscriber.id) else { continue }
-            subscribers.admit(Subscriber(work))
-        }
-        for paused in party.paused {
-            guard let work = try tx.work(paused.id) else { continue }
+        for id in decision.counted { try tx.keepCount(of: id, in: fetch) }
+        var subscribers = Subscribers(leader: Subscriber(lead))
+        for id in decision.followers { _ = try tx.take(id, into: fetch, now: now.wall) }
+        for id in decision.followers + decision.paused {
+            guard let work = try tx.work(id) else { continue }
             subscribers.admit(Subscriber(work))
         }
         if subscribers.isShared {
             changes.starts.arePlacesLeft = true
             try tx.share(fetch, among: subscribers.all.map(\.id))
-        } else if party.state?.leader != nil {
+        } else if decision.fetch?.leader != nil {
             try tx.setLeader(of: fetch, to: lead.id)
         }
         // Its numbers are in the store only now.
         guard let work = try tx.work(lead.id), let state = try tx.fetch(fetch) else { return nil }
-        let started = StartedFetch(
-            work: work, state: state, session: session, subscribers: subscribers)
-        started.kept = try keptFile(for: party.runners, state, tx)
-        return started
-    }
-
-    private func leader(of members: [Subscriber], _ state: FetchState?) -> Subscriber {
-        precondition(!members.isEmpty, "the transfer whose turn it was is among them")
-        guard let state, state.partIdentity != nil,
-            let lead = Subscribers.successor(
-                among: members, home: FileNaming.directory(of: state.partPath))
-        else { return members[0] }
-        return lead
-    }
-
-    /// A transfer that held the fetch until now and does not lead it keeps its count of bytes.
-    private func keepCounts(
-        of party: Party, in fetch: FetchID, besides lead: TransferID,
-        _ tx: borrowing EngineTransaction
-    ) throws {
-        guard let state = party.state else { return }
-        for work in party.runners + party.paused
-        where work.fetchID == state.id && work.id != lead {
-            guard state.leader ?? work.id == work.id else { continue }
-            try tx.keepCount(of: work.id, in: fetch)
-        }
+        return StartedFetch(work: work, state: state, session: session, subscribers: subscribers)
     }
 
     /// For a start from nothing: a finished file that may be copied, where that was asked for, or

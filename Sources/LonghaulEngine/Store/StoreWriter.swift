@@ -6,25 +6,21 @@ internal import LonghaulStore
 final class StoreWriter {
     let store: Store
     let epoch: Epoch
-    /// The last commit failed: it is tried again then.
+    /// When the failed last commit is tried again.
     private(set) var retryAt: Instant?
-    /// Why; `nil` = the last commit went well.
+    /// Why the last commit failed; `nil` = it went well.
     private(set) var error: LonghaulError?
     private var failures = 0
 
     static let leaseLost = LonghaulError(
         .internal, "another process has become the engine; this one leaves everything to it")
-    static let retrySeconds: Double = 1
-    /// After so many seconds of a store that cannot be written the engine gives up; the queue stays
-    /// as it was last committed.
-    static let failuresMax = 30
 
     init(store: Store, epoch: Epoch) {
         self.store = store
         self.epoch = epoch
     }
 
-    /// A store that could not be written is tried at once.
+    /// The next commit does not wait for ``retryAt``.
     func retryNow() {
         retryAt = nil
     }
@@ -45,8 +41,8 @@ final class StoreWriter {
             guard let error = error as? LonghaulError else { throw StoreWriter.leaseLost }
             failures += 1
             journal?.commitFailed(error, times: failures)
-            if failures > StoreWriter.failuresMax { throw error }
-            (self.error, retryAt) = (error, now.monotonic + StoreWriter.retrySeconds)
+            if failures > Limits.commitFailures { throw error }
+            (self.error, retryAt) = (error, now.monotonic + Limits.commitRetrySeconds)
             return false
         }
         failures = 0

@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// Turns the writes of machines into rows. What they come to is known within the transaction only,
-/// and is in ``TurnChanges``.
+/// Turns the writes of machines into rows. Some outcomes are known only within the transaction;
+/// they are in ``TurnChanges``.
 struct WriteApplier {
     let now: Moment
 

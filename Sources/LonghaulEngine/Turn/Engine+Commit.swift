@@ -40,10 +40,7 @@ extension Engine {
             if scope.plans { plan = try planAndStart(tx, &changes, now: now) }
             due = try due.load(tx, after: plan, schedule.triggers, now: now.wall)
         }
-        guard isCommitted else {
-            for (site, before) in changes.hastened.reversed() { site.memory = before }
-            return false
-        }
+        guard isCommitted else { return false }
         assert(plan.map { $0.starts.count >= changes.starts.started.count } ?? true)
         self.pending = PendingCommit()
         schedule.mustPublish = false
@@ -83,7 +80,7 @@ extension Engine {
             else { continue }
             started.isOverdue = start.isOverdue
             try tx.mark(&started.state, prefetched: start.isPrefetched)
-            try origins.load(started.work.request.options.mirrors, tx)
+            try origins.load(started.work.request.options.mirrors) { try tx.origin($0) }
             changes.starts.started.append(started)
         }
         return plan
@@ -147,6 +144,10 @@ extension Engine {
 
     /// What follows in memory, in the order in which it was decided.
     private func follow(_ changes: TurnChanges, now: Moment) {
+        for name in changes.hastened.sorted() {
+            _ = origins.update(name, now: now) { $0.endCoolDown(at: now.wall) }
+            schedule.needsPlan = true
+        }
         effects.delete(changes.deletions)
         for started in changes.starts.started + changes.starts.given {
             install(started, now: now)

@@ -13,7 +13,7 @@ extension Engine {
         if let due = schedule.due.wake, due <= now.wall { intents.isDue = true }
         // What a commit decides feeds machines again, whose writes are committed next. Each round
         // needs a cause; the bound is for a cause that would feed itself.
-        for _ in 0..<Engine.roundsMax {
+        for _ in 0..<Limits.roundsPerTurn {
             effects.sendBatches()
             let mustCommit = !pending.isEmpty || intents.isDue || mustPlan(now: now)
             guard mustCommit, writer.isReady(at: now.monotonic) else { break }
@@ -22,8 +22,6 @@ extension Engine {
         try runLaunches(now: now)
         return outcome(now: now)
     }
-
-    private static let roundsMax = 8
 
     private func fold(_ input: EngineInput, now: Moment) {
         switch input {

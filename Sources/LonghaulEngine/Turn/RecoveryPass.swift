@@ -33,7 +33,10 @@ struct RecoveryPass {
                 if plan.action == .requeueFresh {
                     unrecorded[plan.work.id] = plan.work.startedAt
                 }
-                if try settle(plan, tx) { ended += 1 }
+                let settlement = Settlement.decide(
+                    plan.action, plan.state, destination: plan.work.destination,
+                    isPartThere: plan.isPartThere)
+                if try write(settlement, of: plan.work.id, tx) { ended += 1 }
             }
             orphans = try tx.orphanedParts(now: now.wall)
         }
@@ -144,39 +147,17 @@ struct RecoveryPass {
     }
 
     /// `true` = the transfer is completed.
-    private func settle(_ plan: Recovered, _ tx: borrowing EngineTransaction) throws -> Bool {
-        let id = plan.work.id
-        switch plan.action {
-        case .requeue(let have):
-            guard var state = plan.state else { break }
-            state.durable = have
-            try tx.save(state)
-        case .requeueFresh:
-            if var state = plan.state {
-                forgetBytes(of: &state, plan)
-                try tx.save(state)
-            }
-        case .restart(let reason):
-            guard var state = plan.state else { break }
-            let lost = state.durable.count
-            forgetBytes(of: &state, plan)
-            state.validator = nil
-            state.bytesTotal = nil
-            state.restarts += lost > 0 ? 1 : 0
-            try tx.save(state)
-            if lost > 0 {
-                try WriteApplier(now: now).recordRestart(
-                    of: id, reason.description, bytesLost: lost, tx)
-            }
-        case .rejoin: break
-        case .republish:
-            // Whole and durable: the next attempt goes straight to publishing.
-            if let state = plan.state { try tx.save(state) }
-        case .markCompleted:
-            guard let state = plan.state else { break }
-            let path = state.publication ?? plan.work.destination
+    private func write(
+        _ settlement: Settlement, of id: TransferID, _ tx: borrowing EngineTransaction
+    ) throws -> Bool {
+        if let state = settlement.state { try tx.save(state) }
+        if let restart = settlement.restart {
+            try WriteApplier(now: now).recordRestart(
+                of: id, restart.reason, bytesLost: restart.bytesLost, tx)
+        }
+        if let completed = settlement.completed {
             try tx.complete(
-                id, finalPath: path, numbers: TransferNumbers(state), now: now.wall)
+                id, finalPath: completed.path, numbers: completed.numbers, now: now.wall)
             return true
         }
         try tx.setQueued(id, now: now.wall)
@@ -184,13 +165,65 @@ struct RecoveryPass {
         try tx.addAttention(id)
         return false
     }
+}
 
+/// What becomes of the rows of a transfer that the last engine left half-done. Pure: the answer to
+/// what ``reconcile(fetch:follows:facts:written:through:)`` found.
+struct Settlement: Hashable {
+    struct Restart: Hashable {
+        var reason: String
+        var bytesLost: Int64
+    }
+
+    struct Completed: Hashable {
+        var path: String
+        var numbers: TransferNumbers
+    }
+
+    /// Saved; `nil` = as it was.
+    var state: FetchState?
+    var restart: Restart?
+    /// `nil` = it goes back to the queue.
+    var completed: Completed?
+
+    /// - Parameter isPartThere: The part file exists, whatever its bytes are worth.
+    static func decide(
+        _ action: RecoveryAction, _ state: FetchState?, destination: String, isPartThere: Bool
+    ) -> Settlement {
+        var settlement = Settlement()
+        guard var state else { return settlement }
+        switch action {
+        case .requeue(let have): state.durable = have
+        case .requeueFresh: state.forgetBytes(isPartThere: isPartThere)
+        case .restart(let reason):
+            let lost = state.durable.count
+            state.forgetBytes(isPartThere: isPartThere)
+            state.validator = nil
+            state.bytesTotal = nil
+            if lost > 0 {
+                state.restarts += 1
+                settlement.restart = Restart(reason: reason.description, bytesLost: lost)
+            }
+        case .rejoin: return settlement
+        // Whole and durable: the next attempt goes straight to publishing.
+        case .republish: break
+        case .markCompleted:
+            settlement.completed = Completed(
+                path: state.publication ?? destination, numbers: TransferNumbers(state))
+            return settlement
+        }
+        settlement.state = state
+        return settlement
+    }
+}
+
+extension FetchState {
     /// The bytes on disk are worth nothing any more. The file stays the fetch's and is written
     /// again from its start: without an owner it would never be removed.
-    private func forgetBytes(of state: inout FetchState, _ plan: Recovered) {
-        state.generation += 1
-        state.durable = ByteRanges()
-        state.publication = nil
-        if !plan.isPartThere { state.partIdentity = nil }
+    fileprivate mutating func forgetBytes(isPartThere: Bool) {
+        generation += 1
+        durable = ByteRanges()
+        publication = nil
+        if !isPartThere { partIdentity = nil }
     }
 }

@@ -105,7 +105,7 @@ private struct OriginSearch {
         if hasMirrors, memory.health(at: now) != .well { return true }
         if case .cooling(let until) = memory.health(at: now) {
             coolDownEnds = min(coolDownEnds ?? until, until)
-            cooling.note(id, until: until)
+            cooling.record(id, until: until)
             return false
         }
         return !excluded.contains(memory.origin)

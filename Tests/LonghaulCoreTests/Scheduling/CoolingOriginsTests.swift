@@ -7,7 +7,7 @@ import Testing
     /// These cool down until so many seconds from now.
     private func cooling(_ ends: [Int64: Double]) -> CoolingOrigins {
         var origins = CoolingOrigins()
-        for (id, seconds) in ends { origins.note(id, until: now + seconds) }
+        for (id, seconds) in ends { origins.record(id, until: now + seconds) }
         return origins
     }
 
@@ -28,7 +28,7 @@ import Testing
         origins.forget(7)
         #expect(origins.endOfRun(from: 2, at: now) == nil)
         #expect(origins.endOfRun(from: 3, at: now) == 4)
-        origins.note(3, until: now + 20)
+        origins.record(3, until: now + 20)
         origins.forgetEnded(at: now + 9)
         #expect(origins.endOfRun(from: 3, at: now + 9) == 3)
         origins.forgetAll()
@@ -48,7 +48,7 @@ import Testing
             } else {
                 let seconds = Double.random(in: -1...9, using: &random).rounded()
                 ends[id] = seconds
-                origins.note(id, until: now + seconds)
+                origins.record(id, until: now + seconds)
             }
         }
         for id in Int64(0)...61 {

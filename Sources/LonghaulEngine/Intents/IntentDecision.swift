@@ -1,0 +1,107 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// What a changed intent of a transfer means. Pure: ``IntentApplier`` loads and writes.
+enum IntentDecision: Hashable {
+    case nothing
+    /// It is ready now; an earliest moment holds. With `hastens`, its server is asked whatever
+    /// failed there before.
+    case queue(hastens: Bool)
+    /// It ends. `dropsBytes`: its bytes go to an equal transfer, or are deleted.
+    case cancel(dropsBytes: Bool)
+    case fail
+    /// It is queued anew. `isSuperseded`: something else is wanted since, and applied next.
+    case rearm(isSuperseded: Bool)
+    case dropBytes
+    /// Its fetch goes on with the changed settings.
+    case adopt
+    /// Its fetch, which it has for itself, leaves the wire.
+    case leave(FetchDeparture)
+    /// One of several in a fetch.
+    case share(SharedChange)
+
+    /// - Parameter fetch: The one in memory that serves it; `nil` = it does not run.
+    static func decide(_ work: TransferWork, in fetch: ServedFetch?) -> IntentDecision {
+        guard let fetch else { return decideIdle(work) }
+        if fetch.subscribers.isShared, fetch.subscribers[work.id] != nil {
+            return SharedChange.decide(work, in: fetch).map(IntentDecision.share) ?? .nothing
+        }
+        let leader = fetch.subscribers.leader
+        // The same request with another eligibility: changed and changed back, it has its
+        // preferences again.
+        let isOther =
+            !work.request.isExactly(leader.request) || work.eligibility != leader.eligibility
+        if work.want == .run, isOther, work.request.canContinue(as: leader.request, fetch) {
+            return .adopt
+        }
+        return departure(for: work, fetch).map(IntentDecision.leave) ?? .nothing
+    }
+
+    /// Its deadline has passed.
+    static func decideExpired(_ work: TransferWork, in fetch: ServedFetch?) -> IntentDecision {
+        guard let fetch else { return .fail }
+        guard fetch.subscribers.isShared, fetch.subscribers[work.id] != nil else {
+            return .leave(.expire)
+        }
+        return SharedChange.leaving(work, fetch, .expired).map(IntentDecision.share) ?? .nothing
+    }
+
+    private static func decideIdle(_ work: TransferWork) -> IntentDecision {
+        switch (work.phase, work.want) {
+        case (.queued, .run), (.running, .run): .queue(hastens: true)
+        case (.queued, .pause), (.running, .pause): .queue(hastens: false)
+        case (.queued, .cancel), (.running, .cancel): .cancel(dropsBytes: true)
+        case (.queued, .cancelKeepingBytes), (.running, .cancelKeepingBytes):
+            .cancel(dropsBytes: false)
+        case (.failed, let want), (.cancelled, let want):
+            if work.isRearmPending {
+                .rearm(isSuperseded: want != .run)
+            } else {
+                want == .cancel && work.fetchID != nil ? .dropBytes : .nothing
+            }
+        case (.completed, _): .nothing
+        }
+    }
+
+    private static func departure(
+        for work: TransferWork, _ fetch: ServedFetch
+    ) -> FetchDeparture? {
+        switch work.want {
+        case .cancel: .cancel(keepingBytes: false)
+        case .cancelKeepingBytes: .cancel(keepingBytes: true)
+        // Its cancel was withdrawn in time.
+        case .run where fetch.isBeingCancelled, .pause where fetch.isBeingCancelled: .renew
+        case .pause: .requeue
+        // Other settings than those it runs with: it leaves the wire and starts again.
+        case .run: work.request.isExactly(fetch.subscribers.leader.request) ? nil : .renew
+        }
+    }
+}
+
+extension TransferRequest {
+    /// Whether a fetch may adopt these settings as it goes on: they differ from `other` in nothing
+    /// that decides what is asked for. Its new eligibility decides whether it may run now.
+    fileprivate func canContinue(as other: TransferRequest, _ fetch: ServedFetch) -> Bool {
+        var old = other
+        old.priority = priority
+        old.deadline = deadline
+        old.expectedBytes = expectedBytes
+        old.isDiscretionary = isDiscretionary
+        old.schedule = schedule
+        old.options.retries = options.retries
+        old.options.metadata = options.metadata
+        old.options.limitRate = options.limitRate
+        old.options.stallTimeout = options.stallTimeout
+        old.options.yields = options.yields
+        old.options.connections = options.connections
+        old.options.ifExists = options.ifExists
+        old.options.waiveAfter = options.waiveAfter
+        // Requests that are out were made under the old bound, which decides where the length is
+        // not known.
+        if let total = fetch.totals.bytesTotal, total <= options.maxSize ?? .max {
+            old.options.maxSize = options.maxSize
+        }
+        if fetch.url == url { old.options.mirrors = options.mirrors }
+        return isExactly(old)
+    }
+}

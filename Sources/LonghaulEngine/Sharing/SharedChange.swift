@@ -1,0 +1,126 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// A fetch in memory, as decisions about its transfers see it.
+struct ServedFetch {
+    /// As the open transaction has left them.
+    var subscribers: Subscribers
+    /// With the bytes that have come so far.
+    var totals: TransferTotals
+    /// The directory of the part file; empty while there is none.
+    var home = ""
+    /// The URL that is asked.
+    var url = ""
+    /// Its whole file is being copied to those that share it.
+    var isSharing = false
+    /// Its leader is being given the file, or is about to be.
+    var isEnding = false
+    /// See ``FetchMachine/isJoinable``.
+    var isJoinable = true
+    /// See ``FetchMachine/isBeingCancelled``.
+    var isBeingCancelled = false
+}
+
+extension ServedFetch {
+    init(_ entry: ActiveFetch, _ subscribers: Subscribers) {
+        let machine = entry.machine
+        self.init(
+            subscribers: subscribers, totals: machine.totals, home: machine.home,
+            url: machine.url, isSharing: machine.stage == .sharing, isEnding: machine.isEnding,
+            isJoinable: machine.isJoinable, isBeingCancelled: machine.isBeingCancelled)
+    }
+}
+
+/// What a changed intent of one of several transfers means for the fetch that they share. Pure.
+struct SharedChange: Hashable {
+    /// What becomes of the transfer.
+    enum Outcome: Hashable {
+        /// It goes on in the fetch.
+        case stays
+        /// It was queued, and runs again.
+        case joins
+        /// It waits, and keeps its part in the bytes.
+        case pauses
+        /// It has left the fetch.
+        case cancelled, expired, requeued
+
+        var leaves: Bool {
+            switch self {
+            case .stays, .joins, .pauses: false
+            case .cancelled, .expired, .requeued: true
+            }
+        }
+    }
+
+    var outcome: Outcome
+    /// Those that the fetch serves from now on.
+    var subscribers: Subscribers
+    /// The transfer that leads from now on; `nil` = as before.
+    var leader: TransferID?
+    /// Bytes that were received for the transfer while it led.
+    var bytesCounted: Int64?
+    /// The numbers with which it ends.
+    var numbers = TransferNumbers()
+    /// The fetch leaves the wire.
+    var departure: FetchDeparture?
+
+    /// `nil` = nothing changes: its end is too near, or it cannot join any more.
+    static func decide(_ work: TransferWork, in fetch: ServedFetch) -> SharedChange? {
+        guard let old = fetch.subscribers[work.id] else { return nil }
+        switch work.want {
+        case .cancel, .cancelKeepingBytes: return leaving(work, fetch, .cancelled)
+        case .pause: return pausing(old, fetch)
+        case .run:
+            guard work.sharedIdentity == FetchIdentity(old.request) else {
+                return leaving(work, fetch, .requeued)
+            }
+            let joins = work.phase == .queued
+            if joins, !fetch.isJoinable { return nil }
+            var change = SharedChange(
+                outcome: joins ? .joins : .stays, subscribers: fetch.subscribers)
+            change.subscribers.admit(Subscriber(work))
+            return change
+        }
+    }
+
+    /// One leaves and the others go on.
+    static func leaving(
+        _ work: TransferWork, _ fetch: ServedFetch, _ outcome: Outcome
+    ) -> SharedChange? {
+        let leads = work.id == fetch.subscribers.leader.id
+        if leads, fetch.isEnding, !fetch.isSharing || outcome == .expired { return nil }
+        var change = SharedChange(outcome: outcome, subscribers: fetch.subscribers)
+        change.numbers = leads ? TransferNumbers(fetch.totals) : work.numbers
+        change.numbers.bytesDone = 0
+        if leads { change.bytesCounted = change.numbers.bytesFetched }
+        switch change.subscribers.remove(work.id, home: fetch.home) {
+        case .follower: break
+        case .succeeded(let next): change.leader = next
+        case .wasLast, .wasNotThere: preconditionFailure("one of several leaves")
+        }
+        // Only paused transfers are left: the file is for none of them now.
+        if !change.subscribers.isWanted { change.departure = .renew }
+        return change
+    }
+
+    /// A paused transfer keeps its part in the bytes, and does not keep the fetch going.
+    private static func pausing(_ old: Subscriber, _ fetch: ServedFetch) -> SharedChange? {
+        let leads = old.id == fetch.subscribers.leader.id
+        if leads, fetch.isEnding { return nil }
+        var subscriber = old
+        subscriber.isWanted = false
+        var change = SharedChange(outcome: .pauses, subscribers: fetch.subscribers)
+        if leads {
+            subscriber.bytesFetched = max(old.bytesFetched, fetch.totals.bytesFetched)
+            change.bytesCounted = subscriber.bytesFetched
+        }
+        change.subscribers.admit(subscriber)
+        if leads {
+            change.leader = change.subscribers.stepDown(home: fetch.home)
+            // It goes back to the queue with the fetch.
+            if change.leader == nil { change.outcome = .stays }
+        }
+        if !change.subscribers.isWanted { change.departure = .requeue }
+        return change
+    }
+}
