@@ -65,7 +65,9 @@ import Testing
     /// The folders of a module stand in the documented order: none names a type of a later one.
     @Test func layersAreAsDocumented() throws {
         let text = try #require(Repository.shared.text("docs/ARCHITECTURE.md"))
-        for module in ["LonghaulCore", "LonghaulPlatform", "LonghaulEngine"] {
+        for module in [
+            "LonghaulCore", "LonghaulPlatform", "LonghaulEngine", "Longhaul", "LonghaulCLI",
+        ] {
             let row = try #require(
                 text.split(separator: "\n").first { $0.hasPrefix("| `\(module)` |") }, "\(module)")
             let layers = row.split(separator: "<").map { codeSpans(in: String($0)) }

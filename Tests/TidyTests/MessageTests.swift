@@ -11,7 +11,7 @@ import Testing
     /// Text that is no message: labels of what is shown to people, words of other programs, and
     /// what systemd shows.
     private static let homes = [
-        "Sources/Longhaul/SystemdNotifier.swift",
+        "Sources/Longhaul/Engine/SystemdNotifier.swift",
         "Sources/LonghaulCLI/Commands/Status.swift",
         "Sources/LonghaulCLI/LonghaulCommand.swift",
         "Sources/LonghaulCLI/Rendering/OptionLines.swift",
