@@ -45,7 +45,7 @@ struct TurnChanges {
         _ id: TransferID, ifGivenIn tx: borrowing EngineTransaction
     ) throws -> Bool {
         guard starts.given.contains(where: { $0.work.id == id }) else { return false }
-        try tx.addAttention(id)
+        try tx.inbox.add(id)
         isIncomplete = true
         return true
     }
@@ -100,7 +100,8 @@ extension TransferWork {
 
     /// Those of its fetch, if it leads one.
     func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferNumbers {
-        guard let fetchID, let state = try tx.fetch(fetchID), state.leader ?? id == id else {
+        guard let fetchID, let state = try tx.fetches.state(of: fetchID), state.leader ?? id == id
+        else {
             return numbers
         }
         return TransferNumbers(state)

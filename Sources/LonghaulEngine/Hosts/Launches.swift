@@ -153,7 +153,7 @@ struct Launches {
         var how = launch.isExpired && !isWell ? .expired : ending
         if isWell, launch.hasLostAnswers { (how, status) = (.unknown, nil) }
         try writer.transaction(.durable) { tx in
-            try tx.end(
+            try tx.launches.end(
                 id, how, status: status, output: output, wasOurs: !launch.isAdopted, now: now.wall)
         }
         journal?.launchEnded(launch.host, id, how, status: status)
@@ -190,7 +190,7 @@ struct Launches {
         // Counted from now, whatever the clock was set to since the process was made.
         let deadline = now.wall + kept.budget
         try writer.transaction(.durable) { tx in
-            try tx.begin(
+            try tx.launches.begin(
                 launch.id, of: host, launch.handover, process: launch.process,
                 deadline: deadline, now: now.wall)
         }
@@ -206,9 +206,9 @@ struct Launches {
         let nothing = Handover(
             session: launch.session, reason: .sessionEvents, events: nil, count: 0)
         try writer.transaction(.durable) { tx in
-            try tx.begin(
+            try tx.launches.begin(
                 id, of: launch.host, nothing, process: nil, deadline: now.wall, now: now.wall)
-            try tx.end(id, .notStarted, status: nil, output: message, now: now.wall)
+            try tx.launches.end(id, .notStarted, status: nil, output: message, now: now.wall)
         }
     }
 
@@ -217,8 +217,8 @@ struct Launches {
     /// Launches of a dead engine: those that run are watched on; those that have ended meanwhile
     /// leave their events to the next launch.
     mutating func adopt(now: Moment) throws(LonghaulError) {
-        lastID = try writer.store.lastLaunch()
-        for launch in try writer.store.openLaunches() {
+        lastID = try writer.store.hosts.lastLaunch()
+        for launch in try writer.store.hosts.openLaunches() {
             assert(launch.id <= lastID, "the store knows the last number that was given")
             if port.adopt(launch) {
                 let left = min(launch.deadline - now.wall, launch.deadline - launch.startedAt)
@@ -230,7 +230,7 @@ struct Launches {
                 launches[launch.id] = kept
             } else {
                 try writer.transaction(.durable) { tx in
-                    try tx.end(
+                    try tx.launches.end(
                         launch.id, .unknown, status: nil, output: nil, wasOurs: false,
                         now: now.wall)
                 }
@@ -243,7 +243,7 @@ struct Launches {
         if let at = purgeAt, at > now.monotonic { return }
         var purged = 0
         try writer.transaction(.relaxed) { tx in
-            purged = try tx.forgetEvents(
+            purged = try tx.log.forgetEvents(
                 acknowledgedBefore: now.wall + -Limits.eventRetentionSeconds,
                 limit: Launches.purgedAtOnce)
         }

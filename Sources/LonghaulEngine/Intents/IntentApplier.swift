@@ -38,16 +38,16 @@ struct IntentApplier {
         try endPauses(tx)
         // Before any transfer leaves: a newcomer may go on with what another gives up.
         if facts.admitsNewcomers { try sharing.admitNewcomers(tx, &changes) }
-        let ids = try tx.takeAttention(limit: IntentApplier.batch)
+        let ids = try tx.inbox.removeFirst(limit: IntentApplier.batch)
         if ids.count == IntentApplier.batch { changes.isIncomplete = true }
         for id in ids {
-            guard try !changes.postpone(id, ifGivenIn: tx), let work = try tx.work(id)
+            guard try !changes.postpone(id, ifGivenIn: tx), let work = try tx.transfers.work(id)
             else { continue }
             try applyIntent(of: work, tx, &changes)
         }
-        let asked = try tx.askHosts(now.wall, limit: IntentApplier.batch)
+        let asked = try tx.questions.askHosts(now.wall, limit: IntentApplier.batch)
         // No further than hosts were asked: a later transfer may have to be asked about first.
-        let promoted = try tx.promoteDue(now.wall, limit: IntentApplier.batch - asked)
+        let promoted = try tx.timers.promoteDue(now.wall, limit: IntentApplier.batch - asked)
         let isMoreExpired = try expire(tx, &changes)
         let waivers = PreferenceWaivers(origins: origins, now: now.wall)
         let areMoreWaived = try waivers.apply(tx, limit: IntentApplier.batch)
@@ -61,14 +61,14 @@ struct IntentApplier {
     private func endPauses(_ tx: borrowing EngineTransaction) throws {
         if facts.clockWentBack || facts.isFirst {
             let limit = facts.clockWentBack ? nil : IntentApplier.pausesMax
-            try tx.resumePauses(now: now.wall, limit: limit)
+            try tx.timers.resumePauses(now: now.wall, limit: limit)
         }
         if facts.isFirst {
-            try tx.endWaits(for: .storage, at: now.wall, limit: IntentApplier.pausesMax)
+            try tx.timers.endWaits(for: .storage, at: now.wall, limit: IntentApplier.pausesMax)
         }
         if let moment = facts.networkBackAt {
-            try tx.endWaits(for: .backoff, at: moment, limit: IntentApplier.pausesMax)
-            try tx.endCoolDowns(at: moment)
+            try tx.timers.endWaits(for: .backoff, at: moment, limit: IntentApplier.pausesMax)
+            try tx.origins.endCoolDowns(at: moment)
         }
     }
 
@@ -78,9 +78,9 @@ struct IntentApplier {
     ) throws -> Bool {
         // Active ones that are still leaving are found again, and must not hide others.
         let limit = IntentApplier.batch + fetches.count
-        let expired = try tx.expired(now.wall, limit: limit)
+        let expired = try tx.timers.expired(now.wall, limit: limit)
         for id in expired {
-            guard try !changes.postpone(id, ifGivenIn: tx), let work = try tx.work(id)
+            guard try !changes.postpone(id, ifGivenIn: tx), let work = try tx.transfers.work(id)
             else { continue }
             if let fetch = work.fetchID, let entry = fetches[fetch] {
                 if try !sharing.remove(work, from: entry, .expire, tx, &changes) {
@@ -91,7 +91,7 @@ struct IntentApplier {
                 var error = FetchMachine.expired
                 error.transferID = id
                 error.bytesKept = totals.bytesDone
-                try tx.fail(id, error: error, numbers: totals, now: now.wall)
+                try tx.transfers.fail(id, error: error, numbers: totals, now: now.wall)
                 changes.failed += 1
             }
         }
@@ -109,16 +109,16 @@ struct IntentApplier {
             switch work.want {
             case .run, .pause:
                 // An intent ends a back-off; an earliest moment holds.
-                try tx.setQueued(work.id, now: now.wall)
+                try tx.transfers.setQueued(work.id, now: now.wall)
                 if work.want == .run { try hasten(work, tx, &changes) }
             case .cancel, .cancelKeepingBytes:
                 let numbers = try work.currentNumbers(tx)
-                try tx.cancel(work.id, numbers: numbers, now: now.wall)
+                try tx.transfers.cancel(work.id, numbers: numbers, now: now.wall)
                 if work.want == .cancel { try releaseFetch(of: work, tx, &changes) }
             }
         case .failed, .cancelled:
             if work.isRearmPending {
-                _ = try tx.rearm(work.id, now: now.wall)
+                _ = try tx.transfers.rearm(work.id, now: now.wall)
                 // Something else is wanted since: it is queued, and its intent is applied next.
                 if work.want != .run { changes.isIncomplete = true }
             } else if work.want == .cancel, work.fetchID != nil {
@@ -166,7 +166,7 @@ struct IntentApplier {
     ) throws {
         guard let id = work.fetchID else { return }
         if try sharing.passOn(id, of: work, tx) { return }
-        changes.deletions += try tx.dropFetch(of: work.id, now: now.wall)
+        changes.deletions += try tx.fetches.drop(of: work.id, now: now.wall)
     }
 
     /// A client wants this one to go on now: its server is asked, whatever failed there before.
@@ -174,10 +174,10 @@ struct IntentApplier {
         _ work: TransferWork, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
         let site = origins.site(work.origin)
-        site.memory = try site.memory ?? tx.origin(work.origin)
+        site.memory = try site.memory ?? tx.origins.memory(of: work.origin)
         guard case .cooling = site.known.health(at: now.wall) else { return }
         changes.hastened.append((site, site.memory))
-        try tx.save(origins.update(work.origin, now: now) { $0.endCoolDown(at: now.wall) })
+        try tx.origins.save(origins.update(work.origin, now: now) { $0.endCoolDown(at: now.wall) })
         origins.markFreed(site)
     }
 }

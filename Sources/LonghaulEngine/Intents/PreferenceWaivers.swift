@@ -11,15 +11,15 @@ struct PreferenceWaivers {
     ///
     /// `true` = there may be more that are due.
     func apply(_ tx: borrowing EngineTransaction, limit: Int) throws -> Bool {
-        let due = try tx.dueWaivers(now, limit: limit)
+        let due = try tx.timers.dueWaivers(now, limit: limit)
         var isAnyWaived = false
         for id in due {
-            guard let work = try tx.work(id) else { continue }
+            guard let work = try tx.transfers.work(id) else { continue }
             switch try verdict(on: work, tx, at: now) {
             case .waive:
-                try tx.waivePreferences(of: id, in: work.eligibility)
+                try tx.timers.waivePreferences(of: id, in: work.eligibility)
                 isAnyWaived = true
-            case .look(let next): try tx.setWaiverCheck(of: id, at: next)
+            case .look(let next): try tx.timers.setWaiverCheck(of: id, at: next)
             }
         }
         if isAnyWaived { try waiveSoon(tx, limit: limit) }
@@ -28,10 +28,11 @@ struct PreferenceWaivers {
 
     private func waiveSoon(_ tx: borrowing EngineTransaction, limit: Int) throws {
         let soon = now + PreferenceExpiry.batchSeconds
-        for id in try tx.dueWaivers(soon, limit: limit) {
-            guard let work = try tx.work(id), try verdict(on: work, tx, at: soon) == .waive
+        for id in try tx.timers.dueWaivers(soon, limit: limit) {
+            guard let work = try tx.transfers.work(id),
+                try verdict(on: work, tx, at: soon) == .waive
             else { continue }
-            try tx.waivePreferences(of: id, in: work.eligibility)
+            try tx.timers.waivePreferences(of: id, in: work.eligibility)
         }
     }
 
@@ -40,10 +41,10 @@ struct PreferenceWaivers {
     ) throws -> PreferenceExpiry.Verdict {
         guard let waiver = work.waiver else { return .waive }
         var bytes = work.request.expectedBytes
-        if let id = work.fetchID, let state = try tx.fetch(id) {
+        if let id = work.fetchID, let state = try tx.fetches.state(of: id) {
             bytes = (state.bytesTotal ?? bytes).map { $0 - state.durable.count }
         }
-        let rate = try origins.memory(of: work.origin) ?? tx.origin(work.origin)
+        let rate = try origins.memory(of: work.origin) ?? tx.origins.memory(of: work.origin)
         let needs = PreferenceExpiry.seconds(
             bytes: bytes, rate: rate.bytesPerSecond, span: work.deadline - work.waitingSince)
         return PreferenceExpiry.decide(

@@ -123,7 +123,7 @@ final class Origins {
     func load(_ urls: [String], _ tx: borrowing EngineTransaction) throws {
         for name in urls.compactMap(Origins.name) {
             let site = site(name)
-            if site.memory == nil { site.memory = try tx.origin(name) }
+            if site.memory == nil { site.memory = try tx.origins.memory(of: name) }
         }
     }
 

@@ -87,12 +87,12 @@ struct DueTimes: Equatable {
         var times = DueTimes()
         times.coolDownEnds = plan == nil ? coolDownEnds : plan?.coolDownEnds
         let opens = plan == nil ? triggers.waitingChangesAt : plan?.gatesChangeAt
-        let others = [try tx.nextWaiver(), times.coolDownEnds, opens]
-        let due = try tx.nextDue()
+        let others = [try tx.timers.nextWaiver(), times.coolDownEnds, opens]
+        let due = try tx.timers.nextDue()
         times.ready = (others + [due]).compactMap { $0 }.min()
-        let besides = due == nil ? nil : try tx.nextDueBesidesStorage()
+        let besides = due == nil ? nil : try tx.timers.nextDueBesidesStorage()
         times.readyBesidesStorage = (others + [besides]).compactMap { $0 }.min()
-        times.wake = [times.ready, try tx.nextDeadline(now), triggers.runningChangesAt]
+        times.wake = [times.ready, try tx.timers.nextDeadline(now), triggers.runningChangesAt]
             .compactMap { $0 }.min()
         if times.wake != wake { try tx.setNextWake(times.wake) }
         return times

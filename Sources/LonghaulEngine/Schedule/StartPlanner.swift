@@ -44,10 +44,10 @@ struct StartPlanner {
         var facts = EligibilityFacts(ready: [], runningInterest: fetches.interest)
         // Another network ends their back-offs.
         if !facts.runningInterest.network {
-            facts.doesNetworkEndBackOff = try tx.eligibilitiesBackingOff(now.wall)
+            facts.doesNetworkEndBackOff = try tx.timers.eligibilitiesBackingOff(now.wall)
                 .contains(where: \.usesNetwork)
         }
-        facts.ready = try tx.readyEligibilities()
+        facts.ready = try tx.ready.readyEligibilities()
         return facts
     }
 
@@ -66,7 +66,7 @@ struct StartPlanner {
         var head = ReadySnapshot()
         for kind in kinds {
             let isDiscretionary = kind[0].isDiscretionary
-            let found = try tx.readyHead(
+            let found = try tx.ready.readyHead(
                 ReadyLimits(
                     total: count / kinds.count, perGroup: limits.running,
                     after: schedule.cursors[isDiscretionary] ?? ReadyPlace(),
@@ -109,7 +109,7 @@ struct StartPlanner {
     ) throws {
         for row in head.rows where row.eligibility.hasMirrors {
             if origins.site(row.origin).known.health(at: now.wall) == .well { continue }
-            let mirrors = try tx.mirrors(of: row.id)
+            let mirrors = try tx.transfers.mirrors(of: row.id)
             try origins.load(mirrors, tx)
             for name in mirrors.compactMap(Origins.name) {
                 let origin = OriginID(rawValue: name)

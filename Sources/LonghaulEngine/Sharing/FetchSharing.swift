@@ -35,7 +35,8 @@ struct FetchSharing {
             var last = cursors[key]
             var isSecondRound = last == nil
             while left > 0, hasRoom(key, changes) {
-                let ids = try tx.newcomers(key, after: last ?? TransferID(rawValue: 0), limit: left)
+                let ids = try tx.sharing.newcomers(
+                    key, after: last ?? TransferID(rawValue: 0), limit: left)
                 for id in ids where hasRoom(key, changes) {
                     last = id
                     if try joinIfEqual(id, tx, &changes) { haveSomeJoined = true }
@@ -64,7 +65,7 @@ struct FetchSharing {
     private func joinIfEqual(
         _ id: TransferID, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws -> Bool {
-        guard let work = try tx.work(id), !work.isHeldBack(now.wall),
+        guard let work = try tx.transfers.work(id), !work.isHeldBack(now.wall),
             let fetch = try runningFetch(for: work, changes, tx)
         else { return false }
         try join(work, fetch, tx, &changes)
@@ -101,14 +102,14 @@ struct FetchSharing {
             preconditionFailure("only an active fetch is joined")
         }
         if work.fetchID != fetch {
-            changes.deletions += try tx.dropFetch(of: work.id, now: now.wall)
+            changes.deletions += try tx.fetches.drop(of: work.id, now: now.wall)
         }
-        _ = try tx.take(work.id, into: fetch, now: now.wall)
-        let subscriber = Subscriber(try tx.work(work.id) ?? work)
+        _ = try tx.sharing.start(work.id, into: fetch, now: now.wall)
+        let subscriber = Subscriber(try tx.transfers.work(work.id) ?? work)
         // Mutate in place: copying for each join is O(n²).
         changes.subscriberLists[fetch, default: entry.subscribers].admit(subscriber)
         let leader = changes.subscriberLists[fetch]?.leader.id ?? work.id
-        try tx.share(fetch, among: [leader, work.id])
+        try tx.sharing.share(fetch, among: [leader, work.id])
     }
 
     /// What it has of its own is no more than an empty file, or is the very fetch in question.
@@ -117,7 +118,7 @@ struct FetchSharing {
     ) throws -> Bool {
         guard let own = work.fetchID, own != fetch else { return true }
         if fetches[own] != nil { return false }
-        return try tx.fetch(own)?.durable.isEmpty ?? true
+        return try tx.fetches.state(of: own)?.durable.isEmpty ?? true
     }
 
     // MARK: - Changed intents of those that share
@@ -149,7 +150,7 @@ struct FetchSharing {
             }
             if work.phase == .queued {
                 guard entry.machine.isJoinable else { return true }
-                _ = try tx.take(work.id, into: entry.id, now: now.wall)
+                _ = try tx.sharing.start(work.id, into: entry.id, now: now.wall)
             }
             subscribers.admit(Subscriber(work))
         }
@@ -170,14 +171,14 @@ struct FetchSharing {
         if leads {
             subscriber.bytesFetched = max(
                 subscriber.bytesFetched, entry.machine.state.bytesFetched)
-            try tx.keepCount(of: work.id, in: entry.id, atLeast: subscriber.bytesFetched)
+            try tx.sharing.keepCount(of: work.id, in: entry.id, atLeast: subscriber.bytesFetched)
         }
         subscribers.admit(subscriber)
         if !leads {
-            try tx.setQueued(work.id, now: now.wall)
+            try tx.transfers.setQueued(work.id, now: now.wall)
         } else if let next = subscribers.stepDown(home: entry.machine.home) {
             try setLeader(next, of: entry, tx)
-            try tx.setQueued(work.id, now: now.wall)
+            try tx.transfers.setQueued(work.id, now: now.wall)
         }
         if !subscribers.isWanted { changes.departures.append((entry.id, .requeue)) }
     }
@@ -199,7 +200,7 @@ struct FetchSharing {
         var numbers = leads ? TransferNumbers(entry.machine.totals) : work.numbers
         numbers.bytesDone = 0
         if leads {
-            try tx.keepCount(of: work.id, in: entry.id, atLeast: numbers.bytesFetched)
+            try tx.sharing.keepCount(of: work.id, in: entry.id, atLeast: numbers.bytesFetched)
         }
         switch subscribers.remove(work.id, home: entry.machine.home) {
         case .follower: break
@@ -207,16 +208,16 @@ struct FetchSharing {
         case .wasLast, .wasNotThere: return false
         }
         switch why {
-        case .cancel: try tx.cancel(work.id, numbers: numbers, now: now.wall)
+        case .cancel: try tx.transfers.cancel(work.id, numbers: numbers, now: now.wall)
         case .expire:
             var error = FetchMachine.expired
             error.transferID = work.id
             error.bytesKept = 0
-            try tx.fail(work.id, error: error, numbers: numbers, now: now.wall)
+            try tx.transfers.fail(work.id, error: error, numbers: numbers, now: now.wall)
             changes.failed += 1
-        case .change: try tx.setQueued(work.id, now: now.wall)
+        case .change: try tx.transfers.setQueued(work.id, now: now.wall)
         }
-        try tx.leave(work.id)
+        try tx.sharing.leave(work.id)
         changes.subscriberLists[entry.id] = subscribers
         // Only paused transfers are left: the file is for none of them now.
         if !subscribers.isWanted { changes.departures.append((entry.id, .renew)) }
@@ -228,8 +229,8 @@ struct FetchSharing {
     private func setLeader(
         _ next: TransferID, of entry: ActiveFetch, _ tx: borrowing EngineTransaction
     ) throws {
-        try tx.save(entry.machine.state)
-        try tx.setLeader(of: entry.id, to: next)
+        try tx.fetches.save(entry.machine.state)
+        try tx.sharing.setLeader(of: entry.id, to: next)
     }
 
     /// A transfer gives up its bytes: a fetch that serves others stays theirs, and an equal
@@ -237,18 +238,18 @@ struct FetchSharing {
     func passOn(
         _ fetch: FetchID, of work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
-        if try !tx.isLast(work.id, of: fetch) {
-            try tx.leave(work.id)
+        if try !tx.sharing.isLast(work.id, of: fetch) {
+            try tx.sharing.leave(work.id)
             return true
         }
         guard let identity = work.sharedIdentity else { return false }
-        let peers = try tx.peers(of: work.id, limit: Limits.sharersPerFetch)
-        if try peers.isEmpty || tx.fetch(fetch)?.publication != nil { return false }
+        let peers = try tx.sharing.peers(of: work.id, limit: Limits.sharersPerFetch)
+        if try peers.isEmpty || tx.fetches.state(of: fetch)?.publication != nil { return false }
         for id in peers {
-            guard let heir = try tx.work(id), heir.phase == .queued, heir.fetchID == nil,
+            guard let heir = try tx.transfers.work(id), heir.phase == .queued, heir.fetchID == nil,
                 heir.want == .run || heir.want == .pause, heir.sharedIdentity == identity
             else { continue }
-            try tx.bequeath(fetch, from: work.id, to: id)
+            try tx.sharing.bequeath(fetch, from: work.id, to: id)
             return true
         }
         return false

@@ -15,8 +15,8 @@ struct FetchStarter {
         _ id: TransferID, session: String, _ tx: borrowing EngineTransaction,
         _ changes: inout TurnChanges
     ) throws -> StartedFetch? {
-        if try tx.peers(of: id, limit: 1).isEmpty,
-            let (work, state) = try tx.claim(id, now: now.wall)
+        if try tx.sharing.peers(of: id, limit: 1).isEmpty,
+            let (work, state) = try tx.transfers.claim(id, now: now.wall)
         {
             let started = StartedFetch(
                 work: work, state: state, session: session,
@@ -24,7 +24,7 @@ struct FetchStarter {
             started.kept = try keptFile(for: [work], started.state, tx)
             return started
         }
-        guard let work = try tx.work(id), work.phase == .queued, work.want == .run,
+        guard let work = try tx.transfers.work(id), work.phase == .queued, work.want == .run,
             work.readyAt.map({ $0 <= now.wall }) ?? true
         else { return nil }
         if work.isUnreadable {
@@ -48,7 +48,7 @@ struct FetchStarter {
         let numbers = try work.currentNumbers(tx)
         var error = work.unreadable
         error.bytesKept = numbers.bytesDone
-        try tx.fail(work.id, error: error, numbers: numbers, now: now.wall)
+        try tx.transfers.fail(work.id, error: error, numbers: numbers, now: now.wall)
         changes.starts.refused.append((work.id, error))
         changes.starts.arePlacesLeft = true
     }
@@ -79,7 +79,7 @@ struct FetchStarter {
             // A fetch that this plan has started runs, though it is not active yet.
             guard let fetch = candidate.fetchID, fetches[fetch] == nil, !claimed.contains(fetch),
                 candidate.id == work.id || !sharing.index.away.contains(fetch),
-                let state = try tx.fetch(fetch), state.id != party.state?.id
+                let state = try tx.fetches.state(of: fetch), state.id != party.state?.id
             else { continue }
             if state.durable.count > party.state?.durable.count ?? -1 { party.state = state }
         }
@@ -99,7 +99,7 @@ struct FetchStarter {
             let staying = (party.runners + party.paused).map(\.id)
             // A transfer that held it alone is not in the list of those that share it.
             let holders = equals.filter { $0.fetchID == state.id }.map(\.id)
-            let members = try tx.members(of: state.id) + holders
+            let members = try tx.sharing.members(of: state.id) + holders
             party.strangers = Set(members).subtracting(staying).sorted()
         }
         return party
@@ -110,8 +110,8 @@ struct FetchStarter {
         of work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> [TransferWork] {
         guard let identity = work.sharedIdentity, try !mayHaveItsName(work, tx) else { return [] }
-        return try tx.peers(of: work.id, limit: Limits.sharersPerFetch)
-            .compactMap { try tx.work($0) }
+        return try tx.sharing.peers(of: work.id, limit: Limits.sharersPerFetch)
+            .compactMap { try tx.transfers.work($0) }
             .filter {
                 try $0.phase == .queued && !$0.isHeldBack(now.wall)
                     && $0.sharedIdentity == identity && !mayHaveItsName($0, tx)
@@ -124,41 +124,43 @@ struct FetchStarter {
         _ work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
         guard let own = work.fetchID else { return false }
-        return try tx.fetch(own)?.mayHaveItsName ?? false
+        return try tx.fetches.state(of: own)?.mayHaveItsName ?? false
     }
 
     private func write(
         _ party: Party, session: String, _ tx: borrowing EngineTransaction,
         _ changes: inout TurnChanges
     ) throws -> StartedFetch? {
-        for id in party.strangers { try tx.leave(id) }
+        for id in party.strangers { try tx.sharing.leave(id) }
         for work in party.runners where work.fetchID != nil && work.fetchID != party.state?.id {
-            changes.deletions += try tx.dropFetch(of: work.id, now: now.wall)
+            changes.deletions += try tx.fetches.drop(of: work.id, now: now.wall)
         }
         // Read again: what they give up is gone from their rows.
-        let members = try party.runners.compactMap { try tx.work($0.id) }.map(Subscriber.init)
+        let members = try party.runners.compactMap { try tx.transfers.work($0.id) }.map(
+            Subscriber.init)
         let lead = leader(of: members, party.state)
-        guard let fetch = try tx.take(lead.id, into: party.state?.id, now: now.wall)
+        guard let fetch = try tx.sharing.start(lead.id, into: party.state?.id, now: now.wall)
         else { return nil }
         try keepCounts(of: party, in: fetch, besides: lead.id, tx)
         var subscribers = Subscribers(leader: lead)
         for subscriber in members where subscriber.id != lead.id {
-            _ = try tx.take(subscriber.id, into: fetch, now: now.wall)
-            guard let work = try tx.work(subscriber.id) else { continue }
+            _ = try tx.sharing.start(subscriber.id, into: fetch, now: now.wall)
+            guard let work = try tx.transfers.work(subscriber.id) else { continue }
             subscribers.admit(Subscriber(work))
         }
         for paused in party.paused {
-            guard let work = try tx.work(paused.id) else { continue }
+            guard let work = try tx.transfers.work(paused.id) else { continue }
             subscribers.admit(Subscriber(work))
         }
         if subscribers.isShared {
             changes.starts.arePlacesLeft = true
-            try tx.share(fetch, among: subscribers.all.map(\.id))
+            try tx.sharing.share(fetch, among: subscribers.all.map(\.id))
         } else if party.state?.leader != nil {
-            try tx.setLeader(of: fetch, to: lead.id)
+            try tx.sharing.setLeader(of: fetch, to: lead.id)
         }
         // Its numbers are in the store only now.
-        guard let work = try tx.work(lead.id), let state = try tx.fetch(fetch) else { return nil }
+        guard let work = try tx.transfers.work(lead.id), let state = try tx.fetches.state(of: fetch)
+        else { return nil }
         let started = StartedFetch(
             work: work, state: state, session: session, subscribers: subscribers)
         started.kept = try keptFile(for: party.runners, state, tx)
@@ -183,7 +185,7 @@ struct FetchStarter {
         for work in party.runners + party.paused
         where work.fetchID == state.id && work.id != lead {
             guard state.leader ?? work.id == work.id else { continue }
-            try tx.keepCount(of: work.id, in: fetch)
+            try tx.sharing.keepCount(of: work.id, in: fetch)
         }
     }
 
@@ -195,6 +197,6 @@ struct FetchStarter {
         guard state.durable.isEmpty,
             let work = works.first(where: { $0.request.options.reuse || $0.sharedFetch != nil })
         else { return nil }
-        return try tx.finished(like: work, now: now.wall)
+        return try tx.sharing.finished(like: work, now: now.wall)
     }
 }

@@ -79,7 +79,7 @@ extension Engine {
             guard let started = try starter.start(start.id, session: start.session, tx, &changes)
             else { continue }
             started.isOverdue = start.isOverdue
-            try tx.mark(&started.state, prefetched: start.isPrefetched)
+            try tx.fetches.mark(&started.state, prefetched: start.isPrefetched)
             try origins.load(started.work.request.options.mirrors, tx)
             changes.starts.started.append(started)
         }
