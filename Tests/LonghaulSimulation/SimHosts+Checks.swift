@@ -46,7 +46,7 @@ extension SimHosts {
         tally.questions += reader.needs.count
         for event in events where event.type == .transferNeedsInput {
             guard let id = event.transfer, ledger.log[event.seq]?.isWaiting == true,
-                try world.clients.waitsForInput(id, session: order.session),
+                try world.clients.questions.waitsForInput(id, session: order.session),
                 !reader.needs.contains(where: { $0.transfer.id == id }),
                 !isAskedAgain(id, after: event.seq)
             else { continue }
@@ -68,7 +68,7 @@ extension SimHosts {
             if ledger.log[event.seq] == nil { throw broken("event \(event.seq) came too early") }
             guard event.type == .transferCompleted, let id = event.transfer,
                 let known = world.expected[id],
-                let transfer = try world.clients.transfer(id, now: world.now.wall)
+                let transfer = try world.clients.transfers.find(id, now: world.now.wall)
             else { continue }
             let inode = world.disk.durableNames[transfer.destination]
             guard let file = inode.flatMap({ world.disk.files[$0] }) else {
@@ -90,7 +90,7 @@ extension SimHosts {
         if let other = others.keys.first {
             throw broken("\(id.rawValue) of \(process.host) runs beside \(other.rawValue)")
         }
-        guard let row = try world.clients.launch(id), row.endedAt == nil,
+        guard let row = try world.clients.hosts.launch(id), row.endedAt == nil,
             row.process == process.identity, row.host == process.host,
             row.handed == process.events.count
         else { throw broken("launch \(id.rawValue) begins and is not recorded") }

@@ -110,11 +110,11 @@ extension SimHosts {
     private func take(
         _ answer: SimProcess.Answer, of id: TransferID, session: String
     ) throws {
-        guard try world.clients.waitsForInput(id, session: session) else { return }
+        guard try world.clients.questions.waitsForInput(id, session: session) else { return }
         tally.answers += 1
         hasHeard = true
         switch answer {
-        case .goOn: _ = try world.clients.answerInput(id)
+        case .goOn: _ = try world.clients.questions.answerInput(id)
         case .cancel: try world.change(id, .cancel(keepBytes: false))
         case .use:
             guard let url = world.expected[id]?.url else { return }
@@ -124,7 +124,7 @@ extension SimHosts {
             world.expected[id]?.url = other
             world.expected[id]?.isExempt = true
             world.expected[id]?.notBefore = nil
-            try world.clients.change(id, change, now: world.now.wall)
+            try world.clients.wants.change(id, change, now: world.now.wall)
         }
         world.hintHosts()
     }
@@ -134,10 +134,11 @@ extension SimHosts {
         ledger.explain(seqs)
         // Through a number, where that is the same.
         if ledger.waiting(of: session).filter({ $0 <= last }) == seqs {
-            _ = try world.clients.acknowledge(through: last, session: session, now: world.now.wall)
+            _ = try world.clients.events.acknowledge(
+                through: last, session: session, now: world.now.wall)
         } else {
             for seq in seqs where ledger.log[seq] != nil {
-                try world.clients.acknowledge(event: seq, now: world.now.wall)
+                try world.clients.events.acknowledge(event: seq, now: world.now.wall)
             }
         }
         tally.acknowledged += seqs.count
@@ -151,7 +152,7 @@ extension SimHosts {
         guard ledger.hosts[host] != nil else { return }
         tally.attachments += 1
         world.say("hosts: \(host) attaches itself")
-        try world.clients.reset(host: host)
+        try world.clients.hosts.reset(host)
         ledger.hosts[host]?.forgive()
         let isSlow = Bool.random(using: &random)
         attached.append((host, now + seconds, isSlow))
@@ -168,7 +169,7 @@ extension SimHosts {
         }
         for process in attached {
             for session in ledger.sessions(of: process.host) where random.happens(0.2) {
-                let events = try world.clients.events(
+                let events = try world.clients.events.list(
                     session: session, isWaiting: true, limit: 1000)
                 if events.isEmpty { continue }
                 // Of an engine or a housekeeper that had no turn since.

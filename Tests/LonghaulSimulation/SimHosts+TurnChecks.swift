@@ -8,7 +8,7 @@ extension SimHosts {
     func look() throws {
         noteClock()
         var gone = Set(ledger.log.keys)
-        for event in try world.clients.events(limit: 100_000) {
+        for event in try world.clients.events.list(limit: 100_000) {
             gone.remove(event.seq)
             try note(event)
         }
@@ -56,7 +56,7 @@ extension SimHosts {
     /// How launches ended is recorded as it was, and a success acknowledges all.
     private func settleLaunches() throws {
         for id in ledger.unsettled.keys.sorted() {
-            guard let truth = ledger.unsettled[id], let row = try world.clients.launch(id),
+            guard let truth = ledger.unsettled[id], let row = try world.clients.hosts.launch(id),
                 row.endedAt != nil
             else { continue }
             ledger.unsettled[id] = nil

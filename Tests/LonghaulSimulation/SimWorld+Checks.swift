@@ -6,7 +6,7 @@ import LonghaulStore
 extension SimWorld {
     /// Reads what the store says now.
     func look() {
-        guard let transfers = try? store.transfers(expected.keys.sorted(), now: now.wall)
+        guard let transfers = try? store.transfers.find(expected.keys.sorted(), now: now.wall)
         else { return complain("the store cannot be read") }
         shown = Dictionary(uniqueKeysWithValues: transfers.map { ($0.id, $0) })
         noteShown()
@@ -135,7 +135,7 @@ extension SimWorld {
 
     /// New ones, in order, none twice.
     private func checkEvents() throws {
-        for event in try store.events(after: ledger.lastSeq, limit: 10_000) {
+        for event in try store.events.list(after: ledger.lastSeq, limit: 10_000) {
             guard event.seq > ledger.lastSeq else {
                 throw SimComplaint("event \(event.seq) after \(ledger.lastSeq)", self)
             }
@@ -247,7 +247,7 @@ extension SimWorld {
         // Told and forgotten with its transfer.
         let isForgotten = hosts.map { $0.ledger.log[lastSeq] == nil } ?? false
         if lastSeq > 0, !isForgotten,
-            try store.events(after: lastSeq - 1, limit: 1).first?.seq != lastSeq
+            try store.events.list(after: lastSeq - 1, limit: 1).first?.seq != lastSeq
         {
             throw SimComplaint("event \(lastSeq) is lost", self)
         }

@@ -21,8 +21,8 @@ extension SimWorld {
 
     /// As `TransferQueue.enqueue` does.
     func record(_ new: NewTransfer) throws -> EnqueueOutcome? {
-        try clients.follow(ClockMark(boot: Self.boot, at: now), now: now.wall)
-        return try clients.enqueue([new], now: now.wall).first
+        try clients.settings.follow(ClockMark(boot: Self.boot, at: now), now: now.wall)
+        return try clients.wants.enqueue([new], now: now.wall).first
     }
 
     func enqueue() throws {
@@ -88,8 +88,8 @@ extension SimWorld {
 
     /// What a client wants of a transfer, and what may follow from it.
     func change(_ id: TransferID, _ change: WantedChange) throws {
-        guard let before = try clients.transfer(id, now: now.wall) else { return }
-        let result = try clients.change(.ids([id]), to: change).first?.result
+        guard let before = try clients.transfers.find(id, now: now.wall) else { return }
+        let result = try clients.wants.change(.ids([id]), to: change).first?.result
         say("\(id), \(before.state): \(change): \(result.map { "\($0)" } ?? "gone")")
         forgetPause(of: id)
         hint()
@@ -114,7 +114,7 @@ extension SimWorld {
     }
 
     private func set(_ id: TransferID) throws {
-        guard let transfer = try clients.transfer(id, now: now.wall),
+        guard let transfer = try clients.transfers.find(id, now: now.wall),
             transfer.state != .completed
         else { return }
         var change = TransferChange()
@@ -142,7 +142,7 @@ extension SimWorld {
         }
         forgetPause(of: id)
         do {
-            try clients.change(id, change, now: now.wall)
+            try clients.wants.change(id, change, now: now.wall)
         } catch {
             // Completed just now.
             guard error.code == .conflict else { throw error }
@@ -151,13 +151,13 @@ extension SimWorld {
     }
 
     private func remove(_ id: TransferID) throws {
-        guard let outcome = try clients.remove([id], now: now.wall).first else { return }
+        guard let outcome = try clients.wants.remove([id], now: now.wall).first else { return }
         switch outcome {
         case .refused: return
         case .removed(let parts):
             say("removed \(id)")
             for part in parts { disk.unlink(part) }
-            try clients.forget(parts)
+            try clients.wants.forget(parts)
             expected[id] = nil
             shown[id] = nil
         }

@@ -74,7 +74,7 @@ extension SimWorld {
                 if hosts.ledger.settings[session]?.host == nil { change.host = .some("h0") }
             }
         }
-        for id in expected.keys.sorted() { _ = try clients.answerInput(id) }
+        for id in expected.keys.sorted() { _ = try clients.questions.answerInput(id) }
         try makePeace()
         try settleHosts()
     }
@@ -101,7 +101,7 @@ extension SimWorld {
         guard let hosts else { return }
         try checkAtRest()
         try hosts.look()
-        if let open = try clients.openLaunches().first {
+        if let open = try clients.hosts.openLaunches().first {
             throw SimComplaint("hosts: \(open) has not ended", self)
         }
         for (seq, fact) in hosts.ledger.log where fact.timesHanded == 0 && !fact.isExplained {

@@ -84,7 +84,7 @@ extension SimWorld {
         case 9:
             guard hosts.ledger.hosts[host] != nil else { return }
             say("\(host) is reset")
-            try clients.reset(host: host)
+            try clients.hosts.reset(host)
             hosts.ledger.hosts[host]?.forgive()
             hintHosts()
         case 10: try hosts.attach(host, Double.random(in: 1...300, using: &random))
@@ -103,7 +103,7 @@ extension SimWorld {
         ])
         settings.eventBudget = [nil, 2, 10, 120].randomElement(using: &random)!
         say("\(host) is \(settings)")
-        try clients.add(host: host, settings, now: now.wall)
+        try clients.hosts.add(host, settings, now: now.wall)
         hosts.ledger.hosts[host] = SimHostLedger.Host(
             argv: settings.argv, budget: settings.eventBudget)
         hintHosts()
@@ -112,7 +112,7 @@ extension SimWorld {
     private func remove(host: String) throws {
         guard let hosts, hosts.ledger.hosts[host] != nil else { return }
         say("\(host) is removed")
-        try clients.remove(host: host)
+        try clients.hosts.remove(host)
         hosts.ledger.hosts[host] = nil
         hintHosts()
     }
@@ -141,7 +141,7 @@ extension SimWorld {
         var change = SessionChange()
         edit(&change)
         say("session \(session): \(change)")
-        try clients.change(session: session, change, now: now.wall)
+        try clients.sessions.change(session, change, now: now.wall)
         change.apply(to: &hosts.ledger.settings[session, default: SessionSettings()])
         hintHosts()
     }

@@ -54,13 +54,13 @@ extension SimWorld {
     /// Times that a wrong clock gave.
     private func mendEarliest() throws {
         for id in expected.keys.sorted() {
-            guard let transfer = try clients.transfer(id, now: now.wall),
+            guard let transfer = try clients.transfers.find(id, now: now.wall),
                 let earliest = transfer.earliestBegin, earliest > now.wall + 3600,
                 transfer.state != .completed
             else { continue }
             var sooner = TransferChange()
             sooner.earliestBegin = .some(nil)
-            try clients.change(id, sooner, now: now.wall)
+            try clients.wants.change(id, sooner, now: now.wall)
         }
     }
 
@@ -74,7 +74,7 @@ extension SimWorld {
             expected[id]?.checksums.append(right)
             change.editOptions = { $0.checksum = right }
         }
-        try clients.change(id, change, now: now.wall)
+        try clients.wants.change(id, change, now: now.wall)
     }
 
     /// Until no transfer is open any more, without help.

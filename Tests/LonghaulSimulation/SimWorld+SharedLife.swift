@@ -50,7 +50,7 @@ extension SimWorld {
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: Self.sharedURL),
             destination: destination)
-        let outcome = try clients.enqueue([new], now: now.wall).first
+        let outcome = try clients.wants.enqueue([new], now: now.wall).first
         inputs.append(.wake)
         guard case .recorded(let id, _)? = outcome else { throw SimComplaint("refused", self) }
         return id

@@ -107,15 +107,15 @@ extension SimWorld {
                 longestTurn = max(longestTurn, now.monotonic - since)
                 continue
             }
-            let counts = try store.runningCounts()
-            let origin = try store.origin(SimWire.origin(of: transfer.url))
+            let counts = try store.transfers.runningCounts()
+            let origin = try store.transfers.origin(SimWire.origin(of: transfer.url))
             throw SimComplaint("\(id) waits for nothing, \(counts), \(origin), \(outcome)", self)
         }
     }
 
     private func isItsTurnLater(_ transfer: Transfer) throws -> Bool {
         let limits = policy.limits
-        let running = try store.runningCounts()
+        let running = try store.transfers.runningCounts()
         if running.total >= limits.running { return true }
         let most = max(limits.running - limits.reserved, (limits.running + 1) / 2)
         let leaving = expected.values.count { $0.beganDiscretionary }
@@ -128,7 +128,7 @@ extension SimWorld {
         // Who has not asked yet counts for one.
         let silent = max(0, ofOrigin - Set(requests.map(\.fetch)).count)
         if requests.count + silent >= limits.perOrigin { return true }
-        switch try store.origin(origin).health(at: now.wall) {
+        switch try store.transfers.origin(origin).health(at: now.wall) {
         case .cooling: return true
         case .probing: return ofOrigin > 0
         case .well: return false

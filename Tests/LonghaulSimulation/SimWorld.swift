@@ -284,7 +284,7 @@ final class SimWorld: @unchecked Sendable {
         var scope = EngineScope()
         scope.startsNothing = true
         let keeper = Engine(
-            store: store, epoch: try store.raiseEpoch(holder, now: now.wall), files: disk,
+            store: store, epoch: try store.lease.raiseEpoch(holder, now: now.wall), files: disk,
             wire: wire, policy: policy, scope: scope, time: time, seed: 0)
         keeper.bootID = Self.boot
         try keeper.recover(now: now)
@@ -303,7 +303,7 @@ final class SimWorld: @unchecked Sendable {
                 if random.happens(trouble.crash) { try keepHouse() }
                 try hosts?.engineStarts()
                 let holder = EngineHolder(pid: 1, pidStart: 1, bootID: Self.boot, mode: "run")
-                let epoch = try store.raiseEpoch(holder, now: now.wall)
+                let epoch = try store.lease.raiseEpoch(holder, now: now.wall)
                 watched = ConditionNeeds()
                 told = nil
                 settlesAt = nil

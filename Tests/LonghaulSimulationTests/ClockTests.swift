@@ -17,7 +17,7 @@ import Testing
         world.now.wall = world.now.wall + -3600
         var change = TransferChange()
         change.earliestBegin = .some(nil)
-        try world.clients.change(id, change, now: world.now.wall)
+        try world.clients.wants.change(id, change, now: world.now.wall)
         world.inputs.append(.wake)
         #expect(try world.run(for: 30) { try world.transfer(id).state == .completed })
     }
@@ -34,7 +34,7 @@ import Testing
         let waiting = try world.enqueue(1000) { $0.schedule.requires.power = true }
         let later = try world.enqueue(1000) { $0.earliestBegin = world.now.wall + 50 }
         let paused = try world.enqueue(1000) { _ in }
-        _ = try world.clients.change(.ids([paused]), to: .pause)
+        _ = try world.clients.wants.change(.ids([paused]), to: .pause)
         #expect(try world.run(for: 20) { try world.transfer(moving).bytesDone > 0 })
 
         world.now.wall = SimWorld.start
@@ -80,7 +80,7 @@ import Testing
             })
         world.wire.trouble.busy = 0
         world.now.wall = world.now.wall + -7200
-        _ = try world.clients.change(.ids([id]), to: .retry)
+        _ = try world.clients.wants.change(.ids([id]), to: .retry)
         try world.restart(in: .utc)
         #expect(try world.run(for: 300) { try world.transfer(id).state == .completed })
     }

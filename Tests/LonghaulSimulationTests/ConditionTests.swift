@@ -170,7 +170,7 @@ import Testing
         for isDiscretionary in [false, true] {
             var change = TransferChange()
             change.isDiscretionary = isDiscretionary
-            try world.clients.change(
+            try world.clients.wants.change(
                 TransferID(rawValue: 1), change, now: world.now.wall)
         }
         world.inputs.append(.wake)

@@ -33,6 +33,6 @@ import Testing
             }
         }
         world.pass(3)
-        #expect(try world.run(for: 3) { try world.store.counts()[.failed] == 1300 })
+        #expect(try world.run(for: 3) { try world.store.transfers.counts()[.failed] == 1300 })
     }
 }

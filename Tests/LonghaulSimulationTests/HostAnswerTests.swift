@@ -16,7 +16,7 @@ import Testing
         try world.startEngine()
         var settings = HostSettings(argv: ["/bin/h0"])
         settings.eventBudget = 120
-        try world.clients.add(host: "h0", settings, now: world.now.wall)
+        try world.clients.hosts.add("h0", settings, now: world.now.wall)
         hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv, budget: 120)
         try world.change("s0") {
             $0.host = .some("h0")
@@ -29,8 +29,8 @@ import Testing
         }
         hosts.ledger.sessionOf[id] = "s0"
         let end = LaunchID(rawValue: 1)
-        #expect(try world.run(for: 90) { try world.store.launch(end)?.endedAt != nil })
-        let launch = try #require(try world.store.launch(end))
+        #expect(try world.run(for: 90) { try world.store.hosts.launch(end)?.endedAt != nil })
+        let launch = try #require(try world.store.hosts.launch(end))
         #expect(launch.ending == (refusals == 3 ? .exited : .unknown))
         #expect(hosts.keptAnswers.isEmpty)
         hosts.refusals = 0

@@ -22,7 +22,7 @@ extension SharingTests {
     }
 
     private func ends(_ world: SimWorld, _ id: TransferID) throws -> [EventType] {
-        try world.store.events(of: id).map(\.type).filter { $0 != .transferRestarted }
+        try world.store.events.list(of: id).map(\.type).filter { $0 != .transferRestarted }
     }
 
     /// The bytes go to one that is paused.
@@ -40,7 +40,7 @@ extension SharingTests {
         } else {
             var change = TransferChange()
             change.url = (other, SimWire.origin(of: other))
-            try world.clients.change(ids[0], change, now: world.now.wall)
+            try world.clients.wants.change(ids[0], change, now: world.now.wall)
             world.inputs.append(.wake)
         }
         try world.run(for: 0.2, disk: 0)
@@ -122,7 +122,7 @@ extension SharingTests {
         try change(world, [id], .cancel(keepBytes: false))
         try world.run(for: 0.05 * Double(steps), disk: 0)
         for _ in 0..<steps / 2 { world.disk.step() }
-        let answer = try world.clients.change(.ids([id]), to: .retry).first?.result
+        let answer = try world.clients.wants.change(.ids([id]), to: .retry).first?.result
         #expect(answer == .changed)
         world.inputs.append(.wake)
         #expect(try world.run(for: 60) { try isCompleted(world, [id]) })

@@ -29,7 +29,7 @@ import Testing
     }
 
     func change(_ world: SimWorld, _ ids: [TransferID], _ change: WantedChange) throws {
-        _ = try world.clients.change(.ids(ids), to: change)
+        _ = try world.clients.wants.change(.ids(ids), to: change)
         world.inputs.append(.wake)
     }
 
@@ -60,7 +60,7 @@ import Testing
             #expect(inodes.insert(inode).inserted, "\(id) shares an inode")
             let content = try #require(world.wire.contents[Self.url])
             #expect(content.isVersion(try #require(world.disk.files[inode]).durable))
-            let ends = try world.store.events(of: id).filter { $0.type != .transferRestarted }
+            let ends = try world.store.events.list(of: id).filter { $0.type != .transferRestarted }
             #expect(ends.map(\.type) == [.transferCompleted])
         }
         #expect(isBare(world))
@@ -190,7 +190,7 @@ import Testing
         #expect(try world.run(for: 60) { try isCompleted(world, [patient]) })
         #expect(try world.transfer(hurried).error?.code == .timedOut)
         #expect(world.wire.answered == 1)
-        #expect(try world.store.events(of: hurried).map(\.type) == [.transferFailed])
+        #expect(try world.store.events.list(of: hurried).map(\.type) == [.transferFailed])
     }
 
     @Test func aFailureIsEverybodys() throws {
@@ -207,7 +207,7 @@ import Testing
         #expect(world.wire.answered == 1)
         for id in ids {
             #expect(try world.transfer(id).error?.code == .tooLarge)
-            #expect(try world.store.events(of: id).map(\.type) == [.transferFailed])
+            #expect(try world.store.events.list(of: id).map(\.type) == [.transferFailed])
         }
     }
 
@@ -351,7 +351,7 @@ import Testing
         try half(world)
         var window = TransferChange()
         window.window = TimeWindow(parsing: "01:00-02:00")
-        try world.clients.change(first, window, now: world.now.wall)
+        try world.clients.wants.change(first, window, now: world.now.wall)
         world.inputs.append(.wake)
         try #require(try world.run(for: 20) { try world.transfer(first).state == .waiting })
         let second = try add(world, "/e/2") { $0.schedule.requires = ConditionNeeds(idle: true) }
@@ -397,8 +397,8 @@ import Testing
         try world.run(for: 0.2, disk: 0)
         world.disk.trouble.sync = 1
         let ends: [EventType] = [.transferCancelled, .transferFailed]
-        #expect(try world.run(for: 10) { try world.store.events(of: id).map(\.type) != [] })
-        #expect(try world.store.events(of: id).map(\.type).allSatisfy(ends.contains))
+        #expect(try world.run(for: 10) { try world.store.events.list(of: id).map(\.type) != [] })
+        #expect(try world.store.events.list(of: id).map(\.type).allSatisfy(ends.contains))
     }
 
     /// It has been given its name, and the sync of the directory failed: nobody else may go on with
@@ -435,7 +435,7 @@ import Testing
         try change(world, [id], .cancel(keepBytes: false))
         try world.run(for: 0.1, disk: 0)
         #expect(try world.run(for: 10) { world.disk.names.isEmpty })
-        #expect(try world.store.events(of: id).map(\.type).last == .transferCancelled)
+        #expect(try world.store.events.list(of: id).map(\.type).last == .transferCancelled)
     }
 
     /// Asked for again it is looked for, found under the name of the part, and shared as ever.

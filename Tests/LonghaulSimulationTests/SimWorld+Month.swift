@@ -42,7 +42,7 @@ extension SimWorld {
         request.deadline = .at(plan.deadline)
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: destination)
-        let outcome = try clients.enqueue([new], now: now.wall).first
+        let outcome = try clients.wants.enqueue([new], now: now.wall).first
         guard case .recorded(let id, _)? = outcome else { return }
         expected[id] = SimTransfer(url: url, destination: destination, policy: .fail)
     }

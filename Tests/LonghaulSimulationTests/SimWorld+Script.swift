@@ -30,7 +30,7 @@ extension SimWorld {
     }
 
     func transfer(_ id: TransferID = TransferID(rawValue: 1)) throws -> Transfer {
-        try #require(try store.transfer(id, now: now.wall))
+        try #require(try store.transfers.find(id, now: now.wall))
     }
 
     /// The engine is replaced by one that goes by this zone, and the limits as they now are.

@@ -58,22 +58,22 @@ import Testing
 
     @Test(arguments: cases) private func deadlinesFollow(_ known: Case) throws {
         let scratch = try ScratchStore()
-        try scratch.store.follow(mark("a", .start, uptime: 100), now: .start)
+        try scratch.store.settings.follow(mark("a", .start, uptime: 100), now: .start)
         let id = try scratch.add("/d/a", now: .start + known.enqueued) {
             $0.earliestBegin = known.earliest.map { .start + $0 }
             $0.deadline = known.deadline
         }
         let now = Timestamp.start + 3600 + known.jump
-        try scratch.store.follow(mark(known.boot, now, uptime: 3700), now: now)
+        try scratch.store.settings.follow(mark(known.boot, now, uptime: 3700), now: now)
         // Seen twice is set once.
-        try scratch.store.follow(mark(known.boot, now + 60, uptime: 3760), now: now + 60)
+        try scratch.store.settings.follow(mark(known.boot, now + 60, uptime: 3760), now: now + 60)
         let found = try work(id, scratch).deadline - .start
         #expect(abs(found - known.expected) < 0.01, "\(found / Self.day) days")
     }
 
     private func work(_ id: TransferID, _ scratch: ScratchStore) throws -> TransferWork {
         let epoch = try scratch.lead()
-        return try scratch.turn(epoch) { try #require(try $0.work(id)) }
+        return try scratch.turn(epoch) { try #require(try $0.transfers.work(id)) }
     }
 
     /// Those that run are moved in memory, by the same rule.
@@ -101,30 +101,31 @@ import Testing
         _ jump: Double, _ ended: Double, _ isKept: Bool
     ) throws {
         let scratch = try ScratchStore()
-        try scratch.store.follow(mark("a", .start, uptime: 100_000), now: .start)
+        try scratch.store.settings.follow(mark("a", .start, uptime: 100_000), now: .start)
         let epoch = try scratch.lead()
         func end(_ path: String, at seconds: Double) throws {
             let id = try scratch.add(path) { $0.url = "https://a.example\(path)" }
             try scratch.turn(epoch) { tx in
-                let claim = try tx.claim(id, now: .start + seconds)
+                let claim = try tx.transfers.claim(id, now: .start + seconds)
                 var (_, state) = try #require(claim)
                 state.partIdentity = FileIdentity(device: 1, inode: 2)
                 state.partPath = path
                 state.validator = Validator(etag: "\"v1\"", length: 5)
                 state.bytesTotal = 5
-                try tx.save(state)
+                try tx.fetches.save(state)
                 let numbers = TransferNumbers(state)
-                try tx.complete(id, finalPath: path, numbers: numbers, now: .start + seconds)
+                try tx.transfers.complete(
+                    id, finalPath: path, numbers: numbers, now: .start + seconds)
             }
         }
         try end("/d/a", at: ended)
         try end("/d/last", at: 1000)
         let now = Timestamp.start + 3600 + jump
-        try scratch.store.follow(mark("a", now, uptime: 103_600), now: now)
+        try scratch.store.settings.follow(mark("a", now, uptime: 103_600), now: now)
         let id = try scratch.add("/d/b") { $0.url = "https://a.example/d/a" }
         let kept = try scratch.turn(epoch) { tx in
-            let found = try tx.work(id)
-            return try tx.finished(like: try #require(found), now: now + 86_400)
+            let found = try tx.transfers.work(id)
+            return try tx.sharing.finished(like: try #require(found), now: now + 86_400)
         }
         #expect((kept != nil) == isKept)
     }

@@ -17,7 +17,7 @@ import Testing
     private func count(_ directory: String) throws -> Int {
         let store = try Store.open(directory: directory)
         defer { try? store.close() }
-        return try store.counts().values.reduce(0, +)
+        return try store.transfers.counts().values.reduce(0, +)
     }
 
     // MARK: - Making
@@ -63,7 +63,7 @@ import Testing
         nonisolated(unsafe) var steps = 0
         try StoreCopy.make(directory: directory, now: .start) {
             steps += 1
-            let outcome = try? writer.enqueue([.sample("/d/more-\(steps)")], now: .start)
+            let outcome = try? writer.wants.enqueue([.sample("/d/more-\(steps)")], now: .start)
             return outcome != nil
         }
         try writer.close()
@@ -116,7 +116,7 @@ import Testing
         defer { Scratch.remove(directory) }
         try Damage.copy(directory)
         var store = try Store.open(directory: directory)
-        _ = try store.enqueue([.sample("/d/late")], now: .start)
+        _ = try store.wants.enqueue([.sample("/d/late")], now: .start)
         try store.close()
         let path = directory + "/queue.sqlite"
         try Damage.destroy(path, pages: pages)
@@ -135,10 +135,10 @@ import Testing
         store = try Store.open(directory: directory)
         let mode = try store.access { try $0.first("PRAGMA journal_mode") { $0.text(0) } }
         #expect(mode == "wal")
-        #expect(try store.counts() == [.waiting: 498, .running: 1, .cancelled: 1])
-        #expect(try store.engineInfo().epoch.rawValue == 1 + Self.skipped)
+        #expect(try store.transfers.counts() == [.waiting: 498, .running: 1, .cancelled: 1])
+        #expect(try store.lease.info().epoch.rawValue == 1 + Self.skipped)
         let next = TransferID(rawValue: Self.skipped + 501)
-        let outcome = try store.enqueue([.sample("/d/new")], now: .start)
+        let outcome = try store.wants.enqueue([.sample("/d/new")], now: .start)
         #expect(outcome == [.recorded(next, destination: "/d/new")])
         #expect(report.nextTransfer == next.rawValue)
     }
@@ -150,12 +150,13 @@ import Testing
         truncate(directory + "/queue.sqlite", 0)
         try Damage.repair(directory)
         let store = try Store.open(directory: directory)
-        let epoch = try store.raiseEpoch(
+        let epoch = try store.lease.raiseEpoch(
             EngineHolder(pid: 1, pidStart: 1, bootID: "b", mode: "run"), now: .start)
         try store.withEngineTransaction(epoch, .durable) { tx in
-            try tx.cancel(TransferID(rawValue: 3), numbers: TransferNumbers(), now: .start)
+            try tx.transfers.cancel(
+                TransferID(rawValue: 3), numbers: TransferNumbers(), now: .start)
         }
-        let events = try store.events(limit: 9).map(\.seq)
+        let events = try store.events.list(limit: 9).map(\.seq)
         #expect(events.first == 1 && events.last ?? 0 > Self.skipped, "\(events)")
     }
 
@@ -195,14 +196,16 @@ import Testing
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/a")
         let identity = FileIdentity(device: 1, inode: 2, birth: 3)
-        var begun = try #require(try scratch.turn(epoch) { try $0.claim(id, now: .start) }).fetch
+        var begun = try #require(
+            try scratch.turn(epoch) { try $0.transfers.claim(id, now: .start) }
+        ).fetch
         begun.partPath = "/d/.a.1.longhaul-part"
         begun.partIdentity = identity
         begun.durable.insert(0..<50)
         begun.bytesTotal = 100
         begun.validator = Validator(etag: "\"a\"", length: 100)
         let state = begun
-        try scratch.turn(epoch) { try $0.save(state) }
+        try scratch.turn(epoch) { try $0.fetches.save(state) }
         try Damage.copy(scratch.directory, at: .start + 60)
         truncate(scratch.location.database, 0)
         let other = FileIdentity(device: 1, inode: 9, birth: 9)

@@ -27,19 +27,21 @@ enum Damage {
     static func filled(_ count: Int) throws -> String {
         let directory = try Scratch.directory()
         let store = try Store.open(directory: directory)
-        _ = try store.enqueue(
+        _ = try store.wants.enqueue(
             (1...count).map { number in
                 .sample("/d/\(number)", session: "s\(number % 3)") {
                     $0.options.metadata = String(repeating: "m", count: 300)
                 }
             }, now: .start)
-        let epoch = try store.raiseEpoch(
+        let epoch = try store.lease.raiseEpoch(
             EngineHolder(pid: 1, pidStart: 1, bootID: "b", mode: "run"), now: .start)
         try store.withEngineTransaction(epoch, .durable) { tx in
-            var (_, fetch) = try #require(try tx.claim(TransferID(rawValue: 1), now: .start))
+            var (_, fetch) = try #require(
+                try tx.transfers.claim(TransferID(rawValue: 1), now: .start))
             fetch.durable.insert(0..<99)
-            try tx.save(fetch)
-            try tx.cancel(TransferID(rawValue: 2), numbers: TransferNumbers(), now: .start)
+            try tx.fetches.save(fetch)
+            try tx.transfers.cancel(
+                TransferID(rawValue: 2), numbers: TransferNumbers(), now: .start)
         }
         try store.close()
         return directory

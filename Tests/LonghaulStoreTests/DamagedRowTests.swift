@@ -16,7 +16,7 @@ import Testing
             $0.options.mirrors = ["https://b.example/file"]
             $0.options.connections = .exactly(2)
         }
-        let claimed = try scratch.turn(epoch) { try $0.claim(id, now: .start) }
+        let claimed = try scratch.turn(epoch) { try $0.transfers.claim(id, now: .start) }
         let fetch = try #require(claimed).fetch.id
         for column in [
             "generation", "bytesTotal", "bytesFetched", "attempts", "restarts",
@@ -31,7 +31,9 @@ import Testing
             try spoil(scratch, "UPDATE transfer SET \(column) = \(number)")
         }
         try spoil(scratch, "UPDATE tally SET n = \(number)")
-        let found = try scratch.turn(epoch) { (try $0.work(id), try $0.fetch(fetch)) }
+        let found = try scratch.turn(epoch) {
+            (try $0.transfers.work(id), try $0.fetches.state(of: fetch))
+        }
         let (work, state) = (try #require(found.0), try #require(found.1))
         var machine = FetchMachine(
             transfer: id, request: work.request, destination: "/d/a", deadline: nil, state: state,
@@ -43,10 +45,10 @@ import Testing
         next.generation += 1
         next.attempts += 1
         next.bytesFetched += 1
-        try scratch.turn(epoch) { try $0.save(next) }
-        #expect(try scratch.store.list(now: .start).map(\.id) == [id])
-        _ = try scratch.store.counts()
-        let shown = try #require(try scratch.store.transfer(id, now: .start))
+        try scratch.turn(epoch) { try $0.fetches.save(next) }
+        #expect(try scratch.store.transfers.list(now: .start).map(\.id) == [id])
+        _ = try scratch.store.transfers.counts()
+        let shown = try #require(try scratch.store.transfers.find(id, now: .start))
         #expect(shown.attempts >= 0 && !RFC3339.format(shown.createdAt).isEmpty)
     }
 
@@ -58,12 +60,12 @@ import Testing
         let id = try scratch.add("/d/a")
         try spoil(scratch, "UPDATE transfer SET options = '{\"ifExists\":\"x\"}'")
         try scratch.turn(epoch) { tx in
-            verify(try tx.work(id)?.isUnreadable == true)
-            verify(try tx.claim(id, now: .start) == nil)
+            verify(try tx.transfers.work(id)?.isUnreadable == true)
+            verify(try tx.transfers.claim(id, now: .start) == nil)
         }
         var change = TransferChange()
         change.editOptions = { $0.retries = 3 }
-        let error = try refusal { try scratch.store.change(id, change, now: .start) }
+        let error = try refusal { try scratch.store.wants.change(id, change, now: .start) }
         #expect(error.code == .internal && error.transferID == id)
         let kept = try scratch.store.access {
             try $0.first("SELECT options FROM transfer") { $0.text(0) }

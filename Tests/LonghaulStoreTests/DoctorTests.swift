@@ -55,7 +55,7 @@ import Testing
         #expect(given > 4 << 20 && after + Int(given) <= before + 1 << 16, "\(before), \(after)")
         #expect(Damage.failing(directory).isEmpty)
         store = try Store.open(directory: directory)
-        #expect(try store.counts().values.reduce(0, +) == 100)
+        #expect(try store.transfers.counts().values.reduce(0, +) == 100)
         #expect(try StoreDoctor.shrink(store) == 0, "once")
         try store.close()
     }
@@ -82,7 +82,7 @@ import Testing
         _ = try Damage.repair(directory)
         #expect(Damage.failing(directory).isEmpty)
         let again = try Store.open(directory: directory)
-        #expect(try again.transfer(TransferID(rawValue: 1), now: .start)?.state == .waiting)
+        #expect(try again.transfers.find(TransferID(rawValue: 1), now: .start)?.state == .waiting)
     }
 
     @Test func anEarlierDamagedFileIsNotOverwritten() throws {
@@ -110,9 +110,9 @@ import Testing
         #expect(report.movedTo == path + ".damaged-1")
         #expect(report.isTotalLoss)
         let store = try Store.open(directory: directory)
-        #expect(try store.counts().isEmpty)
+        #expect(try store.transfers.counts().isEmpty)
         // How many the damaged file had given nobody knows.
-        let outcome = try store.enqueue([.sample("/d/1")], now: .start)
+        let outcome = try store.wants.enqueue([.sample("/d/1")], now: .start)
         let next = TransferID(rawValue: Restoration.skipped + 1)
         #expect(outcome == [.recorded(next, destination: "/d/1")])
     }

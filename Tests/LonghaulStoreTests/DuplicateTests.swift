@@ -20,15 +20,15 @@ import Testing
         }
         #expect(error.code == .conflict && error.transferID == first)
         // Paused is live; ended, or about to be, is not.
-        _ = try scratch.store.change(.ids([first]), to: .pause)
+        _ = try scratch.store.wants.change(.ids([first]), to: .pause)
         #expect(
             try refusal { try scratch.add("/d/3") { $0.options.onDuplicate = .fail } }.transferID
                 == first)
-        _ = try scratch.store.change(.ids([first]), to: .cancel(keepBytes: false))
+        _ = try scratch.store.wants.change(.ids([first]), to: .cancel(keepBytes: false))
         let third = try scratch.add("/d/3") { $0.options.onDuplicate = .fail }
         try scratch.turn(epoch) { tx in
             for id in [first, third] {
-                try tx.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
             }
         }
         try scratch.add("/d/4") { $0.options.onDuplicate = .fail }
@@ -43,14 +43,14 @@ import Testing
                 $0.options.onDuplicate = .fail
             }
         }
-        let outcomes = try scratch.store.enqueue(batch, now: .start, keepGoing: true)
+        let outcomes = try scratch.store.wants.enqueue(batch, now: .start, keepGoing: true)
         guard case .refused(let error) = outcomes[2] else {
             Issue.record("\(outcomes)")
             return
         }
         // Had it been for all or nothing, there would be no transfer 1.
         #expect(error.transferID == nil && error.message.contains("earlier in the same batch"))
-        #expect(throws: LonghaulError.self) { try scratch.store.enqueue(batch, now: .start) }
+        #expect(throws: LonghaulError.self) { try scratch.store.wants.enqueue(batch, now: .start) }
     }
 
     @Test func replaceCancelsTheOlderAndMayTakeItsName() throws {
@@ -76,7 +76,7 @@ import Testing
         let batch = (4...5).map { number in
             NewTransfer.sample("/d/\(number)") { $0.options.onDuplicate = .replace }
         }
-        _ = try scratch.store.enqueue(batch, now: .start)
+        _ = try scratch.store.wants.enqueue(batch, now: .start)
         let states = try (1...5).map { try scratch.state(TransferID(rawValue: $0)) }
         #expect(states == [.waiting, .waiting, .cancelled, .waiting, .waiting])
         #expect([separate, others, own].map(\.rawValue) == [1, 2, 3])
@@ -95,12 +95,12 @@ import Testing
         let first = try scratch.add("/d/1")
         let second = try scratch.add("/d/2") { $0.url = Self.url + "?2" }
         func peers(_ id: TransferID) throws -> [TransferID] {
-            try scratch.turn(epoch) { try $0.peers(of: id, limit: 10) }
+            try scratch.turn(epoch) { try $0.sharing.peers(of: id, limit: 10) }
         }
         #expect(try peers(first).isEmpty)
         var change = TransferChange()
         change.url = (Self.url, "https://a.example:443")
-        try scratch.store.change(second, change, now: .start)
+        try scratch.store.wants.change(second, change, now: .start)
         #expect(try peers(first) == [second])
     }
 
@@ -110,31 +110,31 @@ import Testing
         let epoch = try scratch.lead()
         let ids = try (1...3).map { try scratch.add("/d/\($0)") }
         let fetch = try scratch.turn(epoch) { tx in
-            let fetch = try #require(try tx.take(ids[0], into: nil, now: .start))
-            _ = try tx.take(ids[1], into: fetch, now: .start)
-            _ = try tx.take(ids[2], into: fetch, now: .start)
-            try tx.share(fetch, among: ids)
+            let fetch = try #require(try tx.sharing.start(ids[0], into: nil, now: .start))
+            _ = try tx.sharing.start(ids[1], into: fetch, now: .start)
+            _ = try tx.sharing.start(ids[2], into: fetch, now: .start)
+            try tx.sharing.share(fetch, among: ids)
             return fetch
         }
-        let shown = try #require(try scratch.store.transfer(ids[1], now: .start))
+        let shown = try #require(try scratch.store.transfers.find(ids[1], now: .start))
         #expect(shown.state == .running && shown.sharedWith == [ids[0], ids[2]])
-        #expect(try scratch.store.runningCounts().total == 1)
+        #expect(try scratch.store.transfers.runningCounts().total == 1)
         try scratch.turn(epoch) { tx in
-            try tx.cancel(ids[0], numbers: TransferNumbers(), now: .start)
-            try tx.leave(ids[0])
-            #expect(try tx.fetch(fetch)?.leader == ids[1])
-            try tx.fail(
+            try tx.transfers.cancel(ids[0], numbers: TransferNumbers(), now: .start)
+            try tx.sharing.leave(ids[0])
+            #expect(try tx.fetches.state(of: fetch)?.leader == ids[1])
+            try tx.transfers.fail(
                 ids[2], error: LonghaulError(.network, "x"), numbers: TransferNumbers(),
                 now: .start)
-            #expect(try tx.members(of: fetch) == [ids[1], ids[2]])
+            #expect(try tx.sharing.members(of: fetch) == [ids[1], ids[2]])
         }
         // Forgotten by a client: the others keep the bytes.
-        #expect(try scratch.store.remove([ids[2]], now: .start) == [.removed([])])
+        #expect(try scratch.store.wants.remove([ids[2]], now: .start) == [.removed([])])
         try scratch.turn(epoch) { tx in
-            #expect(try tx.isLast(ids[1], of: fetch))
-            try tx.complete(
+            #expect(try tx.sharing.isLast(ids[1], of: fetch))
+            try tx.transfers.complete(
                 ids[1], finalPath: "/d/2", numbers: TransferNumbers(), now: .start)
-            #expect(try tx.fetch(fetch) == nil)
+            #expect(try tx.fetches.state(of: fetch) == nil)
         }
     }
 }

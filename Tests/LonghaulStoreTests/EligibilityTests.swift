@@ -8,7 +8,7 @@ import Testing
     private func work(_ scratch: ScratchStore, _ epoch: Epoch, _ id: TransferID) throws
         -> TransferWork
     {
-        let work = try scratch.turn(epoch) { try $0.work(id) }
+        let work = try scratch.turn(epoch) { try $0.transfers.work(id) }
         return try #require(work)
     }
 
@@ -27,7 +27,7 @@ import Testing
         #expect(work.request.schedule == schedule && work.request.isDiscretionary)
         #expect(work.eligibility.hasPreferences && work.eligibility.usesNetwork)
         #expect(work.waiver == PreferenceExpiry(checkAt: .start + 3600, by: .start + 3600))
-        let shown = try #require(try scratch.store.transfer(id, now: .start))
+        let shown = try #require(try scratch.store.transfers.find(id, now: .start))
         #expect(shown.schedule == schedule && shown.waiverCheck == .start + 3600)
         let plain = try scratch.add("/d/b", origin: "http://127.0.0.1:80")
         #expect(try self.work(scratch, epoch, plain).eligibility.usesNetwork == false)
@@ -46,14 +46,14 @@ import Testing
             $0.schedule.requires = ConditionNeeds(idle: true)
             $0.earliestBegin = .start + 60
         }
-        let eligibilities = try scratch.turn(epoch) { try $0.readyEligibilities() }
+        let eligibilities = try scratch.turn(epoch) { try $0.ready.readyEligibilities() }
         #expect(eligibilities.map(\.isDiscretionary) == [false, true])
         let head = try scratch.turn(epoch) {
-            try $0.readyHead(ReadyLimits(eligibilities: [eligibilities[1]]), now: .start)
+            try $0.ready.readyHead(ReadyLimits(eligibilities: [eligibilities[1]]), now: .start)
         }
         #expect(head.rows.map(\.id) == [discretionary])
-        try scratch.turn(epoch) { _ = try $0.promoteDue(.start + 60, limit: 10) }
-        #expect(try scratch.turn(epoch) { try $0.readyEligibilities().count } == 3)
+        try scratch.turn(epoch) { _ = try $0.timers.promoteDue(.start + 60, limit: 10) }
+        #expect(try scratch.turn(epoch) { try $0.ready.readyEligibilities().count } == 3)
     }
 
     @Test func waivedOnesQueueWithoutTheirPreferences() throws {
@@ -61,29 +61,30 @@ import Testing
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/a") { $0.isDiscretionary = true }
         let asked = try work(scratch, epoch, id).eligibility
-        #expect(try scratch.turn(epoch) { try $0.nextWaiver() } == .start + 86_400)
-        #expect(try scratch.turn(epoch) { try $0.dueWaivers(.start, limit: 9) }.isEmpty)
-        #expect(try scratch.turn(epoch) { try $0.dueWaivers(.start + 86_400, limit: 9) } == [id])
-        try scratch.turn(epoch) { try $0.waivePreferences(of: id, in: asked) }
-        #expect(try scratch.turn(epoch) { try $0.readyEligibilities() } == [asked.waived])
-        #expect(try scratch.turn(epoch) { try $0.nextWaiver() } == nil)
-        #expect(try scratch.store.transfer(id, now: .start)?.arePreferencesWaived == true)
+        #expect(try scratch.turn(epoch) { try $0.timers.nextWaiver() } == .start + 86_400)
+        #expect(try scratch.turn(epoch) { try $0.timers.dueWaivers(.start, limit: 9) }.isEmpty)
+        #expect(
+            try scratch.turn(epoch) { try $0.timers.dueWaivers(.start + 86_400, limit: 9) } == [id])
+        try scratch.turn(epoch) { try $0.timers.waivePreferences(of: id, in: asked) }
+        #expect(try scratch.turn(epoch) { try $0.ready.readyEligibilities() } == [asked.waived])
+        #expect(try scratch.turn(epoch) { try $0.timers.nextWaiver() } == nil)
+        #expect(try scratch.store.transfers.find(id, now: .start)?.arePreferencesWaived == true)
         // Another priority leaves them waived; another deadline, and a retry, do not.
         var change = TransferChange()
         change.priority = .high
-        try scratch.store.change(id, change, now: .start)
+        try scratch.store.wants.change(id, change, now: .start)
         #expect(try work(scratch, epoch, id).eligibility == asked.waived)
         change.deadline = .after(seconds: 3 * 86_400)
-        try scratch.store.change(id, change, now: .start)
+        try scratch.store.wants.change(id, change, now: .start)
         #expect(try work(scratch, epoch, id).eligibility == asked)
         try scratch.turn(epoch) { tx in
-            try tx.waivePreferences(of: id, in: asked)
-            try tx.fail(
+            try tx.timers.waivePreferences(of: id, in: asked)
+            try tx.transfers.fail(
                 id, error: LonghaulError(.timedOut, "late"), numbers: TransferNumbers(),
                 now: .start + 9)
         }
-        _ = try scratch.store.change(.ids([id]), to: .retry)
-        try scratch.turn(epoch) { _ = try $0.rearm(id, now: .start + 10) }
+        _ = try scratch.store.wants.change(.ids([id]), to: .retry)
+        try scratch.turn(epoch) { _ = try $0.transfers.rearm(id, now: .start + 10) }
         let again = try work(scratch, epoch, id)
         #expect(again.eligibility == asked && again.waitingSince == .start + 10)
         #expect(again.waiver?.by == .start + 10 + 86_400)
@@ -96,14 +97,14 @@ import Testing
         var change = TransferChange()
         change.requires = ConditionNeeds()
         change.window = .some(TimeWindow(parsing: "01:00-02:00"))
-        try scratch.store.change(id, change, now: .start)
+        try scratch.store.wants.change(id, change, now: .start)
         let eligibility = try #require(
-            try scratch.turn(epoch) { try $0.readyEligibilities() }.first)
+            try scratch.turn(epoch) { try $0.ready.readyEligibilities() }.first)
         #expect(
             eligibility.window?.description == "01:00-02:00" && eligibility.interest.power == false)
         change.window = .some(nil)
-        try scratch.store.change(id, change, now: .start)
-        #expect(try scratch.turn(epoch) { try $0.readyEligibilities() } == [.plain])
+        try scratch.store.wants.change(id, change, now: .start)
+        #expect(try scratch.turn(epoch) { try $0.ready.readyEligibilities() } == [.plain])
     }
 
     /// What has begun goes on when it may, whatever the clock was set to since.
@@ -111,17 +112,17 @@ import Testing
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/a") { $0.earliestBegin = .start + 100 }
-        #expect(try scratch.store.transfer(id, now: .start)?.waitingFor.count == 1)
-        try scratch.turn(epoch) { _ = try $0.promoteDue(.start + 200, limit: 9) }
-        #expect(try scratch.store.transfer(id, now: .start)?.waitingFor.isEmpty == true)
+        #expect(try scratch.store.transfers.find(id, now: .start)?.waitingFor.count == 1)
+        try scratch.turn(epoch) { _ = try $0.timers.promoteDue(.start + 200, limit: 9) }
+        #expect(try scratch.store.transfers.find(id, now: .start)?.waitingFor.isEmpty == true)
     }
 
     @Test func theAgeThatCountsIsThatOfItsReadiness() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
         try scratch.add("/d/a") { $0.earliestBegin = .start + 100 }
-        try scratch.turn(epoch) { _ = try $0.promoteDue(.start + 200, limit: 9) }
-        let head = try scratch.turn(epoch) { try $0.readyHead(now: .start) }
+        try scratch.turn(epoch) { _ = try $0.timers.promoteDue(.start + 200, limit: 9) }
+        let head = try scratch.turn(epoch) { try $0.ready.readyHead(now: .start) }
         #expect(head.rows.map(\.waitingSince) == [.start + 100])
     }
 
@@ -135,11 +136,11 @@ import Testing
         let both = try scratch.add("/d/d") { $0.earliestBegin = .start + 5 * day }
         try scratch.turn(epoch) { tx in
             for (id, days) in [(late, 9.0), (soon, 0.5), (both, 9)] {
-                try tx.setQueued(
+                try tx.transfers.setQueued(
                     id, readyAt: .start + days * day, waitingFor: [WaitReason(.backoff)],
                     now: .start)
             }
-            try tx.resumePauses(now: .start, limit: nil)
+            try tx.timers.resumePauses(now: .start, limit: nil)
         }
         let moments = try [asked, late, soon, both].map { try work(scratch, epoch, $0).readyAt }
         #expect(moments == [.start + 10 * day, .start, .start + 0.5 * day, .start + 5 * day])
@@ -161,19 +162,19 @@ import Testing
             for (id, since) in [(ahead, 2 * hour), (under, -10), (until, 2 * hour)] {
                 let reason = WaitReason(
                     .backoff, since: .start + since, nextCheck: .start + since + 60)
-                try tx.setQueued(
+                try tx.transfers.setQueued(
                     id, readyAt: .start + since + 60, waitingFor: [reason], now: .start)
             }
-            try tx.save(origin)
-            try tx.resumePauses(now: .start, limit: limit)
+            try tx.origins.save(origin)
+            try tx.timers.resumePauses(now: .start, limit: limit)
         }
         let moments = try [ahead, under, until].map { try work(scratch, epoch, $0).readyAt }
         let expected: [Timestamp] = [.start + 60, .start + 50, .start + 3600]
         #expect(moments == expected)
-        let shown = try scratch.store.transfer(ahead, now: .start)?.waitingFor.first
+        let shown = try scratch.store.transfers.find(ahead, now: .start)?.waitingFor.first
         #expect(shown?.since == .start)
         #expect(shown?.nextCheck == .start + 60)
-        let kept = try scratch.store.origin("http://h:80")
+        let kept = try scratch.store.transfers.origin("http://h:80")
         #expect(kept.coolDownUntil == .start + 30)
         #expect(kept.pauseUntil == .start + 20)
     }
@@ -202,14 +203,15 @@ import Testing
                 let wait = WaitReason(
                     reason, required: required, current: "\"backoff\" \"storage\"",
                     since: .start, nextCheck: .start + seconds)
-                try tx.setQueued(id, readyAt: .start + seconds, waitingFor: [wait], now: .start)
+                try tx.transfers.setQueued(
+                    id, readyAt: .start + seconds, waitingFor: [wait], now: .start)
             }
-            try tx.endWaits(for: .backoff, at: .start + 5, limit: 100)
+            try tx.timers.endWaits(for: .backoff, at: .start + 5, limit: 100)
         }
         #expect(try moments() == [5, 300, 30, 3, 100, 200])
-        let shown = try scratch.store.transfer(failed, now: .start)?.waitingFor.first
+        let shown = try scratch.store.transfers.find(failed, now: .start)?.waitingFor.first
         #expect(shown?.nextCheck == .start + 5 && shown?.since == .start)
-        try scratch.turn(epoch) { try $0.endWaits(for: .storage, at: .start, limit: 100) }
+        try scratch.turn(epoch) { try $0.timers.endWaits(for: .storage, at: .start, limit: 100) }
         #expect(try moments() == [5, 300, 0, 3, 100, 200])
     }
 
@@ -227,14 +229,14 @@ import Testing
                 origin.coolDownUntil = cool.map { .start + $0 }
                 origin.coolDownSince = cool.map { _ in .start }
                 origin.pauseUntil = pause.map { .start + $0 }
-                try tx.save(origin)
+                try tx.origins.save(origin)
                 origin.endCoolDown(at: .start + 5)
                 #expect(origin.coolDownUntil.map { $0 - .start } == left)
             }
-            try tx.endCoolDowns(at: .start + 5)
+            try tx.origins.endCoolDowns(at: .start + 5)
         }
         for (name, _, _, left) in table {
-            let kept = try scratch.store.origin(name)
+            let kept = try scratch.store.transfers.origin(name)
             #expect(kept.coolDownUntil.map { $0 - .start } == left, "\(name)")
         }
     }
@@ -246,7 +248,7 @@ import Testing
         let id = try scratch.add("/d/a") { $0.earliestBegin = .start + 100 }
         func requeued(_ readyAt: Timestamp?) throws -> Timestamp? {
             try scratch.turn(epoch) {
-                try $0.setQueued(
+                try $0.transfers.setQueued(
                     id, readyAt: readyAt, waitingFor: [WaitReason(.backoff)], now: .start)
             }
             return try work(scratch, epoch, id).readyAt
@@ -258,14 +260,14 @@ import Testing
         #expect(try work(scratch, epoch, id).waitingFor.count == 1)
         var sooner = TransferChange()
         sooner.earliestBegin = .some(nil)
-        try scratch.store.change(id, sooner, now: .start)
+        try scratch.store.wants.change(id, sooner, now: .start)
         #expect(try requeued(nil) == nil)
     }
 
     @Test func whatAnEngineGoesByIsShownToOthers() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
-        #expect(try scratch.store.engineView() == nil)
+        #expect(try scratch.store.settings.engineView() == nil)
         var conditions = Conditions()
         conditions.power = Reading(.battery, source: "upower", since: .start)
         conditions.battery = Reading(41, source: "upower", since: .start + 1)
@@ -278,7 +280,7 @@ import Testing
         view.outlook.onlyDiscretionary = true
         view.outlook.box = PublishedLimits.Box(seconds: 60, endsAt: .start + 70)
         try scratch.turn(epoch) { try $0.publish(view) }
-        #expect(try scratch.store.engineView() == view)
+        #expect(try scratch.store.settings.engineView() == view)
     }
 
     // MARK: - A long queue
@@ -332,13 +334,14 @@ import Testing
         for _ in 0..<5 {
             let time = try clock.measure {
                 rows = try scratch.turn(epoch) { tx in
-                    open = try tx.readyEligibilities().filter { eligibility in
+                    open = try tx.ready.readyEligibilities().filter { eligibility in
                         eligibility.gate(in: ConditionSnapshot(), now: now).isOpen
                     }
-                    _ = try tx.nextWaiver()
-                    _ = try tx.nextDue()
-                    _ = try tx.nextDeadline(now)
-                    return try tx.readyHead(ReadyLimits(eligibilities: open), now: .start).rows
+                    _ = try tx.timers.nextWaiver()
+                    _ = try tx.timers.nextDue()
+                    _ = try tx.timers.nextDeadline(now)
+                    return try tx.ready.readyHead(ReadyLimits(eligibilities: open), now: .start)
+                        .rows
                 }
             }
             best = min(best, time)

@@ -18,7 +18,7 @@ import Testing
             request.options.connections = .exactly(3)
             request.options.metadata = #"{"a":1}"#
         }
-        let transfer = try #require(try scratch.store.transfer(id, now: .start))
+        let transfer = try #require(try scratch.store.transfers.find(id, now: .start))
         #expect(transfer.state == .waiting)
         #expect(transfer.url == "https://a.example/ü?x=1")
         #expect(transfer.destination == "/d/file.bin")
@@ -34,7 +34,7 @@ import Testing
         #expect(transfer.waitingFor.first?.required == "2026-01-01T00:01:00.000Z")
 
         let epoch = try scratch.lead()
-        let work = try #require(try scratch.turn(epoch) { try $0.work(id) })
+        let work = try #require(try scratch.turn(epoch) { try $0.transfers.work(id) })
         #expect(work.request.options.headers["x-key"] == "v")
         #expect(work.request.options.connections == .exactly(3))
         #expect(work.request.deadline == .after(seconds: 3600))
@@ -48,8 +48,10 @@ import Testing
         let first = try scratch.add("/d/1")
         let second = try scratch.add("/d/2")
         #expect(first < second)
-        try scratch.turn(epoch) { try $0.cancel(second, numbers: TransferNumbers(), now: .start) }
-        #expect(try scratch.store.remove([second], now: .start) == [.removed([])])
+        try scratch.turn(epoch) {
+            try $0.transfers.cancel(second, numbers: TransferNumbers(), now: .start)
+        }
+        #expect(try scratch.store.wants.remove([second], now: .start) == [.removed([])])
         #expect(try scratch.add("/d/3") > second)
     }
 
@@ -64,10 +66,10 @@ import Testing
     @Test func aConflictRecordsNothingOfTheBatch() throws {
         let scratch = try ScratchStore()
         let batch = ["/d/1", "/d/2", "/d/1"].map { NewTransfer.sample($0, session: "s") }
-        let error = try refusal { _ = try scratch.store.enqueue(batch, now: .start) }
+        let error = try refusal { _ = try scratch.store.wants.enqueue(batch, now: .start) }
         #expect(error.code == .conflict)
-        #expect(try scratch.store.counts().isEmpty)
-        #expect(try scratch.store.list(now: .start).isEmpty)
+        #expect(try scratch.store.transfers.counts().isEmpty)
+        #expect(try scratch.store.transfers.list(now: .start).isEmpty)
         // The session of the refused batch did not come into being either.
         #expect(
             try scratch.store.access { try $0.first("SELECT count(*) FROM session") { $0.int(0) } }
@@ -77,7 +79,7 @@ import Testing
     @Test func keepGoingRecordsTheOthers() throws {
         let scratch = try ScratchStore()
         let batch = ["/d/1", "/d/1", "/d/2"].map { NewTransfer.sample($0) }
-        let outcomes = try scratch.store.enqueue(batch, now: .start, keepGoing: true)
+        let outcomes = try scratch.store.wants.enqueue(batch, now: .start, keepGoing: true)
         guard case .recorded = outcomes[0], case .refused(let error) = outcomes[1],
             case .recorded = outcomes[2]
         else {
@@ -87,14 +89,16 @@ import Testing
         // Of a batch that is refused nobody would have the id.
         #expect(error.transferID == nil)
         #expect(error.message.contains("earlier in the same batch"))
-        #expect(try scratch.store.counts() == [.waiting: 2])
+        #expect(try scratch.store.transfers.counts() == [.waiting: 2])
     }
 
     @Test func anEndedTransferReservesNothing() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
         let first = try scratch.add("/d/same")
-        try scratch.turn(epoch) { try $0.cancel(first, numbers: TransferNumbers(), now: .start) }
+        try scratch.turn(epoch) {
+            try $0.transfers.cancel(first, numbers: TransferNumbers(), now: .start)
+        }
         #expect(try scratch.add("/d/same") > first)
     }
 
@@ -102,7 +106,7 @@ import Testing
         let scratch = try ScratchStore()
         let onDisk: Set = ["/d/a.tar", "/d/a (2).tar"]
         let new = NewTransfer.sample("/d/a.tar") { $0.options.ifExists = .rename }
-        let outcomes = try scratch.store.enqueue([new, new, new], now: .start) {
+        let outcomes = try scratch.store.wants.enqueue([new, new, new], now: .start) {
             onDisk.contains($0)
         }
         let names = outcomes.map { outcome -> String in
@@ -124,25 +128,25 @@ import Testing
         struct Malformed: Error {}
         let scratch = try ScratchStore()
         #expect(throws: Malformed.self) {
-            try scratch.store.enqueue(now: .start) { inserter in
+            try scratch.store.wants.enqueue(now: .start) { inserter in
                 for number in 0..<1000 { _ = try inserter.insert(.sample("/d/\(number)")) }
                 throw Malformed()
             }
         }
-        #expect(try scratch.store.counts().isEmpty)
-        let count = try scratch.store.enqueue(now: .start) { inserter in
+        #expect(try scratch.store.transfers.counts().isEmpty)
+        let count = try scratch.store.wants.enqueue(now: .start) { inserter in
             for number in 0..<1000 { _ = try inserter.insert(.sample("/d/\(number)")) }
             return inserter.count
         }
         #expect(count == 1000)
-        #expect(try scratch.store.counts() == [.waiting: 1000])
+        #expect(try scratch.store.transfers.counts() == [.waiting: 1000])
     }
 
     @Test func whatIsRecordedIsThereForTheNextOpener() throws {
         let scratch = try ScratchStore()
         let id = try scratch.add("/d/1")
         let other = try Store.open(directory: scratch.directory, mode: .existing)
-        #expect(try other.transfer(id, now: .start)?.destination == "/d/1")
+        #expect(try other.transfers.find(id, now: .start)?.destination == "/d/1")
     }
 
     @Test func numberedDestinationsHaveNeighbouringKeys() {
@@ -163,13 +167,13 @@ import Testing
         }
         try scratch.store.access { try $0.run("PRAGMA max_page_count=\(pages + 2)") }
         let batch = (0..<1000).map { NewTransfer.sample("/e/\($0)") }
-        let error = try refusal { _ = try scratch.store.enqueue(batch, now: .start) }
+        let error = try refusal { _ = try scratch.store.wants.enqueue(batch, now: .start) }
         #expect(error.code == .storeUnavailable)
         #expect(error.message.contains("is full"))
         #expect(error.retryable)
-        #expect(try scratch.store.counts() == [.waiting: 1])
+        #expect(try scratch.store.transfers.counts() == [.waiting: 1])
         try scratch.store.access { try $0.run("PRAGMA max_page_count=100000") }
-        #expect(try scratch.store.enqueue(batch, now: .start).count == 1000)
+        #expect(try scratch.store.wants.enqueue(batch, now: .start).count == 1000)
         #expect(try scratch.state(id) == .waiting)
     }
 
@@ -178,13 +182,13 @@ import Testing
         // More than a statement takes, with a repetition within one and one from an earlier one.
         var paths = (0..<250).map { "/d/\($0)" }
         paths += ["/d/249", "/d/3"]
-        let outcomes = try scratch.store.enqueue(
+        let outcomes = try scratch.store.wants.enqueue(
             paths.map { .sample($0) }, now: .start, keepGoing: true)
         let refused = outcomes.compactMap { outcome -> String? in
             guard case .refused(let error) = outcome else { return nil }
             return error.message.split(separator: " ").first.map(String.init)
         }
         #expect(refused == ["/d/249", "/d/3"])
-        #expect(try scratch.store.counts() == [.waiting: 250])
+        #expect(try scratch.store.transfers.counts() == [.waiting: 250])
     }
 }

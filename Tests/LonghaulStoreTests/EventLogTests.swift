@@ -16,14 +16,15 @@ import Testing
     private func complete(_ ids: TransferID..., at now: Timestamp = .start) throws {
         try scratch.turn(epoch) { tx in
             for id in ids {
-                guard try tx.claim(id, now: now) != nil else { continue }
-                try tx.complete(id, finalPath: "/d/\(id)", numbers: TransferNumbers(), now: now)
+                guard try tx.transfers.claim(id, now: now) != nil else { continue }
+                try tx.transfers.complete(
+                    id, finalPath: "/d/\(id)", numbers: TransferNumbers(), now: now)
             }
         }
     }
 
     private func types(_ session: String? = nil, waiting: Bool = false) throws -> [String] {
-        try scratch.store.events(session: session, isWaiting: waiting, limit: 100).map {
+        try scratch.store.events.list(session: session, isWaiting: waiting, limit: 100).map {
             $0.type.rawValue
         }
     }
@@ -35,7 +36,7 @@ import Testing
         #expect(try types("s") == ["transferCompleted"])
         try complete(second)
         #expect(try types("s") == ["transferCompleted", "transferCompleted", "sessionFinished"])
-        let finished = try #require(try scratch.store.events(session: "s", limit: 10).last)
+        let finished = try #require(try scratch.store.events.list(session: "s", limit: 10).last)
         #expect(finished.transfer == nil)
         #expect(finished.detail == #"{"completed":2,"failed":0,"cancelled":0}"#)
     }
@@ -51,7 +52,7 @@ import Testing
     }
 
     @Test func theDefaultSessionCountsOnceItHasAHost() throws {
-        try scratch.store.add(host: "h", HostSettings(argv: ["/bin/true"]), now: .start)
+        try scratch.store.hosts.add("h", HostSettings(argv: ["/bin/true"]), now: .start)
         let id = try scratch.add("/d/1") { $0.host = "h" }
         try complete(id)
         #expect(try types() == ["transferCompleted", "sessionFinished"])
@@ -61,13 +62,13 @@ import Testing
         let first = try scratch.add("/d/1", session: "s")
         let second = try scratch.add("/d/2", session: "s")
         try scratch.turn(epoch) { tx in
-            try tx.fail(
+            try tx.transfers.fail(
                 first, error: LonghaulError(.network, "x"), numbers: TransferNumbers(), now: .start)
         }
-        _ = try scratch.store.change(.ids([first]), to: .retry)
+        _ = try scratch.store.wants.change(.ids([first]), to: .retry)
         try complete(second)
         #expect(try types("s") == ["transferFailed", "transferCompleted"])
-        try scratch.turn(epoch) { tx in _ = try tx.rearm(first, now: .start) }
+        try scratch.turn(epoch) { tx in _ = try tx.transfers.rearm(first, now: .start) }
         try complete(first)
         #expect(try types("s").last == "sessionFinished")
     }
@@ -76,24 +77,26 @@ import Testing
         let ids = try (1...3).map { try scratch.add("/d/\($0)", session: "s") }
         let other = try scratch.add("/d/o", session: "o")
         try complete(ids[0], ids[1], ids[2], other)
-        let waiting = { try self.scratch.store.events(isWaiting: true, limit: 9).map(\.seq) }
+        let waiting = { try self.scratch.store.events.list(isWaiting: true, limit: 9).map(\.seq) }
         #expect(try waiting() == [1, 2, 3, 4, 5, 6])
-        #expect(try scratch.store.acknowledge([2], now: .start) == 1)
+        #expect(try scratch.store.events.acknowledge([2], now: .start) == 1)
         #expect(try waiting() == [1, 3, 4, 5, 6])
-        #expect(try scratch.store.session("s")?.acknowledgedThrough == 0)
+        #expect(try scratch.store.sessions.find("s")?.acknowledgedThrough == 0)
         // The other session's fourth stays.
-        #expect(try scratch.store.acknowledge(through: 4, session: "s", now: .start) == 2)
+        #expect(try scratch.store.events.acknowledge(through: 4, session: "s", now: .start) == 2)
         #expect(try waiting() == [4, 5, 6])
-        #expect(try scratch.store.session("s")?.acknowledgedThrough == 3)
+        #expect(try scratch.store.sessions.find("s")?.acknowledgedThrough == 3)
         // Of what comes before its first event, a session has acknowledged nothing.
-        #expect(try scratch.store.session("o")?.acknowledgedThrough == 0)
-        #expect(try scratch.store.acknowledge(through: 6, now: .start) == 3)
+        #expect(try scratch.store.sessions.find("o")?.acknowledgedThrough == 0)
+        #expect(try scratch.store.events.acknowledge(through: 6, now: .start) == 3)
         #expect(try waiting() == [])
         // Still listed.
-        #expect(try scratch.store.events(limit: 9).count == 6)
-        let refused = try refusal { _ = try scratch.store.acknowledge([7], now: .start) }
+        #expect(try scratch.store.events.list(limit: 9).count == 6)
+        let refused = try refusal { _ = try scratch.store.events.acknowledge([7], now: .start) }
         #expect(refused.code == .noSuchEvent)
-        let beyond = try refusal { _ = try scratch.store.acknowledge(through: 7, now: .start) }
+        let beyond = try refusal {
+            _ = try scratch.store.events.acknowledge(through: 7, now: .start)
+        }
         #expect(beyond.code == .invalidRequest)
         #expect(beyond.message == "there is no event 7 yet; the last one is 6")
     }
@@ -104,7 +107,7 @@ import Testing
         var cursor: Int64 = 0
         var seen: [Int64] = []
         while true {
-            let page = try scratch.store.loggedEvents(
+            let page = try scratch.store.events.listWithTransfers(
                 after: cursor, session: "s", isWaiting: true, limit: 2, now: .start)
             guard let last = page.last else { break }
             seen += page.map(\.event.seq)
@@ -116,52 +119,52 @@ import Testing
     @Test func whatWaitsIsNeverForgotten() throws {
         let ids = try (1...2).map { try scratch.add("/d/\($0)", session: "s") }
         try complete(ids[0], ids[1])
-        _ = try scratch.store.acknowledge([1], now: .start)
+        _ = try scratch.store.events.acknowledge([1], now: .start)
         var went = 0
         try scratch.turn(epoch) { tx in
-            went = try tx.forgetEvents(acknowledgedBefore: .start, limit: 10)
+            went = try tx.log.forgetEvents(acknowledgedBefore: .start, limit: 10)
         }
         #expect(went == 0)
         try scratch.turn(epoch) { tx in
-            went = try tx.forgetEvents(acknowledgedBefore: .start + 1, limit: 10)
+            went = try tx.log.forgetEvents(acknowledgedBefore: .start + 1, limit: 10)
         }
         #expect(went == 1)
-        #expect(try scratch.store.events(limit: 9).map(\.seq) == [2, 3])
+        #expect(try scratch.store.events.list(limit: 9).map(\.seq) == [2, 3])
         // A transfer that is removed takes along what was acknowledged.
-        _ = try scratch.store.acknowledge([2], now: .start)
-        _ = try scratch.store.remove([ids[1]], now: .start)
-        #expect(try scratch.store.events(limit: 9).map(\.seq) == [3])
+        _ = try scratch.store.events.acknowledge([2], now: .start)
+        _ = try scratch.store.wants.remove([ids[1]], now: .start)
+        #expect(try scratch.store.events.list(limit: 9).map(\.seq) == [3])
     }
 
     @Test func sessionsAndTheirDefaults() throws {
         var change = SessionChange()
         change.isDiscretionary = true
         change.launchDelay = 60
-        try scratch.store.change(session: "s", change, now: .start)
+        try scratch.store.sessions.change("s", change, now: .start)
         let id = try scratch.add("/d/1", session: "s")
-        #expect(try scratch.store.transfer(id, now: .start)?.isDiscretionary == true)
+        #expect(try scratch.store.transfers.find(id, now: .start)?.isDiscretionary == true)
         change = SessionChange()
         change.host = .some("nobody")
         #expect(
-            try refusal { try scratch.store.change(session: "s", change, now: .start) }.code
+            try refusal { try scratch.store.sessions.change("s", change, now: .start) }.code
                 == .noSuchHost)
-        try scratch.store.add(host: "h", HostSettings(argv: ["/bin/true"]), now: .start)
-        try scratch.store.add(host: "i", HostSettings(argv: ["/bin/true"]), now: .start)
+        try scratch.store.hosts.add("h", HostSettings(argv: ["/bin/true"]), now: .start)
+        try scratch.store.hosts.add("i", HostSettings(argv: ["/bin/true"]), now: .start)
         let second = try scratch.add("/d/2", session: "s") { $0.host = "h" }
-        #expect(try scratch.store.transfer(second, now: .start)?.host == "h")
+        #expect(try scratch.store.transfers.find(second, now: .start)?.host == "h")
         #expect(
             try refusal { _ = try scratch.add("/d/3", session: "s") { $0.host = "i" } }.code
                 == .conflict)
         let remove = {
-            try self.scratch.store.remove(session: "s", discardingEvents: false, now: .start)
+            try self.scratch.store.sessions.remove("s", discardingEvents: false, now: .start)
         }
         #expect(try refusal { _ = try remove() }.code == .conflict)
         try complete(id, second)
         #expect(try refusal { _ = try remove() }.code == .conflict)
-        _ = try scratch.store.acknowledge(through: 3, session: "s", now: .start)
+        _ = try scratch.store.events.acknowledge(through: 3, session: "s", now: .start)
         _ = try remove()
-        #expect(try scratch.store.session("s") == nil)
-        #expect(try scratch.store.transfer(id, now: .start) == nil)
-        #expect(try scratch.store.events(limit: 9).isEmpty)
+        #expect(try scratch.store.sessions.find("s") == nil)
+        #expect(try scratch.store.transfers.find(id, now: .start) == nil)
+        #expect(try scratch.store.events.list(limit: 9).isEmpty)
     }
 }

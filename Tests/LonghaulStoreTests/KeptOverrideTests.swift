@@ -12,22 +12,22 @@ import Testing
     }
 
     private func keep(_ text: String, at seconds: Double = 0) throws {
-        try store.keep(ConditionOverride(parsing: text), now: .start + seconds)
+        try store.settings.keep(ConditionOverride(parsing: text), now: .start + seconds)
     }
 
     @Test func keepsWhatIsSaidUntilItIsCleared() throws {
-        #expect(try store.keptOverride() == KeptOverride())
+        #expect(try store.settings.keptOverride() == KeptOverride())
         try keep("power=battery,battery=40,idle=unknown")
         try keep("battery=41,network=offline", at: 5)
-        let kept = try store.keptOverride()
+        let kept = try store.settings.keptOverride()
         #expect(
             kept.override.description == "power=battery,battery=41,network=offline,idle=unknown")
         #expect(
             kept.since == [
                 .power: .start, .battery: .start + 5, .network: .start + 5, .idle: .start,
             ])
-        try store.clearOverride()
-        #expect(try store.keptOverride() == KeptOverride())
+        try store.settings.clearOverride()
+        #expect(try store.settings.keptOverride() == KeptOverride())
     }
 
     @Test func rowsThatMakeNoSenseSayNothing() throws {
@@ -38,7 +38,7 @@ import Testing
         ] {
             try store.access { try $0.run("INSERT INTO setting VALUES (?1, ?2)", key, value) }
         }
-        #expect(try store.keptOverride().override.description == "idle=yes")
+        #expect(try store.settings.keptOverride().override.description == "idle=yes")
     }
 
     @Test func otherProcessesSeeIt() throws {
@@ -46,6 +46,6 @@ import Testing
         let version = try other.dataVersion()
         try keep("power=battery")
         #expect(try other.dataVersion() != version)
-        #expect(try other.keptOverride().override.power == .some(.battery))
+        #expect(try other.settings.keptOverride().override.power == .some(.battery))
     }
 }

@@ -11,7 +11,7 @@ import Testing
     init() throws {
         scratch = try ScratchStore()
         epoch = try scratch.lead()
-        try scratch.store.add(host: "h", HostSettings(argv: ["/bin/true"]), now: .start)
+        try scratch.store.hosts.add("h", HostSettings(argv: ["/bin/true"]), now: .start)
     }
 
     /// `count` transfers of the host's session that have ended.
@@ -21,7 +21,7 @@ import Testing
         }
         try scratch.turn(epoch) { tx in
             for id in ids {
-                try tx.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
             }
         }
     }
@@ -29,9 +29,9 @@ import Testing
     private func launch(_ events: ClosedRange<Int64>) throws -> LaunchID {
         let handover = Handover(
             session: "s", reason: .sessionEvents, events: events, count: events.count)
-        let id = LaunchID(rawValue: try scratch.store.lastLaunch().rawValue + 1)
+        let id = LaunchID(rawValue: try scratch.store.hosts.lastLaunch().rawValue + 1)
         return try scratch.turn(epoch) { tx in
-            try tx.begin(
+            try tx.launches.begin(
                 id, of: "h", handover,
                 process: LaunchedProcess(pid: 7, startTicks: 8, bootID: "b"),
                 deadline: .start + 30, now: .start)
@@ -44,57 +44,57 @@ import Testing
         wasOurs: Bool = true
     ) throws {
         try scratch.turn(epoch) { tx in
-            try tx.end(id, ending, status: status, output: "o", wasOurs: wasOurs, now: now)
+            try tx.launches.end(id, ending, status: status, output: "o", wasOurs: wasOurs, now: now)
         }
     }
 
     private func waiting() throws -> [Int64] {
-        try scratch.store.events(isWaiting: true, limit: 100).map(\.seq)
+        try scratch.store.events.list(isWaiting: true, limit: 100).map(\.seq)
     }
 
     @Test func successAcknowledgesWhatWasHandedOver() throws {
         try finish(3)
         let id = try launch(1...2)
-        #expect(try scratch.store.launch(id)?.process?.pid == 7)
-        #expect(try scratch.store.session("s")?.acknowledgedThrough == 0)
+        #expect(try scratch.store.hosts.launch(id)?.process?.pid == 7)
+        #expect(try scratch.store.sessions.find("s")?.acknowledgedThrough == 0)
         try end(id, .exited, 0)
         #expect(try waiting() == [3, 4])
-        let launch = try #require(try scratch.store.launch(id))
+        let launch = try #require(try scratch.store.hosts.launch(id))
         #expect(launch.ending == .exited)
         #expect(launch.output == "o")
-        let session = try #require(try scratch.store.session("s"))
+        let session = try #require(try scratch.store.sessions.find("s"))
         #expect(session.acknowledgedThrough == 2 && session.acknowledgingLaunch == id.rawValue)
-        _ = try scratch.store.acknowledge([3], now: .start + 1)
-        let later = try #require(try scratch.store.session("s"))
+        _ = try scratch.store.events.acknowledge([3], now: .start + 1)
+        let later = try #require(try scratch.store.sessions.find("s"))
         #expect(later.acknowledgedThrough == 3 && later.acknowledgingLaunch == nil)
-        #expect(try scratch.store.host("h")?.failures == 0)
+        #expect(try scratch.store.hosts.find("h")?.failures == 0)
         // The second report of an end is none.
         try end(id, .expired)
-        #expect(try scratch.store.launch(id)?.ending == .exited)
+        #expect(try scratch.store.hosts.launch(id)?.ending == .exited)
     }
 
     @Test func failuresDelayTheNextLaunchUntilAReset() throws {
         try finish(1)
         for expected in [(1, 60.0), (2, 120), (3, 240)] {
             try end(try launch(1...2), .exited, 1)
-            let host = try #require(try scratch.store.host("h"))
+            let host = try #require(try scratch.store.hosts.find("h"))
             #expect(host.failures == expected.0)
             #expect(host.retryAt == .start + expected.1)
         }
         #expect(try waiting() == [1, 2])
-        try scratch.store.reset(host: "h")
-        #expect(try scratch.store.host("h")?.failures == 0)
-        #expect(try scratch.store.host("h")?.retryAt == nil)
+        try scratch.store.hosts.reset("h")
+        #expect(try scratch.store.hosts.find("h")?.failures == 0)
+        #expect(try scratch.store.hosts.find("h")?.retryAt == nil)
         try end(try launch(1...2), .expired)
-        #expect(try scratch.store.host("h")?.failures == 1)
+        #expect(try scratch.store.hosts.find("h")?.failures == 1)
         try end(try launch(1...2), .unknown, wasOurs: false)
-        #expect(try scratch.store.host("h")?.failures == 1)
+        #expect(try scratch.store.hosts.find("h")?.failures == 1)
         // Where the status is lost each time it would be started without end.
         try end(try launch(1...2), .unknown)
-        #expect(try scratch.store.host("h")?.failures == 2)
-        #expect(try scratch.store.host("h")?.retryAt == .start + 120)
+        #expect(try scratch.store.hosts.find("h")?.failures == 2)
+        #expect(try scratch.store.hosts.find("h")?.retryAt == .start + 120)
         try end(try launch(1...2), .exited, 0)
-        #expect(try scratch.store.host("h")?.failures == 0)
+        #expect(try scratch.store.hosts.find("h")?.failures == 0)
         #expect(try waiting() == [])
     }
 
@@ -102,33 +102,35 @@ import Testing
     @Test func nothingIsHeldAgainstOneThatLeavesNothing() throws {
         try finish(1)
         let id = try launch(1...2)
-        for event in try waiting() { try scratch.store.acknowledge(event: event, now: .start) }
+        for event in try waiting() {
+            try scratch.store.events.acknowledge(event: event, now: .start)
+        }
         try end(id, .unknown)
-        #expect(try scratch.store.host("h")?.failures == 0)
+        #expect(try scratch.store.hosts.find("h")?.failures == 0)
     }
 
     @Test func factsForThePolicy() throws {
-        #expect(try scratch.store.hostFacts() == [])
+        #expect(try scratch.store.hosts.facts() == [])
         try finish(2)
-        var facts = try #require(try scratch.store.hostFacts().first)
+        var facts = try #require(try scratch.store.hosts.facts().first)
         #expect(facts.sessions.map(\.name) == ["s"])
         #expect(facts.sessions.first?.isDrained == true)
         #expect(facts.sessions.first?.firstWaiting == .start)
         _ = try scratch.add("/d/9", session: "s")
-        facts = try #require(try scratch.store.hostFacts().first)
+        facts = try #require(try scratch.store.hosts.facts().first)
         #expect(facts.sessions.first?.isDrained == false)
-        try scratch.store.remove(host: "h")
-        #expect(try scratch.store.hostFacts().first?.obstacle == .removed)
-        _ = try scratch.store.acknowledge(through: 3, now: .start)
-        #expect(try scratch.store.hostFacts() == [])
+        try scratch.store.hosts.remove("h")
+        #expect(try scratch.store.hosts.facts().first?.obstacle == .removed)
+        _ = try scratch.store.events.acknowledge(through: 3, now: .start)
+        #expect(try scratch.store.hosts.facts() == [])
     }
 
     @Test func itIsKnownWhoseTurnItWas() throws {
         try finish(1)
-        #expect(try scratch.store.hostFacts().first?.sessions.first?.lastLaunch == 0)
+        #expect(try scratch.store.hosts.facts().first?.sessions.first?.lastLaunch == 0)
         let id = try launch(1...2)
         try end(id, .exited, 1)
-        #expect(try scratch.store.hostFacts().first?.sessions.first?.lastLaunch == id.rawValue)
+        #expect(try scratch.store.hosts.facts().first?.sessions.first?.lastLaunch == id.rawValue)
     }
 
     /// A need that arises while a launch is gathered is for the next one: who is told of it is
@@ -140,7 +142,8 @@ import Testing
         let waits = try scratch.turn(epoch) { tx in
             var error = LonghaulError(.notFound, "gone")
             error.httpStatus = 404
-            return try tx.needInput(needy, error: error, numbers: TransferNumbers(), now: .start)
+            return try tx.questions.needInput(
+                needy, error: error, numbers: TransferNumbers(), now: .start)
         }
         #expect(waits)
         #expect(reader.needs.isEmpty)
@@ -155,9 +158,9 @@ import Testing
         #expect(next.handover?.events == 1...2)
         // What has ended meanwhile waits for no word any more.
         try scratch.turn(epoch) { tx in
-            try tx.cancel(needy, numbers: TransferNumbers(), now: .start)
+            try tx.transfers.cancel(needy, numbers: TransferNumbers(), now: .start)
         }
-        #expect(try scratch.store.openNeeds(of: "s", now: .start).isEmpty)
+        #expect(try scratch.store.questions.openNeeds(of: "s", now: .start).isEmpty)
     }
 
     /// Whoever has to be asked about is never made ready before, and keeps nobody waiting.
@@ -165,7 +168,7 @@ import Testing
         var change = SessionChange()
         change.host = .some("h")
         change.askBeforeStart = true
-        try scratch.store.change(session: "s", change, now: .start)
+        try scratch.store.sessions.change("s", change, now: .start)
         for number in 1...9 {
             try scratch.add("/d/\(number)", session: number % 2 == 0 ? "s" : "default") {
                 $0.earliestBegin = .start + (number < 5 ? 10 : 20)
@@ -175,25 +178,27 @@ import Testing
         var promoted: [Int] = []
         for _ in 1...4 {
             try scratch.turn(epoch) { tx in
-                asked.append(try tx.askHosts(.start + 30, limit: 3))
-                promoted.append(try tx.promoteDue(.start + 30, limit: 3 - asked.last!))
+                asked.append(try tx.questions.askHosts(.start + 30, limit: 3))
+                promoted.append(try tx.timers.promoteDue(.start + 30, limit: 3 - asked.last!))
             }
         }
         #expect(asked == [1, 2, 1, 0])
         #expect(promoted == [2, 1, 2, 0])
-        let ready = try scratch.turn(epoch) { try $0.readyHead(now: .start + 30).rows.map(\.id) }
+        let ready = try scratch.turn(epoch) {
+            try $0.ready.readyHead(now: .start + 30).rows.map(\.id)
+        }
         #expect(ready.map(\.rawValue).sorted() == [1, 3, 5, 7, 9])
         // Until its host has had its time.
         try scratch.turn(epoch) { tx in
-            verify(try tx.askHosts(.start + 90, limit: 9) == 0)
-            verify(try tx.promoteDue(.start + 90, limit: 9) == 4)
+            verify(try tx.questions.askHosts(.start + 90, limit: 9) == 0)
+            verify(try tx.timers.promoteDue(.start + 90, limit: 9) == 4)
         }
     }
 
     /// However many are due: only the first are looked at.
     @Test func whoAsksIsLookedForInAWindow() throws {
         let plan = try scratch.store.access {
-            try $0.all("EXPLAIN QUERY PLAN \(EngineTransaction.asking)") { $0.text(3) }
+            try $0.all("EXPLAIN QUERY PLAN \(HostQuestions.asking)") { $0.text(3) }
         }
         #expect(plan[0] == "CO-ROUTINE d" && plan.contains("SCAN d"), "\(plan)")
         #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
@@ -205,7 +210,7 @@ import Testing
         let first = try launch(1...2)
         try end(first, .exited, 0)
         let second = try launch(1...2)
-        #expect(try scratch.store.openLaunches().map(\.id) == [second])
-        #expect(try scratch.store.launches(of: "h", limit: 9).map(\.id) == [second, first])
+        #expect(try scratch.store.hosts.openLaunches().map(\.id) == [second])
+        #expect(try scratch.store.hosts.launches(of: "h", limit: 9).map(\.id) == [second, first])
     }
 }

@@ -16,7 +16,7 @@ import Testing
 
     private func left(_ now: Timestamp = .start) throws -> [OrphanedPart] {
         var parts: [OrphanedPart] = []
-        try scratch.turn(epoch) { tx in parts = try tx.orphanedParts(now: now) }
+        try scratch.turn(epoch) { tx in parts = try tx.fetches.orphanedParts(now: now) }
         return parts
     }
 
@@ -27,37 +27,37 @@ import Testing
     ) throws {
         let id = try scratch.add("/d/a")
         try scratch.turn(epoch) { tx in
-            var (_, fetch) = try #require(try tx.claim(id, now: .start))
+            var (_, fetch) = try #require(try tx.transfers.claim(id, now: .start))
             fetch.partPath = part.path
             fetch.partIdentity = part.identity
-            try tx.save(fetch)
+            try tx.fetches.save(fetch)
             try body(tx, id, fetch)
         }
     }
 
     private func cancel(_ part: OrphanedPart) throws {
         try end(part) { tx, id, fetch in
-            try tx.cancel(id, numbers: TransferNumbers(fetch), now: .start)
-            verify(try tx.dropFetch(of: id, now: .start) == [part])
+            try tx.transfers.cancel(id, numbers: TransferNumbers(fetch), now: .start)
+            verify(try tx.fetches.drop(of: id, now: .start) == [part])
         }
     }
 
     @Test func ofACancelledTransfer() throws {
         try cancel(part)
         #expect(try left() == [part])
-        try scratch.turn(epoch) { tx in try tx.forget(part) }
+        try scratch.turn(epoch) { tx in try tx.fetches.forget(part) }
         #expect(try left().isEmpty)
     }
 
     @Test func ofAFetchThatServesNobody() throws {
-        try end(part) { tx, id, fetch in try tx.discard(fetch.id, now: .start) }
+        try end(part) { tx, id, fetch in try tx.sharing.discard(fetch.id, now: .start) }
         #expect(try left() == [part])
     }
 
     /// Another file has its name, and is kept.
     @Test func ofASkippedTransfer() throws {
         try end(part) { tx, id, fetch in
-            try tx.complete(
+            try tx.transfers.complete(
                 id, finalPath: "/d/a", numbers: TransferNumbers(fetch),
                 skipped: LonghaulError(.destinationExists, "there"), now: .start)
         }
@@ -67,7 +67,7 @@ import Testing
     /// It is the file by now.
     @Test func notOfACompletedTransfer() throws {
         try end(part) { tx, id, fetch in
-            try tx.complete(
+            try tx.transfers.complete(
                 id, finalPath: "/d/a", numbers: TransferNumbers(fetch), now: .start)
         }
         #expect(try left().isEmpty)
@@ -75,17 +75,17 @@ import Testing
 
     @Test func ofATransferThatIsForgotten() throws {
         try end(part) { tx, id, fetch in
-            try tx.fail(
+            try tx.transfers.fail(
                 id, error: LonghaulError(.network, "down"), numbers: TransferNumbers(fetch),
                 now: .start)
         }
-        let count = try scratch.store.clean(endedBefore: .start + 1, now: .start) { parts in
+        let count = try scratch.store.wants.clean(endedBefore: .start + 1, now: .start) { parts in
             #expect(parts == [part])
             return []
         }
         #expect(count == 1)
         #expect(try left() == [part])
-        try scratch.store.forget([part])
+        try scratch.store.wants.forget([part])
         #expect(try left().isEmpty)
     }
 

@@ -9,8 +9,8 @@ import Testing
         _ scratch: ScratchStore, _ count: Int, origin: String, session: String,
         _ edit: (inout TransferRequest) -> Void = { _ in }
     ) throws {
-        let batch = try scratch.store.counts()[.waiting] ?? 0
-        _ = try scratch.store.enqueue(
+        let batch = try scratch.store.transfers.counts()[.waiting] ?? 0
+        _ = try scratch.store.wants.enqueue(
             (0..<count).map {
                 .sample("/d/\(batch)/\($0)", origin: origin, session: session, edit)
             }, now: .start)
@@ -25,7 +25,7 @@ import Testing
         try enqueue(scratch, 1, origin: "a", session: "one") { $0.priority = .low }
         try enqueue(scratch, 1, origin: "a", session: "one") { $0.isDiscretionary = true }
         let head = try scratch.turn(epoch) {
-            try $0.readyHead(ReadyLimits(total: 20, perGroup: 4), now: .start)
+            try $0.ready.readyHead(ReadyLimits(total: 20, perGroup: 4), now: .start)
         }
         #expect(head.resumeAfter == ReadyPlace())
         #expect(head.rows.count == 11)
@@ -49,7 +49,7 @@ import Testing
         let epoch = try scratch.lead()
         try enqueue(scratch, 500, origin: "a", session: "one")
         let head = try scratch.turn(epoch) {
-            try $0.readyHead(ReadyLimits(total: 300, perGroup: 4), now: .start)
+            try $0.ready.readyHead(ReadyLimits(total: 300, perGroup: 4), now: .start)
         }
         #expect(head.rows.map(\.id.rawValue) == Array(1...300))
     }
@@ -60,7 +60,7 @@ import Testing
         try enqueue(scratch, 5, origin: "a", session: "one")
         try enqueue(scratch, 5, origin: "b", session: "one")
         let head = try scratch.turn(epoch) {
-            try $0.readyHead(
+            try $0.ready.readyHead(
                 ReadyLimits(total: 3, perGroup: 1), excludingOrigins: ["a"], now: .start)
         }
         #expect(head.rows.map(\.id.rawValue) == [6, 7, 8])
@@ -77,7 +77,7 @@ import Testing
         var after = ReadyPlace()
         for _ in 0..<4 {
             let head = try scratch.turn(epoch) {
-                try $0.readyHead(
+                try $0.ready.readyHead(
                     ReadyLimits(total: 50, perGroup: 1, groups: 6, after: after),
                     now: .start)
             }
@@ -102,10 +102,10 @@ import Testing
             $0.earliestBegin = .start + 10
         }
         let limits = ReadyLimits(total: 4, perGroup: 1)
-        let head = try scratch.turn(epoch) { try $0.readyHead(limits, now: .start) }
+        let head = try scratch.turn(epoch) { try $0.ready.readyHead(limits, now: .start) }
         #expect(head.rows.map(\.id.rawValue) == [22, 21, 1, 2])
         let others = try scratch.turn(epoch) {
-            try $0.readyHead(limits, excludingOrigins: ["a"], now: .start)
+            try $0.ready.readyHead(limits, excludingOrigins: ["a"], now: .start)
         }
         #expect(others.rows.map(\.id.rawValue) == [22])
     }
@@ -117,10 +117,11 @@ import Testing
         try enqueue(scratch, 1, origin: "b", session: "one") { $0.isDiscretionary = true }
         for (only, expected) in [(true, ["b"]), (false, ["a"])] {
             let head = try scratch.turn(epoch) {
-                let eligibilities = try $0.readyEligibilities().filter {
+                let eligibilities = try $0.ready.readyEligibilities().filter {
                     $0.isDiscretionary == only
                 }
-                return try $0.readyHead(ReadyLimits(eligibilities: eligibilities), now: .start)
+                return try $0.ready.readyHead(
+                    ReadyLimits(eligibilities: eligibilities), now: .start)
             }
             #expect(head.rows.map(\.origin) == expected)
         }
@@ -141,15 +142,15 @@ import Testing
                 memory.failures = 3
                 memory.coolDownUntil = .start + Double(100 + origin)
                 memory.coolDownSince = .start
-                try tx.save(memory)
+                try tx.origins.save(memory)
             }
         }
         let limits = ReadyLimits(total: 12, perGroup: 2, groups: 9)
-        let head = try scratch.turn(epoch) { try $0.readyHead(limits, now: .start) }
+        let head = try scratch.turn(epoch) { try $0.ready.readyHead(limits, now: .start) }
         #expect(Set(head.rows.map(\.origin)) == ["o39"])
         #expect(head.rows.count == 2 * sessions)
         #expect(head.coolDownEnds == .start + 100)
-        let later = try scratch.turn(epoch) { try $0.readyHead(limits, now: .start + 102) }
+        let later = try scratch.turn(epoch) { try $0.ready.readyHead(limits, now: .start + 102) }
         #expect(Set(later.rows.map(\.origin)).isSuperset(of: ["o0"]))
     }
 
@@ -166,12 +167,12 @@ import Testing
                 memory.failures = 3
                 memory.coolDownUntil = .start + Double(100 + (origin + 30) % 60)
                 memory.coolDownSince = .start
-                try tx.save(memory)
+                try tx.origins.save(memory)
             }
         }
         func look(_ cooling: CoolingOrigins, after seconds: Double) throws -> ReadyHead {
             try scratch.turn(epoch) {
-                try $0.readyHead(ReadyLimits(), cooling: cooling, now: .start + seconds)
+                try $0.ready.readyHead(ReadyLimits(), cooling: cooling, now: .start + seconds)
             }
         }
         let first = try look(CoolingOrigins(), after: 0)
@@ -199,12 +200,12 @@ import Testing
             memory.failures = 3
             memory.coolDownUntil = .start + 100
             memory.coolDownSince = .start
-            try tx.save(memory)
-            return try tx.readyHead(excludingOrigins: ["o"], now: .start)
+            try tx.origins.save(memory)
+            return try tx.ready.readyHead(excludingOrigins: ["o"], now: .start)
         }
         #expect(head.rows.map(\.id.rawValue) == [3, 4])
         let mirrors = try scratch.turn(epoch) { tx in
-            try head.rows.map { try tx.mirrors(of: $0.id) }
+            try head.rows.map { try tx.transfers.mirrors(of: $0.id) }
         }
         #expect(mirrors == [["http://m/"], ["http://m/"]])
     }
@@ -220,16 +221,16 @@ import Testing
                 memory.failures = 3
                 memory.coolDownUntil = .start + Double(100 + origin)
                 memory.coolDownSince = .start
-                try tx.save(memory)
+                try tx.origins.save(memory)
             }
         }
         let limits = ReadyLimits()
-        let first = try scratch.turn(epoch) { try $0.readyHead(limits, now: .start) }
+        let first = try scratch.turn(epoch) { try $0.ready.readyHead(limits, now: .start) }
         #expect(first.coolDownEnds == .start + 100)
         let second = try scratch.turn(epoch) { tx in
-            try tx.setQueued(
+            try tx.transfers.setQueued(
                 TransferID(rawValue: 1), readyAt: .start + 500, waitingFor: [], now: .start)
-            return try tx.readyHead(limits, cooling: first.cooling, now: .start)
+            return try tx.ready.readyHead(limits, cooling: first.cooling, now: .start)
         }
         #expect(second.rows.isEmpty && second.coolDownEnds == .start + 101)
     }
@@ -248,7 +249,7 @@ import Testing
         var after = ReadyPlace()
         for _ in 0..<20 {
             let head = try scratch.turn(epoch) {
-                try $0.readyHead(
+                try $0.ready.readyHead(
                     ReadyLimits(total: 12, perGroup: 1, after: after), now: .start)
             }
             #expect(head.rows.count <= 12)
@@ -274,7 +275,8 @@ import Testing
         var after = ReadyPlace()
         for _ in 0..<10 {
             let head = try scratch.turn(epoch) {
-                try $0.readyHead(ReadyLimits(total: 12, perGroup: 1, after: after), now: .start)
+                try $0.ready.readyHead(
+                    ReadyLimits(total: 12, perGroup: 1, after: after), now: .start)
             }
             #expect(head.rows.contains { $0.priority == .high })
             seen.formUnion(head.rows.map(\.sessionID))

@@ -13,14 +13,16 @@ import Testing
 
     private func add(_ directory: String, _ destination: String = "/d/new") throws -> Int64 {
         let store = try Store.open(directory: directory)
-        guard case .recorded(let id, _) = try store.enqueue([.sample(destination)], now: .start)[0]
+        guard
+            case .recorded(let id, _) = try store.wants.enqueue(
+                [.sample(destination)], now: .start)[0]
         else { throw LonghaulError(.internal, "not recorded") }
         try store.close()
         return id.rawValue
     }
 
     private func count(_ directory: String) throws -> Int {
-        try Store.open(directory: directory).counts().values.reduce(0, +)
+        try Store.open(directory: directory).transfers.counts().values.reduce(0, +)
     }
 
     // MARK: - Others
@@ -40,9 +42,9 @@ import Testing
         let report = try repair(directory)
         #expect(report.restored?.transfers == 500 && report.before?.transfer == 500)
         let attempts: [() throws -> Void] = [
-            { _ = try open.enqueue([.sample("/d/lost")], now: .start) },
+            { _ = try open.wants.enqueue([.sample("/d/lost")], now: .start) },
             { _ = try open.dataVersion() },
-            { _ = try open.counts() },
+            { _ = try open.transfers.counts() },
         ]
         for attempt in attempts {
             let error = try refusal(attempt)

@@ -16,7 +16,7 @@ import Testing
         _ edit: (inout TransferRequest) -> Void = { _ in }
     ) throws -> EnqueueOutcome {
         let batch = [NewTransfer.sample(destination, session: session, edit)]
-        return try #require(try scratch.store.enqueue(batch, now: .start).first)
+        return try #require(try scratch.store.wants.enqueue(batch, now: .start).first)
     }
 
     private func existing(_ id: TransferID) -> EnqueueOutcome {
@@ -26,11 +26,11 @@ import Testing
     private func end(_ id: TransferID, _ epoch: Epoch, failing: Bool) throws {
         try scratch.turn(epoch) { tx in
             if failing {
-                try tx.fail(
+                try tx.transfers.fail(
                     id, error: LonghaulError(.network, "down"), numbers: TransferNumbers(),
                     now: .start)
             } else {
-                try tx.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
             }
         }
     }
@@ -40,13 +40,13 @@ import Testing
         let id = try scratch.add("/d/1") { $0.earliestBegin = .start + 60 }
         #expect(try enqueue { $0.url = "HTTPS://A.example:443/x/../file#top" } == existing(id))
         #expect(try enqueue { $0.options.ifExists = .rename } == existing(id))
-        _ = try scratch.store.change(.ids([id]), to: .pause)
+        _ = try scratch.store.wants.change(.ids([id]), to: .pause)
         #expect(try enqueue() == existing(id))
         #expect(try scratch.state(id) == .paused)
         // An engine has nothing to look at but the pause.
-        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) } == [id])
+        #expect(try scratch.turn(epoch) { try $0.inbox.removeFirst(limit: 9) } == [id])
         #expect(try enqueue() == existing(id))
-        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) }.isEmpty)
+        #expect(try scratch.turn(epoch) { try $0.inbox.removeFirst(limit: 9) }.isEmpty)
         // Whoever comes with another URL, or for another session, asks for something else.
         for (url, session) in [
             ("https://a.example/other", "default"), ("https://a.example/file", "s"),
@@ -72,19 +72,19 @@ import Testing
             $0.options.checksum = checksum
         }
         #expect(again == existing(id))
-        let work = try #require(try scratch.turn(epoch) { try $0.work(id) })
+        let work = try #require(try scratch.turn(epoch) { try $0.transfers.work(id) })
         #expect(work.request.priority == .low && work.request.options.limitRate == 10)
         #expect(work.request.options.headers["A"] == "2")
         #expect(work.request.options.checksum == checksum)
         #expect(work.request.earliestBegin == .start + 60 && work.readyAt == .start + 60)
         #expect(work.deadline == .start + 660)
-        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) } == [id])
+        #expect(try scratch.turn(epoch) { try $0.inbox.removeFirst(limit: 9) } == [id])
     }
 
     @Test func aFailedOneIsTriedAgainAndACancelledOneIsNot() throws {
         let epoch = try scratch.lead()
         let cancelled = try scratch.add("/d/1")
-        _ = try scratch.store.change(.ids([cancelled]), to: .cancel(keepBytes: true))
+        _ = try scratch.store.wants.change(.ids([cancelled]), to: .cancel(keepBytes: true))
         // No engine has seen the cancel yet.
         guard case .recorded(let id, _) = try enqueue() else {
             Issue.record("a cancelled one is not taken up again")
@@ -99,7 +99,7 @@ import Testing
         // Its destination is reserved from now on, and not only when an engine has begun.
         #expect(
             try refusal { _ = try enqueue { $0.url += "?2" } }.transferID == id)
-        #expect(try scratch.turn(epoch) { try $0.rearm(id, now: .start) })
+        #expect(try scratch.turn(epoch) { try $0.transfers.rearm(id, now: .start) })
         #expect(try enqueue() == existing(id))
     }
 
@@ -108,7 +108,7 @@ import Testing
         let id = try scratch.add("/d/1") { $0.deadline = .at(.start + -1) }
         try end(id, epoch, failing: true)
         #expect(try enqueue() == existing(id))
-        let work = try #require(try scratch.turn(epoch) { try $0.work(id) })
+        let work = try #require(try scratch.turn(epoch) { try $0.transfers.work(id) })
         #expect(work.request.deadline == .after(seconds: Deadline.defaultSeconds))
     }
 
@@ -123,10 +123,10 @@ import Testing
         try end(new, epoch, failing: false)
         try end(last, epoch, failing: true)
         func retry(_ selection: Selection) throws -> [ChangeOutcome.Result] {
-            try scratch.store.change(selection, to: .retry).map(\.result)
+            try scratch.store.wants.change(selection, to: .retry).map(\.result)
         }
         #expect(try retry(.all) == [.replaced(by: new), .replaced(by: last), .changed])
-        try scratch.turn(epoch) { verify(try $0.rearm(last, now: .start)) }
+        try scratch.turn(epoch) { verify(try $0.transfers.rearm(last, now: .start)) }
         try end(last, epoch, failing: false)
         #expect(try retry(.ids([old])) == [.changed])
     }

@@ -28,7 +28,7 @@ final class ScratchStore {
         session: String = "default",
         now: Timestamp = .start, _ edit: (inout TransferRequest) -> Void = { _ in }
     ) throws -> TransferID {
-        let outcomes = try store.enqueue(
+        let outcomes = try store.wants.enqueue(
             [.sample(destination, origin: origin, session: session, edit)], now: now)
         guard case .recorded(let id, _) = try #require(outcomes.first) else {
             throw LonghaulError(.internal, "not recorded")
@@ -38,7 +38,7 @@ final class ScratchStore {
 
     /// Takes the lease.
     func lead() throws -> Epoch {
-        try store.raiseEpoch(
+        try store.lease.raiseEpoch(
             EngineHolder(pid: 1, pidStart: 2, bootID: "boot", mode: "daemon"), now: .start)
     }
 
@@ -51,7 +51,7 @@ final class ScratchStore {
     }
 
     func state(_ id: TransferID, now: Timestamp = .start) throws -> TransferState? {
-        try store.transfer(id, now: now)?.state
+        try store.transfers.find(id, now: now)?.state
     }
 }
 

@@ -13,7 +13,7 @@ import Testing
         #expect(try hasLock(scratch))
         let second = try Store.open(directory: scratch.directory)
         #expect(try hasLock(scratch), "opening")
-        #expect(try second.counts() == [.waiting: 1])
+        #expect(try second.transfers.counts() == [.waiting: 1])
         try second.close()
         #expect(try hasLock(scratch), "closing")
     }

@@ -33,11 +33,11 @@ import Testing
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
         let ids = try (0..<Self.many).map { try scratch.add("/d/\($0)") }
-        _ = try scratch.store.change(.ids(ids), to: .cancel(keepBytes: false))
+        _ = try scratch.store.wants.change(.ids(ids), to: .cancel(keepBytes: false))
         let steps = try steps(scratch) {
             try scratch.turn(epoch) { tx in
-                let next = try tx.nextDeadline(.start)
-                let expired = try tx.expired(.distantFuture, limit: 9)
+                let next = try tx.timers.nextDeadline(.start)
+                let expired = try tx.timers.expired(.distantFuture, limit: 9)
                 #expect(next == nil && expired.isEmpty)
             }
         }
@@ -52,16 +52,16 @@ import Testing
         }
         let ids = try (0..<Self.many).map(add)
         try scratch.turn(epoch) { tx in
-            for id in ids { try tx.cancel(id, numbers: TransferNumbers(), now: .start) }
+            for id in ids { try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start) }
         }
         let id = try add(Self.many)
         let steps = try steps(scratch) {
             try scratch.turn(epoch) { tx in
-                let peers = try tx.peers(of: id, limit: 9)
-                let found = try tx.work(id)
+                let peers = try tx.sharing.peers(of: id, limit: 9)
+                let found = try tx.transfers.work(id)
                 let work = try #require(found)
-                let newcomers = try tx.newcomers(work.identityKey, after: id, limit: 9)
-                let finished = try tx.finished(like: work, now: .start)
+                let newcomers = try tx.sharing.newcomers(work.identityKey, after: id, limit: 9)
+                let finished = try tx.sharing.finished(like: work, now: .start)
                 #expect(peers.isEmpty && newcomers.isEmpty && finished == nil)
             }
         }

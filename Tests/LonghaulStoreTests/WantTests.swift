@@ -60,11 +60,11 @@ import Testing
         let span = try scratch.add("/d/2") { $0.deadline = .after(seconds: 20) }
         try scratch.turn(epoch) { tx in
             for id in [fixed, span] {
-                try tx.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
             }
         }
         func retry(_ now: Timestamp) throws -> [ChangeOutcome.Result] {
-            try scratch.store.change(.ids([fixed, span]), to: .retry, now: now).map(\.result)
+            try scratch.store.wants.change(.ids([fixed, span]), to: .retry, now: now).map(\.result)
         }
         #expect(try retry(.start + 20) == [.deadlinePassed, .changed])
         #expect(try retry(.start + 19) == [.changed, .unchanged])
@@ -88,7 +88,7 @@ import Testing
         let first = try scratch.add("/d/1")
         let second = try scratch.add("/d/2")
         let unknown = TransferID(rawValue: 999)
-        let outcomes = try scratch.store.change(.ids([second, unknown, first]), to: .pause)
+        let outcomes = try scratch.store.wants.change(.ids([second, unknown, first]), to: .pause)
         #expect(
             outcomes == [
                 ChangeOutcome(id: second, result: .changed),
@@ -96,11 +96,11 @@ import Testing
                 ChangeOutcome(id: first, result: .changed),
             ])
         #expect(
-            try scratch.store.change(.ids([first]), to: .pause).map(\.result) == [.unchanged])
-        _ = try scratch.store.change(.ids([first]), to: .resume)
-        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 1) } == [first])
-        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) } == [second])
-        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) }.isEmpty)
+            try scratch.store.wants.change(.ids([first]), to: .pause).map(\.result) == [.unchanged])
+        _ = try scratch.store.wants.change(.ids([first]), to: .resume)
+        #expect(try scratch.turn(epoch) { try $0.inbox.removeFirst(limit: 1) } == [first])
+        #expect(try scratch.turn(epoch) { try $0.inbox.removeFirst(limit: 9) } == [second])
+        #expect(try scratch.turn(epoch) { try $0.inbox.removeFirst(limit: 9) }.isEmpty)
     }
 
     @Test func allMeansThoseThatItLeadsSomewhereFor() throws {
@@ -110,22 +110,23 @@ import Testing
         let paused = try scratch.add("/d/2", session: "other")
         let done = try scratch.add("/d/3")
         let failed = try scratch.add("/d/4")
-        _ = try scratch.store.change(.ids([paused]), to: .pause)
+        _ = try scratch.store.wants.change(.ids([paused]), to: .pause)
         try scratch.turn(epoch) { tx in
-            try tx.complete(done, finalPath: "/d/3", numbers: TransferNumbers(), now: .start)
-            try tx.fail(
+            try tx.transfers.complete(
+                done, finalPath: "/d/3", numbers: TransferNumbers(), now: .start)
+            try tx.transfers.fail(
                 failed, error: LonghaulError(.network, "down"), numbers: TransferNumbers(),
                 now: .start)
         }
         let store = scratch.store
-        #expect(try store.change(.session("default"), to: .pause).map(\.id) == [waiting])
+        #expect(try store.wants.change(.session("default"), to: .pause).map(\.id) == [waiting])
         #expect(
-            try store.change(.all, to: .resume).map(\.id) == [waiting, paused, failed])
-        #expect(try store.change(.all, to: .resume).isEmpty)
+            try store.wants.change(.all, to: .resume).map(\.id) == [waiting, paused, failed])
+        #expect(try store.wants.change(.all, to: .resume).isEmpty)
         #expect(
-            try store.change(.all, to: .cancel(keepBytes: true)).map(\.id)
+            try store.wants.change(.all, to: .cancel(keepBytes: true)).map(\.id)
                 == [waiting, paused, failed])
-        #expect(try store.change(.session("nobody"), to: .pause).isEmpty)
+        #expect(try store.wants.change(.session("nobody"), to: .pause).isEmpty)
     }
 
     /// It was anybody's from its end on. Under `rename` each gets a name of its own in the end.
@@ -135,7 +136,7 @@ import Testing
         func addEnded(_ policy: ExistingFilePolicy = .fail) throws -> TransferID {
             let id = try scratch.add("/d/1") { $0.options.ifExists = policy }
             try scratch.turn(epoch) { tx in
-                try tx.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
             }
             return id
         }
@@ -145,13 +146,13 @@ import Testing
         let store = scratch.store
         let taken = ChangeOutcome.Result.destinationTaken("/d/1", by: first)
         #expect(
-            try store.change(.ids([first, second, renamed]), to: .retry).map(\.result)
+            try store.wants.change(.ids([first, second, renamed]), to: .retry).map(\.result)
                 == [.changed, taken, .changed])
         for id in [first, renamed] {
-            #expect(try scratch.turn(epoch) { try $0.rearm(id, now: .start) })
+            #expect(try scratch.turn(epoch) { try $0.transfers.rearm(id, now: .start) })
         }
-        #expect(try store.change(.ids([second]), to: .retry).map(\.result) == [taken])
-        #expect(try store.change(.all, to: .retry).isEmpty)
+        #expect(try store.wants.change(.ids([second]), to: .retry).map(\.result) == [taken])
+        #expect(try store.wants.change(.all, to: .retry).isEmpty)
     }
 
     @Test func aFailedTransferIsTakenUpAgain() throws {
@@ -159,33 +160,38 @@ import Testing
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/1") { $0.deadline = .after(seconds: 100) }
         try scratch.turn(epoch) { tx in
-            var (_, fetch) = try #require(try tx.claim(id, now: .start))
+            var (_, fetch) = try #require(try tx.transfers.claim(id, now: .start))
             fetch.durable.insert(0..<10)
             fetch.bytesFetched = 12
-            try tx.save(fetch)
-            try tx.fail(
+            try tx.fetches.save(fetch)
+            try tx.transfers.fail(
                 id, error: LonghaulError(.network, "down", bytesKept: 10),
                 numbers: TransferNumbers(fetch), now: .start + 5)
         }
-        #expect(try scratch.store.transfer(id, now: .start)?.error?.message == "down")
-        _ = try scratch.store.change(.ids([id]), to: .resume)
+        #expect(try scratch.store.transfers.find(id, now: .start)?.error?.message == "down")
+        _ = try scratch.store.wants.change(.ids([id]), to: .resume)
 
-        let pending = try #require(try scratch.store.transfer(id, now: .start))
+        let pending = try #require(try scratch.store.transfers.find(id, now: .start))
         #expect(pending.state == .waiting)
         #expect(pending.error == nil)
         #expect(pending.finishedAt == nil)
         #expect(pending.bytesDone == 10)
-        #expect(try scratch.store.counts() == [.waiting: 1])
-        #expect(try scratch.store.list(TransferFilter(states: [.waiting]), now: .start).count == 1)
-        #expect(try scratch.store.list(TransferFilter(states: [.failed]), now: .start).isEmpty)
+        #expect(try scratch.store.transfers.counts() == [.waiting: 1])
+        #expect(
+            try scratch.store.transfers.list(TransferFilter(states: [.waiting]), now: .start).count
+                == 1)
+        #expect(
+            try scratch.store.transfers.list(TransferFilter(states: [.failed]), now: .start).isEmpty
+        )
 
-        #expect(try scratch.turn(epoch) { try $0.rearm(id, now: .start + 50) })
-        #expect(try !scratch.turn(epoch) { try $0.rearm(id, now: .start + 50) })
-        let work = try #require(try scratch.turn(epoch) { try $0.work(id) })
+        #expect(try scratch.turn(epoch) { try $0.transfers.rearm(id, now: .start + 50) })
+        #expect(try !scratch.turn(epoch) { try $0.transfers.rearm(id, now: .start + 50) })
+        let work = try #require(try scratch.turn(epoch) { try $0.transfers.work(id) })
         #expect(work.phase == .queued)
         #expect(work.deadline == .start + 150)
         #expect(work.error == nil)
-        let claimed = try #require(try scratch.turn(epoch) { try $0.claim(id, now: .start + 50) })
+        let claimed = try #require(
+            try scratch.turn(epoch) { try $0.transfers.claim(id, now: .start + 50) })
         #expect(claimed.fetch.durable.count == 10)
         #expect(claimed.work.startedAt == .start)
     }
@@ -195,16 +201,16 @@ import Testing
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/1")
         try scratch.turn(epoch) {
-            try $0.cancel(id, numbers: TransferNumbers(), now: .start)
+            try $0.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
         }
-        _ = try scratch.store.change(.ids([id]), to: .retry)
-        _ = try scratch.store.change(.ids([id]), to: .cancel(keepBytes: false))
+        _ = try scratch.store.wants.change(.ids([id]), to: .retry)
+        _ = try scratch.store.wants.change(.ids([id]), to: .cancel(keepBytes: false))
         #expect(try scratch.state(id) == .cancelled)
         try scratch.turn(epoch) { tx in
-            verify(try tx.takeAttention(limit: 9) == [id])
-            verify(try tx.rearm(id, now: .start))
+            verify(try tx.inbox.removeFirst(limit: 9) == [id])
+            verify(try tx.transfers.rearm(id, now: .start))
         }
-        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) } == [id])
+        #expect(try scratch.turn(epoch) { try $0.inbox.removeFirst(limit: 9) } == [id])
     }
 
     /// It is about to be cancelled; how it ended the last time is over.
@@ -213,13 +219,13 @@ import Testing
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/1")
         try scratch.turn(epoch) {
-            try $0.fail(
+            try $0.transfers.fail(
                 id, error: LonghaulError(.network, "down"), numbers: TransferNumbers(),
                 now: .start)
         }
-        _ = try scratch.store.change(.ids([id]), to: .retry)
-        _ = try scratch.store.change(.ids([id]), to: .cancel(keepBytes: false))
-        let shown = try #require(try scratch.store.transfer(id, now: .start))
+        _ = try scratch.store.wants.change(.ids([id]), to: .retry)
+        _ = try scratch.store.wants.change(.ids([id]), to: .cancel(keepBytes: false))
+        let shown = try #require(try scratch.store.transfers.find(id, now: .start))
         #expect(shown.state == .cancelled)
         #expect(shown.error == nil && shown.finishedAt == nil)
     }
@@ -234,8 +240,8 @@ import Testing
         change.earliestBegin = .some(.start + 60)
         change.deadline = .after(seconds: 10)
         change.editOptions = { $0.headers["B"] = "2" }
-        try scratch.store.change(id, change, now: .start)
-        let work = try #require(try scratch.turn(epoch) { try $0.work(id) })
+        try scratch.store.wants.change(id, change, now: .start)
+        let work = try #require(try scratch.turn(epoch) { try $0.transfers.work(id) })
         #expect(work.request.url == "https://b.example/y")
         #expect(work.origin == "https://b.example:443")
         #expect(work.request.priority == .low)
@@ -243,12 +249,12 @@ import Testing
         #expect(work.deadline == .start + 70)
         #expect(work.request.options.headers["A"] == "1")
         #expect(work.request.options.headers["B"] == "2")
-        #expect(try scratch.turn(epoch) { try $0.takeAttention(limit: 9) } == [id])
+        #expect(try scratch.turn(epoch) { try $0.inbox.removeFirst(limit: 9) } == [id])
 
         change = TransferChange()
         change.earliestBegin = .some(nil)
-        try scratch.store.change(id, change, now: .start + 5)
-        let again = try #require(try scratch.turn(epoch) { try $0.work(id) })
+        try scratch.store.wants.change(id, change, now: .start + 5)
+        let again = try #require(try scratch.turn(epoch) { try $0.transfers.work(id) })
         #expect(again.readyAt == nil)
         #expect(again.deadline == .start + 15)
         #expect(again.request.url == "https://b.example/y")
@@ -259,14 +265,17 @@ import Testing
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/1")
         try scratch.turn(epoch) {
-            try $0.complete(id, finalPath: "/d/1", numbers: TransferNumbers(), now: .start)
+            try $0.transfers.complete(
+                id, finalPath: "/d/1", numbers: TransferNumbers(), now: .start)
         }
         var change = TransferChange()
         change.priority = .high
-        #expect(try refusal { try scratch.store.change(id, change, now: .start) }.code == .conflict)
+        #expect(
+            try refusal { try scratch.store.wants.change(id, change, now: .start) }.code
+                == .conflict)
         let unknown = TransferID(rawValue: 77)
         #expect(
-            try refusal { try scratch.store.change(unknown, change, now: .start) }.code
+            try refusal { try scratch.store.wants.change(unknown, change, now: .start) }.code
                 == .noSuchTransfer)
     }
 
@@ -277,15 +286,15 @@ import Testing
         let failed = try scratch.add("/d/2")
         let identity = FileIdentity(device: 1, inode: 2, birth: 3)
         try scratch.turn(epoch) { tx in
-            var (_, fetch) = try #require(try tx.claim(failed, now: .start))
+            var (_, fetch) = try #require(try tx.transfers.claim(failed, now: .start))
             fetch.partPath = "/d/.2.part"
             fetch.partIdentity = identity
-            try tx.save(fetch)
-            try tx.fail(
+            try tx.fetches.save(fetch)
+            try tx.transfers.fail(
                 failed, error: LonghaulError(.network, "down"), numbers: TransferNumbers(fetch),
                 now: .start)
         }
-        let outcomes = try scratch.store.remove(
+        let outcomes = try scratch.store.wants.remove(
             [live, failed, TransferID(rawValue: 99)], now: .start)
         guard case .refused(let first) = outcomes[0], case .refused(let last) = outcomes[2] else {
             Issue.record("unexpected \(outcomes)")
@@ -294,10 +303,10 @@ import Testing
         #expect(first.code == .conflict)
         #expect(outcomes[1] == .removed([OrphanedPart(path: "/d/.2.part", identity: identity)]))
         #expect(last.code == .noSuchTransfer)
-        #expect(try scratch.store.counts() == [.waiting: 1])
-        #expect(try scratch.store.transfer(failed, now: .start) == nil)
+        #expect(try scratch.store.transfers.counts() == [.waiting: 1])
+        #expect(try scratch.store.transfers.find(failed, now: .start) == nil)
         // What happened stays told.
-        #expect(try scratch.store.events(limit: 9).map(\.transfer) == [failed])
+        #expect(try scratch.store.events.list(limit: 9).map(\.transfer) == [failed])
     }
 
     @Test func cleaningForgetsWhatEndedBefore() throws {
@@ -306,11 +315,11 @@ import Testing
         let ids = try (0..<6).map { try scratch.add("/d/\($0)") }
         try scratch.turn(epoch) { tx in
             for (index, id) in ids.enumerated() {
-                try tx.cancel(id, numbers: TransferNumbers(), now: .start + Double(index))
+                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start + Double(index))
             }
         }
-        #expect(try scratch.store.clean(endedBefore: .start + 2, now: .start) { $0 } == 2)
-        #expect(try scratch.store.clean(endedBefore: .start + 5, now: .start) { $0 } == 3)
-        #expect(try scratch.store.counts() == [.cancelled: 1])
+        #expect(try scratch.store.wants.clean(endedBefore: .start + 2, now: .start) { $0 } == 2)
+        #expect(try scratch.store.wants.clean(endedBefore: .start + 5, now: .start) { $0 } == 3)
+        #expect(try scratch.store.transfers.counts() == [.cancelled: 1])
     }
 }

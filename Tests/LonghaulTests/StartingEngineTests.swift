@@ -21,7 +21,7 @@ import Testing
         #expect(lock != nil)
 
         func begin() throws -> Epoch {
-            try queue.store.raiseEpoch(
+            try queue.store.lease.raiseEpoch(
                 EngineHolder(pid: 1, pidStart: 1, bootID: "b", mode: "daemon"), now: queue.now)
         }
         func publish(_ conditions: Conditions, _ epoch: Epoch) throws {

@@ -113,7 +113,9 @@ public final class EngineRun: Sendable {
         _ sum: EngineSummary, _ reason: EngineSummary.StoppedBy
     ) throws(LonghaulError) -> EngineSummary {
         var sum = sum
-        sum.left = try queue.store.counts().reduce(0) { $1.key.hasEnded ? $0 : $0 + $1.value }
+        sum.left = try queue.store.transfers.counts().reduce(0) {
+            $1.key.hasEnded ? $0 : $0 + $1.value
+        }
         sum.stoppedBy = reason
         return sum
     }

@@ -22,7 +22,7 @@ extension TransferQueue {
         _ executable: String, found path: String
     ) throws(LonghaulError) {
         // First: whoever holds the lease now reads it when that is over.
-        try store.wishForEngine(path)
+        try store.settings.wishForEngine(path)
         if isEngineRunning { return }
         if ActivationFile.touch(in: directory), waitForEngine() { return }
         do throws(SystemFailure) {
@@ -50,8 +50,9 @@ extension TransferQueue {
     /// For whoever has just let go of the lease: those who wanted an engine meanwhile found one,
     /// and rely on it. What cannot be started waits for the next one that leaves.
     func startWantedEngine() {
-        guard let executable = try? store.takeEngineWish() else { return }
-        let isWanted = try? store.isAnyWanted() || hosts().contains { $0.nextLaunch != nil }
+        guard let executable = try? store.settings.removeEngineWish() else { return }
+        let isWanted =
+            try? store.transfers.isAnyWanted() || hosts().contains { $0.nextLaunch != nil }
         if isWanted ?? true { try? startBackgroundEngine(executable, found: executable) }
     }
 
@@ -96,7 +97,7 @@ extension TransferQueue {
     /// The number of the process that is the engine and that something has stopped: it holds the
     /// lease, and nothing moves until it is continued.
     func stoppedEngine() throws(LonghaulError) -> Int32? {
-        guard let holder = try store.engineInfo().holder, holder.isStopped else { return nil }
+        guard let holder = try store.lease.info().holder, holder.isStopped else { return nil }
         return holder.pid
     }
 
@@ -104,7 +105,7 @@ extension TransferQueue {
     func followClock() throws(LonghaulError) {
         guard let boot = BootID.current else { return }
         let now = SystemClock.now()
-        try store.follow(ClockMark(boot: boot.text, at: now), now: now.wall)
+        try store.settings.follow(ClockMark(boot: boot.text, at: now), now: now.wall)
     }
 
     func holder(_ mode: EngineMode) -> EngineHolder {

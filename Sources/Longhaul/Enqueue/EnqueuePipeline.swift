@@ -77,7 +77,7 @@ struct EnqueuePipeline {
     func record(
         next: () -> [AdmittedRequest], report: ([EnqueueOutcome]) -> Void
     ) throws {
-        try store.enqueue(now: now) { inserter in
+        try store.wants.enqueue(now: now) { inserter in
             while true {
                 let batch = next()
                 if batch.isEmpty { return }

@@ -57,9 +57,9 @@ extension TransferQueue {
     /// Carries an answer out, for a transfer of that session that waits for one.
     func take(_ answer: InputAnswer, session: String) throws(LonghaulError) {
         let id = answer.transfer
-        guard try store.waitsForInput(id, session: session) else { return }
+        guard try store.questions.waitsForInput(id, session: session) else { return }
         switch answer.action {
-        case .goOn: _ = try store.answerInput(id)
+        case .goOn: _ = try store.questions.answerInput(id)
         case .cancel: _ = try cancel(.ids([id]))
         case .use(let url, let headers):
             var change = TransferChange()

@@ -24,7 +24,7 @@ struct LiveView {
         store = queue.store
         now = queue.now
         // What an engine goes by; without one, what the next would.
-        let view = try hasEngine ? store.engineView() : nil
+        let view = try hasEngine ? store.settings.engineView() : nil
         outlook = view?.outlook ?? PublishedLimits()
         machine = MachineNow(
             queue, known: view?.conditions, networkSettlesAt: outlook.networkSettlesAt)
@@ -114,7 +114,7 @@ struct LiveView {
         guard !transfer.eligibility.hasMirrors, let url = try? URLParts(transfer.url) else {
             return nil
         }
-        return try? store.origin(url.origin)
+        return try? store.transfers.origin(url.origin)
     }
 
     /// Nothing holds it but its turn.

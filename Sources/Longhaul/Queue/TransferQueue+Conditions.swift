@@ -21,7 +21,9 @@ extension TransferQueue {
 
     /// An engine that runs has watched for longer: what it sees the same is so since it says.
     private func remembered(_ now: Conditions) -> Conditions {
-        guard isEngineRunning, let known = try? store.engineView()?.conditions else { return now }
+        guard isEngineRunning, let known = try? store.settings.engineView()?.conditions else {
+            return now
+        }
         var result = now
         result.power.remember(known.power)
         result.battery.remember(known.battery)
@@ -33,13 +35,13 @@ extension TransferQueue {
     /// Keeps in the store what `override` says, for every process that uses it; what it does not
     /// speak of stays as it is.
     public func keepOverride(_ override: ConditionOverride) throws(LonghaulError) {
-        try store.keep(override, now: now)
+        try store.settings.keep(override, now: now)
         WakeChannel.poke(directory)
     }
 
     /// Keeps no override any more. That of the environment goes on.
     public func clearOverride() throws(LonghaulError) {
-        try store.clearOverride()
+        try store.settings.clearOverride()
         WakeChannel.poke(directory)
     }
 
@@ -48,7 +50,7 @@ extension TransferQueue {
         var overrides = ConditionOverrides()
         overrides.environment = try TransferQueue.environmentOverride()
         overrides.environmentSince = now
-        overrides.kept = try store.keptOverride()
+        overrides.kept = try store.settings.keptOverride()
         return overrides
     }
 

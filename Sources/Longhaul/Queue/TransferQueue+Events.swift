@@ -13,14 +13,14 @@ extension TransferQueue {
         after sequence: Int64 = 0, session: String? = nil, waitingOnly: Bool = false,
         limit: Int = 500
     ) throws(LonghaulError) -> [EventRecord] {
-        try store.loggedEvents(
+        try store.events.listWithTransfers(
             after: sequence, session: session, isWaiting: waitingOnly, limit: limit, now: now
         ).map { EventRecord($0.event, transfer: $0.transfer) }
     }
 
     /// The number of the last event; 0 = there was none yet.
     public func lastEventSequence() throws(LonghaulError) -> Int64 {
-        try store.lastEvent()
+        try store.events.last()
     }
 
     /// Says, durably, that all events up to `sequence` were dealt with: of one session, or of all.
@@ -30,7 +30,7 @@ extension TransferQueue {
     public func acknowledge(
         through sequence: Int64, session: String? = nil
     ) throws(LonghaulError) -> Int {
-        let count = try store.acknowledge(through: sequence, session: session, now: now)
+        let count = try store.events.acknowledge(through: sequence, session: session, now: now)
         WakeChannel.poke(directory)
         return count
     }
@@ -39,7 +39,7 @@ extension TransferQueue {
     ///
     /// - Throws: `noSuchEvent`, and nothing is acknowledged.
     public func acknowledge(events sequences: [Int64]) throws(LonghaulError) {
-        _ = try store.acknowledge(sequences, now: now)
+        _ = try store.events.acknowledge(sequences, now: now)
         WakeChannel.poke(directory)
     }
 

@@ -23,7 +23,7 @@ extension TransferQueue {
             throw LonghaulError(
                 .io, "\(path) was downloaded, and cannot be read: \(error)", transferID: id)
         }
-        try store.consume(id, forgetting: true, now: now)
+        try store.events.consume(id, forgetting: true, now: now)
         SpooledFile.remove(path)
         return data
     }
@@ -44,7 +44,7 @@ extension TransferQueue {
             $0.hasPrefix(Self.contentPrefix) && !$0.contains(".")
         }
         for path in contents.map({ PathParts.join(place, $0) }) {
-            if (try? store.hasTransfer(to: path)) == false { SpooledFile.remove(path) }
+            if (try? store.transfers.hasTransfer(to: path)) == false { SpooledFile.remove(path) }
         }
     }
 }

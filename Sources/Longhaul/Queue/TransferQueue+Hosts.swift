@@ -57,7 +57,7 @@ extension TransferQueue {
                 throw LonghaulError(.invalidRequest, "a budget is more than 0, and 24h at most")
             }
         }
-        try store.add(host: name, settings, now: now)
+        try store.hosts.add(name, settings, now: now)
         WakeChannel.poke(directory)
     }
 
@@ -82,25 +82,25 @@ extension TransferQueue {
 
     /// All that are known, each with its last launch.
     public func hosts() throws(LonghaulError) -> [HostRecord] {
-        try records(try store.hosts(), launches: 1)
+        try records(try store.hosts.all(), launches: 1)
     }
 
     /// One with its last launches; `nil` when there is none of that name.
     public func host(_ name: String) throws(LonghaulError) -> HostRecord? {
-        guard let host = try store.host(name) else { return nil }
+        guard let host = try store.hosts.find(name) else { return nil }
         return try records([host], launches: Limits.launchesKept).first
     }
 
     /// Nobody is started under that name any more. Its sessions keep their events, for whoever gets
     /// the name next.
     public func remove(host name: String) throws(LonghaulError) {
-        try store.remove(host: name)
+        try store.hosts.remove(name)
         WakeChannel.poke(directory)
     }
 
     /// Forgets that it failed: it is started at once if something waits for it.
     public func reset(host name: String) throws(LonghaulError) {
-        try store.reset(host: name)
+        try store.hosts.reset(name)
         WakeChannel.poke(directory)
     }
 
@@ -108,7 +108,7 @@ extension TransferQueue {
     /// itself (``followEvents(after:session:waitingOnly:)``) and is not started meanwhile. Several
     /// processes may be it at once.
     public func attach(host name: String) throws(LonghaulError) -> HostAttachment {
-        guard try store.host(name) != nil else {
+        guard try store.hosts.find(name) != nil else {
             throw LonghaulError(.noSuchHost, "there is no host \(name)")
         }
         let attachment = try HostAttachment(name, directory)
@@ -119,11 +119,11 @@ extension TransferQueue {
     private func records(
         _ hosts: [StoredHost], launches limit: Int
     ) throws(LonghaulError) -> [HostRecord] {
-        let facts = try store.hostFacts()
+        let facts = try store.hosts.facts()
         let hasEngine = isEngineRunning
         var records: [HostRecord] = []
         for host in hosts {
-            let launches = try store.launches(of: host.name, limit: limit)
+            let launches = try store.hosts.launches(of: host.name, limit: limit)
             var known = facts.first { $0.name == host.name } ?? HostFacts(name: host.name)
             known.isBusy = hasEngine && launches.first.map { $0.endedAt == nil } ?? false
             known.isAttached = HostLock.isHeld(host.name, in: directory)

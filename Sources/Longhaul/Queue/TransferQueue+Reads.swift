@@ -9,7 +9,7 @@ extension TransferQueue {
         // Bytes go from the board to the store: looked at the other way round, some would be in
         // neither.
         let view = try LiveView(self)
-        return try store.transfer(id, now: now).map { view.complete($0) }
+        return try store.transfers.find(id, now: now).map { view.complete($0) }
     }
 
     /// Several at the price of one look at the engine, in the order of the ids; unknown ones are
@@ -17,7 +17,7 @@ extension TransferQueue {
     package func transfers(_ ids: [TransferID]) throws(LonghaulError) -> [Transfer] {
         if ids.isEmpty { return [] }
         let view = try LiveView(self)
-        return try store.transfers(ids, now: now).map { view.complete($0) }
+        return try store.transfers.find(ids, now: now).map { view.complete($0) }
     }
 
     /// Newest first.
@@ -28,7 +28,7 @@ extension TransferQueue {
         // Some of those may turn out to be in another state than the store has them in.
         let surplus = view.running.surplus
         inStore.limit = min(inStore.limit, .max - surplus) + surplus
-        let found = try store.list(inStore, now: now).map { view.complete($0) }
+        let found = try store.transfers.list(inStore, now: now).map { view.complete($0) }
         let shown = found.filter { filter.states?.contains($0.state) ?? true }
         return Array(shown.prefix(filter.limit ?? .max))
     }
@@ -37,7 +37,7 @@ extension TransferQueue {
     public func forEachTransfer(_ filter: TransferFilter, _ body: (Transfer) throws -> Void) throws
     {
         let view = try LiveView(self)
-        try store.forEachTransfer(
+        try store.transfers.forEach(
             states: view.asStored(filter.states ?? Set(TransferState.allCases)),
             session: filter.session, now: now
         ) { stored in
@@ -52,14 +52,14 @@ extension TransferQueue {
     ) throws(LonghaulError) -> Forecast {
         var rate: Double?
         if let url = try? URLParts(transfer.url) {
-            rate = try store.origin(url.origin).bytesPerSecond
+            rate = try store.transfers.origin(url.origin).bytesPerSecond
         }
         return Forecast(transfer, rate: rate, now: now, shown: shown)
     }
 
     /// The last requests that went out for a transfer, oldest first.
     public func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptRecord] {
-        try store.attempts(of: id).map { record in
+        try store.transfers.attempts(of: id).map { record in
             let outcome = record.outcome
             return AttemptRecord(
                 startedAt: outcome.startedAt, endedAt: outcome.endedAt, url: outcome.url,
@@ -71,12 +71,12 @@ extension TransferQueue {
 
     /// The event log of one transfer, oldest first.
     public func events(of id: TransferID) throws(LonghaulError) -> [EventRecord] {
-        try store.events(of: id).map { EventRecord($0) }
+        try store.events.list(of: id).map { EventRecord($0) }
     }
 
     /// Who the engine is, how many transfers there are of each state, and how fast they are.
     public func status() throws(LonghaulError) -> QueueStatus {
-        let info = try store.engineInfo()
+        let info = try store.lease.info()
         var engine: QueueStatus.Engine?
         if isEngineRunning, let holder = info.holder, let since = info.since {
             engine = QueueStatus.Engine(
@@ -85,7 +85,7 @@ extension TransferQueue {
         }
         let rates =
             engine == nil ? [] : BoardReader.live(in: directory).values.map(\.bytesPerSecond)
-        var counts = try store.counts()
+        var counts = try store.transfers.counts()
         // Those of one that died wait for the next, as they are shown.
         let running = counts[.running] ?? 0
         let surplus = engine == nil ? running : try RunningView(store, now: now).surplus

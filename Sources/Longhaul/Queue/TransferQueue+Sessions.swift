@@ -21,11 +21,11 @@ public struct SessionRecord: Sendable {
 extension TransferQueue {
     /// All sessions, by name.
     public func sessions() throws(LonghaulError) -> [SessionRecord] {
-        try store.sessions().map { SessionRecord($0) }
+        try store.sessions.all().map { SessionRecord($0) }
     }
 
     public func session(_ name: String) throws(LonghaulError) -> SessionRecord? {
-        try store.session(name).map { SessionRecord($0) }
+        try store.sessions.find(name).map { SessionRecord($0) }
     }
 
     /// Changes what holds for a session, and makes it when there is none. Transfers that were
@@ -38,7 +38,7 @@ extension TransferQueue {
         if case .some(.some(let delay)) = change.launchDelay, !(delay >= 0) || !delay.isFinite {
             throw LonghaulError(.invalidRequest, "a launch delay is not negative")
         }
-        try store.change(session: name, change, now: now)
+        try store.sessions.change(name, change, now: now)
         WakeChannel.poke(directory)
     }
 
@@ -49,9 +49,9 @@ extension TransferQueue {
     public func remove(
         session name: String, discardingEvents: Bool = false
     ) throws(LonghaulError) {
-        let parts = try store.remove(
-            session: name, discardingEvents: discardingEvents, now: now)
-        try? store.forget(parts.filter { PartFile.discard($0) })
+        let parts = try store.sessions.remove(
+            name, discardingEvents: discardingEvents, now: now)
+        try? store.wants.forget(parts.filter { PartFile.discard($0) })
     }
 }
 

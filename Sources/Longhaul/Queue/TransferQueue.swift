@@ -80,7 +80,7 @@ public final class TransferQueue: Sendable {
     private func change(
         _ selection: TransferSelection, to change: WantedChange
     ) throws(LonghaulError) -> [ChangeOutcome] {
-        let outcomes = try store.change(selection.inStore, to: change, now: now)
+        let outcomes = try store.wants.change(selection.inStore, to: change, now: now)
         WakeChannel.poke(directory)
         return outcomes.map { outcome in
             let remark = outcome.remark(on: change)
@@ -92,7 +92,7 @@ public final class TransferQueue: Sendable {
 
     /// Forgets ended transfers and deletes their part files; never a completed file.
     public func remove(_ ids: [TransferID]) throws(LonghaulError) -> [ChangeOutcome] {
-        let outcomes = try store.remove(ids, now: now)
+        let outcomes = try store.wants.remove(ids, now: now)
         var gone: [OrphanedPart] = []
         let changes = zip(ids, outcomes).map { id, outcome in
             switch outcome {
@@ -103,7 +103,7 @@ public final class TransferQueue: Sendable {
             }
         }
         // Else the next engine finds that out.
-        try? store.forget(gone)
+        try? store.wants.forget(gone)
         return changes
     }
 
@@ -112,12 +112,12 @@ public final class TransferQueue: Sendable {
     public func isCancelPending(
         among ids: [TransferID]? = nil
     ) throws(LonghaulError) -> Bool {
-        try store.isCancelPending(among: ids)
+        try store.wants.isCancelPending(among: ids)
     }
 
     /// Forgets all that ended more than `seconds` ago. Returns how many.
     public func clean(endedBefore seconds: Double) throws(LonghaulError) -> Int {
-        try store.clean(endedBefore: now + -seconds, now: now) { parts in
+        try store.wants.clean(endedBefore: now + -seconds, now: now) { parts in
             parts.filter { PartFile.discard($0) }
         }
     }
@@ -127,7 +127,7 @@ public final class TransferQueue: Sendable {
     /// on, at its new rate at once; how long it may be silent and whether it gives way count from
     /// its next request on where the server has not promised to continue.
     public func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
-        try store.change(id, try change.inStore(), now: now)
+        try store.wants.change(id, try change.inStore(), now: now)
         WakeChannel.poke(directory)
     }
 }

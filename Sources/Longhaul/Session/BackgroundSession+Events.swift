@@ -14,7 +14,7 @@ extension BackgroundSession {
         try checkOpen()
         let sequence = event.sequence
         try await desk.change { queue throws(LonghaulError) in
-            try queue.store.acknowledge(event: sequence, now: queue.now)
+            try queue.store.events.acknowledge(event: sequence, now: queue.now)
         }
     }
 
@@ -27,7 +27,8 @@ extension BackgroundSession {
         try checkOpen()
         let session = identifier
         try await desk.change { queue throws(LonghaulError) in
-            _ = try queue.store.acknowledge(through: sequence, session: session, now: queue.now)
+            _ = try queue.store.events.acknowledge(
+                through: sequence, session: session, now: queue.now)
         }
     }
 
@@ -37,7 +38,7 @@ extension BackgroundSession {
     ) async throws(LonghaulError) -> (events: [SessionEvent], last: Int64?) {
         let (session, presence) = (identifier, presence)
         return try await desk.perform { books throws(LonghaulError) in
-            let page = try books.queue.store.loggedEvents(
+            let page = try books.queue.store.events.listWithTransfers(
                 after: cursor, session: session, isWaiting: true, limit: limit,
                 now: books.queue.now)
             // On this thread a transfer ceases to be awaited, too: none is passed over by mistake.

@@ -67,14 +67,14 @@ extension BackgroundSession {
 
     private func consume(_ id: TransferID) async throws(LonghaulError) {
         try await desk.change { queue throws(LonghaulError) in
-            try queue.store.consume(id, forgetting: false, now: queue.now)
+            try queue.store.events.consume(id, forgetting: false, now: queue.now)
         }
     }
 
     /// It waits for a word that nobody gives: who waits for it is told why, and it ends.
     private func giveUp(_ id: TransferID) async throws {
         let error = try await desk.change { queue throws(LonghaulError) in
-            let error = try queue.store.inputError(of: id)
+            let error = try queue.store.questions.inputError(of: id)
             _ = try queue.cancel(.ids([id]))
             if !queue.isEngineRunning { try queue.settle() }
             return error
@@ -112,7 +112,7 @@ extension BackgroundSession {
         let presence = presence
         // Not in the cancelled task's own time: what is asked of the desk is not cancelled.
         return try await desk.perform { books throws(LonghaulError) in
-            let transfer = try books.queue.store.transfer(id, now: books.queue.now)
+            let transfer = try books.queue.store.transfers.find(id, now: books.queue.now)
             if let transfer, transfer.state.hasEnded { return transfer }
             presence.release(id)
             return nil

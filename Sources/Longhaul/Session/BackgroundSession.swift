@@ -123,7 +123,7 @@ public final class BackgroundSession: Sendable {
         get async throws(LonghaulError) {
             let session = identifier
             let ids = try await desk.perform { books throws(LonghaulError) in
-                try books.queue.store.openTransfers(ofSession: session)
+                try books.queue.store.sessions.openTransfers(of: session)
             }
             return ids.map { DownloadTask($0, self) }
         }
@@ -133,7 +133,7 @@ public final class BackgroundSession: Sendable {
     public func task(_ id: TransferID) async throws(LonghaulError) -> DownloadTask? {
         let session = identifier
         let found = try await desk.perform { books throws(LonghaulError) in
-            try books.queue.store.transfer(id, now: books.queue.now)?.session
+            try books.queue.store.transfers.find(id, now: books.queue.now)?.session
                 .isExactly(session) ?? false
         }
         return found ? DownloadTask(id, self) : nil

@@ -54,7 +54,7 @@ final class InputWatch: Sendable {
         while !Task.isCancelled {
             let edition = desk.edition
             let open = try? await desk.perform { books throws(LonghaulError) in
-                try books.queue.store.openNeeds(of: session, now: books.queue.now)
+                try books.queue.store.questions.openNeeds(of: session, now: books.queue.now)
             }
             // While the store cannot be read, what was asked stays asked.
             if let open { asked.formIntersection(open.map(\.event)) }
@@ -76,7 +76,7 @@ extension TransferQueue {
     fileprivate func answer(_ need: OpenNeed, with reply: InputReply) throws(LonghaulError) {
         let id = need.transfer.id
         switch reply {
-        case .continue: _ = try store.answerInput(id)
+        case .continue: _ = try store.questions.answerInput(id)
         case .use(let request):
             var change = TransferChange()
             change.url = request.url
@@ -85,7 +85,7 @@ extension TransferQueue {
         case .cancel: _ = try cancel(.ids([id]))
         }
         // Nobody else is to be asked, nor started for it.
-        try store.acknowledge(event: need.event, now: now)
+        try store.events.acknowledge(event: need.event, now: now)
         WakeChannel.poke(directory)
     }
 }

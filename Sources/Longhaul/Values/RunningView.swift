@@ -16,16 +16,16 @@ struct RunningView {
 
     /// By the limits of the engine that runs.
     init(_ store: Store, now: Timestamp) throws(LonghaulError) {
-        let limits = try store.engineView()?.outlook.limits ?? SchedulerLimits()
+        let limits = try store.settings.engineView()?.outlook.limits ?? SchedulerLimits()
         try self.init(store, limits, now: now)
     }
 
     init(_ store: Store, _ limits: SchedulerLimits, now: Timestamp) throws(LonghaulError) {
-        counts = try store.runningCounts()
+        counts = try store.transfers.runningCounts()
         if counts.prefetched.isEmpty { return }
         var connections: [String: Int] = [:]
         for name in Set(counts.prefetched.map(\.origin)) {
-            let origin = OriginState(try store.origin(name), now: now)
+            let origin = OriginState(try store.transfers.origin(name), now: now)
             connections[name] = limits.connections(to: origin)
         }
         let rest = counts.removeSurplus(of: limits) { connections[$0] ?? limits.perOrigin }

@@ -44,11 +44,11 @@ struct HostSnapshot {
         from store: Store, _ port: any HostPort, isBusy: (String) -> Bool
     ) throws(LonghaulError) -> HostSnapshot {
         var snapshot = HostSnapshot()
-        snapshot.facts = try store.hostFacts()
+        snapshot.facts = try store.hosts.facts()
         for index in snapshot.facts.indices {
             let name = snapshot.facts[index].name
             snapshot.facts[index].isBusy = isBusy(name)
-            guard let host = try store.host(name) else { continue }
+            guard let host = try store.hosts.find(name) else { continue }
             snapshot.settings[name] = host.settings
             let obstacle = port.obstacle(host.settings.argv[0])
             let isAttached = port.isAttached(name)

@@ -150,7 +150,7 @@ struct Launches {
         var how = launch.isExpired && !isWell ? .expired : ending
         if isWell, launch.hasLostAnswers { (how, status) = (.unknown, nil) }
         try writer.transaction(.durable) { tx in
-            try tx.end(
+            try tx.launches.end(
                 id, how, status: status, output: output, wasOurs: !launch.isAdopted, now: now.wall)
         }
         journal?.launchEnded(launch.host, id, how, status: status)
@@ -186,7 +186,7 @@ struct Launches {
         // Counted from now, whatever the clock was set to since the process was made.
         let deadline = now.wall + kept.budget
         try writer.transaction(.durable) { tx in
-            try tx.begin(
+            try tx.launches.begin(
                 launch.id, of: host, launch.handover, process: launch.process,
                 deadline: deadline, now: now.wall)
         }
@@ -202,9 +202,9 @@ struct Launches {
         let nothing = Handover(
             session: launch.session, reason: .sessionEvents, events: nil, count: 0)
         try writer.transaction(.durable) { tx in
-            try tx.begin(
+            try tx.launches.begin(
                 id, of: launch.host, nothing, process: nil, deadline: now.wall, now: now.wall)
-            try tx.end(id, .notStarted, status: nil, output: message, now: now.wall)
+            try tx.launches.end(id, .notStarted, status: nil, output: message, now: now.wall)
         }
     }
 
@@ -213,8 +213,8 @@ struct Launches {
     /// Launches of a dead engine. A process that still runs is watched; the events of one that has
     /// ended are told again by the next launch.
     mutating func adopt(now: Moment) throws(LonghaulError) {
-        lastID = try writer.store.lastLaunch()
-        for launch in try writer.store.openLaunches() {
+        lastID = try writer.store.hosts.lastLaunch()
+        for launch in try writer.store.hosts.openLaunches() {
             assert(launch.id <= lastID, "the store knows the last number that was given")
             if port.adopt(launch) {
                 let left = min(launch.deadline - now.wall, launch.deadline - launch.startedAt)
@@ -226,7 +226,7 @@ struct Launches {
                 launches[launch.id] = kept
             } else {
                 try writer.transaction(.durable) { tx in
-                    try tx.end(
+                    try tx.launches.end(
                         launch.id, .unknown, status: nil, output: nil, wasOurs: false,
                         now: now.wall)
                 }
@@ -239,7 +239,7 @@ struct Launches {
         if let at = purgeAt, at > now.monotonic { return }
         var purged = 0
         try writer.transaction(.relaxed) { tx in
-            purged = try tx.forgetEvents(
+            purged = try tx.log.forgetEvents(
                 acknowledgedBefore: now.wall + -Limits.eventRetentionSeconds,
                 limit: Limits.eventsPurgedAtOnce)
         }

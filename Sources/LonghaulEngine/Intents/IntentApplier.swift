@@ -33,19 +33,32 @@ struct IntentApplier {
         try endPauses(tx)
         // Before any transfer leaves: a newcomer may go on with what another gives up.
         if facts.admitsNewcomers { try sharing.admitNewcomers(tx, &changes) }
+<<<<<<< HEAD
         let ids = try tx.takeAttention(limit: Limits.intentsPerTransaction)
         if ids.count == Limits.intentsPerTransaction { changes.isIncomplete = true }
         for id in ids {
             guard try !postpone(id, tx, &changes), let work = try tx.work(id)
+=======
+        let ids = try tx.inbox.removeFirst(limit: IntentApplier.batch)
+        if ids.count == IntentApplier.batch { changes.isIncomplete = true }
+        for id in ids {
+            guard try !changes.postpone(id, ifGivenIn: tx), let work = try tx.transfers.work(id)
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
             else { continue }
             let entry = activeFetch(of: work)
             let decision = IntentDecision.decide(
                 work, in: entry.map { sharing.served($0, changes) })
             try write(decision, work, entry, tx, &changes)
         }
+<<<<<<< HEAD
         let asked = try tx.askHosts(now.wall, limit: Limits.intentsPerTransaction)
         // No further than hosts were asked: a later transfer may have to be asked about first.
         let promoted = try tx.promoteDue(now.wall, limit: Limits.intentsPerTransaction - asked)
+=======
+        let asked = try tx.questions.askHosts(now.wall, limit: IntentApplier.batch)
+        // No further than hosts were asked: a later transfer may have to be asked about first.
+        let promoted = try tx.timers.promoteDue(now.wall, limit: IntentApplier.batch - asked)
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
         let isMoreExpired = try expire(tx, &changes)
         let waivers = PreferenceWaivers(origins: origins, now: now.wall)
         let areMoreWaived = try waivers.apply(tx, limit: Limits.intentsPerTransaction)
@@ -58,6 +71,7 @@ struct IntentApplier {
     /// Pauses whose reason has gone, or whose clock.
     private func endPauses(_ tx: borrowing EngineTransaction) throws {
         if facts.clockWentBack || facts.isFirst {
+<<<<<<< HEAD
             let limit = facts.clockWentBack ? nil : Limits.pausesEndedAtOnce
             try tx.resumePauses(now: now.wall, limit: limit)
         }
@@ -67,6 +81,17 @@ struct IntentApplier {
         if let moment = facts.networkBackAt {
             try tx.endWaits(for: .backoff, at: moment, limit: Limits.pausesEndedAtOnce)
             try tx.endCoolDowns(at: moment)
+=======
+            let limit = facts.clockWentBack ? nil : IntentApplier.pausesMax
+            try tx.timers.resumePauses(now: now.wall, limit: limit)
+        }
+        if facts.isFirst {
+            try tx.timers.endWaits(for: .storage, at: now.wall, limit: IntentApplier.pausesMax)
+        }
+        if let moment = facts.networkBackAt {
+            try tx.timers.endWaits(for: .backoff, at: moment, limit: IntentApplier.pausesMax)
+            try tx.origins.endCoolDowns(at: moment)
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
         }
     }
 
@@ -75,6 +100,7 @@ struct IntentApplier {
         _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws -> Bool {
         // Active ones that are still leaving are found again, and must not hide others.
+<<<<<<< HEAD
         let limit = Limits.intentsPerTransaction + fetches.count
         let expired = try tx.expired(now.wall, limit: limit)
         for id in expired {
@@ -84,10 +110,30 @@ struct IntentApplier {
             let decision = IntentDecision.decideExpired(
                 work, in: entry.map { sharing.served($0, changes) })
             try write(decision, work, entry, tx, &changes)
+=======
+        let limit = IntentApplier.batch + fetches.count
+        let expired = try tx.timers.expired(now.wall, limit: limit)
+        for id in expired {
+            guard try !changes.postpone(id, ifGivenIn: tx), let work = try tx.transfers.work(id)
+            else { continue }
+            if let fetch = work.fetchID, let entry = fetches[fetch] {
+                if try !sharing.remove(work, from: entry, .expire, tx, &changes) {
+                    changes.departures.append((fetch, .expire))
+                }
+            } else {
+                let totals = try work.currentNumbers(tx)
+                var error = FetchMachine.expired
+                error.transferID = id
+                error.bytesKept = totals.bytesDone
+                try tx.transfers.fail(id, error: error, numbers: totals, now: now.wall)
+                changes.failed += 1
+            }
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
         }
         return expired.count == limit
     }
 
+<<<<<<< HEAD
     /// A transfer whose copy is recorded in this commit: its intent is applied once the copy is a
     /// fetch of its own. `false` = it is none.
     private func postpone(
@@ -97,6 +143,36 @@ struct IntentApplier {
         try tx.addAttention(id)
         changes.isIncomplete = true
         return true
+=======
+    private func applyIntent(
+        of work: TransferWork, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
+    ) throws {
+        if let fetch = work.fetchID, let entry = fetches[fetch] {
+            return try applyIntent(of: work, to: entry, tx, &changes)
+        }
+        switch work.phase {
+        case .queued, .running:
+            switch work.want {
+            case .run, .pause:
+                // An intent ends a back-off; an earliest moment holds.
+                try tx.transfers.setQueued(work.id, now: now.wall)
+                if work.want == .run { try hasten(work, tx, &changes) }
+            case .cancel, .cancelKeepingBytes:
+                let numbers = try work.currentNumbers(tx)
+                try tx.transfers.cancel(work.id, numbers: numbers, now: now.wall)
+                if work.want == .cancel { try releaseFetch(of: work, tx, &changes) }
+            }
+        case .failed, .cancelled:
+            if work.isRearmPending {
+                _ = try tx.transfers.rearm(work.id, now: now.wall)
+                // Something else is wanted since: it is queued, and its intent is applied next.
+                if work.want != .run { changes.isIncomplete = true }
+            } else if work.want == .cancel, work.fetchID != nil {
+                try releaseFetch(of: work, tx, &changes)
+            }
+        case .completed: break
+        }
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
     }
 
     private func activeFetch(of work: TransferWork) -> ActiveFetch? {
@@ -143,7 +219,7 @@ struct IntentApplier {
     ) throws {
         guard let id = work.fetchID else { return }
         if try sharing.passOn(id, of: work, tx) { return }
-        changes.deletions += try tx.dropFetch(of: work.id, now: now.wall)
+        changes.deletions += try tx.fetches.drop(of: work.id, now: now.wall)
     }
 
     /// A client wants this one to go on now: its server is asked, whatever failed there before.
@@ -151,11 +227,45 @@ struct IntentApplier {
         _ work: TransferWork, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
         let site = origins.site(work.origin)
-        site.memory = try site.memory ?? tx.origin(work.origin)
+        site.memory = try site.memory ?? tx.origins.memory(of: work.origin)
         guard case .cooling = site.known.health(at: now.wall) else { return }
+<<<<<<< HEAD
         var memory = site.known
         memory.endCoolDown(at: now.wall)
         try tx.save(memory)
         changes.hastened.insert(work.origin)
+=======
+        changes.hastened.append((site, site.memory))
+        try tx.origins.save(origins.update(work.origin, now: now) { $0.endCoolDown(at: now.wall) })
+        origins.markFreed(site)
+    }
+}
+
+extension TransferRequest {
+    /// Whether a fetch may adopt these settings as it goes on: they differ from `other` in nothing
+    /// that decides what is asked for. Its new eligibility decides whether it may run now.
+    fileprivate func canContinue(as other: TransferRequest, _ machine: FetchMachine) -> Bool {
+        var old = other
+        old.priority = priority
+        old.deadline = deadline
+        old.expectedBytes = expectedBytes
+        old.isDiscretionary = isDiscretionary
+        old.schedule = schedule
+        old.options.retries = options.retries
+        old.options.metadata = options.metadata
+        old.options.limitRate = options.limitRate
+        old.options.stallTimeout = options.stallTimeout
+        old.options.yields = options.yields
+        old.options.connections = options.connections
+        old.options.ifExists = options.ifExists
+        old.options.waiveAfter = options.waiveAfter
+        // Requests that are out were made under the old bound, which decides where the length is
+        // not known.
+        if let total = machine.state.bytesTotal, total <= options.maxSize ?? .max {
+            old.options.maxSize = options.maxSize
+        }
+        if machine.url == url { old.options.mirrors = options.mirrors }
+        return isExactly(old)
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
     }
 }

@@ -56,7 +56,7 @@ package final class EngineLoop: Sendable {
     ) throws(LonghaulError) -> EngineReport {
         let started = SystemClock.now()
         try store.keepTemporariesInMemory()
-        let epoch = try store.raiseEpoch(holder, now: started.wall)
+        let epoch = try store.lease.raiseEpoch(holder, now: started.wall)
         let mailbox = mailbox
         let workers: FileWorkers
         let listener: WakeListener?
@@ -69,7 +69,7 @@ package final class EngineLoop: Sendable {
         }
         let files = try files(on: workers)
         let wire = wire()
-        if (try? store.isAnyReady()) == true { wire.expectRequests() }
+        if (try? store.transfers.isAnyReady()) == true { wire.expectRequests() }
         hosts.listen { mailbox.put([.input(.host($0))]) }
         conditions.listen {
             mailbox.put([.input(.conditions($0))])
@@ -107,7 +107,7 @@ package final class EngineLoop: Sendable {
         life.begin()
         let reason = try turns(of: engine, since: started, conditions, &life)
         settleDisk(workers)
-        try store.releaseLease(epoch)
+        try store.lease.release(epoch)
         life.end(reason)
         withExtendedLifetime(lock) {}
         let report = EngineReport(
@@ -134,7 +134,7 @@ package final class EngineLoop: Sendable {
         let mailbox = mailbox
         return DiskFiles(
             board: ProgressBoard.open(in: directory), workers: workers,
-            store: try store.engineInfo().storeID, tell: { mailbox.put([.input($0)]) })
+            store: try store.lease.info().storeID, tell: { mailbox.put([.input($0)]) })
     }
 
     /// Records the outcomes of the disk work that is still under way.
@@ -144,15 +144,20 @@ package final class EngineLoop: Sendable {
             guard case .input(.gone(let part)) = message else { return nil }
             return part
         }
+<<<<<<< HEAD
         // If this fails, the next engine finds it out.
         try? store.forget(gone)
+=======
+        // Else the next engine finds that out.
+        try? store.wants.forget(gone)
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
     }
 
     /// One housekeeping turn: what a dead engine left and what clients want is folded into the
     /// store, and nothing is started. Where the store cannot be written it is left to an engine,
     /// which tries for longer than a user waits for a command.
     package func settle(holding lock: EngineLock) throws(LonghaulError) {
-        let epoch = try store.raiseEpoch(holder, now: SystemClock.now().wall)
+        let epoch = try store.lease.raiseEpoch(holder, now: SystemClock.now().wall)
         let workers: FileWorkers
         do throws(SystemFailure) {
             workers = try FileWorkers(threads: 1)
@@ -177,7 +182,7 @@ package final class EngineLoop: Sendable {
             WriterYield.leave(after: outcome, begun: now)
         }
         settleDisk(workers)
-        try store.releaseLease(epoch)
+        try store.lease.release(epoch)
         withExtendedLifetime(lock) {}
     }
 
@@ -234,8 +239,13 @@ package final class EngineLoop: Sendable {
                 if !engine.isLeaving {
                     leaving?.begin()
                     engine.beginLeaving(now: now)
+<<<<<<< HEAD
                     // A stop counts for all that was wanted before.
                     if reason == .signal, holder.stays { _ = try store.takeEngineWish() }
+=======
+                    // Who stops it means all that was wanted before.
+                    if reason == .signal, holder.stays { _ = try store.settings.removeEngineWish() }
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
                 }
                 let last = try engine.turn([], now: now)
                 // Its time is over. What cannot be recorded is recovered, as after a crash.

@@ -43,7 +43,7 @@ struct StopCheck {
             {
                 // Fulfilled, as far as it can be. What came since the turn is seen by the next one,
                 // which there is in any case before the engine leaves.
-                if idleSince == nil { _ = try store.takeEngineWish() }
+                if idleSince == nil { _ = try store.settings.removeEngineWish() }
                 let since = idleSince ?? now.monotonic
                 if idleSince != nil, now.monotonic >= since + seconds { reason = .drained }
                 idleSince = since
@@ -94,7 +94,7 @@ struct StopCheck {
         guard ends != seenEnds else { return awaited.areOver }
         seenEnds = ends
         try awaited.dropEnded { id throws(LonghaulError) in
-            try store.transfer(id, now: now.wall)?.state.hasEnded ?? true
+            try store.transfers.find(id, now: now.wall)?.state.hasEnded ?? true
         }
         return awaited.areOver
     }

@@ -37,12 +37,20 @@ struct QueueLoader {
         var facts = EligibilityFacts()
         facts.interest = fetches.interest
         // Another network ends their back-offs.
+<<<<<<< HEAD:Sources/LonghaulEngine/Schedule/QueueLoader.swift
         if !facts.interest.network {
             facts.interest.network = try tx.eligibilitiesBackingOff(now.wall)
                 .contains(where: \.usesNetwork)
         }
         facts.ready = try tx.readyEligibilities().filter(schedule.published(now: now).starts)
         facts.interest = facts.ready.reduce(facts.interest) { $0.union($1.interest) }
+=======
+        if !facts.runningInterest.network {
+            facts.doesNetworkEndBackOff = try tx.timers.eligibilitiesBackingOff(now.wall)
+                .contains(where: \.usesNetwork)
+        }
+        facts.ready = try tx.ready.readyEligibilities()
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c:Sources/LonghaulEngine/Schedule/StartPlanner.swift
         return facts
     }
 
@@ -61,7 +69,7 @@ struct QueueLoader {
         var cooling = origins.cooling
         for kind in kinds {
             let isDiscretionary = kind[0].isDiscretionary
-            let found = try tx.readyHead(
+            let found = try tx.ready.readyHead(
                 ReadyLimits(
                     total: count / kinds.count, perGroup: limits.running,
                     after: schedule.cursors[isDiscretionary] ?? ReadyPlace(),
@@ -103,8 +111,13 @@ struct QueueLoader {
     ) throws {
         for row in queue.rows where row.eligibility.hasMirrors {
             if origins.site(row.origin).known.health(at: now.wall) == .well { continue }
+<<<<<<< HEAD:Sources/LonghaulEngine/Schedule/QueueLoader.swift
             let mirrors = try tx.mirrors(of: row.id)
             try origins.load(mirrors) { try tx.origin($0) }
+=======
+            let mirrors = try tx.transfers.mirrors(of: row.id)
+            try origins.load(mirrors, tx)
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c:Sources/LonghaulEngine/Schedule/StartPlanner.swift
             for name in mirrors.compactMap(Origins.name) {
                 let origin = OriginID(rawValue: name)
                 queue.mirrors[row.id, default: []].append(origin)

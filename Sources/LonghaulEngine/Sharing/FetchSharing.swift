@@ -32,7 +32,8 @@ struct FetchSharing {
             var last = cursors[key]
             var isSecondRound = last == nil
             while left > 0, hasRoom(key, changes) {
-                let ids = try tx.newcomers(key, after: last ?? TransferID(rawValue: 0), limit: left)
+                let ids = try tx.sharing.newcomers(
+                    key, after: last ?? TransferID(rawValue: 0), limit: left)
                 for id in ids where hasRoom(key, changes) {
                     last = id
                     if try joinIfEqual(id, tx, &changes) { haveSomeJoined = true }
@@ -61,7 +62,7 @@ struct FetchSharing {
     private func joinIfEqual(
         _ id: TransferID, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws -> Bool {
-        guard let work = try tx.work(id), !work.isHeldBack(now.wall),
+        guard let work = try tx.transfers.work(id), !work.isHeldBack(now.wall),
             let fetch = try runningFetch(for: work, changes, tx)
         else { return false }
         try join(work, fetch, tx, &changes)
@@ -98,14 +99,14 @@ struct FetchSharing {
             preconditionFailure("only an active fetch is joined")
         }
         if work.fetchID != fetch {
-            changes.deletions += try tx.dropFetch(of: work.id, now: now.wall)
+            changes.deletions += try tx.fetches.drop(of: work.id, now: now.wall)
         }
-        _ = try tx.take(work.id, into: fetch, now: now.wall)
-        let subscriber = Subscriber(try tx.work(work.id) ?? work)
+        _ = try tx.sharing.start(work.id, into: fetch, now: now.wall)
+        let subscriber = Subscriber(try tx.transfers.work(work.id) ?? work)
         // Mutate in place: copying for each join is O(n²).
         changes.subscriberLists[fetch, default: entry.subscribers].admit(subscriber)
         let leader = changes.subscriberLists[fetch]?.leader.id ?? work.id
-        try tx.share(fetch, among: [leader, work.id])
+        try tx.sharing.share(fetch, among: [leader, work.id])
     }
 
     /// What it has of its own is no more than an empty file, or is the very fetch in question.
@@ -114,7 +115,7 @@ struct FetchSharing {
     ) throws -> Bool {
         guard let own = work.fetchID, own != fetch else { return true }
         if fetches[own] != nil { return false }
-        return try tx.fetch(own)?.durable.isEmpty ?? true
+        return try tx.fetches.state(of: own)?.durable.isEmpty ?? true
     }
 
     // MARK: - Changed intents of those that share
@@ -122,13 +123,35 @@ struct FetchSharing {
     /// What decisions about the transfers of this fetch go by.
     func served(_ entry: ActiveFetch, _ changes: TurnChanges) -> ServedFetch {
         entry.readBoard(files, now: now)
+<<<<<<< HEAD
         return ServedFetch(entry, subscribers(of: entry, changes))
+=======
+        var subscribers = subscribers(of: entry, changes)
+        guard subscribers.isShared, let old = subscribers[work.id] else { return false }
+        switch work.want {
+        case .cancel, .cancelKeepingBytes:
+            return try remove(work, from: entry, .cancel, tx, &changes)
+        case .pause: try pause(work, entry, &subscribers, tx, &changes)
+        case .run:
+            guard work.sharedIdentity == FetchIdentity(old.request) else {
+                return try remove(work, from: entry, .change, tx, &changes)
+            }
+            if work.phase == .queued {
+                guard entry.machine.isJoinable else { return true }
+                _ = try tx.sharing.start(work.id, into: entry.id, now: now.wall)
+            }
+            subscribers.admit(Subscriber(work))
+        }
+        changes.subscriberLists[entry.id] = subscribers
+        return true
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
     }
 
     func write(
         _ change: SharedChange, _ work: TransferWork, _ entry: ActiveFetch,
         _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
+<<<<<<< HEAD
         if let bytes = change.bytesCounted {
             try tx.keepCount(of: work.id, in: entry.id, atLeast: bytes)
         }
@@ -146,6 +169,67 @@ struct FetchSharing {
         if change.outcome.leaves { try tx.leave(work.id) }
         changes.subscriberLists[entry.id] = change.subscribers
         if let departure = change.departure { changes.departures.append((entry.id, departure)) }
+=======
+        guard var subscriber = subscribers[work.id] else { return }
+        let leads = work.id == subscribers.leader.id
+        // The end is too near for a pause to be seen.
+        if leads, entry.machine.isEnding { return }
+        subscriber.isWanted = false
+        if leads {
+            subscriber.bytesFetched = max(
+                subscriber.bytesFetched, entry.machine.state.bytesFetched)
+            try tx.sharing.keepCount(of: work.id, in: entry.id, atLeast: subscriber.bytesFetched)
+        }
+        subscribers.admit(subscriber)
+        if !leads {
+            try tx.transfers.setQueued(work.id, now: now.wall)
+        } else if let next = subscribers.stepDown(home: entry.machine.home) {
+            try setLeader(next, of: entry, tx)
+            try tx.transfers.setQueued(work.id, now: now.wall)
+        }
+        if !subscribers.isWanted { changes.departures.append((entry.id, .requeue)) }
+    }
+
+    /// One leaves and the others go on. `false` = there are no others.
+    func remove(
+        _ work: TransferWork, from entry: ActiveFetch, _ why: Leaving,
+        _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
+    ) throws -> Bool {
+        entry.readBoard(files, now: now)
+        var subscribers = subscribers(of: entry, changes)
+        guard subscribers.isShared, subscribers[work.id] != nil else { return false }
+        assert(subscribers.count > 1, "the others go on")
+        let leads = work.id == subscribers.leader.id
+        // The end is too near for it to be seen.
+        if leads, entry.machine.stage != .sharing || why == .expire, entry.machine.isEnding {
+            return true
+        }
+        var numbers = leads ? TransferNumbers(entry.machine.totals) : work.numbers
+        numbers.bytesDone = 0
+        if leads {
+            try tx.sharing.keepCount(of: work.id, in: entry.id, atLeast: numbers.bytesFetched)
+        }
+        switch subscribers.remove(work.id, home: entry.machine.home) {
+        case .follower: break
+        case .succeeded(let next): try setLeader(next, of: entry, tx)
+        case .wasLast, .wasNotThere: return false
+        }
+        switch why {
+        case .cancel: try tx.transfers.cancel(work.id, numbers: numbers, now: now.wall)
+        case .expire:
+            var error = FetchMachine.expired
+            error.transferID = work.id
+            error.bytesKept = 0
+            try tx.transfers.fail(work.id, error: error, numbers: numbers, now: now.wall)
+            changes.failed += 1
+        case .change: try tx.transfers.setQueued(work.id, now: now.wall)
+        }
+        try tx.sharing.leave(work.id)
+        changes.subscriberLists[entry.id] = subscribers
+        // Only paused transfers are left: the file is for none of them now.
+        if !subscribers.isWanted { changes.departures.append((entry.id, .renew)) }
+        return true
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
     }
 
     /// The part file keeps the name of the leader that left. Its row is saved with it: where no row
@@ -153,8 +237,8 @@ struct FetchSharing {
     private func setLeader(
         _ next: TransferID, of entry: ActiveFetch, _ tx: borrowing EngineTransaction
     ) throws {
-        try tx.save(entry.machine.state)
-        try tx.setLeader(of: entry.id, to: next)
+        try tx.fetches.save(entry.machine.state)
+        try tx.sharing.setLeader(of: entry.id, to: next)
     }
 
     /// A transfer gives up its bytes: a fetch that serves others stays theirs, and an equal
@@ -162,18 +246,18 @@ struct FetchSharing {
     func passOn(
         _ fetch: FetchID, of work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
-        if try !tx.isLast(work.id, of: fetch) {
-            try tx.leave(work.id)
+        if try !tx.sharing.isLast(work.id, of: fetch) {
+            try tx.sharing.leave(work.id)
             return true
         }
         guard let identity = work.sharedIdentity else { return false }
-        let peers = try tx.peers(of: work.id, limit: Limits.sharersPerFetch)
-        if try peers.isEmpty || tx.fetch(fetch)?.publication != nil { return false }
+        let peers = try tx.sharing.peers(of: work.id, limit: Limits.sharersPerFetch)
+        if try peers.isEmpty || tx.fetches.state(of: fetch)?.publication != nil { return false }
         for id in peers {
-            guard let heir = try tx.work(id), heir.phase == .queued, heir.fetchID == nil,
+            guard let heir = try tx.transfers.work(id), heir.phase == .queued, heir.fetchID == nil,
                 heir.want == .run || heir.want == .pause, heir.sharedIdentity == identity
             else { continue }
-            try tx.bequeath(fetch, from: work.id, to: id)
+            try tx.sharing.bequeath(fetch, from: work.id, to: id)
             return true
         }
         return false

@@ -10,37 +10,38 @@ struct WriteApplier {
         _ write: StoreWrite, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
         switch write {
-        case .save(let state): try tx.save(state)
+        case .save(let state): try tx.fetches.save(state)
         case .queued(let id, let readyAt, let reasons):
-            try tx.setQueued(id, readyAt: readyAt, waitingFor: reasons, now: now.wall)
+            try tx.transfers.setQueued(id, readyAt: readyAt, waitingFor: reasons, now: now.wall)
             // It was cancelled while it was about to get its name, and then the disk failed.
-            if try tx.addAttention(unlessWanted: id) { changes.areSomeUnwanted = true }
+            if try tx.inbox.add(unlessWanted: id) { changes.areSomeUnwanted = true }
         case .completed(let id, let path, let totals):
-            try tx.complete(id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)
+            try tx.transfers.complete(
+                id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)
         case .skipped(let id, let error, let path, let totals):
-            try tx.complete(
+            try tx.transfers.complete(
                 id, finalPath: path, numbers: TransferNumbers(totals), skipped: error,
                 now: now.wall)
         case .failed(let id, let error, let totals):
-            try tx.fail(id, error: error, numbers: TransferNumbers(totals), now: now.wall)
+            try tx.transfers.fail(id, error: error, numbers: TransferNumbers(totals), now: now.wall)
         case .needsInput(let id, let error, let totals):
-            let waits = try tx.needInput(
+            let waits = try tx.questions.needInput(
                 id, error: error, numbers: TransferNumbers(totals), now: now.wall)
             if !waits { changes.unanswerable.insert(id) }
         case .cancelled(let id, let totals):
-            try tx.cancel(id, numbers: TransferNumbers(totals), now: now.wall)
+            try tx.transfers.cancel(id, numbers: TransferNumbers(totals), now: now.wall)
             // It was wanted again while it was leaving.
-            if try tx.askAgain(for: id) { changes.areSomeUnwanted = true }
+            if try tx.transfers.askAgain(for: id) { changes.areSomeUnwanted = true }
         case .restarted(let id, let reason, let bytes):
             try recordRestart(of: id, reason, bytesLost: bytes, tx)
         case .attempt(let id, let outcome):
-            tx.record(AttemptRecord(serial: Int64(outcome.number), outcome: outcome), of: id)
-        case .dropFetch(let id): try tx.dropFetch(of: id, now: now.wall)
+            tx.log.record(AttemptRecord(serial: Int64(outcome.number), outcome: outcome), of: id)
+        case .dropFetch(let id): try tx.fetches.drop(of: id, now: now.wall)
         case .give(let id, let copy, let proven): try give(copy, to: id, proven, tx, &changes)
-        case .leave(let id): try tx.leave(id)
-        case .discard(let fetch): try tx.discard(fetch, now: now.wall)
-        case .forget(let part): try tx.forget(part)
-        case .saveOrigin(let memory): try tx.save(memory)
+        case .leave(let id): try tx.sharing.leave(id)
+        case .discard(let fetch): try tx.sharing.discard(fetch, now: now.wall)
+        case .forget(let part): try tx.fetches.forget(part)
+        case .saveOrigin(let memory): try tx.origins.save(memory)
         case .learn, .originFailed, .originWorked:
             preconditionFailure("folded into the origin's memory before the commit")
         }
@@ -49,7 +50,7 @@ struct WriteApplier {
     func recordRestart(
         of id: TransferID, _ reason: String, bytesLost: Int64, _ tx: borrowing EngineTransaction
     ) throws {
-        try tx.appendEvent(
+        try tx.log.append(
             .transferRestarted, of: id,
             detail: StoredJSON.encode(RestartDetail(reason: reason, bytesLost: bytesLost)),
             now: now.wall)
@@ -60,10 +61,10 @@ struct WriteApplier {
         _ copy: FetchState, to id: TransferID, _ proven: [Checksum],
         _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
-        guard let (work, state) = try tx.adopt(copy, for: id) else { return }
+        guard let (work, state) = try tx.sharing.adopt(copy, for: id) else { return }
         guard work.phase == .running else {
             // It was cancelled while the copy was made.
-            if try tx.addAttention(unlessWanted: id) { changes.areSomeUnwanted = true }
+            if try tx.inbox.add(unlessWanted: id) { changes.areSomeUnwanted = true }
             return
         }
         changes.starts.given.append(

@@ -38,7 +38,7 @@ struct RecoveryPass {
                     isPartThere: plan.isPartThere)
                 if try write(settlement, of: plan.work.id, tx) { ended += 1 }
             }
-            orphans = try tx.orphanedParts(now: now.wall)
+            orphans = try tx.fetches.orphanedParts(now: now.wall)
         }
         (completed, unrecordedSince) = (ended, unrecorded)
         // Only now: until the commit above, a crash leaves the board to the next engine.
@@ -51,13 +51,15 @@ struct RecoveryPass {
         try writer.transaction(.relaxed) { tx in
             // Before any deadline is read.
             if let bootID { try tx.follow(ClockMark(boot: bootID, at: now), now: now.wall) }
-            for id in try tx.liveUnqueued() {
-                guard let work = try tx.work(id) else { continue }
+            for id in try tx.transfers.liveUnqueued() {
+                guard let work = try tx.transfers.work(id) else { continue }
                 var state: FetchState?
-                if let fetch = work.fetchID { state = try tx.fetch(fetch) }
+                if let fetch = work.fetchID { state = try tx.fetches.state(of: fetch) }
                 var plan = Recovered(work: work, state: state)
                 if let state, state.isDurable, state.leader == id {
-                    plan.subscribers = try tx.members(of: state.id).compactMap { try tx.work($0) }
+                    plan.subscribers = try tx.sharing.members(of: state.id).compactMap {
+                        try tx.transfers.work($0)
+                    }
                 }
                 plans.append(plan)
             }
@@ -147,6 +149,7 @@ struct RecoveryPass {
     }
 
     /// `true` = the transfer is completed.
+<<<<<<< HEAD
     private func write(
         _ settlement: Settlement, of id: TransferID, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
@@ -158,11 +161,46 @@ struct RecoveryPass {
         if let completed = settlement.completed {
             try tx.complete(
                 id, finalPath: completed.path, numbers: completed.numbers, now: now.wall)
+=======
+    private func settle(_ plan: Recovered, _ tx: borrowing EngineTransaction) throws -> Bool {
+        let id = plan.work.id
+        switch plan.action {
+        case .requeue(let have):
+            guard var state = plan.state else { break }
+            state.durable = have
+            try tx.fetches.save(state)
+        case .requeueFresh:
+            if var state = plan.state {
+                forgetBytes(of: &state, plan)
+                try tx.fetches.save(state)
+            }
+        case .restart(let reason):
+            guard var state = plan.state else { break }
+            let lost = state.durable.count
+            forgetBytes(of: &state, plan)
+            state.validator = nil
+            state.bytesTotal = nil
+            state.restarts += lost > 0 ? 1 : 0
+            try tx.fetches.save(state)
+            if lost > 0 {
+                try WriteApplier(now: now).recordRestart(
+                    of: id, reason.description, bytesLost: lost, tx)
+            }
+        case .rejoin: break
+        case .republish:
+            // Whole and durable: the next attempt goes straight to publishing.
+            if let state = plan.state { try tx.fetches.save(state) }
+        case .markCompleted:
+            guard let state = plan.state else { break }
+            let path = state.publication ?? plan.work.destination
+            try tx.transfers.complete(
+                id, finalPath: path, numbers: TransferNumbers(state), now: now.wall)
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
             return true
         }
-        try tx.setQueued(id, now: now.wall)
+        try tx.transfers.setQueued(id, now: now.wall)
         // Its intent may have changed while no engine ran.
-        try tx.addAttention(id)
+        try tx.inbox.add(id)
         return false
     }
 }

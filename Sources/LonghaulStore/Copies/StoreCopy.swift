@@ -26,7 +26,7 @@ package enum StoreCopy {
         guard abs(now - status.modified) < secondsBetween else { return true }
         let origin = try? Connection(path: path, readOnly: true)
             .first("SELECT storeID FROM lease") { $0.text(0) }
-        return try store.engineInfo().storeID != origin
+        return try store.lease.info().storeID != origin
     }
 
     /// Makes one, if the disk has room for it, and lets the older of two go. Nobody waits for it:

@@ -65,12 +65,13 @@ enum Restoration {
         }
         let store = try Store.open(directory: directory)
         try store.write(.durable) { connection in
+            let rows = RestoredRows(connection)
             if let restored {
-                for row in try connection.begun() {
-                    try connection.compare(row, with: files, since: restored.at + -datingSeconds)
+                for row in try rows.begun() {
+                    try rows.compare(row, with: files, since: restored.at + -datingSeconds)
                 }
             }
-            try connection.skipNumbers(skipped)
+            try rows.skipNumbers(skipped)
         }
         // All of it must be in the file itself: the log stays behind.
         try store.access { try $0.run("PRAGMA wal_checkpoint(TRUNCATE)") }
@@ -118,15 +119,22 @@ enum Restoration {
     }
 }
 
-extension Connection {
-    fileprivate struct Begun {
+/// Fits the rows of a copy to what the disk has now.
+private struct RestoredRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    struct Begun {
         var state: FetchState
         var destination: String
     }
 
     /// The fetches that have a part file, with the destination of what leads them.
-    fileprivate func begun() throws -> [Begun] {
-        try all(
+    func begun() throws -> [Begun] {
+        try connection.all(
             """
             SELECT begun.*, destination FROM transfer JOIN \
             (SELECT \(FetchRecord.columns), leader FROM fetch WHERE partInode IS NOT NULL) begun \
@@ -137,7 +145,7 @@ extension Connection {
 
     /// Holds what a fetch was when the copy was made against what the disk has now. Bytes count
     /// only where the part file was not touched since: another version may be in it.
-    fileprivate func compare(
+    func compare(
         _ row: Begun, with files: (String) -> FoundFile?, since: Timestamp
     ) throws {
         var state = row.state
@@ -157,23 +165,25 @@ extension Connection {
             state.bytesTotal = nil
             state.publication = nil
         }
-        let statement = try prepare(FetchRecord.update)
+        let statement = try connection.prepare(FetchRecord.update)
         statement.bind(1, state.id)
         FetchRecord.bind(state, to: statement)
         try statement.runOnce()
     }
 
     /// Ids, event numbers and the lease's epoch go on far above all that were given.
-    fileprivate func skipNumbers(_ count: Int64) throws {
+    func skipNumbers(_ count: Int64) throws {
         for table in ["transfer", "fetch", "event", "session", "origin", "host", "launch"] {
-            let last = try first("SELECT seq FROM sqlite_sequence WHERE name = ?1", table) {
+            let last = try connection.first(
+                "SELECT seq FROM sqlite_sequence WHERE name = ?1", table
+            ) {
                 $0.int64(0)
             }
-            try run("DELETE FROM sqlite_sequence WHERE name = ?1", table)
-            try run(
+            try connection.run("DELETE FROM sqlite_sequence WHERE name = ?1", table)
+            try connection.run(
                 "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)", table,
                 (last ?? 0).addingClamped(count))
         }
-        try run("UPDATE lease SET epoch = epoch + ?1", count)
+        try connection.run("UPDATE lease SET epoch = epoch + ?1", count)
     }
 }

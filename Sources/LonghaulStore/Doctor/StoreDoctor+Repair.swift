@@ -115,7 +115,7 @@ extension StoreDoctor {
     private static func tidy(_ store: Store, _ report: inout RepairReport) throws(LonghaulError) {
         let stray = try store.stray()
         if stray.isEmpty { return }
-        try store.write(.durable) { try $0.removeStrays() }
+        try store.write(.durable) { try StrayRepair($0).removeStrays() }
         report.mended.append(stray.description)
     }
 
@@ -151,50 +151,6 @@ extension StoreDoctor {
     }
 }
 
-extension Connection {
-    /// Puts rows right that refer to nothing, and counts anew.
-    func removeStrays() throws {
-        try run("DELETE FROM \(Stray.fetches)")
-        try run("DELETE FROM \(Stray.attempts)")
-        // Without its fetch nothing is known of a transfer's bytes: it starts anew.
-        try run(
-            """
-            UPDATE transfer SET fetchID = NULL, phase = CASE WHEN ended THEN phase ELSE 0 END, \
-            readyAt = CASE WHEN phase = 1 THEN 0 ELSE readyAt END \
-            WHERE id IN (SELECT id FROM \(Stray.fetchless))
-            """)
-        try run(
-            """
-            INSERT INTO session (id, name, created) \
-            SELECT DISTINCT sessionID, 'recovered-' || sessionID, 0 FROM transfer \
-            WHERE sessionID NOT IN (SELECT id FROM session)
-            """)
-        try restoreOrigins()
-        try run("DELETE FROM tally")
-        try run("INSERT INTO tally (sessionID, phase, want, pending, n) \(Stray.counted)")
-    }
-
-    /// An origin's name stands in the URLs of its transfers. Two rows of one name would be two
-    /// budgets for one server, so transfers move to the row that is there.
-    private func restoreOrigins() throws {
-        let missing = try all(
-            """
-            SELECT originID, min(url) FROM transfer WHERE originID NOT IN (SELECT id FROM origin) \
-            GROUP BY originID
-            """
-        ) { ($0.int64(0), $0.text(1)) }
-        for (id, url) in missing {
-            let name = (try? URLParts(url))?.origin ?? "recovered-\(id)"
-            let existing = try first("SELECT id FROM origin WHERE name = ?1", name) { $0.int64(0) }
-            if let existing {
-                try run("UPDATE transfer SET originID = ?2 WHERE originID = ?1", id, existing)
-            } else {
-                try run("INSERT INTO origin (id, name) VALUES (?1, ?2)", id, name)
-            }
-        }
-    }
-}
-
 extension StoreDoctor {
     /// A smaller store is not worth it.
     private static let leastFreePages: Int64 = 1_000
@@ -223,5 +179,60 @@ extension StoreDoctor {
             return 0
         }
         return size.free * size.page
+    }
+}
+
+/// Puts rows right that refer to nothing.
+private struct StrayRepair {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// Puts rows right that refer to nothing, and counts anew.
+    func removeStrays() throws {
+        try connection.run("DELETE FROM \(Stray.fetches)")
+        try connection.run("DELETE FROM \(Stray.attempts)")
+        // Without its fetch nothing is known of a transfer's bytes: it starts anew.
+        try connection.run(
+            """
+            UPDATE transfer SET fetchID = NULL, phase = CASE WHEN ended THEN phase ELSE 0 END, \
+            readyAt = CASE WHEN phase = 1 THEN 0 ELSE readyAt END \
+            WHERE id IN (SELECT id FROM \(Stray.fetchless))
+            """)
+        try connection.run(
+            """
+            INSERT INTO session (id, name, created) \
+            SELECT DISTINCT sessionID, 'recovered-' || sessionID, 0 FROM transfer \
+            WHERE sessionID NOT IN (SELECT id FROM session)
+            """)
+        try restoreOrigins()
+        try connection.run("DELETE FROM tally")
+        try connection.run(
+            "INSERT INTO tally (sessionID, phase, want, pending, n) \(Stray.counted)")
+    }
+
+    /// An origin's name stands in the URLs of its transfers. Two rows of one name would be two
+    /// budgets for one server, so transfers move to the row that is there.
+    private func restoreOrigins() throws {
+        let missing = try connection.all(
+            """
+            SELECT originID, min(url) FROM transfer WHERE originID NOT IN (SELECT id FROM origin) \
+            GROUP BY originID
+            """
+        ) { ($0.int64(0), $0.text(1)) }
+        for (id, url) in missing {
+            let name = (try? URLParts(url))?.origin ?? "recovered-\(id)"
+            let existing = try connection.first("SELECT id FROM origin WHERE name = ?1", name) {
+                $0.int64(0)
+            }
+            if let existing {
+                try connection.run(
+                    "UPDATE transfer SET originID = ?2 WHERE originID = ?1", id, existing)
+            } else {
+                try connection.run("INSERT INTO origin (id, name) VALUES (?1, ?2)", id, name)
+            }
+        }
     }
 }

@@ -50,9 +50,12 @@ package struct EngineInfo: Hashable, Sendable {
     package var nextWake: Timestamp?
 }
 
-extension Store {
-    package func engineInfo() throws(LonghaulError) -> EngineInfo {
-        let found = try access {
+/// The row of the lease: which process is the engine.
+package struct EngineLease {
+    let store: Store
+
+    package func info() throws(LonghaulError) -> EngineInfo {
+        let found = try store.access {
             try $0.first(
                 """
                 SELECT epoch, storeID, pid, pidStart, bootID, mode, since, nextWake FROM lease
@@ -69,7 +72,7 @@ extension Store {
             }
         }
         guard let found else {
-            throw StoreFailure.damaged(location.database, "the lease row is missing")
+            throw StoreFailure.damaged(store.location.database, "the lease row is missing")
         }
         return found
     }
@@ -79,25 +82,25 @@ extension Store {
     package func raiseEpoch(
         _ holder: EngineHolder, now: Timestamp
     ) throws(LonghaulError) -> Epoch {
-        try write(.durable) { connection in
+        try store.write(.durable) { connection in
             try connection.run(
                 """
                 UPDATE lease SET epoch = epoch + 1, pid = ?1, pidStart = ?2, bootID = ?3, \
                 mode = ?4, since = ?5, nextWake = NULL
                 """, Int64(holder.pid), holder.pidStart, holder.bootID, holder.mode, now)
             // The conditions of the previous holder.
-            try connection.removeSetting(ConditionsRecord.key)
-            if holder.stays { try connection.removeSetting(Store.wishKey) }
+            try SettingRows(connection).remove(ConditionsRecord.key)
+            if holder.stays { try SettingRows(connection).remove(StoreSettings.wishKey) }
             guard let epoch = try connection.first("SELECT epoch FROM lease", read: { $0.int64(0) })
-            else { throw StoreFailure.damaged(location.database, "the lease row is missing") }
+            else { throw StoreFailure.damaged(store.location.database, "the lease row is missing") }
             return Epoch(rawValue: epoch)
         }
     }
 
     /// Releases the lease: the row names no holder any more. Does nothing if another process has
     /// taken the lease.
-    package func releaseLease(_ epoch: Epoch) throws(LonghaulError) {
-        try write(.relaxed) {
+    package func release(_ epoch: Epoch) throws(LonghaulError) {
+        try store.write(.relaxed) {
             try $0.run(
                 """
                 UPDATE lease SET pid = NULL, pidStart = NULL, bootID = NULL, mode = NULL, \
@@ -105,53 +108,9 @@ extension Store {
                 """, epoch.rawValue)
         }
     }
-
-    /// The memory of an origin.
-    package func origin(_ name: String) throws(LonghaulError) -> OriginMemory {
-        try access { try $0.first(OriginRecord.select, name, read: OriginRecord.read) }
-            ?? OriginMemory(origin: name)
-    }
-}
-
-/// The wish for an engine that stays, with the program to run: a row of `setting`.
-///
-/// It is recorded before the check whether an engine runs, and every engine reads it after it has
-/// released the lease. So one of the two notices a wish that comes while an engine ends.
-extension Store {
-    static let wishKey = "wantedEngine"
-
-    package func wishForEngine(_ executable: String) throws(LonghaulError) {
-        if try access({ try $0.setting(Store.wishKey) }) == executable { return }
-        try write(.relaxed) { try $0.set(Store.wishKey, to: executable) }
-    }
-
-    /// Removes the wish and returns its program; `nil` = there was none.
-    package func takeEngineWish() throws(LonghaulError) -> String? {
-        // Without a wish no write lock is taken.
-        if try access({ try $0.setting(Store.wishKey) }) == nil { return nil }
-        return try write(.relaxed) { connection in
-            let wish = try connection.setting(Store.wishKey)
-            try connection.removeSetting(Store.wishKey)
-            return wish
-        }
-    }
-
-    /// Whether transfers are left that are wanted to run.
-    package func isAnyWanted() throws(LonghaulError) -> Bool {
-        try access { connection in
-            try connection.first(
-                """
-                SELECT 1 FROM tally WHERE n > 0 AND (pending = 1 OR phase = 0 AND want = 0) LIMIT 1
-                """
-            ) { _ in true } ?? false
-        }
-    }
 }
 
 extension Store {
-    /// The conditions and limits of the last engine; valid while it runs.
-    package func engineView() throws(LonghaulError) -> EngineView? {
-        let text = try access { try $0.setting(ConditionsRecord.key) }
-        return text.flatMap(ConditionsRecord.read)
-    }
+    /// Which process is the engine.
+    package var lease: EngineLease { EngineLease(store: self) }
 }

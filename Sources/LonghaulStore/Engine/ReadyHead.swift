@@ -119,7 +119,10 @@ private struct OriginSearch {
     }
 }
 
-extension EngineTransaction {
+/// The transfers that are ready as far as time goes.
+package struct ReadyQueue {
+    let connection: Connection
+
     /// The heads of all groups of ready transfers, by a skip scan of one index: no session or
     /// origin hides another, however many rows it has queued. Cooling origins are left out: they
     /// could fill the head and hide all others. Costs two look-ups for each group, none for origins
@@ -325,6 +328,29 @@ extension EngineTransaction {
         return Candidate.bytesLeft(
             of: total, held: held?.count ?? 0, isUnresumable: isUnresumable)
     }
+
+    /// The eligibilities of ready transfers, by a skip scan of the index: one look-up for each,
+    /// however many transfers there are.
+    package func readyEligibilities(limit: Int = 4096) throws -> [EligibilityKey] {
+        var eligibilities: [EligibilityKey] = []
+        var last: Int64 = -1
+        while eligibilities.count < limit,
+            let next = try connection.first(
+                """
+                SELECT eligibility FROM transfer INDEXED BY transferReady WHERE phase = 0 AND want = 0 \
+                AND readyAt = 0 AND eligibility > ?1 ORDER BY eligibility LIMIT 1
+                """, last, read: { $0.int64(0) })
+        {
+            eligibilities.append(EligibilityKey(rawValue: next))
+            last = next
+        }
+        return eligibilities
+    }
+}
+
+extension EngineTransaction {
+    /// The transfers that are ready as far as time goes.
+    package var ready: ReadyQueue { ReadyQueue(connection: connection) }
 }
 
 /// The first row of each head, then the second of each, and so on, after the rows in `first`.

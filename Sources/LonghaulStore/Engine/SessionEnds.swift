@@ -30,7 +30,11 @@ final class EndNotes {
     }
 }
 
-extension EngineTransaction {
+/// Reports sessions as finished at the end of a transaction.
+struct SessionEnds {
+    let connection: Connection
+    let ends: EndNotes
+
     /// Reports each session whose last live transfer ended in this transaction as finished: both
     /// facts are committed together. The tally has the count, whatever the number of transfers.
     ///

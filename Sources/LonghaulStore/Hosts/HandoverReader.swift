@@ -21,14 +21,14 @@ package struct HandoverReader {
         self.store = store
         self.session = session
         most = limit
-        bound = try store.lastEvent()
-        needs = try store.inputNeeds(of: session, now: now)
+        bound = try store.events.last()
+        needs = try store.questions.inputNeeds(of: session, now: now)
     }
 
     /// The next events; none at the end.
     package mutating func next(page: Int, now: Timestamp) throws(LonghaulError) -> [LoggedEvent] {
         if count >= most { return [] }
-        let events = try store.loggedEvents(
+        let events = try store.events.listWithTransfers(
             after: last, session: session, isWaiting: true, limit: page, now: now
         ).filter { $0.event.seq <= bound }
         guard let end = events.last?.event.seq else { return [] }

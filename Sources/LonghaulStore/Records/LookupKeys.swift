@@ -53,18 +53,6 @@ enum DestinationKey {
     }
 }
 
-extension Connection {
-    /// The live transfer that has reserved a path, which must be free of links.
-    func holder(of realPath: String) throws -> TransferID? {
-        try first(
-            """
-            SELECT id FROM transfer INDEXED BY transferByDestination \
-            WHERE destinationKey = ?1 AND ended = 0 AND coalesce(realPath, destination) = ?2
-            """, DestinationKey.of(realPath), realPath
-        ) { $0.transferID(0) }
-    }
-}
-
 /// A number by which live transfers with an equal request are looked up. Equal requests have equal
 /// keys; ``FetchIdentity`` decides whether requests with equal keys are equal. It is made from
 /// origin, path and query only, which every insertion can afford.

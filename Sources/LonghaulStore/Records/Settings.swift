@@ -62,18 +62,24 @@ package struct EngineView: Hashable, Sendable {
 }
 
 /// The rows of `setting`.
-extension Connection {
-    func setting(_ key: String) throws -> String? {
-        try first("SELECT value FROM setting WHERE key = ?1", key) { $0.text(0) }
+struct SettingRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func value(of key: String) throws -> String? {
+        try connection.first("SELECT value FROM setting WHERE key = ?1", key) { $0.text(0) }
     }
 
     func set(_ key: String, to value: String) throws {
-        try run(
+        try connection.run(
             "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2",
             key, value)
     }
 
-    func removeSetting(_ key: String) throws {
-        try run("DELETE FROM setting WHERE key = ?1", key)
+    func remove(_ key: String) throws {
+        try connection.run("DELETE FROM setting WHERE key = ?1", key)
     }
 }

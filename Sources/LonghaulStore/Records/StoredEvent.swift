@@ -55,3 +55,10 @@ extension StoredEvent {
             acknowledgedAt: row.optionalTimestamp(6))
     }
 }
+
+extension EventType {
+    /// Whether it reports that a transfer has ended.
+    var endsTransfer: Bool {
+        self == .transferCompleted || self == .transferFailed || self == .transferCancelled
+    }
+}

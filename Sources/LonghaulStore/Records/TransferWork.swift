@@ -14,7 +14,7 @@ package struct TransferWork: Hashable, Sendable {
     package var want: Want
     package var phase: Phase
     /// A `resume` or `retry` of the ended transfer is not applied yet
-    /// (``EngineTransaction/rearm(_:now:)``).
+    /// (``TransferStatus/rearm(_:now:)``).
     package var isRearmPending: Bool
     package var fetchID: FetchID?
     /// The fetch that has served it together with other transfers.
@@ -82,6 +82,10 @@ package struct TransferNumbers: Hashable, Sendable {
 }
 
 enum WorkRecord {
+    static func find(_ id: TransferID, _ connection: Connection) throws -> TransferWork? {
+        try connection.first(select, id, read: read)
+    }
+
     static let select = """
         SELECT t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, o.name, \
         t.priority, t.schedule, t.earliest, t.deadline, t.deadlineAt, t.deadlineAfter, \

@@ -23,36 +23,6 @@ package struct TransferChange: Sendable {
     package init() {}
 }
 
-extension Store {
-    /// Changes a transfer that is not completed, durably. An ended one then waits for `resume` or
-    /// `retry`; the engine checks a running one.
-    ///
-    /// Throws `noSuchTransfer`, `conflict` for a completed one, and `internal` for one whose
-    /// options cannot be read: they would be lost.
-    package func change(
-        _ id: TransferID, _ change: TransferChange, now: Timestamp
-    ) throws(LonghaulError) {
-        try write(.durable) { connection in
-            let found = try connection.first(WorkRecord.select, id, read: WorkRecord.read)
-            guard let work = found else { throw LonghaulError.noSuchTransfer(id) }
-            guard work.phase != .completed else {
-                throw LonghaulError(
-                    .conflict,
-                    "it is completed and can no longer be changed; enqueue another",
-                    transferID: id)
-            }
-            if work.isUnreadable { throw work.unreadable }
-            var changed = work
-            try change.apply(to: &changed.request)
-            if change.earliestBegin != nil || change.deadline != nil {
-                try changed.request.deadline.check(earliest: changed.request.earliestBegin)
-            }
-            try connection.saveRequest(of: changed, insteadOf: work, change, now: now)
-            try connection.callAttention(to: id)
-        }
-    }
-}
-
 extension TransferChange {
     fileprivate func apply(to request: inout TransferRequest) throws(LonghaulError) {
         if let url { request.url = url.url }
@@ -68,11 +38,48 @@ extension TransferChange {
     }
 }
 
-extension Connection {
+extension WantWriter {
+    /// Changes a transfer that is not completed, durably. An ended one then waits for `resume` or
+    /// `retry`; the engine checks a running one.
+    ///
+    /// Throws `noSuchTransfer`, `conflict` for a completed one, and `internal` for one whose
+    /// options cannot be read: they would be lost.
+    package func change(
+        _ id: TransferID, _ change: TransferChange, now: Timestamp
+    ) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            let found = try WorkRecord.find(id, connection)
+            guard let work = found else { throw LonghaulError.noSuchTransfer(id) }
+            guard work.phase != .completed else {
+                throw LonghaulError(
+                    .conflict,
+                    "it is completed and can no longer be changed; enqueue another",
+                    transferID: id)
+            }
+            if work.isUnreadable { throw work.unreadable }
+            var changed = work
+            try change.apply(to: &changed.request)
+            if change.earliestBegin != nil || change.deadline != nil {
+                try changed.request.deadline.check(earliest: changed.request.earliestBegin)
+            }
+            try RequestRows(connection).save(changed, insteadOf: work, change, now: now)
+            try IntentRows(connection).add(id)
+        }
+    }
+}
+
+/// Rewrites the requests of transfers.
+struct RequestRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
     /// The instants that follow from the wants (`deadline`, and `readyAt` of a transfer that is
     /// queued) are rewritten with them, so that they hold with no engine running.
-    func saveRequest(
-        of work: TransferWork, insteadOf old: TransferWork, _ change: TransferChange, now: Timestamp
+    func save(
+        _ work: TransferWork, insteadOf old: TransferWork, _ change: TransferChange, now: Timestamp
     ) throws {
         let request = work.request
         let begin = max(now, request.earliestBegin ?? now)
@@ -82,8 +89,8 @@ extension Connection {
         }
         let origin = change.url?.origin ?? work.origin
         let schedule = schedule(of: work, insteadOf: old, origin, begin, deadline)
-        let originID = try id(ofOrigin: origin)
-        try run(
+        let originID = try TransferRows(connection).id(ofOrigin: origin)
+        try connection.run(
             """
             UPDATE transfer SET url = ?2, originID = ?3, priority = ?4, schedule = ?5, \
             earliest = ?6, deadline = ?7, deadlineAt = ?8, deadlineAfter = ?9, \
@@ -95,7 +102,7 @@ extension Connection {
             schedule.eligibility.rawValue, schedule.waiver?.checkAt, schedule.waiver?.by,
             IdentityKey.of(request.url, origin: originID))
         if change.earliestBegin != nil, work.phase == .queued {
-            try run(
+            try connection.run(
                 "UPDATE transfer SET readyAt = ?2, waitReason = NULL WHERE id = ?1", work.id,
                 begin > now ? begin.milliseconds : 0)
         }

@@ -36,7 +36,7 @@ extension TransferInserter {
             try connection.run(
                 "UPDATE transfer SET want = ?2, replacedBy = ?3 WHERE id = ?1", id, Want.cancel,
                 new)
-            try connection.callAttention(to: id)
+            try IntentRows(connection).add(id)
         }
     }
 
@@ -54,7 +54,7 @@ extension TransferInserter {
         if ids.isEmpty { return [] }
         let identity = FetchIdentity(request)
         return try ids.compactMap { id in
-            let work = try connection.first(WorkRecord.select, id, read: WorkRecord.read)
+            let work = try WorkRecord.find(id, connection)
             guard let work, !work.isUnreadable, FetchIdentity(work.request) == identity
             else { return nil }
             return (id, work.request)

@@ -18,7 +18,7 @@ extension TransferInserter {
         var changed = work
         changed.request = work.request.restated(by: new.request)
         // It would fail at once.
-        if isFailed, try connection.hasFixedDeadline(work.id, before: now) {
+        if isFailed, try TransferRows(connection).hasFixedDeadline(work.id, before: now) {
             changed.request.deadline = new.request.deadline
         }
         var change = TransferChange()
@@ -29,12 +29,12 @@ extension TransferInserter {
         // Its session may be given a host, as with a new one. Refusals come before any write.
         if new.request.host != nil { _ = try sessionRow(new.request) }
         if !changed.request.isExactly(work.request) {
-            try connection.saveRequest(of: changed, insteadOf: work, change, now: now)
-            try connection.callAttention(to: work.id)
+            try RequestRows(connection).save(changed, insteadOf: work, change, now: now)
+            try IntentRows(connection).add(work.id)
         }
         if isFailed {
-            try connection.rearm(work.id, wanting: .run)
-            try connection.callAttention(to: work.id)
+            try TransferRows(connection).rearm(work.id, wanting: .run)
+            try IntentRows(connection).add(work.id)
         }
         return (work.id, work.destination)
     }
@@ -71,7 +71,7 @@ extension TransferInserter {
     }
 
     private func work(_ id: TransferID) throws -> TransferWork? {
-        try connection.first(WorkRecord.select, id, read: WorkRecord.read)
+        try WorkRecord.find(id, connection)
     }
 }
 

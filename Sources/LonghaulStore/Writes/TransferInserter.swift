@@ -36,7 +36,7 @@ package final class TransferInserter {
     init(_ connection: Connection, now: Timestamp) throws {
         self.connection = connection
         self.now = now
-        nextID = try connection.nextTransferID()
+        nextID = try TransferRows(connection).nextTransferID()
         firstID = nextID
         reservation = try connection.prepare(
             """
@@ -165,7 +165,7 @@ package final class TransferInserter {
     ) throws -> LonghaulError {
         // If nothing is recorded, the id of an item of the same batch names no transfer.
         if holder.rawValue >= firstID {
-            let url = try buffer.url(of: holder) ?? connection.url(of: holder)
+            let url = try buffer.url(of: holder) ?? TransferRows(connection).url(of: holder)
             return LonghaulError(
                 .conflict,
                 "\(destination) is already the destination of \(Redaction.url(url)) earlier"
@@ -218,7 +218,7 @@ package final class TransferInserter {
 
     private func originID(_ name: String) throws -> Int64 {
         if lastOrigin.name == name { return lastOrigin.id }
-        let id = try origins[name] ?? connection.id(ofOrigin: name)
+        let id = try origins[name] ?? TransferRows(connection).id(ofOrigin: name)
         if origins.count >= Self.rememberedNames { origins.removeAll() }
         origins[name] = id
         lastOrigin = (name, id, Loopback.isLoopback(origin: name))
@@ -232,24 +232,17 @@ package final class TransferInserter {
         {
             return lastSession.row
         }
-        let row = try sessions[ExactText(name)] ?? connection.row(ofSession: name, now: now)
+        let row = try sessions[ExactText(name)] ?? SessionRows(connection).row(of: name, now: now)
         if sessions.count >= Self.rememberedNames { sessions.removeAll() }
         sessions[ExactText(name)] = row
         guard let host = request.host, host != row.host else {
             lastSession = (name, row)
             return row
         }
-        try connection.bind(session: row.id, to: host)
+        try SessionRows(connection).bind(row.id, to: host)
         sessions[ExactText(name)] = nil
-        return try connection.row(ofSession: name, now: now)
+        return try SessionRows(connection).row(of: name, now: now)
     }
-}
-
-/// The settings of a session for its transfers.
-struct SessionRow {
-    var id: Int64
-    var isDiscretionary = false
-    var host: String?
 }
 
 /// The path with its name numbered, see ``FileNaming/numbered(_:_:)``.
@@ -279,42 +272,5 @@ extension Deadline {
         case .at: nil
         case .after(let seconds): seconds
         }
-    }
-}
-
-extension Connection {
-    func url(of id: TransferID) throws -> String {
-        try first("SELECT url FROM transfer WHERE id = ?1", id) { $0.text(0) } ?? ""
-    }
-
-    /// Ids are assigned here: SQLite would read and write its counter for every row. AUTOINCREMENT
-    /// keeps the counter above the ids that were inserted.
-    func nextTransferID() throws -> Int64 {
-        let last = try first("SELECT seq FROM sqlite_sequence WHERE name = 'transfer'") {
-            $0.int64(0)
-        }
-        return (last ?? 0) + 1
-    }
-
-    /// The row of an origin, made when there is none.
-    func id(ofOrigin name: String) throws -> Int64 {
-        let found = try first("SELECT id FROM origin WHERE name = ?1", name) { $0.int64(0) }
-        if let found { return found }
-        try run("INSERT INTO origin (name) VALUES (?1)", name)
-        return lastInsertedRowID
-    }
-
-    func row(ofSession name: String, now: Timestamp) throws -> SessionRow {
-        let id = try id(ofSession: name, now: now)
-        let settings = try settings(ofSession: id)
-        return SessionRow(id: id, isDiscretionary: settings.isDiscretionary, host: settings.host)
-    }
-
-    /// The row of a session, made with its first transfer.
-    func id(ofSession name: String, now: Timestamp) throws -> Int64 {
-        let found = try first("SELECT id FROM session WHERE name = ?1", name) { $0.int64(0) }
-        if let found { return found }
-        try run("INSERT INTO session (name, created) VALUES (?1, ?2)", name, now)
-        return lastInsertedRowID
     }
 }

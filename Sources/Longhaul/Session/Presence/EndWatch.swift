@@ -37,16 +37,16 @@ struct EndWatch {
             let now = SystemClock.now().wall
             // Before the transfers are looked at: what ends after that is in the log.
             var read: Int64
-            if let log { read = log } else { read = try queue.store.lastEvent() }
+            if let log { read = log } else { read = try queue.store.events.last() }
             var candidates = log == nil ? waited : unseen.intersection(waited)
             while log != nil {
-                let ends = try queue.store.ends(after: read, limit: EndWatch.page)
+                let ends = try queue.store.events.ends(after: read, limit: EndWatch.page)
                 guard let last = ends.last else { break }
                 candidates.formUnion(waited.intersection(ends.ids))
                 read = last
             }
             for id in candidates {
-                guard let transfer = try queue.store.transfer(id, now: now) else {
+                guard let transfer = try queue.store.transfers.find(id, now: now) else {
                     found.append((id, .failure(LonghaulError.noTransfer(id))))
                     continue
                 }

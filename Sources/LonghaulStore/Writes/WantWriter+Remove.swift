@@ -8,7 +8,7 @@ package enum RemovalOutcome: Hashable, Sendable {
     case refused(LonghaulError)
 }
 
-extension Store {
+extension WantWriter {
     /// Transfers that one transaction of ``clean(endedBefore:now:_:)`` removes.
     private static let cleanedPerTransaction = 5_000
 
@@ -18,14 +18,14 @@ extension Store {
     package func remove(
         _ ids: [TransferID], now: Timestamp
     ) throws(LonghaulError) -> [RemovalOutcome] {
-        try write(.durable) { connection in
-            try ids.map { try connection.remove($0, now: now) }
+        try store.write(.durable) { connection in
+            try ids.map { try EndedTransfers(connection).remove($0, now: now) }
         }
     }
 
     /// Whether a cancel is wanted that no engine has applied yet; `nil` = for any transfer.
     package func isCancelPending(among ids: [TransferID]?) throws(LonghaulError) -> Bool {
-        try snapshot { connection in
+        try store.snapshot { connection in
             guard let ids else {
                 return try connection.first(
                     "SELECT 1 FROM tally WHERE phase = 0 AND want >= ?1 AND n > 0 LIMIT 1",
@@ -47,8 +47,8 @@ extension Store {
     ) throws(LonghaulError) -> Int {
         var total = 0
         while true {
-            let (count, parts) = try write(.durable) { connection in
-                try connection.clean(
+            let (count, parts) = try store.write(.durable) { connection in
+                try EndedTransfers(connection).clean(
                     endedBefore: moment, limit: Self.cleanedPerTransaction, now: now)
             }
             if !parts.isEmpty { try forget(body(parts)) }
@@ -56,11 +56,26 @@ extension Store {
             if count < Self.cleanedPerTransaction { return total }
         }
     }
+
+    /// Removes the records of files that are known to be gone.
+    package func forget(_ parts: [OrphanedPart]) throws(LonghaulError) {
+        if parts.isEmpty { return }
+        try store.write(.relaxed) { connection in
+            for part in parts { try OrphanedPartRows(connection).forget(part) }
+        }
+    }
 }
 
-extension Connection {
-    fileprivate func remove(_ id: TransferID, now: Timestamp) throws -> RemovalOutcome {
-        let found = try first(
+/// Removes transfers that have ended.
+private struct EndedTransfers {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func remove(_ id: TransferID, now: Timestamp) throws -> RemovalOutcome {
+        let found = try connection.first(
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
         ) { (try $0.phase(0), try $0.want(1), $0.bool(2)) }
         guard let (phase, want, pending) = found else { return .refused(.noSuchTransfer(id)) }
@@ -74,42 +89,18 @@ extension Connection {
                         : "it is \(state.rawValue) and has not ended; cancel it first",
                     transferID: id))
         }
-        return .removed(try forget(id, now: now))
+        return .removed(try TransferRows(connection).forget(id, now: now))
     }
 
-    fileprivate func clean(
+    func clean(
         endedBefore moment: Timestamp, limit: Int, now: Timestamp
     ) throws -> (count: Int, [OrphanedPart]) {
-        let ids = try all(
+        let ids = try connection.all(
             """
             SELECT id FROM transfer INDEXED BY transferFinished WHERE ended = 1 \
             AND finishedAt < ?1 AND rearm = rearmed ORDER BY finishedAt LIMIT ?2
             """, moment, limit
         ) { $0.transferID(0) }
-        return (ids.count, try ids.flatMap { try forget($0, now: now) })
-    }
-
-    /// Deletes the row and its dependents. Returns the part files that no transfer needs any more.
-    func forget(_ id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
-        let fetch = try first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
-            $0.optionalInt64(0).map(FetchID.init(rawValue:))
-        }
-        let goesOn = try (fetch ?? nil).map { try handOver($0, without: id) } ?? false
-        try run("DELETE FROM transfer WHERE id = ?1", id)
-        try run("DELETE FROM attempt WHERE transferID = ?1", id)
-        try run("DELETE FROM intentInbox WHERE transferID = ?1", id)
-        try forgetAcknowledged(of: id)
-        guard let fetchID = fetch ?? nil, !goesOn else { return [] }
-        return try abandonFetch(fetchID, sparingPublished: true, now: now)
-    }
-}
-
-extension Store {
-    /// Removes the records of files that are known to be gone.
-    package func forget(_ parts: [OrphanedPart]) throws(LonghaulError) {
-        if parts.isEmpty { return }
-        try write(.relaxed) { connection in
-            for part in parts { try connection.forget(part) }
-        }
+        return (ids.count, try ids.flatMap { try TransferRows(connection).forget($0, now: now) })
     }
 }

@@ -48,10 +48,10 @@ extension RunningCounts {
     }
 }
 
-extension Store {
+extension TransferReader {
     /// Transfers that are running, as the store knows it.
     package func runningCounts() throws(LonghaulError) -> RunningCounts {
-        try snapshot { connection in
+        try store.snapshot { connection in
             var counts = RunningCounts()
             let origins = try connection.all(
                 """
@@ -67,14 +67,14 @@ extension Store {
                 counts.total += origin.count
                 counts.discretionary += origin.discretionary
             }
-            counts.prefetched = try connection.prefetched()
+            counts.prefetched = try prefetched(connection)
             return counts
         }
     }
 
     /// Whether a transfer waits only for an engine.
     package func isAnyReady() throws(LonghaulError) -> Bool {
-        try access {
+        try store.access {
             try $0.first(
                 """
                 SELECT 1 FROM transfer INDEXED BY transferReady \
@@ -83,11 +83,9 @@ extension Store {
             ) { _ in true } ?? false
         }
     }
-}
 
-extension Connection {
-    fileprivate func prefetched() throws -> [PrefetchedFetch] {
-        try all(
+    private func prefetched(_ connection: Connection) throws -> [PrefetchedFetch] {
+        try connection.all(
             """
             SELECT f.id, o.name, t.eligibility / 2 % 2, \
             (SELECT count(*) FROM transfer s WHERE s.sharedFetch = f.id AND s.fetchID = f.id \
@@ -102,5 +100,22 @@ extension Connection {
                 id: FetchID(rawValue: $0.int64(0)), origin: $0.text(1),
                 isDiscretionary: $0.bool(2), transfers: $0.int(3))
         }
+    }
+
+    /// Whether transfers are left that are wanted to run.
+    package func isAnyWanted() throws(LonghaulError) -> Bool {
+        try store.access { connection in
+            try connection.first(
+                """
+                SELECT 1 FROM tally WHERE n > 0 AND (pending = 1 OR phase = 0 AND want = 0) LIMIT 1
+                """
+            ) { _ in true } ?? false
+        }
+    }
+
+    /// The memory of an origin.
+    package func origin(_ name: String) throws(LonghaulError) -> OriginMemory {
+        try store.access { try $0.first(OriginRecord.select, name, read: OriginRecord.read) }
+            ?? OriginMemory(origin: name)
     }
 }

@@ -1,9 +1,21 @@
 package import LonghaulCore
 
-extension EngineTransaction {
+/// The status of transfers: every change of their phase, with its event.
+package struct TransferStatus {
+    let connection: Connection
+    let ends: EndNotes
+    let log: LogWriter
+    private var fetches: FetchRows { FetchRows(connection: connection) }
+
+    fileprivate init(connection: Connection, ends: EndNotes, log: LogWriter) {
+        self.connection = connection
+        self.ends = ends
+        self.log = log
+    }
+
     /// One transfer with all its fields; `nil` when it was removed.
     package func work(_ id: TransferID) throws -> TransferWork? {
-        try connection.first(WorkRecord.select, id, read: WorkRecord.read)
+        try WorkRecord.find(id, connection)
     }
 
     /// The transfers that an engine had claimed: its successor handles them first.
@@ -23,12 +35,12 @@ extension EngineTransaction {
             !work.isUnreadable, work.readyAt ?? now <= now
         else { return nil }
         let state: FetchState
-        if let existing = work.fetchID, let found = try fetch(existing) {
-            // Other transfers share it: see `take`.
+        if let existing = work.fetchID, let found = try fetches.state(of: existing) {
+            // Other transfers share it: see ``SharedFetches/start(_:into:now:)``.
             guard found.leader == nil else { return nil }
             state = found
         } else {
-            state = try insertFetch(continuing: work.numbers)
+            state = try fetches.insert(continuing: work.numbers)
         }
         try connection.run(
             """
@@ -82,14 +94,14 @@ extension EngineTransaction {
         statement.bind(9, error)
         try end(id, as: .completed, statement, standing, numbers, now)
         if let fetch = standing.fetch {
-            if standing.isFetchShared { try connection.disband(fetch) }
+            if standing.isFetchShared { try SharedFetchRows(connection).disband(fetch) }
             if skipped == nil {
-                try connection.deleteFetch(fetch)
+                try OrphanedPartRows(connection).deleteRow(of: fetch)
             } else {
-                _ = try connection.abandonFetch(fetch, now: now)
+                _ = try OrphanedPartRows(connection).abandon(fetch, now: now)
             }
         }
-        tell(.transferCompleted, of: id, standing, detail ?? error, now)
+        addEvent(.transferCompleted, of: id, standing, detail ?? error, now)
     }
 
     /// Ends a failed transfer, with its event. The fetch row stays, for `resume` and `retry`.
@@ -107,11 +119,11 @@ extension EngineTransaction {
         let error = StoredJSON.encode(error)
         statement.bind(8, error)
         try end(id, as: .failed, statement, standing, numbers, now)
-        tell(.transferFailed, of: id, standing, detail ?? error, now)
+        addEvent(.transferFailed, of: id, standing, detail ?? error, now)
     }
 
     /// Ends a transfer that is not wanted any more, with the event. The fetch row stays until
-    /// ``dropFetch(of:)``.
+    /// ``FetchRows/drop(of:now:)``.
     package func cancel(
         _ id: TransferID, numbers: TransferNumbers, detail: String? = nil, now: Timestamp
     ) throws {
@@ -123,7 +135,7 @@ extension EngineTransaction {
             """)
         let standing = try standing(of: id)
         try end(id, as: .cancelled, statement, standing, numbers, now)
-        tell(.transferCancelled, of: id, standing, detail, now)
+        addEvent(.transferCancelled, of: id, standing, detail, now)
     }
 
     /// Undoes a cancel that was withdrawn too late, as `retry` does. Returns whether the transfer
@@ -132,7 +144,7 @@ extension EngineTransaction {
         try connection.run(
             "UPDATE transfer SET rearm = rearm + 1 WHERE id = ?1 AND phase = 5 AND want = 0", id)
         guard connection.changes > 0 else { return false }
-        try connection.callAttention(to: id)
+        try IntentRows(connection).add(id)
         return true
     }
 
@@ -158,7 +170,7 @@ extension EngineTransaction {
             """, id, begin > now ? begin.milliseconds : 0, deadline, schedule.eligibility.rawValue,
             schedule.waiver?.checkAt, schedule.waiver?.by, begin)
         // If another want came since: a queued transfer is handled only when it is in the inbox.
-        if work.want != .run { try connection.callAttention(to: id) }
+        if work.want != .run { try IntentRows(connection).add(id) }
         return true
     }
 
@@ -201,11 +213,11 @@ extension EngineTransaction {
         ends.note(phase, in: standing.group, at: now)
     }
 
-    private func tell(
+    private func addEvent(
         _ type: EventType, of id: TransferID, _ standing: Standing, _ detail: String?,
         _ now: Timestamp
     ) {
-        late.add(
+        log.buffer.add(
             EventRow(
                 at: now, session: standing.group.sessionID, transfer: id, type: type,
                 detail: detail))
@@ -215,5 +227,20 @@ extension EngineTransaction {
     /// lose or double an event.
     private func expectOneChange() throws {
         precondition(connection.changes == 1, "the transfer is not where the engine believes it")
+    }
+
+    /// The mirrors of a transfer's URL.
+    package func mirrors(of id: TransferID) throws -> [String] {
+        let options = try connection.first("SELECT options FROM transfer WHERE id = ?1", id) {
+            TransferOptions(stored: $0.optionalText(0))
+        }
+        return options??.mirrors ?? []
+    }
+}
+
+extension EngineTransaction {
+    /// The status of transfers.
+    package var transfers: TransferStatus {
+        TransferStatus(connection: connection, ends: ends, log: log)
     }
 }

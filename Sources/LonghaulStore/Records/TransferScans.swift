@@ -17,12 +17,20 @@ enum TransferStream: Hashable {
     }
 }
 
-extension Connection {
+/// The scans of which each list is a merge.
+struct TransferScans {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
     /// The scans that together give the transfers in these states. The tally shows which of them
     /// are not empty.
     func streams(session: String?, states: Set<TransferState>) throws -> Set<TransferStream> {
         var result: Set<TransferStream> = []
-        for group in try tally(session: session) where states.contains(group.state) {
+        for group in try Tally(connection).groups(session: session)
+        where states.contains(group.state) {
             if group.pending {
                 result.insert(
                     .pending(session: group.session, phase: group.phase, want: group.want))
@@ -45,26 +53,26 @@ extension Connection {
         let read: (StoredRow) -> TransferID = { $0.transferID(0) }
         switch stream {
         case .queued(let session, let want):
-            return try all(
+            return try connection.all(
                 """
                 SELECT id FROM transfer INDEXED BY transferLive WHERE sessionID = ?1 AND want = ?2 \
                 AND ended = 0 AND phase = 0 AND id < ?3 ORDER BY id DESC LIMIT ?4
                 """, session, want, bound, limit, read: read)
         case .running(let session, let want):
-            return try all(
+            return try connection.all(
                 """
                 SELECT id FROM transfer INDEXED BY transferRunning WHERE phase = 1 \
                 AND sessionID = ?1 AND want = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4
                 """, session, want, bound, limit, read: read)
         case .ended(let session, let phase):
-            return try all(
+            return try connection.all(
                 """
                 SELECT id FROM transfer INDEXED BY transferEnded WHERE sessionID = ?1 \
                 AND phase = ?2 AND ended = 1 AND rearm = rearmed AND id < ?3 \
                 ORDER BY id DESC LIMIT ?4
                 """, session, phase, bound, limit, read: read)
         case .pending(let session, let phase, let want):
-            return try all(
+            return try connection.all(
                 """
                 SELECT id FROM transfer INDEXED BY transferPending WHERE sessionID = ?1 \
                 AND rearm > rearmed AND phase = ?2 AND want = ?3 AND id < ?4 \
@@ -75,7 +83,7 @@ extension Connection {
 
     /// The newest of all, whatever their state.
     func newest(below bound: Int64, limit: Int) throws -> [TransferID] {
-        try all(
+        try connection.all(
             "SELECT id FROM transfer WHERE id < ?1 ORDER BY id DESC LIMIT ?2", bound, limit
         ) { $0.transferID(0) }
     }
@@ -90,62 +98,5 @@ extension Connection {
         }
         found.sort(by: >)
         return Array(found.prefix(limit))
-    }
-}
-
-/// Transfers that are counted together.
-struct TallyGroup {
-    var session: Int64
-    var phase: Phase
-    var want: Want
-    var pending: Bool
-    var count: Int
-
-    var state: TransferState { shownState(phase: phase, want: want, pending: pending) }
-}
-
-extension Connection {
-    /// The number of transfers in each group that is not empty. The stored tally does not
-    /// distinguish running transfers from other live ones; they are few, and counted here.
-    func tally(session: String?) throws -> [TallyGroup] {
-        let active = try activeGroups(session: session)
-        var groups = try storedGroups(session: session)
-        for index in groups.indices where groups[index].phase == .queued {
-            for group in active
-            where group.session == groups[index].session && group.want == groups[index].want {
-                groups[index].count -= group.count
-            }
-        }
-        return (groups + active).filter { $0.count > 0 }
-    }
-
-    private func storedGroups(session: String?) throws -> [TallyGroup] {
-        guard let session else {
-            return try all(
-                "SELECT sessionID, phase, want, pending, n FROM tally WHERE n > 0",
-                read: TallyGroup.init)
-        }
-        return try all(
-            """
-            SELECT sessionID, phase, want, pending, n FROM tally WHERE n > 0 \
-            AND sessionID = (SELECT id FROM session WHERE name = ?1)
-            """, session, read: TallyGroup.init)
-    }
-
-    private func activeGroups(session: String?) throws -> [TallyGroup] {
-        try all(
-            """
-            SELECT sessionID, phase, want, 0, count(*) FROM transfer INDEXED BY transferRunning \
-            WHERE phase = 1 AND (?1 IS NULL \
-            OR sessionID = (SELECT id FROM session WHERE name = ?1)) GROUP BY 1, 2, 3
-            """, session, read: TallyGroup.init)
-    }
-}
-
-extension TallyGroup {
-    fileprivate init(_ row: StoredRow) throws {
-        self.init(
-            session: row.int64(0), phase: try row.phase(1), want: try row.want(2),
-            pending: row.bool(3), count: row.count(4))
     }
 }

@@ -1,6 +1,9 @@
 package import LonghaulCore
 
-extension Store {
+/// What clients want of transfers: new ones, and changes of those that are there.
+package struct WantWriter {
+    let store: Store
+
     /// The most transfers that one transaction changes: a larger selection takes several, so that
     /// the engine need not wait for long.
     private static let changesPerTransaction = 10_000
@@ -30,13 +33,16 @@ extension Store {
         var start = 0
         while start < ids.count {
             let end = min(start + Self.changesPerTransaction, ids.count)
-            outcomes += try write(.durable) { connection in
+            outcomes += try store.write(.durable) { connection in
                 try ids[start..<end].map { id in
-                    if !isNamed, change == .retry, let other = try connection.replacement(of: id) {
+                    if !isNamed, change == .retry,
+                        let other = try WantRows(connection).replacement(of: id)
+                    {
                         return ChangeOutcome(id: id, result: .replaced(by: other))
                     }
                     return ChangeOutcome(
-                        id: id, result: try connection.rewrite(id, change, &rearmed, now: now))
+                        id: id,
+                        result: try WantRows(connection).rewrite(id, change, &rearmed, now: now))
                 }
             }
             start = end
@@ -65,23 +71,37 @@ extension Store {
         case .resume: states = [.paused, .failed]
         case .retry: states = [.failed, .cancelled]
         }
-        return try snapshot { connection in
+        return try store.snapshot { connection in
             var result: [TransferID] = []
-            for stream in try connection.streams(session: session, states: states) {
-                result += try connection.ids(of: stream, below: .max, limit: .max)
+            for stream in try TransferScans(connection).streams(session: session, states: states) {
+                result += try TransferScans(connection).ids(of: stream, below: .max, limit: .max)
             }
             return Array(Set(result)).sorted()
         }
     }
 }
 
-extension Connection {
+extension Store {
+    /// What clients want of transfers.
+    package var wants: WantWriter { WantWriter(store: self) }
+}
+
+/// Rewrites what is wanted of transfers.
+private struct WantRows {
+    let connection: Connection
+
+    private var rows: TransferRows { TransferRows(connection) }
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
     /// - Parameter rearmed: Destinations of transfers that were re-armed before, in the same call.
-    fileprivate func rewrite(
+    func rewrite(
         _ id: TransferID, _ change: WantedChange, _ rearmed: inout [ExactText: TransferID],
         now: Timestamp?
     ) throws -> ChangeOutcome.Result {
-        let found = try first(
+        let found = try connection.first(
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
         ) { (try $0.phase(0), try $0.want(1), $0.bool(2)) }
         guard let (phase, want, pending) = found else { return .noSuchTransfer }
@@ -91,36 +111,26 @@ extension Connection {
         case .refuse(let state):
             return .hasEnded(state)
         case .set(let wanted):
-            try run("UPDATE transfer SET want = ?2, replacedBy = NULL WHERE id = ?1", id, wanted)
+            try connection.run(
+                "UPDATE transfer SET want = ?2, replacedBy = NULL WHERE id = ?1", id, wanted)
         case .hasten:
-            try callAttention(to: id)
+            try IntentRows(connection).add(id)
             return .unchanged
         case .rearm(let wanted):
-            if let now, try hasFixedDeadline(id, before: now) { return .deadlinePassed }
+            if let now, try rows.hasFixedDeadline(id, before: now) { return .deadlinePassed }
             if let taken = try rival(of: id, &rearmed) { return taken }
-            try rearm(id, wanting: wanted)
+            try rows.rearm(id, wanting: wanted)
         }
-        try callAttention(to: id)
+        try IntentRows(connection).add(id)
         return .changed
     }
 
-    func rearm(_ id: TransferID, wanting want: Want) throws {
-        try run(
-            "UPDATE transfer SET want = ?2, rearm = rearm + 1, replacedBy = NULL WHERE id = ?1", id,
-            want)
-    }
-
     /// The one for which it was cancelled, until it is taken up again.
-    fileprivate func replacement(of id: TransferID) throws -> TransferID? {
-        try first("SELECT replacedBy FROM transfer WHERE id = ?1 AND replacedBy > 0", id) {
+    func replacement(of id: TransferID) throws -> TransferID? {
+        try connection.first("SELECT replacedBy FROM transfer WHERE id = ?1 AND replacedBy > 0", id)
+        {
             $0.transferID(0)
         }
-    }
-
-    /// A span would begin anew.
-    func hasFixedDeadline(_ id: TransferID, before now: Timestamp) throws -> Bool {
-        try first("SELECT deadlineAt <= ?2 FROM transfer WHERE id = ?1", id, now) { $0.bool(0) }
-            ?? false
     }
 
     /// The transfer that has reserved the destination of an ended one. Under `rename` each finds a
@@ -128,40 +138,18 @@ extension Connection {
     private func rival(
         of id: TransferID, _ rearmed: inout [ExactText: TransferID]
     ) throws -> ChangeOutcome.Result? {
-        guard let work = try first(WorkRecord.select, id, read: WorkRecord.read),
+        guard let work = try WorkRecord.find(id, connection),
             work.request.options.ifExists != .rename
         else { return nil }
         let path = work.destination
-        let realPath = try first("SELECT realPath FROM transfer WHERE id = ?1", id) {
+        let realPath = try connection.first("SELECT realPath FROM transfer WHERE id = ?1", id) {
             $0.optionalText(0) ?? path
         }
         guard let realPath else { return nil }
-        if let other = try holder(of: realPath) ?? rearmed[ExactText(realPath)], other != id {
+        if let other = try rows.holder(of: realPath) ?? rearmed[ExactText(realPath)], other != id {
             return .destinationTaken(path, by: other)
         }
         rearmed[ExactText(realPath)] = id
         return nil
-    }
-
-    func callAttention(to id: TransferID) throws {
-        try run("INSERT OR IGNORE INTO intentInbox (transferID) VALUES (?1)", id)
-    }
-}
-
-extension StoredRow {
-    /// A number without a phase can only come from damage.
-    func phase(_ column: Int32) throws -> Phase {
-        guard let phase = Phase(rawValue: int(column)) else { throw damage("phase") }
-        return phase
-    }
-
-    func want(_ column: Int32) throws -> Want {
-        guard let want = Want(rawValue: int(column)) else { throw damage("want") }
-        return want
-    }
-
-    func damage(_ what: String) -> LonghaulError {
-        StoreFailure.unavailable(
-            "a row of the queue makes no sense (\(what)); run `longhaul doctor --repair`")
     }
 }

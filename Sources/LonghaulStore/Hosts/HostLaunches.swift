@@ -18,13 +18,16 @@ package struct Handover: Hashable, Sendable {
     }
 }
 
-extension EngineTransaction {
+/// The starts of hosts.
+package struct HostLaunches {
+    let connection: Connection
+
     /// Records a launch whose process exists and has not begun to run.
     package func begin(
         _ id: LaunchID, of host: String, _ handover: Handover, process: LaunchedProcess?,
         deadline: Timestamp, now: Timestamp
     ) throws {
-        let session = try connection.sessionID(handover.session)
+        let session = try SessionRows(connection).id(of: handover.session)
         try connection.run(
             """
             INSERT INTO launch (id, host, sessionID, reason, firstSeq, lastSeq, handed, startedAt, \
@@ -68,7 +71,7 @@ extension EngineTransaction {
             return
         }
         if ending == .unknown, try !wasOurs || !leavesEvents(launch) { return }
-        guard let host = try connection.host(launch.host) else { return }
+        guard let host = try HostRows(connection).find(launch.host) else { return }
         let failures = host.failures + 1
         try connection.run(
             """
@@ -78,7 +81,7 @@ extension EngineTransaction {
 
     private func leavesEvents(_ launch: StoredLaunch) throws -> Bool {
         guard let events = launch.events, let name = launch.session,
-            let session = try connection.sessionID(name)
+            let session = try SessionRows(connection).id(of: name)
         else { return false }
         return try connection.first(
             """
@@ -90,9 +93,14 @@ extension EngineTransaction {
 
     private func acknowledge(_ launch: StoredLaunch, now: Timestamp) throws {
         guard let events = launch.events, let name = launch.session,
-            let session = try connection.sessionID(name)
+            let session = try SessionRows(connection).id(of: name)
         else { return }
-        _ = try connection.acknowledge(
+        _ = try EventRows(connection).acknowledge(
             session: session, from: events.lowerBound, through: events.upperBound, now: now)
     }
+}
+
+extension EngineTransaction {
+    /// The starts of hosts.
+    package var launches: HostLaunches { HostLaunches(connection: connection) }
 }

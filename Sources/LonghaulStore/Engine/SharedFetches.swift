@@ -1,9 +1,33 @@
 package import LonghaulCore
 
+extension KeptFile {
+    fileprivate static let select = """
+        SELECT coalesce(finalPath, destination), fileDevice, fileInode, bytesTotal, finishedAt, \
+        fileValidator, coalesce(fileBirth, 0) FROM transfer WHERE id = ?1
+        """
+
+    fileprivate static func read(_ row: StoredRow) -> KeptFile? {
+        guard let length = row.optionalLength(3),
+            let validator = StoredJSON.decode(Validator.self, row.text(5))
+        else { return nil }
+        return KeptFile(
+            path: row.text(0),
+            identity: row.fileIdentity(device: 1, inode: 2, birth: 6),
+            length: length, finishedAt: row.timestamp(4), validator: validator)
+    }
+}
+
 /// One fetch for several transfers. Its subscribers have its id in `fetchID`; `leader` in its row
 /// names the leading one. `sharedFetch` outlives `fetchID`: it shows which transfers were served
 /// together.
-extension EngineTransaction {
+package struct SharedFetches {
+    let connection: Connection
+    private var fetches: FetchRows { FetchRows(connection: connection) }
+
+    init(connection: Connection) {
+        self.connection = connection
+    }
+
     /// Other live transfers whose request may be equal, the oldest first. One look-up if there are
     /// none.
     package func peers(of id: TransferID, limit: Int) throws -> [TransferID] {
@@ -30,19 +54,21 @@ extension EngineTransaction {
 
     /// All transfers that have this fetch, its leader included.
     package func members(of fetch: FetchID) throws -> [TransferID] {
-        try connection.members(of: fetch)
+        try SharedFetchRows(connection).members(of: fetch)
     }
 
     /// Makes a queued transfer run, in this fetch or, with `nil`, in one of its own. The planned
     /// name of the fetch's file is dropped: it was chosen for the earlier subscribers.
-    package func take(
+    package func start(
         _ id: TransferID, into fetch: FetchID?, now: Timestamp
     ) throws -> FetchID? {
-        guard let work = try work(id), work.phase == .queued else { return nil }
+        guard let work = try WorkRecord.find(id, connection), work.phase == .queued else {
+            return nil
+        }
         if let fetch, fetch != work.fetchID {
             try connection.run("UPDATE fetch SET publication = NULL WHERE id = ?1", fetch)
         }
-        let fetch = try fetch ?? insertFetch(continuing: work.numbers).id
+        let fetch = try fetch ?? fetches.insert(continuing: work.numbers).id
         try connection.run(
             """
             UPDATE transfer SET phase = 1, readyAt = 0, waitReason = NULL, fetchID = ?2, \
@@ -55,7 +81,7 @@ extension EngineTransaction {
     /// name but that of the part file.
     package func share(_ fetch: FetchID, among ids: [TransferID]) throws {
         guard let leader = ids.first else { return }
-        try connection.lead(fetch, by: leader)
+        try SharedFetchRows(connection).lead(fetch, by: leader)
         for id in ids {
             try connection.run("UPDATE transfer SET sharedFetch = ?2 WHERE id = ?1", id, fetch)
         }
@@ -67,7 +93,7 @@ extension EngineTransaction {
         }
         if old == id { return }
         if let old = old ?? nil { try keepCount(of: old, in: fetch) }
-        try connection.lead(fetch, by: id)
+        try SharedFetchRows(connection).lead(fetch, by: id)
     }
 
     /// Keeps the count of a former leader: the number of received bytes never goes down.
@@ -82,12 +108,14 @@ extension EngineTransaction {
     /// Detaches a transfer that is not running from its fetch, and keeps the bytes counted so far.
     /// `sharedFetch` still names the fetch.
     package func leave(_ id: TransferID) throws {
-        let fetch = try fetchID(of: id)
-        if let fetch, try self.fetch(fetch)?.leader ?? id == id { try keepCount(of: id, in: fetch) }
+        let fetch = try fetches.fetchID(of: id)
+        if let fetch, try fetches.state(of: fetch)?.leader ?? id == id {
+            try keepCount(of: id, in: fetch)
+        }
         try connection.run(
             "UPDATE transfer SET fetchID = NULL, partSuffix = partSuffix + ?2 WHERE id = ?1", id,
             fetch == nil ? 0 : 1)
-        if let fetch { _ = try connection.handOver(fetch, without: id) }
+        if let fetch { _ = try SharedFetchRows(connection).handOver(fetch, without: id) }
     }
 
     /// Whether no other transfer has the fetch of this one.
@@ -104,7 +132,7 @@ extension EngineTransaction {
             WHERE id = ?1
             """, id)
         try connection.run("UPDATE transfer SET fetchID = ?2 WHERE id = ?1", heir, fetch)
-        try connection.lead(fetch, by: nil)
+        try SharedFetchRows(connection).lead(fetch, by: nil)
     }
 
     /// Gives this transfer a copy of the shared file: it continues alone, with a fetch of its own
@@ -112,7 +140,9 @@ extension EngineTransaction {
     package func adopt(
         _ copy: FetchState, for id: TransferID
     ) throws -> (work: TransferWork, fetch: FetchState)? {
-        guard var work = try work(id), !work.phase.hasEnded else { return nil }
+        guard var work = try WorkRecord.find(id, connection), !work.phase.hasEnded else {
+            return nil
+        }
         let statement = try connection.prepare(FetchRecord.insert)
         statement.bind(1, Int64?.none)
         FetchRecord.bind(copy, to: statement)
@@ -144,7 +174,7 @@ extension EngineTransaction {
         if ids.isEmpty { return nil }
         let identity = FetchIdentity(work.request)
         for id in ids {
-            guard let other = try self.work(id), !other.isUnreadable,
+            guard let other = try WorkRecord.find(id, connection), !other.isUnreadable,
                 FetchIdentity(other.request) == identity,
                 let file = try connection.first(KeptFile.select, id, read: KeptFile.read)
             else { continue }
@@ -156,77 +186,12 @@ extension EngineTransaction {
 
     /// Drops a fetch that serves no transfer any more.
     package func discard(_ fetch: FetchID, now: Timestamp) throws {
-        try connection.disband(fetch)
-        _ = try connection.abandonFetch(fetch, now: now)
+        try SharedFetchRows(connection).disband(fetch)
+        _ = try OrphanedPartRows(connection).abandon(fetch, now: now)
     }
 }
 
-extension Connection {
-    func members(of fetch: FetchID) throws -> [TransferID] {
-        try all(
-            """
-            SELECT id FROM transfer INDEXED BY transferShared WHERE sharedFetch = ?1 \
-            AND sharedFetch IS NOT NULL AND fetchID = ?1 ORDER BY id
-            """, fetch
-        ) { $0.transferID(0) }
-    }
-
-    /// The transfers that a fetch serves, or has served to its end.
-    func subscribers(of fetch: FetchID) throws -> [TransferID] {
-        try all(
-            """
-            SELECT id FROM transfer INDEXED BY transferShared WHERE sharedFetch = ?1 \
-            AND sharedFetch IS NOT NULL AND (fetchID IS NOT NULL OR phase = 3) ORDER BY id LIMIT ?2
-            """, fetch, Limits.sharersPerFetch
-        ) { $0.transferID(0) }
-    }
-
-    /// The planned name of its file was chosen for the leader before, so it is dropped.
-    func lead(_ fetch: FetchID, by id: TransferID?) throws {
-        try run("UPDATE fetch SET leader = ?2, publication = NULL WHERE id = ?1", fetch, id)
-    }
-
-    /// Lets another transfer lead when this one has left the fetch, if possible a live one. Returns
-    /// whether there is another.
-    func handOver(_ fetch: FetchID, without id: TransferID) throws -> Bool {
-        let next = try first(
-            """
-            SELECT id FROM transfer INDEXED BY transferShared WHERE sharedFetch = ?1 \
-            AND sharedFetch IS NOT NULL AND fetchID = ?1 AND id <> ?2 ORDER BY ended, id LIMIT 1
-            """, fetch, id
-        ) { $0.transferID(0) }
-        guard let next else { return false }
-        try run(
-            "UPDATE fetch SET leader = ?2, publication = NULL WHERE id = ?1 AND leader = ?3",
-            fetch, next, id)
-        return true
-    }
-
-    /// Detaches all transfers from the fetch.
-    func disband(_ fetch: FetchID) throws {
-        try run(
-            """
-            UPDATE transfer SET fetchID = NULL, phase = CASE phase WHEN 1 THEN 0 ELSE phase END \
-            WHERE id IN (SELECT id FROM transfer \
-            INDEXED BY transferShared WHERE sharedFetch = ?1 AND sharedFetch IS NOT NULL \
-            AND fetchID = ?1)
-            """, fetch)
-    }
-}
-
-extension KeptFile {
-    fileprivate static let select = """
-        SELECT coalesce(finalPath, destination), fileDevice, fileInode, bytesTotal, finishedAt, \
-        fileValidator, coalesce(fileBirth, 0) FROM transfer WHERE id = ?1
-        """
-
-    fileprivate static func read(_ row: StoredRow) -> KeptFile? {
-        guard let length = row.optionalLength(3),
-            let validator = StoredJSON.decode(Validator.self, row.text(5))
-        else { return nil }
-        return KeptFile(
-            path: row.text(0),
-            identity: row.fileIdentity(device: 1, inode: 2, birth: 6),
-            length: length, finishedAt: row.timestamp(4), validator: validator)
-    }
+extension EngineTransaction {
+    /// The fetches that serve several transfers.
+    package var sharing: SharedFetches { SharedFetches(connection: connection) }
 }

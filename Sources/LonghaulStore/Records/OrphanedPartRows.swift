@@ -1,13 +1,27 @@
 internal import LonghaulCore
+<<<<<<< HEAD:Sources/LonghaulStore/Records/OrphanedPartRecord.swift
+=======
+
+extension FileIdentity {
+    /// Without a time of creation: the inode number of a deleted file is soon reused.
+    fileprivate var isUnmistakable: Bool { birth != 0 }
+}
+>>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c:Sources/LonghaulStore/Records/OrphanedPartRows.swift
 
 /// Part files that are to be deleted. A row stays until the file is known to be gone.
-extension Connection {
+struct OrphanedPartRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
     /// Drops a fetch and records its part files for deletion. `sparingPublished`: without a file
     /// that may already have its planned name, if that cannot be checked.
-    func abandonFetch(
+    func abandon(
         _ id: FetchID, sparingPublished: Bool = false, now: Timestamp
     ) throws -> [OrphanedPart] {
-        guard let state = try first(FetchRecord.select, id, read: FetchRecord.read)
+        guard let state = try connection.first(FetchRecord.select, id, read: FetchRecord.read)
         else { return [] }
         return try abandon(state, sparingPublished: sparingPublished, now: now)
     }
@@ -15,11 +29,11 @@ extension Connection {
     func abandon(
         _ state: FetchState, sparingPublished: Bool = false, now: Timestamp
     ) throws -> [OrphanedPart] {
-        try deleteFetch(state.id)
+        try deleteRow(of: state.id)
         var parts = state.orphanedParts
         if sparingPublished { parts.removeAll { state.publication.isExactly($0.path) } }
         for part in parts where part.identity.isUnmistakable {
-            try run(
+            try connection.run(
                 """
                 INSERT INTO orphanedPart (path, device, inode, birth, since) \
                 VALUES (?1, ?2, ?3, ?4, ?5)
@@ -31,19 +45,12 @@ extension Connection {
 
     /// Without the device: its number may have changed since the part was recorded.
     func forget(_ part: OrphanedPart) throws {
-        try run(
+        try connection.run(
             "DELETE FROM orphanedPart WHERE inode = ?1 AND birth = ?2 AND path = ?3",
             Int64(bitPattern: part.identity.inode), part.identity.birth, part.path)
     }
-}
 
-extension FileIdentity {
-    /// Without a time of creation: the inode number of a deleted file is soon reused.
-    fileprivate var isUnmistakable: Bool { birth != 0 }
-}
-
-extension Connection {
-    func deleteFetch(_ id: FetchID) throws {
-        try run("DELETE FROM fetch WHERE id = ?1", id)
+    func deleteRow(of id: FetchID) throws {
+        try connection.run("DELETE FROM fetch WHERE id = ?1", id)
     }
 }

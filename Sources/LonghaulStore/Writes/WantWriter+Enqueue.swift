@@ -1,55 +1,5 @@
 package import LonghaulCore
 
-extension Store {
-    /// Records a batch in one durable transaction: when this returns, the ids survive a power cut.
-    /// Outcomes are in the order of the batch.
-    ///
-    /// A destination that a live transfer or an earlier item has reserved is a `conflict`: thrown,
-    /// with nothing recorded, or with `keepGoing` reported for its item while the others are
-    /// recorded. See ``TransferInserter/insert(_:isTaken:)`` for `isTaken`.
-    package func enqueue(
-        _ batch: [NewTransfer], now: Timestamp, keepGoing: Bool = false,
-        isTaken: (String) -> Bool = { _ in false }
-    ) throws(LonghaulError) -> [EnqueueOutcome] {
-        do {
-            return try enqueue(now: now) { inserter in
-                var outcomes: [EnqueueOutcome] = []
-                outcomes.reserveCapacity(batch.count)
-                for new in batch {
-                    do {
-                        outcomes.append(try inserter.insert(new, isTaken: isTaken))
-                    } catch let refusal as LonghaulError where keepGoing {
-                        outcomes.append(.refused(refusal))
-                    }
-                }
-                return outcomes
-            }
-        } catch {
-            throw StoreFailure.translate(error, path: location.database)
-        }
-    }
-
-    /// The same for any number of transfers, in bounded memory: the body inserts them one after the
-    /// other, as it reads them. If the body throws, the error is passed on, and nothing is
-    /// recorded. Other writers wait meanwhile.
-    package func enqueue<Value>(
-        now: Timestamp, _ body: (TransferInserter) throws -> Value
-    ) throws -> Value {
-        do {
-            try access { try $0.run("PRAGMA cache_size=-49152") }
-            defer { try? access { try $0.run("PRAGMA cache_size=-4096") } }
-            return try writeUntranslated(.durable) { connection in
-                let inserter = try TransferInserter(connection, now: now)
-                let value = try body(inserter)
-                try inserter.finish()
-                return value
-            }
-        } catch let error as SQLiteError {
-            throw StoreFailure.translate(error, path: location.database)
-        }
-    }
-}
-
 /// A transfer about to be recorded. Its maker has validated the request, taken the origin from its
 /// URL and resolved the destination.
 package struct NewTransfer: Sendable {
@@ -82,4 +32,54 @@ package enum EnqueueOutcome: Hashable, Sendable {
     /// It is this transfer again, which has not completed.
     case existing(TransferID, destination: String)
     case refused(LonghaulError)
+}
+
+extension WantWriter {
+    /// Records a batch in one durable transaction: when this returns, the ids survive a power cut.
+    /// Outcomes are in the order of the batch.
+    ///
+    /// A destination that a live transfer or an earlier item has reserved is a `conflict`: thrown,
+    /// with nothing recorded, or with `keepGoing` reported for its item while the others are
+    /// recorded. See ``TransferInserter/insert(_:isTaken:)`` for `isTaken`.
+    package func enqueue(
+        _ batch: [NewTransfer], now: Timestamp, keepGoing: Bool = false,
+        isTaken: (String) -> Bool = { _ in false }
+    ) throws(LonghaulError) -> [EnqueueOutcome] {
+        do {
+            return try enqueue(now: now) { inserter in
+                var outcomes: [EnqueueOutcome] = []
+                outcomes.reserveCapacity(batch.count)
+                for new in batch {
+                    do {
+                        outcomes.append(try inserter.insert(new, isTaken: isTaken))
+                    } catch let refusal as LonghaulError where keepGoing {
+                        outcomes.append(.refused(refusal))
+                    }
+                }
+                return outcomes
+            }
+        } catch {
+            throw StoreFailure.translate(error, path: store.location.database)
+        }
+    }
+
+    /// The same for any number of transfers, in bounded memory: the body inserts them one after the
+    /// other, as it reads them. If the body throws, the error is passed on, and nothing is
+    /// recorded. Other writers wait meanwhile.
+    package func enqueue<Value>(
+        now: Timestamp, _ body: (TransferInserter) throws -> Value
+    ) throws -> Value {
+        do {
+            try store.access { try $0.run("PRAGMA cache_size=-49152") }
+            defer { try? store.access { try $0.run("PRAGMA cache_size=-4096") } }
+            return try store.writeUntranslated(.durable) { connection in
+                let inserter = try TransferInserter(connection, now: now)
+                let value = try body(inserter)
+                try inserter.finish()
+                return value
+            }
+        } catch let error as SQLiteError {
+            throw StoreFailure.translate(error, path: store.location.database)
+        }
+    }
 }

@@ -1,7 +1,15 @@
 package import LonghaulCore
 
-extension EngineTransaction {
-    package func fetch(_ id: FetchID) throws -> FetchState? {
+/// The rows of `fetch`, and the part files that no fetch has any more.
+package struct FetchRows {
+    let connection: Connection
+    private var sharing: SharedFetches { SharedFetches(connection: connection) }
+
+    init(connection: Connection) {
+        self.connection = connection
+    }
+
+    package func state(of id: FetchID) throws -> FetchState? {
         try connection.first(FetchRecord.select, id, read: FetchRecord.read)
     }
 
@@ -17,14 +25,16 @@ extension EngineTransaction {
     ///
     /// Returns the part files to delete; none while another transfer has the fetch.
     @discardableResult
-    package func dropFetch(of id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
-        guard let work = try work(id), let fetchID = work.fetchID else { return [] }
-        precondition(work.phase != .running, "its fetch is in use")
-        guard try isLast(id, of: fetchID) else {
-            try leave(id)
+    package func drop(of id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
+        guard let work = try WorkRecord.find(id, connection), let fetchID = work.fetchID else {
             return []
         }
-        guard let state = try fetch(fetchID) else {
+        precondition(work.phase != .running, "its fetch is in use")
+        guard try sharing.isLast(id, of: fetchID) else {
+            try sharing.leave(id)
+            return []
+        }
+        guard let state = try state(of: fetchID) else {
             try connection.run("UPDATE transfer SET fetchID = NULL WHERE id = ?1", id)
             return []
         }
@@ -34,11 +44,11 @@ extension EngineTransaction {
             bytesFetched = max(bytesFetched, ?2), attempts = max(attempts, ?3), \
             restarts = max(restarts, ?4) WHERE id = ?1
             """, id, state.bytesFetched, state.attempts, state.restarts)
-        return try connection.abandon(state, now: now)
+        return try OrphanedPartRows(connection).abandon(state, now: now)
     }
 
     /// A fetch made for a transfer that had one before continues its counts.
-    func insertFetch(continuing numbers: TransferNumbers) throws -> FetchState {
+    func insert(continuing numbers: TransferNumbers) throws -> FetchState {
         var state = FetchState(id: FetchID(rawValue: 0))
         state.bytesFetched = numbers.bytesFetched
         state.attempts = numbers.attempts
@@ -65,12 +75,10 @@ extension EngineTransaction {
         }
         return found ?? nil
     }
-}
 
-extension EngineTransaction {
     /// Removes the record of a file that is known to be gone.
     package func forget(_ part: OrphanedPart) throws {
-        try connection.forget(part)
+        try OrphanedPartRows(connection).forget(part)
     }
 
     /// The files that were still to be deleted when the last engine ended. A file that could not be
@@ -84,4 +92,9 @@ extension EngineTransaction {
                 identity: $0.fileIdentity(device: 1, inode: 2, birth: 3))
         }
     }
+}
+
+extension EngineTransaction {
+    /// The fetches and their part files.
+    package var fetches: FetchRows { FetchRows(connection: connection) }
 }

@@ -18,7 +18,17 @@ package struct InputDetail: Codable, Sendable {
     package var error: LonghaulError?
 }
 
-extension EngineTransaction {
+/// What hosts are asked about transfers: the engine's part, inside a transaction.
+package struct HostQuestions {
+    let transfers: TransferStatus
+    let log: LogWriter
+    private var connection: Connection { log.connection }
+
+    fileprivate init(transfers: TransferStatus, log: LogWriter) {
+        self.transfers = transfers
+        self.log = log
+    }
+
     /// Statuses that another URL or other credentials may resolve.
     private static let answerable: Set<Int> = [401, 403, 404, 410]
 
@@ -35,7 +45,7 @@ extension EngineTransaction {
         ) { $0.bool(0) }
         guard hasHost == true, let status = error.httpStatus, Self.answerable.contains(status)
         else {
-            try fail(id, error: error, numbers: numbers, now: now)
+            try transfers.fail(id, error: error, numbers: numbers, now: now)
             return false
         }
         let wait = WaitReason(
@@ -45,14 +55,14 @@ extension EngineTransaction {
             UPDATE transfer SET phase = 0, readyAt = ?2, waitReason = ?3, input = ?4 \
             WHERE id = ?1 AND ended = 0
             """, id, Timestamp.distantFuture, StoredJSON.encode([wait]), InputKind.expired)
-        try appendEvent(
+        try log.append(
             .transferNeedsInput, of: id,
             detail: StoredJSON.encode(InputDetail(reason: .expired, error: error)), now: now)
         return true
     }
 
     static let asking = """
-        SELECT t.id, coalesce(h.eventBudget, ?3) FROM (\(due)) d \
+        SELECT t.id, coalesce(h.eventBudget, ?3) FROM (\(TransferTimers.due)) d \
         CROSS JOIN transfer t ON t.id = d.id \
         JOIN session s ON s.id = t.sessionID JOIN host h ON h.name = s.host \
         WHERE t.asked = 0 AND t.want = 0 AND t.earliest IS NOT NULL AND t.startedAt IS NULL \
@@ -63,11 +73,11 @@ extension EngineTransaction {
     /// asked: until it has answered, or for the time of a launch and the one before it. Each is
     /// asked about once. Returns how many.
     ///
-    /// Looks at the first `limit` that are due and at no others: ``promoteDue(_:limit:)`` may then
+    /// Looks at the first `limit` that are due and at no others: ``TransferTimers/promoteDue(_:limit:)`` may then
     /// take as many as are left.
     package func askHosts(_ now: Timestamp, limit: Int) throws -> Int {
         let found = try connection.all(
-            EngineTransaction.asking, now, limit, HostSettings.defaultEventBudget
+            HostQuestions.asking, now, limit, HostSettings.defaultEventBudget
         ) { ($0.transferID(0), $0.double(1)) }
         for (id, budget) in found {
             let until = now + 2 * budget
@@ -79,7 +89,7 @@ extension EngineTransaction {
                 UPDATE transfer SET asked = 1, input = ?4, readyAt = ?2, waitReason = ?3 \
                 WHERE id = ?1
                 """, id, until, StoredJSON.encode([wait]), InputKind.delayed)
-            try appendEvent(
+            try log.append(
                 .transferNeedsInput, of: id,
                 detail: StoredJSON.encode(InputDetail(reason: .delayedRequest)), now: now)
         }
@@ -87,30 +97,9 @@ extension EngineTransaction {
     }
 }
 
-extension Store {
-    /// Lets a transfer that waits for an answer continue unchanged. `false`: it does not wait.
-    package func answerInput(_ id: TransferID) throws(LonghaulError) -> Bool {
-        try write(.durable) { connection in
-            let waits = try connection.first(
-                "SELECT input > 0 AND ended = 0 FROM transfer WHERE id = ?1", id
-            ) { $0.bool(0) }
-            guard waits == true else { return false }
-            try connection.callAttention(to: id)
-            return true
-        }
-    }
-
-    /// Whether it waits for an answer, in that session.
-    package func waitsForInput(
-        _ id: TransferID, session: String
-    ) throws(LonghaulError) -> Bool {
-        try access {
-            try $0.first(
-                """
-                SELECT t.input > 0 AND t.ended = 0 FROM transfer t \
-                JOIN session s ON s.id = t.sessionID WHERE t.id = ?1 AND s.name = ?2
-                """, id, session
-            ) { $0.bool(0) }
-        } ?? false
+extension EngineTransaction {
+    /// Transfers that need an answer of their host.
+    package var questions: HostQuestions {
+        HostQuestions(transfers: transfers, log: log)
     }
 }

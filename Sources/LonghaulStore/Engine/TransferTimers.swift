@@ -1,6 +1,9 @@
 package import LonghaulCore
 
-extension EngineTransaction {
+/// The moments that transfers wait for: begins, ends of back-offs, checks of preferences, deadlines.
+package struct TransferTimers {
+    let connection: Connection
+
     /// The transfers whose moment has come at ?1: the first ?2 of them, in a total order.
     static let due = """
         SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
@@ -13,7 +16,7 @@ extension EngineTransaction {
         try connection.run(
             """
             UPDATE transfer SET readyAt = 0, readySince = readyAt, waitReason = NULL, input = 0 \
-            WHERE id IN (\(EngineTransaction.due))
+            WHERE id IN (\(TransferTimers.due))
             """, now, limit)
         return connection.changes
     }
@@ -66,8 +69,8 @@ extension EngineTransaction {
             """
             UPDATE transfer SET readyAt = max(coalesce(earliest, 0), ?1), \
             waitReason = json_replace(waitReason, '$[0].nextCheck.milliseconds', ?1) \
-            WHERE id IN (SELECT id FROM \(EngineTransaction.dueSoon) \
-            AND \(EngineTransaction.mayEnd) ORDER BY readyAt LIMIT ?5)
+            WHERE id IN (SELECT id FROM \(TransferTimers.dueSoon) \
+            AND \(TransferTimers.mayEnd) ORDER BY readyAt LIMIT ?5)
             """, moment, moment + Limits.backOffMaximumSeconds, reason.rawValue,
             WaitReason.retryAfter, limit)
     }
@@ -77,21 +80,12 @@ extension EngineTransaction {
     package func eligibilitiesBackingOff(_ now: Timestamp) throws -> Set<EligibilityKey> {
         let eligibilities = try connection.all(
             """
-            SELECT eligibility FROM (SELECT eligibility, waitReason FROM \(EngineTransaction.dueSoon) \
-            ORDER BY readyAt LIMIT 64) WHERE \(EngineTransaction.mayEnd)
+            SELECT eligibility FROM (SELECT eligibility, waitReason FROM \(TransferTimers.dueSoon) \
+            ORDER BY readyAt LIMIT 64) WHERE \(TransferTimers.mayEnd)
             """, now, now + Limits.backOffMaximumSeconds, WaitReason.Reason.backoff.rawValue,
             WaitReason.retryAfter
         ) { EligibilityKey(rawValue: $0.int64(0)) }
         return Set(eligibilities)
-    }
-
-    /// Lets failed origins be asked again at `moment`; pauses that they have asked for stay.
-    package func endCoolDowns(at moment: Timestamp) throws {
-        try connection.run(
-            """
-            UPDATE origin SET coolDownUntil = max(coalesce(pauseUntil, 0), ?1) \
-            WHERE coolDownUntil > ?1
-            """, moment)
     }
 
     /// When the next transfer becomes ready by time; `nil` = none waits for time.
@@ -147,24 +141,6 @@ extension EngineTransaction {
         try connection.run("UPDATE transfer SET waiveAt = ?2 WHERE id = ?1", id, moment)
     }
 
-    /// The eligibilities of ready transfers, by a skip scan of the index: one look-up for each,
-    /// however many transfers there are.
-    package func readyEligibilities(limit: Int = 4096) throws -> [EligibilityKey] {
-        var eligibilities: [EligibilityKey] = []
-        var last: Int64 = -1
-        while eligibilities.count < limit,
-            let next = try connection.first(
-                """
-                SELECT eligibility FROM transfer INDEXED BY transferReady WHERE phase = 0 AND want = 0 \
-                AND readyAt = 0 AND eligibility > ?1 ORDER BY eligibility LIMIT 1
-                """, last, read: { $0.int64(0) })
-        {
-            eligibilities.append(EligibilityKey(rawValue: next))
-            last = next
-        }
-        return eligibilities
-    }
-
     /// Live transfers whose deadline has passed, the earliest first, without those that are being
     /// cancelled.
     package func expired(_ now: Timestamp, limit: Int) throws -> [TransferID] {
@@ -186,4 +162,9 @@ extension EngineTransaction {
             """, now
         ) { $0.timestamp(0) }
     }
+}
+
+extension EngineTransaction {
+    /// The moments that transfers wait for.
+    package var timers: TransferTimers { TransferTimers(connection: connection) }
 }

@@ -1,0 +1,86 @@
+package import LonghaulCore
+
+/// The rows of `setting`, for clients.
+package struct StoreSettings {
+    let store: Store
+
+    // The wish for an engine that stays, with the program to run: a row of `setting`.
+    //
+    // It is recorded before the check whether an engine runs, and every engine reads it after it has
+    // released the lease. So one of the two notices a wish that comes while an engine ends.
+    static let wishKey = "wantedEngine"
+
+    package func wishForEngine(_ executable: String) throws(LonghaulError) {
+        if try store.access({ try SettingRows($0).value(of: Self.wishKey) }) == executable {
+            return
+        }
+        try store.write(.relaxed) { try SettingRows($0).set(Self.wishKey, to: executable) }
+    }
+
+    /// Removes the wish and returns its program; `nil` = there was none.
+    package func removeEngineWish() throws(LonghaulError) -> String? {
+        // Without a wish no write lock is taken.
+        if try store.access({ try SettingRows($0).value(of: Self.wishKey) }) == nil { return nil }
+        return try store.write(.relaxed) { connection in
+            let wish = try SettingRows(connection).value(of: Self.wishKey)
+            try SettingRows(connection).remove(Self.wishKey)
+            return wish
+        }
+    }
+
+    /// The conditions and limits of the last engine; valid while it runs.
+    package func engineView() throws(LonghaulError) -> EngineView? {
+        let text = try store.access { try SettingRows($0).value(of: ConditionsRecord.key) }
+        return text.flatMap(ConditionsRecord.read)
+    }
+
+    /// Keeps durations when the clock is set: a machine without a clock of its own starts years in
+    /// the past, and once it has asked for the time, all deadlines recorded before would have
+    /// passed. To be called by the process that sees the new clock first, before it writes times.
+    package func follow(_ clock: ClockMark, now: Timestamp) throws(LonghaulError) {
+        let isKnown = try store.access { try StoredClock($0).mark() }.map {
+            $0.boot == clock.boot && clock.jump(since: $0) == nil
+        }
+        if isKnown ?? false { return }
+        try store.write(.durable) { try StoredClock($0).follow(clock, now: now) }
+    }
+
+    /// The stored override. A row that cannot be read counts as none.
+    package func keptOverride() throws(LonghaulError) -> KeptOverride {
+        let rows = try store.access {
+            try $0.all("SELECT key, value FROM setting WHERE key GLOB 'condition.*'") {
+                (key: $0.text(0), value: $0.text(1))
+            }
+        }
+        var kept = KeptOverride()
+        for row in rows {
+            let parts = row.value.split(separator: " ")
+            guard let kind = ConditionKind(rawValue: String(row.key.dropFirst("condition.".count))),
+                parts.count == 2, let at = Int64(parts[1]), kept.override.set(kind, to: parts[0])
+            else { continue }
+            kept.since[kind] = Timestamp(milliseconds: at)
+        }
+        return kept
+    }
+
+    /// Stores the conditions of `override`; others stay as they are.
+    package func keep(_ override: ConditionOverride, now: Timestamp) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            for kind in ConditionKind.allCases {
+                guard let text = override.text(of: kind) else { continue }
+                try SettingRows(connection).set(
+                    "condition.\(kind.rawValue)", to: "\(text) \(now.milliseconds)")
+            }
+        }
+    }
+
+    /// Removes all stored overrides.
+    package func clearOverride() throws(LonghaulError) {
+        try store.write(.durable) { try $0.run("DELETE FROM setting WHERE key GLOB 'condition.*'") }
+    }
+}
+
+extension Store {
+    /// What is recorded besides transfers.
+    package var settings: StoreSettings { StoreSettings(store: self) }
+}

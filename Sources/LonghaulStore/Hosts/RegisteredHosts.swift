@@ -1,0 +1,91 @@
+package import LonghaulCore
+
+/// The hosts and their launches, for clients.
+package struct RegisteredHosts {
+    let store: Store
+
+    /// Records a host, or replaces its settings, durably. Earlier failures are cleared.
+    package func add(
+        _ name: String, _ settings: HostSettings, now: Timestamp
+    ) throws(LonghaulError) {
+        try store.write(.durable) {
+            try $0.run(
+                """
+                INSERT INTO host (name, argv, permitted, eventBudget, taskBudget, created) \
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (name) DO UPDATE SET argv = ?2, \
+                permitted = ?3, eventBudget = ?4, taskBudget = ?5, reset = reset + 1
+                """, name, StoredJSON.encode(settings.argv),
+                StoredJSON.encode(settings.permitted), settings.eventBudget, settings.taskBudget,
+                now)
+        }
+    }
+
+    package func all() throws(LonghaulError) -> [StoredHost] {
+        try store.access { try $0.all(HostRecord.select + " ORDER BY name", read: HostRecord.read) }
+    }
+
+    package func find(_ name: String) throws(LonghaulError) -> StoredHost? {
+        try store.access { try HostRows($0).find(name) }
+    }
+
+    /// Removes a host: no program is started under that name any more. Its sessions and their
+    /// events stay for a later host of that name.
+    package func remove(_ name: String) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            try connection.run("DELETE FROM host WHERE name = ?1", name)
+            if connection.changes == 0 { throw noSuchHost(name) }
+        }
+    }
+
+    /// Clears the failures of a host: it may be started at once.
+    package func reset(_ name: String) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            try connection.run("UPDATE host SET reset = reset + 1 WHERE name = ?1", name)
+            if connection.changes == 0 { throw noSuchHost(name) }
+        }
+    }
+
+    /// The last launches of a host, newest first.
+    package func launches(of host: String, limit: Int) throws(LonghaulError) -> [StoredLaunch] {
+        try store.access {
+            try $0.all(
+                LaunchRecord.select + " WHERE l.host = ?1 ORDER BY l.id DESC LIMIT ?2", host, limit,
+                read: LaunchRecord.read)
+        }
+    }
+
+    /// Launches without a recorded end.
+    package func openLaunches() throws(LonghaulError) -> [StoredLaunch] {
+        try store.access {
+            try $0.all(
+                LaunchRecord.select
+                    + " INDEXED BY launchOpen WHERE l.endedAt IS NULL ORDER BY l.id",
+                read: LaunchRecord.read)
+        }
+    }
+
+    /// The number of the last launch; 0 = there was none.
+    package func lastLaunch() throws(LonghaulError) -> LaunchID {
+        let last = try store.access {
+            try $0.first("SELECT seq FROM sqlite_sequence WHERE name = 'launch'") { $0.int64(0) }
+        }
+        return LaunchID(rawValue: last ?? 0)
+    }
+
+    package func launch(_ id: LaunchID) throws(LonghaulError) -> StoredLaunch? {
+        try store.access {
+            try $0.first(LaunchRecord.select + " WHERE l.id = ?1", id, read: LaunchRecord.read)
+        }
+    }
+
+    /// The hosts with sessions that have events, each with its recorded state. The store does not
+    /// know whether a host runs, or whether it could.
+    package func facts() throws(LonghaulError) -> [HostFacts] {
+        try store.snapshot { try HostRows($0).facts() }
+    }
+}
+
+extension Store {
+    /// The programs that are started for events.
+    package var hosts: RegisteredHosts { RegisteredHosts(store: self) }
+}

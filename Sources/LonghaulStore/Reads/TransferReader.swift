@@ -1,0 +1,150 @@
+package import LonghaulCore
+
+/// The transfers as clients see them.
+package struct TransferReader {
+    let store: Store
+
+    /// How many transfers one snapshot of ``forEach(states:session:now:_:)`` holds.
+    private static let page = 500
+    /// With more streams (for a great number of sessions) all rows are read instead.
+    private static let mergedMax = 64
+
+    /// One transfer for display, `nil` if there is none.
+    package func find(
+        _ id: TransferID, now: Timestamp
+    ) throws(LonghaulError) -> Transfer? {
+        try store.access { try TransferRows($0).transfer(id, now: now) }
+    }
+
+    /// Several transfers in the order of the ids, in one snapshot; unknown ids are left out.
+    package func find(
+        _ ids: [TransferID], now: Timestamp
+    ) throws(LonghaulError) -> [Transfer] {
+        try store.snapshot { connection in
+            try ids.compactMap { try TransferRows(connection).transfer($0, now: now) }
+        }
+    }
+
+    /// The transfers of a filter, newest first. The cost grows with the limit, not with the queue.
+    package func list(
+        _ filter: TransferFilter = TransferFilter(), now: Timestamp
+    ) throws(LonghaulError) -> [Transfer] {
+        try store.snapshot { connection in
+            let ids = try TransferLists(connection).ids(of: filter, now: now)
+            return try ids.compactMap { try TransferRows(connection).transfer($0, now: now) }
+        }
+    }
+
+    /// Every transfer in these states, newest first, a page at a time: the whole is no snapshot,
+    /// but each transfer is, and none comes twice. The body runs outside any transaction and may
+    /// end the iteration by throwing.
+    package func forEach(
+        states: Set<TransferState> = Set(TransferState.allCases), session: String? = nil,
+        now: Timestamp, _ body: (Transfer) throws -> Void
+    ) throws {
+        var bound = Int64.max
+        while true {
+            let (last, page) = try store.snapshot { connection in
+                let streams = try TransferScans(connection).streams(
+                    session: session, states: states)
+                let ids =
+                    streams.count > Self.mergedMax
+                    ? try TransferScans(connection).newest(below: bound, limit: Self.page)
+                    : try TransferScans(connection).newest(
+                        of: streams, below: bound, limit: Self.page)
+                return (
+                    ids.last,
+                    try ids.compactMap { try TransferRows(connection).transfer($0, now: now) }
+                )
+            }
+            guard let last else { return }
+            for transfer in page where states.contains(transfer.state) { try body(transfer) }
+            bound = last.rawValue
+        }
+    }
+
+    /// How many transfers are in each state; a state without any is missing.
+    package func counts(
+        session: String? = nil
+    ) throws(LonghaulError) -> [TransferState: Int] {
+        try store.access { try Tally($0).counts(session: session) }
+    }
+
+    /// The last attempts of a transfer, oldest first.
+    package func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptRecord] {
+        try store.access {
+            try $0.all(
+                """
+                SELECT serial, startedAt, endedAt, url, bytes, httpStatus, httpVersion, outcome, \
+                message FROM attempt WHERE transferID = ?1 ORDER BY serial
+                """, id
+            ) { row in
+                AttemptRecord(
+                    serial: row.int64(0),
+                    outcome: AttemptOutcome(
+                        number: row.int(0), startedAt: row.timestamp(1), endedAt: row.timestamp(2),
+                        url: row.text(3), bytes: row.int64(4),
+                        httpStatus: row.optionalInt64(5).map { Int($0) },
+                        httpVersion: row.optionalInt64(6).map { Int($0) }, outcome: row.text(7),
+                        message: row.optionalText(8)))
+            }
+        }
+    }
+
+    /// Whether a transfer, live or ended, has or had this destination. Reads all transfers: for
+    /// rare calls only.
+    package func hasTransfer(to destination: String) throws(LonghaulError) -> Bool {
+        try store.snapshot { connection in
+            try connection.first(
+                "SELECT 1 FROM transfer WHERE destination = ?1", destination
+            ) { $0.bool(0) } ?? false
+        }
+    }
+}
+
+extension Store {
+    /// The transfers, for display.
+    package var transfers: TransferReader { TransferReader(store: self) }
+}
+
+/// Which transfers a list shows.
+private struct TransferLists {
+    let connection: Connection
+
+    private var scans: TransferScans { TransferScans(connection) }
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func ids(of filter: TransferFilter, now: Timestamp) throws -> [TransferID] {
+        if let states = filter.states {
+            let streams = try scans.streams(session: filter.session, states: states)
+            return try scans.newest(of: streams, below: .max, limit: filter.limit)
+        }
+        // A transfer with a pending cancel is shown as cancelled, and is live until an engine
+        // applies the cancel.
+        let live = try scans.streams(session: filter.session, states: Set(TransferState.allCases))
+            .filter(\.isLive)
+        var ids = try scans.newest(of: live, below: .max, limit: filter.limit)
+        let room = filter.limit - ids.count
+        if room > 0 {
+            let since = now + -TransferFilter.recentSeconds
+            ids += try recent(session: filter.session, since: since, limit: room)
+            ids.sort(by: >)
+        }
+        return ids
+    }
+
+    /// The index contains the session: rows of other sessions are skipped without being read.
+    private func recent(session: String?, since: Timestamp, limit: Int) throws -> [TransferID] {
+        let sessionID = try session.flatMap { try SessionRows(connection).id(of: $0) }
+        if session != nil, sessionID == nil { return [] }
+        return try connection.all(
+            """
+            SELECT id FROM transfer INDEXED BY transferFinished WHERE ended = 1 \
+            AND finishedAt >= ?1 AND (?3 IS NULL OR sessionID = ?3) AND rearm = rearmed \
+            ORDER BY finishedAt DESC, id DESC LIMIT ?2
+            """, since, limit, sessionID, read: { $0.transferID(0) })
+    }
+}

@@ -1,0 +1,65 @@
+internal import LonghaulCore
+
+enum HostQueries {
+    /// For a transfer `t`: the event of its need waits (`?2`: its type).
+    static let isAskedFor = """
+        EXISTS (SELECT 1 FROM event e INDEXED BY eventByTransfer WHERE e.transferID = t.id \
+        AND e.type = ?2 AND e.acknowledgedAt IS NULL)
+        """
+
+    /// `?1`, `?2`: types of events. A restart is worth knowing, not worth a launch.
+    static let waiting = """
+        SELECT s.host, s.name, s.launchEvents, s.launchDelay, \
+        (SELECT e.at FROM event e INDEXED BY eventWaiting WHERE e.sessionID = s.id \
+        AND e.acknowledgedAt IS NULL AND e.type <> ?1 ORDER BY e.seq LIMIT 1) AS first, \
+        NOT EXISTS (SELECT 1 FROM tally y WHERE y.sessionID = s.id AND y.n > 0 \
+        AND (y.phase = 0 OR y.pending = 1)), \
+        EXISTS (SELECT 1 FROM transfer t INDEXED BY transferInput WHERE t.sessionID = s.id \
+        AND t.input > 0 AND t.ended = 0 AND \(isAskedFor)), s.lastLaunch \
+        FROM session s INDEXED BY sessionByHost WHERE s.host IS NOT NULL \
+        AND first IS NOT NULL ORDER BY s.host, s.id LIMIT 10000
+        """
+}
+
+/// The rows of `host`.
+struct HostRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func find(_ name: String) throws -> StoredHost? {
+        try connection.first(HostRecord.select + " WHERE name = ?1", name, read: HostRecord.read)
+    }
+
+    func facts() throws -> [HostFacts] {
+        let rows = try connection.all(
+            HostQueries.waiting, EventType.transferRestarted.rawValue,
+            EventType.transferNeedsInput.rawValue
+        ) { row in
+            var session = WaitingSession(name: row.text(1), firstWaiting: row.timestamp(4))
+            session.launchEvents = row.bool(2)
+            session.launchDelay = row.optionalDouble(3)
+            session.isDrained = row.bool(5)
+            session.needsInput = row.bool(6)
+            session.lastLaunch = row.int64(7)
+            return (host: row.text(0), session: session)
+        }
+        var facts: [HostFacts] = []
+        for row in rows {
+            if facts.last?.name != row.host {
+                var host = HostFacts(name: row.host)
+                if let known = try find(row.host) {
+                    host.failures = known.failures
+                    host.retryAt = known.retryAt
+                } else {
+                    host.obstacle = .removed
+                }
+                facts.append(host)
+            }
+            facts[facts.count - 1].sessions.append(row.session)
+        }
+        return facts
+    }
+}

@@ -1,0 +1,103 @@
+internal import LonghaulCore
+
+/// The rows of `transfer`.
+struct TransferRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func transfer(_ id: TransferID, now: Timestamp) throws -> Transfer? {
+        var found = try connection.first(TransferRecord.select, id) {
+            try TransferRecord.read($0, now: now)
+        }
+        if let shared = found?.sharedFetch {
+            found?.sharedWith = try SharedFetchRows(connection).subscribers(of: shared).filter {
+                $0 != id
+            }
+        }
+        return found
+    }
+
+    func url(of id: TransferID) throws -> String {
+        try connection.first("SELECT url FROM transfer WHERE id = ?1", id) { $0.text(0) } ?? ""
+    }
+
+    /// Ids are assigned here: SQLite would read and write its counter for every row. AUTOINCREMENT
+    /// keeps the counter above the ids that were inserted.
+    func nextTransferID() throws -> Int64 {
+        let last = try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'transfer'") {
+            $0.int64(0)
+        }
+        return (last ?? 0) + 1
+    }
+
+    /// The live transfer that has reserved a path, which must be free of links.
+    func holder(of realPath: String) throws -> TransferID? {
+        try connection.first(
+            """
+            SELECT id FROM transfer INDEXED BY transferByDestination \
+            WHERE destinationKey = ?1 AND ended = 0 AND coalesce(realPath, destination) = ?2
+            """, DestinationKey.of(realPath), realPath
+        ) { $0.transferID(0) }
+    }
+
+    /// The row of an origin, made when there is none.
+    func id(ofOrigin name: String) throws -> Int64 {
+        let found = try connection.first("SELECT id FROM origin WHERE name = ?1", name) {
+            $0.int64(0)
+        }
+        if let found { return found }
+        try connection.run("INSERT INTO origin (name) VALUES (?1)", name)
+        return connection.lastInsertedRowID
+    }
+
+    func rearm(_ id: TransferID, wanting want: Want) throws {
+        try connection.run(
+            "UPDATE transfer SET want = ?2, rearm = rearm + 1, replacedBy = NULL WHERE id = ?1", id,
+            want)
+    }
+
+    /// A span would begin anew.
+    func hasFixedDeadline(_ id: TransferID, before now: Timestamp) throws -> Bool {
+        try connection.first("SELECT deadlineAt <= ?2 FROM transfer WHERE id = ?1", id, now) {
+            $0.bool(0)
+        }
+            ?? false
+    }
+
+    /// Deletes the row and its dependents. Returns the part files that no transfer needs any more.
+    func forget(_ id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
+        let fetch = try connection.first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
+            $0.optionalInt64(0).map(FetchID.init(rawValue:))
+        }
+        let goesOn =
+            try (fetch ?? nil).map { try SharedFetchRows(connection).handOver($0, without: id) }
+            ?? false
+        try connection.run("DELETE FROM transfer WHERE id = ?1", id)
+        try connection.run("DELETE FROM attempt WHERE transferID = ?1", id)
+        try connection.run("DELETE FROM intentInbox WHERE transferID = ?1", id)
+        try EventRows(connection).forgetAcknowledged(of: id)
+        guard let fetchID = fetch ?? nil, !goesOn else { return [] }
+        return try OrphanedPartRows(connection).abandon(fetchID, sparingPublished: true, now: now)
+    }
+}
+
+extension StoredRow {
+    /// A number without a phase can only come from damage.
+    func phase(_ column: Int32) throws -> Phase {
+        guard let phase = Phase(rawValue: int(column)) else { throw damage("phase") }
+        return phase
+    }
+
+    func want(_ column: Int32) throws -> Want {
+        guard let want = Want(rawValue: int(column)) else { throw damage("want") }
+        return want
+    }
+
+    func damage(_ what: String) -> LonghaulError {
+        StoreFailure.unavailable(
+            "a row of the queue makes no sense (\(what)); run `longhaul doctor --repair`")
+    }
+}
