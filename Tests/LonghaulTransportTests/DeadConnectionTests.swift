@@ -186,18 +186,19 @@ struct DeadConnectionTests {
         var ways = StaleConnections()
         let second: Int64 = 1_000_000_000
         #expect(ways.trustedFor("a", now: second) == nil)
-        ways.note("a", now: 10 * second)
+        ways.mark("a", now: 10 * second)
         #expect(ways.trustedFor("a", now: 12 * second) == 2 * second)
         #expect(ways.trustedFor("b", now: 12 * second) == nil)
-        #expect(ways.trustedFor("a", now: 10 * second + StaleConnections.idleMax + 1) == nil)
+        #expect(
+            ways.trustedFor("a", now: 10 * second + Limits.idleConnectionNanoseconds + 1) == nil)
         // Its first reading is no sleep, nor is what two readings differ by.
-        ways.note(asleep: 500 * second, now: 20 * second)
-        ways.note(asleep: 500 * second + 100, now: 21 * second)
+        ways.count(asleep: 500 * second, now: 20 * second)
+        ways.count(asleep: 500 * second + 100, now: 21 * second)
         #expect(ways.trustedFor("b", now: 22 * second) == nil)
-        ways.note(asleep: 800 * second, now: 23 * second)
+        ways.count(asleep: 800 * second, now: 23 * second)
         #expect(ways.trustedFor("b", now: 25 * second) == 2 * second)
         #expect(ways.trustedFor("a", now: 25 * second) == 2 * second)
-        ways.note("b", now: 24 * second)
+        ways.mark("b", now: 24 * second)
         #expect(ways.trustedFor("b", now: 25 * second) == second)
     }
 }

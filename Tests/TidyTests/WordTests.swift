@@ -29,13 +29,8 @@ import Testing
             word: "getenv(", banned: ["Sources/"],
             home: [
                 "Sources/LonghaulPlatform/Paths/Environment.swift",
-<<<<<<< HEAD
                 "Sources/LonghaulTransport/Curl/CurlGlobal.swift",
-                "Sources/LonghaulCLI/Platform.swift",
-=======
-                "Sources/LonghaulTransport/CurlGlobal.swift",
                 "Sources/LonghaulCLI/Console/Platform.swift",
->>>>>>> b8cade4764749e6f4840762b3f2889a4a78ae403
             ]),
         Rule(word: "print(", banned: ["Sources/"]),
         Rule(word: "unsafeBitCast(", banned: ["Sources/LonghaulCore/", "Sources/LonghaulEngine/"]),

@@ -2,6 +2,7 @@
 #define CLONGHAUL_H
 #include "copy_shim.h"
 #include "curl_shim.h"
+#include "flow_shim.h"
 #include "host_shim.h"
 #include "linux_shim.h"
 #include "netlink_shim.h"

@@ -38,19 +38,6 @@ struct TurnChanges {
         /// Some transfers joined others, or have failed: there may be places left.
         var arePlacesLeft = false
     }
-<<<<<<< HEAD
-=======
-
-    /// Its copy is recorded in this commit: its intent is applied once it is a fetch of its own.
-    mutating func postpone(
-        _ id: TransferID, ifGivenIn tx: borrowing EngineTransaction
-    ) throws -> Bool {
-        guard starts.given.contains(where: { $0.work.id == id }) else { return false }
-        try tx.inbox.add(id)
-        isIncomplete = true
-        return true
-    }
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
 }
 
 /// A fetch that the transaction has started. A reference, because it is large and is passed on.
@@ -101,22 +88,12 @@ extension TransferWork {
     }
 }
 
-<<<<<<< HEAD
 extension FetchMachine {
     static func expired(_ id: TransferID, bytesKept: Int64) -> LonghaulError {
         var error = expired
         error.transferID = id
         error.bytesKept = bytesKept
         return error
-=======
-    /// Those of its fetch, if it leads one.
-    func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferNumbers {
-        guard let fetchID, let state = try tx.fetches.state(of: fetchID), state.leader ?? id == id
-        else {
-            return numbers
-        }
-        return TransferNumbers(state)
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
     }
 }
 

@@ -35,46 +35,35 @@ struct PreferenceWaivers {
     func apply(_ tx: borrowing EngineTransaction, limit: Int) throws -> Bool {
         let due = try tx.timers.dueWaivers(now, limit: limit)
         var isAnyWaived = false
-<<<<<<< HEAD
         for transfer in try load(due, tx) {
             switch transfer.verdict(at: now) {
             case .waive:
-                try tx.waivePreferences(of: transfer.id, in: transfer.eligibility)
+                try tx.timers.waivePreferences(of: transfer.id, in: transfer.eligibility)
                 isAnyWaived = true
-            case .look(let next): try tx.setWaiverCheck(of: transfer.id, at: next)
+            case .look(let next): try tx.timers.setWaiverCheck(of: transfer.id, at: next)
             }
         }
         if isAnyWaived {
             let soon = now + PreferenceExpiry.batchSeconds
-            for transfer in try load(tx.dueWaivers(soon, limit: limit), tx)
+            for transfer in try load(tx.timers.dueWaivers(soon, limit: limit), tx)
             where transfer.verdict(at: soon) == .waive {
-                try tx.waivePreferences(of: transfer.id, in: transfer.eligibility)
-=======
-        for id in due {
-            guard let work = try tx.transfers.work(id) else { continue }
-            switch try verdict(on: work, tx, at: now) {
-            case .waive:
-                try tx.timers.waivePreferences(of: id, in: work.eligibility)
-                isAnyWaived = true
-            case .look(let next): try tx.timers.setWaiverCheck(of: id, at: next)
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
+                try tx.timers.waivePreferences(of: transfer.id, in: transfer.eligibility)
             }
         }
         return due.count == limit
     }
 
-<<<<<<< HEAD
     private func load(
         _ ids: [TransferID], _ tx: borrowing EngineTransaction
     ) throws -> [WaiverSnapshot] {
         var loaded: [WaiverSnapshot] = []
         for id in ids {
-            guard let work = try tx.work(id) else { continue }
+            guard let work = try tx.transfers.work(id) else { continue }
             var bytes = work.request.expectedBytes
-            if let id = work.fetchID, let state = try tx.fetch(id) {
+            if let id = work.fetchID, let state = try tx.fetches.state(of: id) {
                 bytes = (state.bytesTotal ?? bytes).map { $0 - state.durable.count }
             }
-            let memory = try origins.memory(of: work.origin) ?? tx.origin(work.origin)
+            let memory = try origins.memory(of: work.origin) ?? tx.origins.memory(of: work.origin)
             loaded.append(
                 WaiverSnapshot(
                     id: id, eligibility: work.eligibility, waiver: work.waiver,
@@ -82,30 +71,5 @@ struct PreferenceWaivers {
                     bytesLeft: bytes, rate: memory.bytesPerSecond))
         }
         return loaded
-=======
-    private func waiveSoon(_ tx: borrowing EngineTransaction, limit: Int) throws {
-        let soon = now + PreferenceExpiry.batchSeconds
-        for id in try tx.timers.dueWaivers(soon, limit: limit) {
-            guard let work = try tx.transfers.work(id),
-                try verdict(on: work, tx, at: soon) == .waive
-            else { continue }
-            try tx.timers.waivePreferences(of: id, in: work.eligibility)
-        }
-    }
-
-    private func verdict(
-        on work: TransferWork, _ tx: borrowing EngineTransaction, at moment: Timestamp
-    ) throws -> PreferenceExpiry.Verdict {
-        guard let waiver = work.waiver else { return .waive }
-        var bytes = work.request.expectedBytes
-        if let id = work.fetchID, let state = try tx.fetches.state(of: id) {
-            bytes = (state.bytesTotal ?? bytes).map { $0 - state.durable.count }
-        }
-        let rate = try origins.memory(of: work.origin) ?? tx.origins.memory(of: work.origin)
-        let needs = PreferenceExpiry.seconds(
-            bytes: bytes, rate: rate.bytesPerSecond, span: work.deadline - work.waitingSince)
-        return PreferenceExpiry.decide(
-            waiveBy: waiver.by, deadline: work.deadline, needs: needs, now: moment)
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
     }
 }

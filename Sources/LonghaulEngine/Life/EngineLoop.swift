@@ -144,13 +144,8 @@ package final class EngineLoop: Sendable {
             guard case .input(.gone(let part)) = message else { return nil }
             return part
         }
-<<<<<<< HEAD
         // If this fails, the next engine finds it out.
-        try? store.forget(gone)
-=======
-        // Else the next engine finds that out.
         try? store.wants.forget(gone)
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
     }
 
     /// One housekeeping turn: what a dead engine left and what clients want is folded into the
@@ -239,13 +234,8 @@ package final class EngineLoop: Sendable {
                 if !engine.isLeaving {
                     leaving?.begin()
                     engine.beginLeaving(now: now)
-<<<<<<< HEAD
                     // A stop counts for all that was wanted before.
-                    if reason == .signal, holder.stays { _ = try store.takeEngineWish() }
-=======
-                    // Who stops it means all that was wanted before.
                     if reason == .signal, holder.stays { _ = try store.settings.removeEngineWish() }
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
                 }
                 let last = try engine.turn([], now: now)
                 // Its time is over. What cannot be recorded is recovered, as after a crash.

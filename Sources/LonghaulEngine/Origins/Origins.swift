@@ -120,11 +120,7 @@ final class Origins {
     func load(_ urls: [String], read: (String) throws -> OriginMemory) rethrows {
         for name in urls.compactMap(Origins.name) {
             let site = site(name)
-<<<<<<< HEAD
             if site.memory == nil { site.memory = try read(name) }
-=======
-            if site.memory == nil { site.memory = try tx.origins.memory(of: name) }
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
         }
     }
 

@@ -37,20 +37,12 @@ struct QueueLoader {
         var facts = EligibilityFacts()
         facts.interest = fetches.interest
         // Another network ends their back-offs.
-<<<<<<< HEAD:Sources/LonghaulEngine/Schedule/QueueLoader.swift
         if !facts.interest.network {
-            facts.interest.network = try tx.eligibilitiesBackingOff(now.wall)
+            facts.interest.network = try tx.timers.eligibilitiesBackingOff(now.wall)
                 .contains(where: \.usesNetwork)
         }
-        facts.ready = try tx.readyEligibilities().filter(schedule.published(now: now).starts)
+        facts.ready = try tx.ready.readyEligibilities().filter(schedule.published(now: now).starts)
         facts.interest = facts.ready.reduce(facts.interest) { $0.union($1.interest) }
-=======
-        if !facts.runningInterest.network {
-            facts.doesNetworkEndBackOff = try tx.timers.eligibilitiesBackingOff(now.wall)
-                .contains(where: \.usesNetwork)
-        }
-        facts.ready = try tx.ready.readyEligibilities()
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c:Sources/LonghaulEngine/Schedule/StartPlanner.swift
         return facts
     }
 
@@ -111,13 +103,8 @@ struct QueueLoader {
     ) throws {
         for row in queue.rows where row.eligibility.hasMirrors {
             if origins.site(row.origin).known.health(at: now.wall) == .well { continue }
-<<<<<<< HEAD:Sources/LonghaulEngine/Schedule/QueueLoader.swift
-            let mirrors = try tx.mirrors(of: row.id)
-            try origins.load(mirrors) { try tx.origin($0) }
-=======
             let mirrors = try tx.transfers.mirrors(of: row.id)
-            try origins.load(mirrors, tx)
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c:Sources/LonghaulEngine/Schedule/StartPlanner.swift
+            try origins.load(mirrors) { try tx.origins.memory(of: $0) }
             for name in mirrors.compactMap(Origins.name) {
                 let origin = OriginID(rawValue: name)
                 queue.mirrors[row.id, default: []].append(origin)

@@ -89,25 +89,14 @@ struct DueTimes: Equatable {
         now: Timestamp
     ) throws -> DueTimes {
         var times = DueTimes()
-<<<<<<< HEAD
         let nextStart = plan == nil ? triggers.nextStart : plan?.nextStart
         let nextStop = plan == nil ? triggers.nextStop : plan?.nextStop
-        let others = [try tx.nextWaiver(), nextStart]
-        let due = try tx.nextDue()
-=======
-        times.coolDownEnds = plan == nil ? coolDownEnds : plan?.coolDownEnds
-        let opens = plan == nil ? triggers.waitingChangesAt : plan?.gatesChangeAt
-        let others = [try tx.timers.nextWaiver(), times.coolDownEnds, opens]
+        let others = [try tx.timers.nextWaiver(), nextStart]
         let due = try tx.timers.nextDue()
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
         times.ready = (others + [due]).compactMap { $0 }.min()
         let besides = due == nil ? nil : try tx.timers.nextDueBesidesStorage()
         times.readyBesidesStorage = (others + [besides]).compactMap { $0 }.min()
-<<<<<<< HEAD
-        times.wake = [times.ready, try tx.nextDeadline(now), nextStop]
-=======
-        times.wake = [times.ready, try tx.timers.nextDeadline(now), triggers.runningChangesAt]
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
+        times.wake = [times.ready, try tx.timers.nextDeadline(now), nextStop]
             .compactMap { $0 }.min()
         if times.wake != wake { try tx.setNextWake(times.wake) }
         return times

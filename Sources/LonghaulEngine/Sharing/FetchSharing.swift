@@ -123,113 +123,30 @@ struct FetchSharing {
     /// What decisions about the transfers of this fetch go by.
     func served(_ entry: ActiveFetch, _ changes: TurnChanges) -> ServedFetch {
         entry.readBoard(files, now: now)
-<<<<<<< HEAD
         return ServedFetch(entry, subscribers(of: entry, changes))
-=======
-        var subscribers = subscribers(of: entry, changes)
-        guard subscribers.isShared, let old = subscribers[work.id] else { return false }
-        switch work.want {
-        case .cancel, .cancelKeepingBytes:
-            return try remove(work, from: entry, .cancel, tx, &changes)
-        case .pause: try pause(work, entry, &subscribers, tx, &changes)
-        case .run:
-            guard work.sharedIdentity == FetchIdentity(old.request) else {
-                return try remove(work, from: entry, .change, tx, &changes)
-            }
-            if work.phase == .queued {
-                guard entry.machine.isJoinable else { return true }
-                _ = try tx.sharing.start(work.id, into: entry.id, now: now.wall)
-            }
-            subscribers.admit(Subscriber(work))
-        }
-        changes.subscriberLists[entry.id] = subscribers
-        return true
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
     }
 
     func write(
         _ change: SharedChange, _ work: TransferWork, _ entry: ActiveFetch,
         _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
-<<<<<<< HEAD
         if let bytes = change.bytesCounted {
-            try tx.keepCount(of: work.id, in: entry.id, atLeast: bytes)
+            try tx.sharing.keepCount(of: work.id, in: entry.id, atLeast: bytes)
         }
         if let leader = change.leader { try setLeader(leader, of: entry, tx) }
         switch change.outcome {
         case .stays: break
-        case .joins: _ = try tx.take(work.id, into: entry.id, now: now.wall)
-        case .pauses, .requeued: try tx.setQueued(work.id, now: now.wall)
-        case .cancelled: try tx.cancel(work.id, numbers: change.numbers, now: now.wall)
+        case .joins: _ = try tx.sharing.start(work.id, into: entry.id, now: now.wall)
+        case .pauses, .requeued: try tx.transfers.setQueued(work.id, now: now.wall)
+        case .cancelled: try tx.transfers.cancel(work.id, numbers: change.numbers, now: now.wall)
         case .expired:
             let error = FetchMachine.expired(work.id, bytesKept: 0)
-            try tx.fail(work.id, error: error, numbers: change.numbers, now: now.wall)
+            try tx.transfers.fail(work.id, error: error, numbers: change.numbers, now: now.wall)
             changes.failed += 1
         }
-        if change.outcome.leaves { try tx.leave(work.id) }
+        if change.outcome.leaves { try tx.sharing.leave(work.id) }
         changes.subscriberLists[entry.id] = change.subscribers
         if let departure = change.departure { changes.departures.append((entry.id, departure)) }
-=======
-        guard var subscriber = subscribers[work.id] else { return }
-        let leads = work.id == subscribers.leader.id
-        // The end is too near for a pause to be seen.
-        if leads, entry.machine.isEnding { return }
-        subscriber.isWanted = false
-        if leads {
-            subscriber.bytesFetched = max(
-                subscriber.bytesFetched, entry.machine.state.bytesFetched)
-            try tx.sharing.keepCount(of: work.id, in: entry.id, atLeast: subscriber.bytesFetched)
-        }
-        subscribers.admit(subscriber)
-        if !leads {
-            try tx.transfers.setQueued(work.id, now: now.wall)
-        } else if let next = subscribers.stepDown(home: entry.machine.home) {
-            try setLeader(next, of: entry, tx)
-            try tx.transfers.setQueued(work.id, now: now.wall)
-        }
-        if !subscribers.isWanted { changes.departures.append((entry.id, .requeue)) }
-    }
-
-    /// One leaves and the others go on. `false` = there are no others.
-    func remove(
-        _ work: TransferWork, from entry: ActiveFetch, _ why: Leaving,
-        _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
-    ) throws -> Bool {
-        entry.readBoard(files, now: now)
-        var subscribers = subscribers(of: entry, changes)
-        guard subscribers.isShared, subscribers[work.id] != nil else { return false }
-        assert(subscribers.count > 1, "the others go on")
-        let leads = work.id == subscribers.leader.id
-        // The end is too near for it to be seen.
-        if leads, entry.machine.stage != .sharing || why == .expire, entry.machine.isEnding {
-            return true
-        }
-        var numbers = leads ? TransferNumbers(entry.machine.totals) : work.numbers
-        numbers.bytesDone = 0
-        if leads {
-            try tx.sharing.keepCount(of: work.id, in: entry.id, atLeast: numbers.bytesFetched)
-        }
-        switch subscribers.remove(work.id, home: entry.machine.home) {
-        case .follower: break
-        case .succeeded(let next): try setLeader(next, of: entry, tx)
-        case .wasLast, .wasNotThere: return false
-        }
-        switch why {
-        case .cancel: try tx.transfers.cancel(work.id, numbers: numbers, now: now.wall)
-        case .expire:
-            var error = FetchMachine.expired
-            error.transferID = work.id
-            error.bytesKept = 0
-            try tx.transfers.fail(work.id, error: error, numbers: numbers, now: now.wall)
-            changes.failed += 1
-        case .change: try tx.transfers.setQueued(work.id, now: now.wall)
-        }
-        try tx.sharing.leave(work.id)
-        changes.subscriberLists[entry.id] = subscribers
-        // Only paused transfers are left: the file is for none of them now.
-        if !subscribers.isWanted { changes.departures.append((entry.id, .renew)) }
-        return true
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
     }
 
     /// The part file keeps the name of the leader that left. Its row is saved with it: where no row
@@ -267,7 +184,7 @@ struct FetchSharing {
 extension TransferWork {
     /// Those of its fetch, if it leads one.
     func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferNumbers {
-        guard let fetchID, let state = try tx.fetch(fetchID), state.leader ?? id == id else {
+        guard let fetchID, let state = try tx.fetches.state(of: fetchID), state.leader ?? id == id else {
             return numbers
         }
         return TransferNumbers(state)

@@ -79,13 +79,8 @@ extension Engine {
             guard let started = try starter.start(start.id, session: start.session, tx, &changes)
             else { continue }
             started.isOverdue = start.isOverdue
-<<<<<<< HEAD
-            try tx.mark(&started.state, prefetched: start.isPrefetched)
-            try origins.load(started.work.request.options.mirrors) { try tx.origin($0) }
-=======
             try tx.fetches.mark(&started.state, prefetched: start.isPrefetched)
-            try origins.load(started.work.request.options.mirrors, tx)
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
+            try origins.load(started.work.request.options.mirrors) { try tx.origins.memory(of: $0) }
             changes.starts.started.append(started)
         }
         return plan

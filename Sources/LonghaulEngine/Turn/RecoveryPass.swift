@@ -149,53 +149,17 @@ struct RecoveryPass {
     }
 
     /// `true` = the transfer is completed.
-<<<<<<< HEAD
     private func write(
         _ settlement: Settlement, of id: TransferID, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
-        if let state = settlement.state { try tx.save(state) }
+        if let state = settlement.state { try tx.fetches.save(state) }
         if let restart = settlement.restart {
             try WriteApplier(now: now).recordRestart(
                 of: id, restart.reason, bytesLost: restart.bytesLost, tx)
         }
         if let completed = settlement.completed {
-            try tx.complete(
-                id, finalPath: completed.path, numbers: completed.numbers, now: now.wall)
-=======
-    private func settle(_ plan: Recovered, _ tx: borrowing EngineTransaction) throws -> Bool {
-        let id = plan.work.id
-        switch plan.action {
-        case .requeue(let have):
-            guard var state = plan.state else { break }
-            state.durable = have
-            try tx.fetches.save(state)
-        case .requeueFresh:
-            if var state = plan.state {
-                forgetBytes(of: &state, plan)
-                try tx.fetches.save(state)
-            }
-        case .restart(let reason):
-            guard var state = plan.state else { break }
-            let lost = state.durable.count
-            forgetBytes(of: &state, plan)
-            state.validator = nil
-            state.bytesTotal = nil
-            state.restarts += lost > 0 ? 1 : 0
-            try tx.fetches.save(state)
-            if lost > 0 {
-                try WriteApplier(now: now).recordRestart(
-                    of: id, reason.description, bytesLost: lost, tx)
-            }
-        case .rejoin: break
-        case .republish:
-            // Whole and durable: the next attempt goes straight to publishing.
-            if let state = plan.state { try tx.fetches.save(state) }
-        case .markCompleted:
-            guard let state = plan.state else { break }
-            let path = state.publication ?? plan.work.destination
             try tx.transfers.complete(
-                id, finalPath: path, numbers: TransferNumbers(state), now: now.wall)
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c
+                id, finalPath: completed.path, numbers: completed.numbers, now: now.wall)
             return true
         }
         try tx.transfers.setQueued(id, now: now.wall)

@@ -1,12 +1,9 @@
 internal import LonghaulCore
-<<<<<<< HEAD:Sources/LonghaulStore/Records/OrphanedPartRecord.swift
-=======
 
 extension FileIdentity {
     /// Without a time of creation: the inode number of a deleted file is soon reused.
     fileprivate var isUnmistakable: Bool { birth != 0 }
 }
->>>>>>> 80a519c080adf62fec69d8a650134c61a505b22c:Sources/LonghaulStore/Records/OrphanedPartRows.swift
 
 /// Part files that are to be deleted. A row stays until the file is known to be gone.
 struct OrphanedPartRows {

@@ -30,7 +30,7 @@ final class TransportInbox: Sendable {
         }
     }
 
-    func take(into commands: inout [TransportCommand]) {
+    func drain(into commands: inout [TransportCommand]) {
         state.withLock { swap(&$0.commands, &commands) }
     }
 

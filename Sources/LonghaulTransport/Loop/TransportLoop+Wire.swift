@@ -6,7 +6,7 @@ extension TransportLoop {
     func admit() {
         while let (waiting, line) = queue.next() {
             guard
-                let exchange = waiting.exchange ?? spare.popLast()
+                let handle = waiting.handle ?? handles.spareHandle()
                     ?? EasyHandle(
                         configuration: configuration, facts: batch, pools: yieldDriver.pools,
                         turn: turn)
@@ -15,34 +15,30 @@ extension TransportLoop {
                 report(waiting.request, .noMemory)
                 continue
             }
-            exchange.slot = active.count
-            active.append(exchange)
+            handles.insert(handle, for: waiting.request.key)
             if waiting.request.yields { yieldDriver.activeRequests += 1 }
-            exchange.connectionsTrustedFor = staleConnections.trustedFor(
-                line.name, now: turn.pointee.now)
-            let previous = byKey.updateValue(exchange, forKey: waiting.request.key)
-            precondition(previous == nil, "two requests with one key")
-            if waiting.exchange != nil {
-                exchange.goOn(waiting)
-                put(exchange)
-            } else if let failure = exchange.begin(waiting, line: line) {
-                retire(exchange, failure)
+            let trustedFor = staleConnections.trustedFor(line.name, now: turn.pointee.now)
+            if waiting.handle != nil {
+                handle.goOn(waiting, trustedFor: trustedFor)
+                put(handle)
+            } else if let failure = handle.begin(waiting, line: line, trustedFor: trustedFor) {
+                retire(handle, failure)
             } else {
-                put(exchange)
+                put(handle)
             }
         }
     }
 
-    private func put(_ exchange: EasyHandle) {
-        guard curl_multi_add_handle(multi, exchange.easy) == CURLM_OK else {
-            retire(exchange, .noMemory)
+    private func put(_ handle: EasyHandle) {
+        guard curl_multi_add_handle(multi, handle.curl.pointer) == CURLM_OK else {
+            retire(handle, .noMemory)
             return
         }
-        nextPendingCheck = min(nextPendingCheck, turn.pointee.now + Self.pendingTime)
-        if let stall = exchange.request?.connection.stallTimeout {
-            nextStallCheck = min(
-                nextStallCheck,
-                turn.pointee.now.addingClamped(min(nanoseconds(stall), Self.silenceOfTheDead)))
+        nextChecks.pending = min(nextChecks.pending, turn.pointee.now + Limits.pendingNanoseconds)
+        if let stall = handle.running?.request.connection.stallTimeout {
+            nextChecks.stall = min(
+                nextChecks.stall,
+                turn.pointee.now.addingClamped(min(nanoseconds(stall), Limits.silenceNanoseconds)))
         }
     }
 
@@ -50,36 +46,36 @@ extension TransportLoop {
         var running: Int32 = 0
         // Errors of single requests come as messages; this one is about the multi handle itself.
         if curl_multi_perform(multi, &running) != CURLM_OK {
-            for exchange in active.reversed() { finish(exchange, .noMemory) }
+            for handle in handles.active.reversed() { finish(handle, .noMemory) }
         }
         var code = CURLE_OK
         while let easy = lh_multi_next_done(multi, &code) {
             guard let owner = lh_easy_getinfo_private(easy) else { continue }
-            let exchange = Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue()
-            exchange.isOver = true
-            complete(exchange, code)
+            let handle = Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue()
+            handle.running?.hop.isOver = true
+            complete(handle, code)
         }
     }
 
     /// Handles the end of a transfer that libcurl has reported.
-    func complete(_ exchange: EasyHandle, _ code: CURLcode) {
-        switch exchange.completion(code) {
+    func complete(_ handle: EasyHandle, _ code: CURLcode) {
+        switch handle.completion(code) {
         case .ended(let failure):
-            finish(exchange, failure)
+            finish(handle, failure)
         case .follow(let target):
-            curl_multi_remove_handle(multi, exchange.easy)
-            putAgain(exchange, unless: exchange.follow(target))
+            curl_multi_remove_handle(multi, handle.curl.pointer)
+            putAgain(handle, unless: handle.follow(target))
         case .again(let framing):
-            curl_multi_remove_handle(multi, exchange.easy)
-            putAgain(exchange, unless: exchange.ask(again: framing))
+            curl_multi_remove_handle(multi, handle.curl.pointer)
+            putAgain(handle, unless: handle.ask(again: framing))
         }
     }
 
-    private func putAgain(_ exchange: EasyHandle, unless failure: WireFailure?) {
+    private func putAgain(_ handle: EasyHandle, unless failure: WireFailure?) {
         if let failure {
-            retire(exchange, failure)
+            retire(handle, failure)
         } else {
-            put(exchange)
+            put(handle)
         }
     }
 
@@ -90,37 +86,31 @@ extension TransportLoop {
     ///
     /// Over FTP and SFTP libcurl ends the session within the call and waits for the answer, on a
     /// dead connection for a quarter of an hour: so the sockets are shut down first.
-    func finish(_ exchange: EasyHandle, _ failure: WireFailure?) {
-        lh_flow_drain(exchange.flow, exchange.easy)
-        if !exchange.isOver, !exchange.url.beginsIgnoringCase(with: "http") {
-            lh_flow_cut(exchange.flow, exchange.easy)
+    func finish(_ handle: EasyHandle, _ failure: WireFailure?) {
+        lh_flow_drain(handle.flow.pointer, handle.curl.pointer)
+        if handle.running?.hop.isOver != true, !handle.url.beginsIgnoringCase(with: "http") {
+            lh_flow_cut(handle.flow.pointer, handle.curl.pointer)
         }
-        curl_multi_remove_handle(multi, exchange.easy)
-        retire(exchange, failure)
+        curl_multi_remove_handle(multi, handle.curl.pointer)
+        retire(handle, failure)
     }
 
-    /// Reports the end and makes the exchange ready for another request.
-    private func retire(_ exchange: EasyHandle, _ failure: WireFailure?) {
-        guard let request = exchange.request, let line = exchange.line else { return }
-        takeNotice(of: exchange)
-        batch.facts.append(.ended(request.key, exchange.end(failure, now: turn.pointee.now)))
-        forget(exchange, request)
+    /// Reports the end and makes the handle ready for another request.
+    private func retire(_ handle: EasyHandle, _ failure: WireFailure?) {
+        guard let running = handle.running else { return }
+        reportProgress(of: handle)
+        batch.facts.append(.ended(running.request.key, handle.end(running, failure)))
+        leaveActive(handle, running.request)
         // Bytes still held back would precede the next request's body.
-        let isUsable = exchange.flow.pointee.paused == 0
-        let isAlone = exchange.isAlone
-        exchange.clear()
-        queue.release(line, isAlone: isAlone)
-        if isUsable, spare.count < configuration.maxActiveRequests { spare.append(exchange) }
+        let isUsable = handle.flow.pointer.pointee.paused == 0
+        handle.clear()
+        queue.release(running.line, isAlone: running.isAlone)
+        if isUsable { handles.keepSpare(handle, atMost: configuration.maxActiveRequests) }
     }
 
-    private func forget(_ exchange: EasyHandle, _ request: SegmentRequest) {
-        byKey[request.key] = nil
+    private func leaveActive(_ handle: EasyHandle, _ request: SegmentRequest) {
+        handles.remove(handle, for: request.key)
         if request.yields { yieldDriver.activeRequests -= 1 }
-        let last = active.removeLast()
-        if last !== exchange {
-            active[exchange.slot] = last
-            last.slot = exchange.slot
-        }
     }
 
     private func report(_ request: SegmentRequest, _ failure: WireFailure) {
@@ -135,26 +125,26 @@ extension TransportLoop {
     /// Puts requests back into their queues for which libcurl has had no connection: they were not
     /// sent, so they are neither stalled nor failed, and other requests can use their slots. The
     /// bound leaves time to requests that wait to share a connection that is being made.
-    func takeBackPending() {
+    func putBackPending() {
         let now = turn.pointee.now
-        guard now >= nextPendingCheck else { return }
-        nextPendingCheck = .max
+        guard now >= nextChecks.pending else { return }
+        nextChecks.pending = .max
         var late: [EasyHandle] = []
-        for exchange in active where !exchange.hasBegun {
-            let due = exchange.flow.pointee.touched + Self.pendingTime
+        for handle in handles.active where !handle.flow.hasBegun {
+            let due = handle.flow.touched + Limits.pendingNanoseconds
             if due <= now {
-                late.append(exchange)
+                late.append(handle)
             } else {
-                nextPendingCheck = min(nextPendingCheck, due)
+                nextChecks.pending = min(nextChecks.pending, due)
             }
         }
         // Latest first, because each is put before the others of its queue.
         late.sort { ($0.request?.key.serial ?? 0) > ($1.request?.key.serial ?? 0) }
-        for exchange in late {
-            guard let waiting = exchange.parked(), let line = exchange.line else { continue }
-            curl_multi_remove_handle(multi, exchange.easy)
-            forget(exchange, waiting.request)
-            queue.putBack(waiting, line, until: now + Self.pendingTime)
+        for handle in late {
+            guard let waiting = handle.parked(), let line = handle.running?.line else { continue }
+            curl_multi_remove_handle(multi, handle.curl.pointer)
+            leaveActive(handle, waiting.request)
+            queue.putBack(waiting, line, until: now + Limits.pendingNanoseconds)
         }
     }
 
@@ -162,25 +152,25 @@ extension TransportLoop {
 
     /// Resumes the body. libcurl delivers the kept bytes within the call and loses the sink's error
     /// there: the flow keeps it in `outcome`.
-    func resume(_ exchange: EasyHandle) {
-        exchange.flow.pointee.touched = turn.pointee.now
-        let code = curl_easy_pause(exchange.easy, Int32(CURLPAUSE_CONT))
-        if code != CURLE_OK || exchange.flow.pointee.outcome != 0 {
-            complete(exchange, code == CURLE_OK ? CURLE_WRITE_ERROR : code)
+    func resume(_ handle: EasyHandle) {
+        handle.flow.touched = turn.pointee.now
+        let code = curl_easy_pause(handle.curl.pointer, Int32(CURLPAUSE_CONT))
+        if code != CURLE_OK || handle.flow.pointer.pointee.outcome != 0 {
+            complete(handle, code == CURLE_OK ? CURLE_WRITE_ERROR : code)
         }
     }
 
     // MARK: - Notices
 
-    func takeNotices() {
+    func reportProgress() {
         guard turn.pointee.notices > 0 else { return }
         turn.pointee.notices = 0
-        for exchange in active { takeNotice(of: exchange) }
+        for handle in handles.active { reportProgress(of: handle) }
     }
 
-    private func takeNotice(of exchange: EasyHandle) {
-        guard exchange.flow.pointee.noticed != 0, let request = exchange.request else { return }
-        exchange.flow.pointee.noticed = 0
+    private func reportProgress(of handle: EasyHandle) {
+        guard handle.flow.pointer.pointee.noticed != 0, let request = handle.request else { return }
+        handle.flow.pointer.pointee.noticed = 0
         batch.facts.append(.progress(request.key))
     }
 }

@@ -11,37 +11,18 @@ final class TransportLoop {
     let multi: UnsafeMutableRawPointer
     let inbox: TransportInbox
     let configuration: TransportConfiguration
-    let deliver: @Sendable ([WireFact]) -> Void
     let turn: UnsafeMutablePointer<lh_turn>
-    let batch = FactBatch()
+    let batch: FactBatch
     var staleConnections = StaleConnections()
     let yieldDriver = YieldDriver(pools: ConnectionPools())
     var queue: OriginQueue
-    var active: [EasyHandle] = []
-    var byKey: [SegmentKey: EasyHandle] = [:]
-    /// Unused exchanges, with their handles.
-    var spare: [EasyHandle] = []
-    /// Monotonic nanoseconds; no request can be found stalled before.
-    var nextStallCheck = Int64.max
-    /// The same for requests that have not begun.
-    var nextPendingCheck = Int64.max
+    var handles = HandleTable()
+    var nextChecks = NextChecks()
     /// Where the last round of lifting rate pauses began, so that the next begins with another
     /// request.
     var rateRound = 0
     /// The number of ready sockets at the end of the last sleep.
     var readySockets: Int32 = 0
-    /// Nanoseconds that a request waits within libcurl for a connection, and then in its queue.
-    static let pendingTime: Int64 = 1_000_000_000
-    /// Nanoseconds between two runs while a connection is made. libcurl 7.88 gives up an address in
-    /// one run and tries the next one only in the run after it, for which it asks no sooner than
-    /// the next address, too, should have answered (lib/connect.c).
-    static let connectingTime: Int64 = 250_000_000
-    /// Nanoseconds without a byte after which a connection is better made anew.
-    static let silenceOfTheDead: Int64 = 3_000_000_000
-    /// Milliseconds in which a fast sender refills a socket that was emptied.
-    static let momentForOthers: Int32 = 5
-    /// Milliseconds.
-    private static let pollFailurePause: Int32 = 100
     private var commands: [TransportCommand] = []
     private var isShuttingDown = false
 
@@ -52,7 +33,7 @@ final class TransportLoop {
         self.multi = multi.pointer
         self.inbox = inbox
         self.configuration = configuration
-        deliver = facts
+        batch = FactBatch(deliver: facts)
         queue = OriginQueue(configuration: configuration)
         turn = .allocate(capacity: 1)
         turn.initialize(to: lh_turn())
@@ -63,30 +44,26 @@ final class TransportLoop {
         while true {
             let now = TransportClock.monotonic()
             turn.pointee.now = now
-            staleConnections.note(asleep: TransportClock.asleep(at: now), now: now)
+            staleConnections.count(asleep: TransportClock.asleep(at: now), now: now)
             obey()
             liftRatePauses()
             liftRests()
             if turn.pointee.now >= queue.restsEndAt { queue.endRests() }
             admit()
             perform()
-            takeNotices()
-            takeBackPending()
+            reportProgress()
+            putBackPending()
             endStalled()
-            yieldDriver.look(at: active, now: turn.pointee.now)
+            yieldDriver.steer(handles.active, now: turn.pointee.now)
             admit()
-            if !batch.facts.isEmpty {
-                deliver(batch.facts)
-                batch.facts.removeAll(keepingCapacity: true)
-            }
+            batch.deliverAll()
             if isShuttingDown { break }
             if curl_multi_poll(multi, nil, 0, pollTimeout(), &readySockets) != CURLM_OK {
-                // If memory is short, going on at once would make it worse.
-                poll(nil, 0, Self.pollFailurePause)
+                poll(nil, 0, Limits.pollFailureMilliseconds)
             }
         }
         inbox.close()
-        spare = []
+        handles.dropSpare()
         curl_multi_cleanup(multi)
         yieldDriver.pools.close()
         turn.deallocate()
@@ -106,7 +83,7 @@ final class TransportLoop {
     // MARK: - Commands
 
     private func obey() {
-        inbox.take(into: &commands)
+        inbox.drain(into: &commands)
         defer { commands.removeAll(keepingCapacity: true) }
         for command in commands {
             switch command {
@@ -121,8 +98,8 @@ final class TransportLoop {
             case .withdraw(let keys):
                 report(queue.remove(Set(keys)), as: .withdrawn)
             case .leaveConnections(let keys):
-                staleConnections.noteAll(now: turn.pointee.now)
-                for key in keys { byKey[key]?.isSuspect = true }
+                staleConnections.markAll(now: turn.pointee.now)
+                for key in keys { handles[key]?.running?.hop.isSuspect = true }
             case .totalRate(let rate):
                 setTotalRate(rate)
             case .rate(let key, let rate):
@@ -139,25 +116,25 @@ final class TransportLoop {
     }
 
     private func proceed(_ key: SegmentKey, _ plan: BodyPlan) {
-        guard let exchange = byKey[key], exchange.isHeld else { return }
-        exchange.open(plan)
-        resume(exchange)
+        guard let handle = handles[key], handle.flow.isHeld else { return }
+        handle.open(plan)
+        resume(handle)
     }
 
     private func shrink(_ key: SegmentKey, _ end: Int64) {
-        guard let exchange = byKey[key] else { return queue.shrink(key, end) }
-        exchange.shrink(to: end)
+        guard let handle = handles[key] else { return queue.shrink(key, end) }
+        handle.shrink(to: end)
         // The offset is reached already; the next piece, which would end the request, may come
         // late.
-        if exchange.hasReachedStop { finish(exchange, nil) }
+        if handle.flow.hasReachedStop { finish(handle, nil) }
     }
 
     private func stop(_ keys: [SegmentKey]) {
         var unknown: Set<SegmentKey> = []
         for key in keys {
-            if let exchange = byKey[key] {
-                leaveConnection(of: exchange)
-                finish(exchange, .stopped)
+            if let handle = handles[key] {
+                leaveConnection(of: handle)
+                finish(handle, .stopped)
             } else {
                 unknown.insert(key)
             }
@@ -166,7 +143,7 @@ final class TransportLoop {
     }
 
     private func stopAll() {
-        for exchange in active.reversed() { finish(exchange, .stopped) }
+        for handle in handles.active.reversed() { finish(handle, .stopped) }
         report(queue.removeAll(), as: .stopped)
     }
 
@@ -176,4 +153,46 @@ final class TransportLoop {
                 .ended(key, SegmentEnd(failure: failure, writtenThrough: 0, bytesReceived: 0)))
         }
     }
+}
+
+/// The handles that serve requests, and unused ones for the next.
+struct HandleTable {
+    /// In no order; each knows its index.
+    private(set) var active: [EasyHandle] = []
+    private var byKey: [SegmentKey: EasyHandle] = [:]
+    private var spare: [EasyHandle] = []
+
+    subscript(key: SegmentKey) -> EasyHandle? { byKey[key] }
+
+    mutating func insert(_ handle: EasyHandle, for key: SegmentKey) {
+        handle.slot = active.count
+        active.append(handle)
+        let previous = byKey.updateValue(handle, forKey: key)
+        precondition(previous == nil, "two requests with one key")
+    }
+
+    mutating func remove(_ handle: EasyHandle, for key: SegmentKey) {
+        byKey[key] = nil
+        let last = active.removeLast()
+        if last !== handle {
+            active[handle.slot] = last
+            last.slot = handle.slot
+        }
+    }
+
+    mutating func spareHandle() -> EasyHandle? { spare.popLast() }
+
+    mutating func keepSpare(_ handle: EasyHandle, atMost count: Int) {
+        if spare.count < count { spare.append(handle) }
+    }
+
+    mutating func dropSpare() { spare = [] }
+}
+
+/// When the loop next looks through its requests, in monotonic nanoseconds.
+struct NextChecks {
+    /// No request can be found stalled before.
+    var stall = Int64.max
+    /// The same for requests that have not begun.
+    var pending = Int64.max
 }

@@ -4,7 +4,7 @@ struct WaitingRequest {
     var request: SegmentRequest
     var stopAt: Int64?
     /// Its handle, if libcurl had no connection for it; it continues unchanged.
-    var exchange: EasyHandle?
+    var handle: EasyHandle?
     /// It gets an exclusive connection and counts as such; set when it is dequeued.
     var isAlone = false
     /// Because its body may be slowed down; set when it is dequeued.
@@ -60,7 +60,7 @@ final class HostQueue {
 
     func next() -> WaitingRequest {
         let request = waiting[first]
-        waiting[first].exchange = nil
+        waiting[first].handle = nil
         first += 1
         if first == waiting.count || first >= 4096 {
             waiting.removeFirst(first)

@@ -24,6 +24,7 @@ package struct TransportConfiguration: Sendable {
     /// The file with the host keys that SFTP accepts; `nil` = `~/.ssh/known_hosts`.
     package var knownHostsFile: String?
 
+    /// Every bound at its default.
     package init() {}
 
     package mutating func setLimitsPerOrigin(_ limits: SchedulerLimits) {

@@ -26,26 +26,19 @@ final class YieldDriver {
         var sample: YieldSample
     }
 
-    private static let tick: Int64 = 20_000_000
-    private static let quiet: Int64 = 1_000_000_000
-    /// A connection without a request, or without bodies (FTP's control connection), is left out
-    /// after this time.
-    private static let idle: Int64 = 3_000_000_000
-    private static let reportEvery: Int64 = 200_000_000
-
     init(pools: ConnectionPools) {
         self.pools = pools
     }
 
     /// When the next sample is due; `nil` = no wake-up is needed.
     func wakeUp(_ now: Int64) -> Int64? {
-        activeRequests > 0 && now - lastMoved < Self.quiet ? nextTick : nil
+        activeRequests > 0 && now - lastMoved < Limits.yieldQuietNanoseconds ? nextTick : nil
     }
 
-    func look(at active: [EasyHandle], now: Int64) {
+    func steer(_ active: [EasyHandle], now: Int64) {
         guard activeRequests > 0, now >= nextTick else { return }
-        nextTick = now + Self.tick
-        let users = active.filter { $0.request?.yields == true }
+        nextTick = now + Limits.yieldTickNanoseconds
+        let users = active.filter { $0.running?.request.yields == true }
         let sockets = pools.yieldingSockets
         let held = samples(of: sockets, users: users, now: now)
         let instant = Instant(nanoseconds: now)
@@ -65,7 +58,7 @@ final class YieldDriver {
         of sockets: UnsafeMutableBufferPointer<lh_socket>, users: [EasyHandle], now: Int64
     ) -> [Held] {
         let inUse = Set(
-            users.compactMap { $0.url.hasPrefix("http") ? lh_easy_getinfo_socket($0.easy) : nil })
+            users.compactMap { $0.url.hasPrefix("http") ? $0.curl.socket : nil })
         var held: [Held] = []
         var stillSeen: [UInt64: Seen] = [:]
         for index in sockets.indices where sockets[index].is_loopback == 0 {
@@ -78,7 +71,10 @@ final class YieldDriver {
                 lastMoved = now
             }
             stillSeen[cookie] = known
-            guard now - known.movedAt < Self.idle || inUse.contains(sockets[index].fd) else {
+            guard
+                now - known.movedAt < Limits.yieldIdleNanoseconds
+                    || inUse.contains(sockets[index].fd)
+            else {
                 // The gate must not affect the next request on this connection.
                 lh_socket_gate(&sockets[index], 0)
                 continue
@@ -98,25 +94,25 @@ final class YieldDriver {
 
     /// The rate of a connection is divided among its requests.
     private func limit(_ users: [EasyHandle], _ orders: [Int32: YieldOrder]) {
-        let descriptors = users.map { lh_easy_getinfo_socket($0.easy) }
+        let descriptors = users.map { $0.curl.socket }
         var subscribers: [Int32: Int64] = [:]
         for descriptor in descriptors { subscribers[descriptor, default: 0] += 1 }
         // libcurl does not report FTP's data connections: the mildest order applies to their
         // bodies.
         let anyRate =
             orders.values.contains { $0.rate == nil } ? nil : orders.values.compactMap(\.rate).max()
-        for (exchange, descriptor) in zip(users, descriptors) {
+        for (handle, descriptor) in zip(users, descriptors) {
             let rate = orders[descriptor].map(\.rate) ?? anyRate
-            exchange.yieldRate = rate.map { max(1, $0 / (subscribers[descriptor] ?? 1)) }
+            handle.yield(to: rate.map { max(1, $0 / (subscribers[descriptor] ?? 1)) })
         }
     }
 
     private func report(_ users: [EasyHandle], isHeld: Bool, now: Int64) {
         guard now >= nextReport else { return }
-        nextReport = now + Self.reportEvery
+        nextReport = now + Limits.yieldReportNanoseconds
         let word = isHeld ? control.report(Instant(nanoseconds: now)).packed : 0
-        for exchange in users {
-            guard let cell = exchange.flow.pointee.segment_cell else { continue }
+        for handle in users {
+            guard let cell = handle.flow.pointer.pointee.segment_cell else { continue }
             cell[ProgressCell.yielding] = word
         }
     }

@@ -1,0 +1,292 @@
+#define _GNU_SOURCE
+#include "curl_shim.h"
+#include "flow_shim.h"
+#include "yield_shim.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+// MARK: rate
+
+static const int64_t second = 1000000000;
+
+// The capacity is 0.15 s worth of bytes. Over any two seconds at most 7.5 % more than the rate
+// passes, and a thread that was not scheduled for a while still reaches the rate.
+static int64_t bucket_capacity(const lh_bucket *bucket) {
+    int64_t capacity = bucket->rate / 20 * 3;
+    return capacity > 0 ? capacity : 1;
+}
+
+void lh_bucket_set(lh_bucket *bucket, int64_t rate, int64_t now) {
+    bucket->rate = rate;
+    bucket->tokens = 0;
+    bucket->filled_at = now;
+    bucket->remainder = 0;
+}
+
+void lh_bucket_fill(lh_bucket *bucket, int64_t now) {
+    if (bucket->rate <= 0 || now <= bucket->filled_at)
+        return;
+    int64_t elapsed = now - bucket->filled_at;
+    bucket->filled_at = now;
+    int64_t capacity = bucket_capacity(bucket);
+    double earned =
+        (double)bucket->rate * ((double)elapsed / (double)second) + bucket->remainder;
+    if (earned >= (double)(capacity - bucket->tokens)) {
+        bucket->tokens = capacity;
+        bucket->remainder = 0;
+        return;
+    }
+    int64_t whole = (int64_t)earned;
+    bucket->tokens += whole;
+    bucket->remainder = earned - (double)whole;
+}
+
+// The fewest tokens for which a paused request is resumed.
+static int64_t quantum_of(const lh_bucket *bucket) {
+    int64_t quantum = bucket->rate / 50;
+    return quantum > 0 ? quantum : 1;
+}
+
+int64_t lh_bucket_wait(const lh_bucket *bucket) {
+    int64_t missing = quantum_of(bucket) - bucket->tokens;
+    if (bucket->rate <= 0 || missing <= 0)
+        return 0;
+    double wait = ((double)missing - bucket->remainder) / (double)bucket->rate * (double)second;
+    return (int64_t)wait + 1;
+}
+
+static size_t bucket_allows(const lh_bucket *bucket, size_t wanted) {
+    if (bucket->rate <= 0)
+        return wanted;
+    if (bucket->tokens <= 0)
+        return 0;
+    return (uint64_t)bucket->tokens < wanted ? (size_t)bucket->tokens : wanted;
+}
+
+static void bucket_take(lh_bucket *bucket, size_t taken) {
+    if (bucket->rate > 0)
+        bucket->tokens -= (int64_t)taken;
+}
+
+// MARK: body
+
+// Other threads read the cells while this one writes: each store is a whole word, in no order.
+static void cell_add(uint64_t *cell, int word, uint64_t amount) {
+    if (cell)
+        __atomic_store_n(&cell[word], cell[word] + amount, __ATOMIC_RELAXED);
+}
+
+enum { cell_written = 3, cell_received = 4 };
+
+static int compare_all(lh_flow *flow, const char *data, size_t length) {
+    char held[4096];
+    while (length > 0) {
+        size_t wanted = length < sizeof held ? length : sizeof held;
+        ssize_t got = pread(flow->fd, held, wanted, flow->position);
+        if (got < 0) {
+            if (errno == EINTR)
+                continue;
+            flow->disk_errno = errno;
+            flow->outcome = LH_FLOW_DISK;
+            return 0;
+        }
+        if (got == 0 || memcmp(held, data, (size_t)got) != 0) {
+            flow->outcome = LH_FLOW_OVERLAP_DIFFERS;
+            return 0;
+        }
+        data += got;
+        length -= (size_t)got;
+        flow->position += got;
+        flow->compare -= got;
+    }
+    return 1;
+}
+
+static int64_t monotonic(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+// A disk that cannot keep up blocks pwrite(2), and with this thread all transfers. The flow pauses
+// for as long as the write took, for transfers to other disks; meanwhile the kernel writes back.
+static void rest_after(lh_flow *flow, int64_t begun) {
+    const int64_t slow = 20000000, longest = 1000000000;
+    int64_t now = monotonic();
+    int64_t took = now - begun;
+    if (took < slow)
+        return;
+    flow->rests_until = now + (took < longest ? took : longest);
+    flow->turn->rests = 1;
+}
+
+static int write_all(lh_flow *flow, const char *data, size_t length) {
+    int64_t begun = monotonic();
+    while (length > 0) {
+        ssize_t put = pwrite(flow->fd, data, length, flow->position);
+        if (put < 0) {
+            if (errno == EINTR)
+                continue;
+            flow->disk_errno = errno;
+            flow->outcome = LH_FLOW_DISK;
+            return 0;
+        }
+        if (put == 0) {
+            flow->disk_errno = EIO;
+            flow->outcome = LH_FLOW_DISK;
+            return 0;
+        }
+        data += put;
+        length -= (size_t)put;
+        flow->position += put;
+        flow->written += put;
+        if (flow->segment_cell)
+            __atomic_store_n(
+                &flow->segment_cell[cell_written], (uint64_t)flow->position, __ATOMIC_RELAXED);
+    }
+    rest_after(flow, begun);
+    if (flow->notice_every > 0 && flow->written >= flow->notice_at) {
+        flow->notice_at = flow->written + flow->notice_every;
+        flow->noticed = 1;
+        flow->turn->notices++;
+    }
+    return 1;
+}
+
+static size_t least(size_t length, int64_t bound) {
+    return bound < (int64_t)length ? (size_t)bound : length;
+}
+
+// Skips, compares, writes. 0 = the request is over; `outcome` has the reason.
+static int take(lh_flow *flow, const char *data, size_t length) {
+    flow->received += (int64_t)length;
+    cell_add(flow->segment_cell, cell_received, length);
+    cell_add(flow->fetch_cell, cell_received, length);
+
+    if (flow->skip > 0) {
+        size_t part = least(length, flow->skip);
+        flow->skip -= (int64_t)part;
+        data += part;
+        length -= part;
+    }
+    if (flow->compare > 0 && length > 0) {
+        size_t part = least(length, flow->compare);
+        if (!compare_all(flow, data, part))
+            return 0;
+        data += part;
+        length -= part;
+    }
+    if (length == 0)
+        return 1;
+    int64_t bound = flow->end;
+    int over = LH_FLOW_TOO_LONG;
+    if (flow->stop_at >= 0 && (bound < 0 || flow->stop_at <= bound)) {
+        bound = flow->stop_at;
+        over = LH_FLOW_REACHED_STOP;
+    }
+    int64_t room = bound < 0 ? INT64_MAX : bound - flow->position;
+    size_t part = room > 0 ? least(length, room) : 0;
+    if (!write_all(flow, data, part))
+        return 0;
+    if (part < length) {
+        flow->outcome = over;
+        return 0;
+    }
+    return 1;
+}
+
+void lh_flow_drain(lh_flow *flow, CURL *easy) {
+    if (flow->paused) {
+        flow->drained = 1;
+        curl_easy_pause(easy, CURLPAUSE_CONT);
+    }
+}
+
+void lh_flow_cut(lh_flow *flow, CURL *easy) {
+    // Without a connection libcurl would answer with the socket of the handle's previous request.
+    curl_socket_t active = flow->connected ? lh_easy_getinfo_socket(easy) : CURL_SOCKET_BAD;
+    if (active != CURL_SOCKET_BAD)
+        shutdown(active, SHUT_RDWR);
+    if (flow->socket >= 0 && flow->socket != active && flow->cookie != 0
+        && lh_socket_cookie(flow->socket) == flow->cookie)
+        shutdown(flow->socket, SHUT_RDWR);
+}
+
+// libcurl reports progress about once per turn, and once a second while it waits.
+static int progressed(
+    void *opaque, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now) {
+    (void)total;
+    (void)now;
+    (void)up_total;
+    (void)up_now;
+    lh_flow *flow = opaque;
+    const int64_t longest = 5 * second;
+    int64_t time = monotonic();
+    if (flow->asked_in != flow->turn->now) {
+        flow->asked_in = flow->turn->now;
+        flow->asked_since = time;
+    }
+    return time - flow->asked_since > longest;
+}
+
+void lh_flow_bound(lh_flow *flow, CURL *easy) {
+    curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, progressed);
+    curl_easy_setopt(easy, CURLOPT_XFERINFODATA, flow);
+    curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+}
+
+static size_t pass(lh_flow *flow, const char *data, size_t length) {
+    if (length == 0)
+        return 0;
+    // A pause lifted outside of curl_multi_perform loses the error: later calls fail again.
+    if (flow->outcome != LH_FLOW_FINE)
+        return CURL_WRITEFUNC_ERROR;
+    flow->touched = flow->heard = flow->turn->now;
+    if (flow->state == LH_FLOW_UNJUDGED) {
+        flow->first_chunk = length;
+        flow->judge(flow->owner);
+    }
+    switch ((enum lh_flow_state)flow->state) {
+    case LH_FLOW_OPEN:
+        break;
+    case LH_FLOW_HELD:
+        return CURL_WRITEFUNC_PAUSE;
+    case LH_FLOW_DISCARD:
+        if (flow->outcome == LH_FLOW_FINE)
+            return length;
+        return CURL_WRITEFUNC_ERROR;
+    case LH_FLOW_UNJUDGED:
+        return CURL_WRITEFUNC_ERROR;
+    }
+    if (flow->rests_until)
+        return CURL_WRITEFUNC_PAUSE;
+    size_t done = flow->swallowed;
+    flow->swallowed = 0;
+    size_t rest = length - done;
+    size_t allowed = bucket_allows(&flow->turn->total, bucket_allows(&flow->bucket, rest));
+    if (allowed > 0 && !take(flow, data + done, allowed))
+        return CURL_WRITEFUNC_ERROR;
+    bucket_take(&flow->bucket, allowed);
+    bucket_take(&flow->turn->total, allowed);
+    if (allowed < rest) {
+        flow->swallowed = done + allowed;
+        flow->rate_paused = 1;
+        return CURL_WRITEFUNC_PAUSE;
+    }
+    return length;
+}
+
+// libcurl calls with at most CURL_MAX_WRITE_SIZE bytes, whatever its buffer size. After
+// CURL_WRITEFUNC_PAUSE it keeps the piece and hands the same bytes over again from the same start.
+size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
+    lh_flow *flow = opaque;
+    size_t taken = flow->drained ? size * count : pass(flow, data, size * count);
+    flow->paused = taken == CURL_WRITEFUNC_PAUSE;
+    // A slow disk may have blocked this call; that time does not count in `progressed`.
+    flow->asked_in = 0;
+    return taken;
+}

@@ -1,0 +1,132 @@
+#ifndef LONGHAUL_FLOW_SHIM_H
+#define LONGHAUL_FLOW_SHIM_H
+// The two callbacks that run for every piece of a response, so that no Swift code runs per piece:
+// head_shim.c collects the head, body_shim.c slows the body down and writes it.
+#include "CLibcurl.h"
+#include <stddef.h>
+#include <stdint.h>
+
+// MARK: rate
+
+// A token bucket in bytes. `rate` 0 = unlimited.
+typedef struct lh_bucket {
+    int64_t rate;       // bytes per second
+    int64_t tokens;     // bytes that may be taken now
+    int64_t filled_at;  // monotonic nanoseconds
+    double remainder;   // fraction of a byte carried over
+} lh_bucket;
+
+// Sets a new rate and drops the tokens saved under the old one.
+void lh_bucket_set(lh_bucket *bucket, int64_t rate, int64_t now);
+// Adds the tokens earned since the last fill, up to a small capacity, so that no burst follows a
+// longer pause. The kernel does not run ahead either: it enlarges a socket's receive buffer by how
+// fast the program reads (tcp_rcv_space_adjust), and a limited request reads slowly.
+void lh_bucket_fill(lh_bucket *bucket, int64_t now);
+// Nanoseconds until there are enough tokens to resume a paused request; 0 = now.
+int64_t lh_bucket_wait(const lh_bucket *bucket);
+
+// MARK: one request's response
+
+// Shared by all requests of one transport; written by its thread only.
+typedef struct lh_turn {
+    int64_t now;      // monotonic nanoseconds, read once per turn of the loop
+    int64_t notices;  // requests whose `noticed` was set since the loop last checked
+    int rests;        // set whenever a flow's `rests_until` is
+    lh_bucket total;  // the limit over all requests
+} lh_turn;
+
+enum lh_flow_state {
+    LH_FLOW_UNJUDGED = 0,  // head not final yet, or no body byte seen
+    LH_FLOW_OPEN,          // body goes where the plan says
+    LH_FLOW_HELD,          // paused until the engine has committed the head's meaning
+    LH_FLOW_DISCARD,       // the body is dropped
+};
+
+enum lh_flow_outcome {
+    LH_FLOW_FINE = 0,
+    LH_FLOW_REFUSED,          // the body is not wanted; the request was ended
+    LH_FLOW_OVERLAP_DIFFERS,  // compared bytes are not those of the file
+    LH_FLOW_TOO_LONG,         // body past `end`
+    LH_FLOW_REACHED_STOP,     // body past `stop_at`, where it was to end
+    LH_FLOW_DISK,             // `disk_errno`
+    LH_FLOW_HEAD_TOO_LARGE,
+};
+
+// The state of one response: it collects the head and writes the body. Swift fills it before the
+// request and at the judgement; the two callbacks below change it.
+typedef struct lh_flow {
+    lh_turn *turn;
+    void *owner;
+    void (*judge)(void *owner);  // called at the first body byte; sets state and plan
+    int (*admits)(void *owner);  // whether the request may go over the connection found for it
+
+    // Head: the lines of the latest answer, line ends included, from "HTTP/" on.
+    char *head;
+    size_t head_length;
+    size_t head_capacity;
+    size_t head_limit;
+    int head_status;    // from its status line
+    int head_complete;  // the empty line came, and the answer is not an interim one
+    size_t after_head;  // bytes of fields that came after it
+
+    // The beginning of FTP's latest reply, line ends included.
+    char reply[192];
+    size_t reply_length;
+    int reply_complete;
+
+    // Body.
+    int state;
+    int outcome;
+    int disk_errno;
+    int fd;
+    int64_t skip;       // bytes still to drop
+    int64_t compare;    // bytes still to compare
+    int64_t position;   // file offset of the next byte to compare or write
+    int64_t end;        // no byte at or after this offset is written; -1 = unbounded
+    int64_t stop_at;    // as `end`, but reaching it is success; -1 = unbounded
+    int64_t written;    // bytes written
+    int64_t received;   // bytes received
+    uint64_t *segment_cell;  // NULL = none
+    uint64_t *fetch_cell;    // NULL = none
+    size_t first_chunk;      // size of the piece that led to the judgement
+    int paused;        // the last piece was refused: libcurl holds it, and what follows it
+    int drained;       // further bytes are dropped
+    size_t swallowed;  // bytes at the start of the paused piece that were taken before the pause
+
+    int64_t notice_every;  // 0 = never
+    int64_t notice_at;
+    int noticed;
+    int rate_paused;
+    lh_bucket bucket;
+    int64_t rests_until;  // monotonic nanoseconds; paused until then after a slow write; 0 = not
+    int64_t touched;  // monotonic nanoseconds of the latest progress
+    int64_t heard;    // the same of the latest bytes received; 0 = none
+    int begun;        // libcurl looks up a name, opens a connection or uses one
+    int connected;    // the request has a connection, a new one or a reused one
+    int has_data_sockets;  // FTP: sockets made while it has a connection are for data
+    int socket;       // the last one made for the request, may be closed; -1 = none
+    uint64_t cookie;  // SO_COOKIE of `socket`, whose number may be reused
+    int64_t asked_in;     // `now` of the turn in which libcurl last reported progress; 0 = none
+    int64_t asked_since;  // monotonic nanoseconds of the first time in that turn
+} lh_flow;
+
+// Clears the state of the last request; keeps the head buffer.
+void lh_flow_reset(lh_flow *flow);
+// Makes libcurl hand over what it holds back for a paused sink, and drops it. For a handle that is
+// to be removed.
+void lh_flow_drain(lh_flow *flow, CURL *easy);
+// Ends a request that keeps libcurl within one call for more than 5 seconds. At the end of a file
+// over FTP and SFTP libcurl waits for the server's reply, and blocks all other requests meanwhile.
+void lh_flow_bound(lh_flow *flow, CURL *easy);
+// Shuts down the sockets of a handle that is to be removed before its end. The exchange with which
+// FTP and SFTP end a session then fails at once instead of waiting for the server.
+void lh_flow_cut(lh_flow *flow, CURL *easy);
+void lh_flow_free_head(lh_flow *flow);
+// Connects the flow to a handle: its header and write functions, and the functions that libcurl
+// calls when a request begins.
+void lh_flow_attach(lh_flow *flow, CURL *easy);
+
+size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque);
+size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque);
+
+#endif

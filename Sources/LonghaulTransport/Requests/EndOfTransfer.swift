@@ -1,0 +1,118 @@
+internal import CLonghaul
+internal import LonghaulCore
+
+/// Why a transfer ended, from libcurl's result and what the handle has recorded beside it.
+struct EndOfTransfer {
+    let curl: CurlEasy
+    let flow: ResponseFlow
+    let errorText: UnsafeMutablePointer<CChar>
+    let running: RunningRequest
+
+    func failure(_ code: CURLcode) -> WireFailure? {
+        switch UInt32(flow.pointer.pointee.outcome) {
+        case LH_FLOW_REACHED_STOP.rawValue: return nil
+        case LH_FLOW_OVERLAP_DIFFERS.rawValue: return .overlapDiffers
+        case LH_FLOW_TOO_LONG.rawValue: return .bodyTooLong
+        case LH_FLOW_DISK.rawValue: return .disk(errno: flow.pointer.pointee.disk_errno)
+        case LH_FLOW_HEAD_TOO_LARGE.rawValue: return .headTooLarge
+        default: break
+        }
+        if running.hop.isStalled { return .stalled }
+        if code == CURLE_OK { return nil }
+        // libcurl reports a line beyond its own bound as a lack of memory.
+        if code == CURLE_OUT_OF_MEMORY, flow.isHTTPHead, !flow.hasFinalHead {
+            return .headTooLarge
+        }
+        return refusalOfProxy() ?? refusalOfSOCKS(code) ?? curlFailure(code)
+    }
+
+    private func curlFailure(_ code: CURLcode) -> WireFailure {
+        if code == CURLE_PEER_FAILED_VERIFICATION,
+            RequestURL.scheme(of: running.hop.url) == "sftp"
+        {
+            return .unknownHostKey(text: words(of: code))
+        }
+        return .curl(
+            code: Int32(code.rawValue), text: words(of: code),
+            osError: Int32(curl.number(CURLINFO_OS_ERRNO)))
+    }
+
+    /// An FTP server closes a connection that was idle for too long with a reply, which is read as
+    /// the answer to the next command. That is no failure of the server.
+    func isOfIdleConnection(_ code: CURLcode) -> Bool {
+        code == CURLE_OPERATION_TIMEDOUT && running.connectionsTrustedFor != 0
+            && curl.number(CURLINFO_NUM_CONNECTS) == 0 && replyOfFTP(code) != nil
+    }
+
+    // MARK: - Proxies
+
+    /// libcurl reports a refused tunnel as a broken connection.
+    private func refusalOfProxy() -> WireFailure? {
+        if flow.isHTTPHead { return nil }
+        let status = curl.number(CURLINFO_HTTP_CONNECTCODE)
+        return status < 300 ? nil : .proxyRefused(status: status)
+    }
+
+    /// libcurl has one code for all answers of a SOCKS proxy. Refused credentials fail again at the
+    /// next try. An unreachable server is no failure of the proxy.
+    private func refusalOfSOCKS(_ code: CURLcode) -> WireFailure? {
+        guard code == CURLE_PROXY else { return nil }
+        let reason = curl.number(CURLINFO_PROXY_ERROR)
+        func isOneOf(_ reasons: CURLproxycode...) -> Bool {
+            reasons.contains { Int($0.rawValue) == reason }
+        }
+        if isOneOf(CURLPX_USER_REJECTED, CURLPX_NO_AUTH, CURLPX_LONG_USER, CURLPX_LONG_PASSWD) {
+            return .proxyRefusedCredentials(text: words(of: code))
+        }
+        // A rule, the CONNECT command or the address type: a retry cannot change these.
+        if isOneOf(
+            CURLPX_REPLY_NOT_ALLOWED, CURLPX_REPLY_COMMAND_NOT_SUPPORTED,
+            CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED)
+        {
+            return .proxyForbids(text: words(of: code))
+        }
+        if isOneOf(
+            CURLPX_REPLY_GENERAL_SERVER_FAILURE, CURLPX_REPLY_NETWORK_UNREACHABLE,
+            CURLPX_REPLY_HOST_UNREACHABLE, CURLPX_REPLY_CONNECTION_REFUSED,
+            CURLPX_REPLY_TTL_EXPIRED, CURLPX_REQUEST_FAILED)
+        {
+            return .proxyCannotReach(text: words(of: code))
+        }
+        return nil
+    }
+
+    /// libcurl's message does not say whose certificate was refused, nor that its host and port are
+    /// the proxy's.
+    private func isAboutProxy(_ code: CURLcode) -> Bool {
+        switch code {
+        case CURLE_PEER_FAILED_VERIFICATION:
+            curl.number(CURLINFO_PROXY_SSL_VERIFYRESULT) != 0
+        case CURLE_COULDNT_CONNECT: running.isProxied
+        default: false
+        }
+    }
+
+    // MARK: - Words
+
+    /// libcurl's message, without the secrets of the request.
+    private func words(of code: CURLcode) -> String {
+        let own = String(cString: errorText)
+        let text =
+            replyOfFTP(code) ?? (own.isEmpty ? String(cString: curl_easy_strerror(code)) : own)
+        var connection = running.request.connection
+        connection.proxy = running.proxy
+        return Redaction.text(
+            isAboutProxy(code) ? "of the proxy: \(text)" : text,
+            hidingSecretsOf: connection)
+    }
+
+    /// The FTP reply, which alone says why a login or an offset was refused, or that the server
+    /// closes its service (421), which libcurl reports as a timeout.
+    private func replyOfFTP(_ code: CURLcode) -> String? {
+        let asked = [CURLE_LOGIN_DENIED, CURLE_OPERATION_TIMEDOUT, CURLE_FTP_COULDNT_RETR_FILE]
+        guard asked.contains(code) else { return nil }
+        let reply = flow.replyOfFTP
+        if code == CURLE_OPERATION_TIMEDOUT { return reply.hasPrefix("421") ? reply : nil }
+        return reply.isEmpty ? nil : reply
+    }
+}

@@ -1,0 +1,157 @@
+internal import CLonghaul
+internal import LonghaulCore
+
+/// Sets the options of a reset handle for one hop: none of an earlier request or hop remains.
+struct HandleOptions {
+    let curl: CurlEasy
+    let running: RunningRequest
+    let configuration: TransportConfiguration
+
+    private var request: SegmentRequest { running.request }
+    private var url: String { running.hop.url }
+
+    func setTransfer(totalRate: Int64) {
+        curl.set(CURLOPT_URL, url)
+        curl.set(CURLOPT_PROTOCOLS_STR, "http,https,ftp,ftps,sftp")
+        curl.set(CURLOPT_NOSIGNAL, 1)
+        // libcurl cannot cancel a look-up in its resolver thread. Without this, removing a handle
+        // blocks all requests until the look-up ends: half a minute if name servers do not answer.
+        curl.set(CURLOPT_QUICK_EXIT, 1)
+        curl.set(CURLOPT_TCP_KEEPALIVE, 1)
+        curl.set(CURLOPT_BUFFERSIZE, bufferSize(totalRate: totalRate))
+        let connect = request.connection.connectTimeout * 1000
+        curl.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(min(connect, Double(Int32.max)))))
+    }
+
+    /// A limited request reads small portions: the rest of a full buffer would wait for tokens.
+    private func bufferSize(totalRate: Int64) -> Int {
+        guard let rate = [request.limitRate ?? 0, totalRate].filter({ $0 > 0 }).min() else {
+            return configuration.bufferSize
+        }
+        return min(configuration.bufferSize, max(16_384, Int(rate / 20)))
+    }
+
+    /// libcurl counts connections through a proxy without a tunnel for the proxy, not for the
+    /// server: six slow ones would block all other servers behind it. An address scope is part of
+    /// its key, so a scope for each server gives each its own connections. A scope has a meaning
+    /// only for link-local IPv6 addresses.
+    private func setSite(_ scheme: String) {
+        guard ["http", "ftp"].contains(scheme), running.isProxied else { return }
+        let site = RequestURL.prefix(of: RequestURL.withoutUserInfo(url)).lowercased()
+        curl.set(CURLOPT_ADDRESS_SCOPE, site.hashValue & Int(Int32.max) | 1)
+    }
+
+    // MARK: - Identity
+
+    func setIdentity(_ scheme: String) {
+        setSite(scheme)
+        setProxyAndTLS()
+        // Credentials are only for the origin that they were given for.
+        guard running.isOnFirstOrigin else { return }
+        let connection = request.connection
+        curl.set(CURLOPT_NETRC, connection.netrc ? Int(CURL_NETRC_OPTIONAL.rawValue) : 0)
+        curl.set(CURLOPT_HTTPAUTH, lh_auth_basic)
+        if let user = connection.user { curl.set(CURLOPT_USERPWD, user) }
+        if let file = connection.clientCertificate { curl.set(CURLOPT_SSLCERT, file) }
+        if let file = connection.clientKey { curl.set(CURLOPT_SSLKEY, file) }
+        // Without a passphrase OpenSSL would ask at the terminal and block this thread.
+        curl.set(CURLOPT_KEYPASSWD, "")
+        if running.hops > 0, connection.user == nil { setUserInfo(of: request.url) }
+    }
+
+    private func setProxyAndTLS() {
+        // Set explicitly, because libcurl would otherwise read the variables of this process.
+        curl.set(CURLOPT_PROXY, running.proxy ?? "")
+        curl.set(CURLOPT_NOPROXY, "")
+        if let file = request.connection.caCertificate {
+            curl.set(CURLOPT_CAINFO, file)
+            curl.set(CURLOPT_PROXY_CAINFO, file)
+        }
+        if request.connection.insecure {
+            curl.set(CURLOPT_SSL_VERIFYPEER, 0)
+            curl.set(CURLOPT_SSL_VERIFYHOST, 0)
+        }
+    }
+
+    /// Redirects within the URL's own origin seldom repeat its user and password.
+    private func setUserInfo(of first: String) {
+        guard let first = RequestURL(first), let user = first.user,
+            let current = RequestURL(url), current.user == nil
+        else { return }
+        curl.set(CURLOPT_USERNAME, user)
+        curl.set(CURLOPT_PASSWORD, first.password ?? "")
+    }
+
+    // MARK: - Protocols
+
+    func setProtocol(
+        _ scheme: String, _ flow: ResponseFlow, fields: inout FieldList
+    ) -> WireFailure? {
+        switch scheme {
+        case "http", "https":
+            setHTTP()
+            return setFields(&fields, all: running.isOnFirstOrigin)
+        default:
+            setFileProtocol(flow)
+            // These are for an HTTP proxy.
+            return setFields(&fields, all: true)
+        }
+    }
+
+    private func setHTTP() {
+        curl.set(CURLOPT_FOLLOWLOCATION, 0)
+        curl.set(CURLOPT_HTTP09_ALLOWED, 0)
+        curl.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        // Range offsets count encoded bytes, so bodies are stored as received.
+        curl.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+    }
+
+    private func setFileProtocol(_ flow: ResponseFlow) {
+        lh_flow_bound(flow.pointer, curl.pointer)
+        curl.set(CURLOPT_FILETIME, 1)
+        if request.offset > 0 { curl.set(CURLOPT_RESUME_FROM_LARGE, offset: request.offset) }
+        if let key = request.connection.clientKey { curl.set(CURLOPT_SSH_PRIVATE_KEYFILE, key) }
+        // Without a file libcurl would accept any host key; with a file that does not exist it
+        // accepts none.
+        if !request.connection.insecure {
+            let file = configuration.knownHostsFile ?? CurlGlobal.defaultKnownHostsFile()
+            curl.set(CURLOPT_SSH_KNOWNHOSTS, file ?? "/dev/null")
+        }
+    }
+
+    private func setFields(_ list: inout FieldList, all: Bool) -> WireFailure? {
+        list = FieldList()
+        var hasUserAgent = false
+        var cookies: [String] = []
+        for field in request.headers.fields {
+            if field.name.equalsIgnoringCase("user-agent") { hasUserAgent = true }
+            guard all || HeaderFields.mayGoElsewhere(field.name) else { continue }
+            guard Self.isSendable(field) else {
+                return .curl(
+                    code: Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue),
+                    text: "a header field has a name or value with characters that cannot be sent",
+                    osError: 0)
+            }
+            // Joined into one field with the cookies that a hop has set (RFC 6265 §5.4).
+            if field.name.equalsIgnoringCase("cookie"), !field.value.isEmpty {
+                cookies.append(field.value)
+                continue
+            }
+            // libcurl takes "Name:" as "omit this field" and "Name;" as "send it empty".
+            list.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        }
+        if let first = list.first { lh_easy_setopt_list(curl.pointer, CURLOPT_HTTPHEADER, first) }
+        if !cookies.isEmpty { curl.set(CURLOPT_COOKIE, cookies.joined(separator: "; ")) }
+        if !hasUserAgent { curl.set(CURLOPT_USERAGENT, configuration.userAgent) }
+        return nil
+    }
+
+    /// A line end would begin another field, or another request (RFC 9110 §5.5).
+    private static func isSendable(_ field: HeaderFields.Field) -> Bool {
+        let isToken = field.name.utf8.allSatisfy { byte in
+            byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ":") && byte != UInt8(ascii: ";")
+        }
+        let isValue = field.value.utf8.allSatisfy { $0 != 0 && $0 != 0x0A && $0 != 0x0D }
+        return isToken && isValue && !field.name.isEmpty
+    }
+}
