@@ -63,14 +63,14 @@ import Testing
     }
 
     @Test func keepsFewOpenAndThoseUsedLast() throws {
-        let paths = try (0...DirectoryHandles.openMax).map { try scratch.subdirectory("d\($0)") }
+        let paths = try (0...Limits.openDirectories).map { try scratch.subdirectory("d\($0)") }
         let first = try handles.handle(for: paths[0])
         let second = try handles.handle(for: paths[1])
-        for path in paths[2..<DirectoryHandles.openMax] { _ = try handles.handle(for: path) }
-        #expect(handles.count == DirectoryHandles.openMax)
+        for path in paths[2..<Limits.openDirectories] { _ = try handles.handle(for: path) }
+        #expect(handles.count == Limits.openDirectories)
         #expect(try handles.handle(for: paths[0]) === first)
-        _ = try handles.handle(for: paths[DirectoryHandles.openMax])
-        #expect(handles.count == DirectoryHandles.openMax)
+        _ = try handles.handle(for: paths[Limits.openDirectories])
+        #expect(handles.count == Limits.openDirectories)
         #expect(try handles.handle(for: paths[0]) === first)
         #expect(try handles.handle(for: paths[1]) !== second)
         handles.removeAll()

@@ -59,7 +59,7 @@ import Testing
     }
 
     /// All threads are kept by jobs that wait for the last one.
-    @Test(arguments: [2, FileWorkers.threadsMax - 1])
+    @Test(arguments: [2, Limits.fileThreadsMaximum - 1])
     func aJobIsRunBesideThoseThatTakeLong(_ kept: Int) throws {
         let workers = try FileWorkers()
         let isOpen = Atomic(false)
@@ -81,7 +81,7 @@ import Testing
         let workers = try FileWorkers()
         let isOpen = Atomic(false)
         let helped = Atomic(0)
-        let kept = FileWorkers.threadsMax * 2
+        let kept = Limits.fileThreadsMaximum * 2
         for key in 1...Int64(kept) {
             let work = FileWorkers.Work(key: key, disk: 7) {
                 for _ in 1...10_000 where !isOpen.load(ordering: .relaxed) { usleep(1_000) }
@@ -107,12 +107,12 @@ import Testing
         let count = Atomic(0)
         // More than may wait: a job that waited for room on the only thread would wait for ever.
         workers.submit(key: 0) {
-            for _ in 1...(FileWorkers.pendingMax + 10) {
+            for _ in 1...(Limits.pendingFileJobs + 10) {
                 workers.submit(key: 0) { count.add(1, ordering: .relaxed) }
             }
         }
         workers.drain()
-        #expect(count.load(ordering: .relaxed) == FileWorkers.pendingMax + 10)
+        #expect(count.load(ordering: .relaxed) == Limits.pendingFileJobs + 10)
     }
 
     @Test func whoSubmitsTooMuchWaits() throws {
@@ -127,19 +127,19 @@ import Testing
         let extra = 5
         let submitter = try SystemThread(name: "submitter") {
             // One may run, so the bound is reached with all but the last ones of these.
-            for number in 1...(FileWorkers.pendingMax + extra) {
+            for number in 1...(Limits.pendingFileJobs + extra) {
                 workers.submit(key: Int64(number)) {}
                 submitted.add(1, ordering: .relaxed)
             }
         }
         eventually("the queue fills") {
-            submitted.load(ordering: .relaxed) >= FileWorkers.pendingMax
+            submitted.load(ordering: .relaxed) >= Limits.pendingFileJobs
         }
         usleep(20_000)
-        #expect(submitted.load(ordering: .relaxed) < FileWorkers.pendingMax + extra)
+        #expect(submitted.load(ordering: .relaxed) < Limits.pendingFileJobs + extra)
         gate.store(true, ordering: .relaxed)
         submitter.join()
-        #expect(submitted.load(ordering: .relaxed) == FileWorkers.pendingMax + extra)
+        #expect(submitted.load(ordering: .relaxed) == Limits.pendingFileJobs + extra)
     }
 
     @Test func stoppingRunsWhatWasSubmitted() throws {

@@ -137,7 +137,7 @@ import Testing
             .flatMap { file in
                 file.code.indices.filter { isBound(file.code[$0]) }.map(file.place)
             }
-        #expect(places.count <= 136, "\(places.count) bounds stand elsewhere: \(places)")
+        #expect(places.count <= 116, "\(places.count) bounds stand elsewhere: \(places)")
     }
 
     private func isBound(_ line: String) -> Bool {

@@ -224,7 +224,7 @@ struct RequestValidator {
     /// With what is put to the name while the file is fetched.
     private static func checkLength(ofPath path: String) throws(LonghaulError) {
         let length = path.utf8.count
-        let max = PathParts.pathBytesMax - Limits.fileNameDecorationBytes
+        let max = Limits.pathBytes - Limits.fileNameDecorationBytes
         if length <= max { return }
         throw LonghaulError(
             .invalidRequest,

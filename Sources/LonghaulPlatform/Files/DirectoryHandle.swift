@@ -99,14 +99,11 @@ extension DirectoryHandle {
 package struct DirectoryNames: Sendable {
     private let names: Set<ExactText>
 
-    /// Directories with more names are not kept in memory.
-    package static let namesMax = 100_000
-
-    /// `nil` if the directory cannot be read, or has more than ``namesMax`` names.
+    /// `nil` if the directory cannot be read, or has more than ``Limits/directoryNames`` names.
     package init?(of path: String) {
         var names: Set<ExactText> = []
         let isRead = eachName(in: path) { name in
-            guard names.count < Self.namesMax else { return false }
+            guard names.count < Limits.directoryNames else { return false }
             names.insert(ExactText(name))
             return true
         }

@@ -7,9 +7,6 @@ private import Synchronization
 ///
 /// Any thread may use it. A handle stays valid after it has left the cache.
 package final class DirectoryHandles: Sendable {
-    /// The most directories that are kept open.
-    package static let openMax = 32
-
     private struct Entry {
         var handle: DirectoryHandle
         var used: UInt64
@@ -83,7 +80,7 @@ package final class DirectoryHandles: Sendable {
     private func keep(_ handle: DirectoryHandle, for path: String, seen: Instant) {
         let path = ExactText(path)
         state.withLock { state in
-            if state.entries[path] == nil, state.entries.count >= Self.openMax,
+            if state.entries[path] == nil, state.entries.count >= Limits.openDirectories,
                 let oldest = state.entries.min(by: { $0.value.used < $1.value.used })
             {
                 state.entries.removeValue(forKey: oldest.key)

@@ -9,9 +9,6 @@ private import Synchronization
 /// Any thread may call; calls are serialized. Only ranges that are not written to any more may be
 /// hashed.
 package final class FileDigest: Sendable {
-    /// Bytes read at once.
-    private static let pieceBytes = 1 << 20
-
     private struct State: ~Copyable {
         let hasher: Hasher
         var position: Int64 = 0
@@ -58,10 +55,11 @@ package final class FileDigest: Sendable {
         _ shouldStop: () -> Bool
     ) throws(SystemFailure) {
         guard state.position < offset else { return }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceBytes, alignment: 4_096)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: Limits.digestPieceBytes, alignment: 4_096)
         defer { buffer.deallocate() }
         while state.position < offset, !shouldStop() {
-            let asked = Int(min(Int64(pieceBytes), offset - state.position))
+            let asked = Int(min(Int64(Limits.digestPieceBytes), offset - state.position))
             let got = uninterrupted {
                 pread(descriptor, buffer.baseAddress, asked, off_t(state.position))
             }

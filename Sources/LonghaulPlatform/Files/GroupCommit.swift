@@ -10,16 +10,15 @@ internal import LonghaulCore
 /// After a crash between the two, the part files are there, complete. After a crash within the
 /// second, each file has one of its names.
 package enum GroupCommit {
-    /// With this many files of one file system, one syncfs replaces one fdatasync per file.
-    package static let wholeFilesystemMin = 4
-
     /// One result per item, in order: `nil` = its content is durable. A file with a failure must
     /// not be published, and its bytes since the last checkpoint are unknown (``PartFile/sync()``).
     package static func makeDurable(_ items: [FinishItem]) -> [SystemFailure?] {
         var answers = [SystemFailure?](repeating: nil, count: items.count)
         let byDevice = Dictionary(grouping: items.indices) { items[$0].part.identity.device }
         for group in byDevice.values {
-            if group.count >= wholeFilesystemMin, syncWhole(items[group[0]].part) { continue }
+            if group.count >= Limits.wholeFilesystemFiles, syncWhole(items[group[0]].part) {
+                continue
+            }
             for index in group { answers[index] = sync(items[index].part) }
         }
         return answers

@@ -13,10 +13,6 @@ package enum CopyMethod: Hashable, Sendable {
 }
 
 extension PartFile {
-    /// Bytes copied at a time: other work on this disk runs between two pieces.
-    private static let pieceBytes: Int64 = 64 << 20
-    private static let bufferBytes = 1 << 20
-
     /// Creates a file with the bytes of an open file, as an inode of its own: later writes to
     /// either do not affect the other. Nothing is durable yet. If this throws, no file is left
     /// behind.
@@ -98,7 +94,7 @@ extension PartFile {
         var offset: Int64 = 0
         while offset < length {
             let answer = lh_copy_range(
-                descriptor, source, offset, min(Self.pieceBytes, length - offset))
+                descriptor, source, offset, min(Limits.copyPieceBytes, length - offset))
             switch Int32(truncatingIfNeeded: answer < 0 ? answer : 1) {
             // Not between file systems before Linux 5.3; some file systems return 0 if they cannot
             // copy.
@@ -114,7 +110,7 @@ extension PartFile {
 
     private func readAndWrite(_ source: Int32, _ length: Int64) throws(SystemFailure) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: Self.bufferBytes, alignment: 4096)
+            byteCount: Limits.copyBufferBytes, alignment: 4096)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
         while offset < length {

@@ -13,9 +13,6 @@ extension PartFile {
         case replaced
     }
 
-    /// After this many tries, files that keep appearing under the name are reported as an error.
-    private static let createTriesMax = 3
-
     /// Creates the file under the first name that is free or can be freed. A file under a name is
     /// removed only if no data can be lost by it.
     ///
@@ -52,7 +49,7 @@ extension PartFile {
         sparing isInUse: (FileIdentity) -> Bool
     ) throws(SystemFailure) -> PartFile {
         let path = directory.path(of: name.text)
-        for _ in 1...createTriesMax {
+        for _ in 1...Limits.createTries {
             do throws(SystemFailure) {
                 let owner = try openName(
                     name.text, in: directory.descriptor, flags: O_CREAT | O_EXCL | O_RDWR,

@@ -4,9 +4,6 @@ internal import LonghaulCore
 package enum PathParts {
     /// The longest file name on Linux, in bytes.
     package static let nameBytesMax = Limits.fileNameBytes
-    /// The longest path on Linux, in bytes: PATH_MAX without the terminating zero.
-    package static let pathBytesMax = 4095
-
     /// `/a/b` → (`/a`, `b`), `/a` → (`/`, `a`), `a` → (`.`, `a`). `nil` when the path ends in no
     /// name.
     package static func split(_ path: String) -> (directory: String, name: String)? {
@@ -99,7 +96,7 @@ package struct PartNames: RandomAccessCollection, Sendable {
     package subscript(index: Int) -> PartName {
         let which = number > 0 ? "\(id)-\(number)" : "\(id)"
         if index == 0 { return PartName(named(which)) }
-        let tag = store.prefix(Self.tagBytes)
+        let tag = store.prefix(Limits.storeTagBytes)
         // The last name is for the case that this store itself has the second one open.
         let again = index == 1 ? "" : "b"
         return PartName(named("\(which)\(again).\(tag)"), isOneStores: !tag.isEmpty)
@@ -109,6 +106,4 @@ package struct PartNames: RandomAccessCollection, Sendable {
         PathParts.fitted("." + name, suffix: ".\(middle).longhaul-part")
     }
 
-    /// The bytes of the store's identifier that are part of a name.
-    private static let tagBytes = 8
 }

@@ -38,9 +38,6 @@ package enum FinishOutcome: Hashable, Sendable {
 /// crash, exactly one of both names leads to the file; only on file systems without
 /// `RENAME_NOREPLACE` both may.
 package enum Publication {
-    /// The most numbers to try if a name is taken.
-    package static let numberMax = 9_999
-
     /// Renames, without making the new name durable: ``DirectoryHandle/sync()`` does that, once for
     /// a whole batch.
     package static func publish(
@@ -73,7 +70,7 @@ package enum Publication {
     ///
     /// - Returns: the path it now has.
     package static func keepBad(_ part: PartFile, as name: String) throws(SystemFailure) -> String {
-        for number in 1...numberMax {
+        for number in 1...Limits.takenNameNumbers {
             let bad = badName(name, number)
             if try claim(part, bad) { return part.directory.path(of: bad) }
         }
@@ -86,7 +83,7 @@ package enum Publication {
         _ part: OrphanedPart, movedAsideAs name: String, in directory: DirectoryHandle
     ) {
         guard let (_, partName) = PathParts.split(part.path) else { return }
-        for number in 1...numberMax {
+        for number in 1...Limits.takenNameNumbers {
             let bad = badName(name, number)
             switch FileInspection.entry(at: directory.path(of: bad)) {
             case .missing: return
@@ -104,10 +101,10 @@ package enum Publication {
         return PathParts.fitted(name, suffix: suffix)
     }
 
-    /// The first of `NAME (1).EXT`, `NAME (2).EXT`, … that is free now. `nil` if ``numberMax`` are
-    /// taken, or the directory cannot be read.
+    /// The first of `NAME (1).EXT`, `NAME (2).EXT`, … that is free now. `nil` if
+    /// ``Limits/takenNameNumbers`` are taken, or the directory cannot be read.
     package static func freeName(like name: String, in directory: DirectoryHandle) -> String? {
-        for number in 1...numberMax {
+        for number in 1...Limits.takenNameNumbers {
             let next = FileNaming.numbered(name, number)
             do {
                 _ = try stat.of(

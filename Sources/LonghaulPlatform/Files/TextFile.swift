@@ -1,11 +1,9 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 
 /// A small file that is read and written whole: configuration, units.
 package enum TextFile {
-    /// Larger files are not files of this program.
-    private static let bytesMax = 1 << 20
-
     /// `nil` = the file does not exist.
     package static func read(_ path: String) throws(SystemFailure) -> [UInt8]? {
         let answer = lh_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
@@ -14,7 +12,7 @@ package enum TextFile {
         guard try stat.of(descriptor: file.number, path: path).isRegular else {
             throw SystemFailure(operation: "open", path: path, errno: EINVAL)
         }
-        return try readToEnd(file.number, path, atMost: bytesMax)
+        return try readToEnd(file.number, path, atMost: Limits.textFileBytes)
     }
 
     /// All that comes on standard input, until its end.

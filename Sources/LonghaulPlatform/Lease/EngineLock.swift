@@ -1,5 +1,6 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 
 /// The kernel's half of the engine lease: an exclusive lock on `engine.lock` in the state
 /// directory, held as long as this object lives.
@@ -26,7 +27,7 @@ package final class EngineLock: Sendable {
     package static func tryAcquire(in directory: String) throws(SystemFailure) -> EngineLock? {
         let home = try DirectoryHandle(opening: directory)
         // Bounded, in case the file is deleted again and again; the lock then counts as held.
-        for _ in 1...deletedTriesMax {
+        for _ in 1...Limits.lockDeletedTries {
             switch try attempt(open(in: home), in: home) {
             case .taken(let lock): return lock
             case .held: return nil
@@ -51,8 +52,6 @@ package final class EngineLock: Sendable {
             throw error
         }
     }
-
-    private static let deletedTriesMax = 8
 
     // MARK: - Shared with EngineLockWait
 

@@ -5,11 +5,6 @@ internal import LonghaulCore
 /// Waits for the engine lock on the calling thread. The kernel wakes it when a holder closes the
 /// file or ends; ``cancel()`` ends the wait from any thread.
 package final class EngineLockWait: Sendable {
-    /// Poll interval if no inotify instance is left.
-    private static let blindMilliseconds: Int64 = 100
-    /// Upper bound of a wait, for a lost notification, such as when the file is deleted while the
-    /// lock is held.
-    private static let watchedMilliseconds: Int64 = 1_000
     /// The kernel reports the close a moment before it releases the lock.
     private static let settleMilliseconds: [Int64] = [1, 2, 4, 8, 16, 32]
 
@@ -42,7 +37,7 @@ package final class EngineLockWait: Sendable {
                 candidate = try EngineLock.open(in: home)
                 watch = self.watch(candidate)
             }
-            var pause = watch == nil ? Self.blindMilliseconds : Self.watchedMilliseconds
+            var pause = watch == nil ? Limits.lockPollMilliseconds : Limits.lockWaitMilliseconds
             if let settle = settling.popFirst() { pause = min(pause, settle) }
             if let end {
                 let left = (end - lh_clock_boottime() + 999_999) / 1_000_000

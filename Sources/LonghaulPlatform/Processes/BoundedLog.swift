@@ -1,5 +1,6 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 
 /// A log file of bounded size: a full file is renamed with the suffix `.1`, replacing the previous
 /// one of that name, and an empty file takes its place.
@@ -9,7 +10,7 @@ internal import Glibc
 /// file. After a crash at any point there is either a file under the name or none; the next writer
 /// creates it.
 struct BoundedLog {
-    static let bytesMax = 8 << 20
+    static let bytesMax = Limits.outputLogBytes
 
     private let path: String
     /// These lead to the file; after a rename they are made to lead to the next one.

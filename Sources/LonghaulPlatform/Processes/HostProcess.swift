@@ -1,5 +1,6 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 
 /// The program and environment of a host's process.
 package struct HostProgram: Sendable {
@@ -178,10 +179,6 @@ final class HostProcess {
 
 /// Finds processes by variables of their environment.
 enum ProcessMarks {
-    /// The kernel's limit for the arguments and variables of a program together; a mark may be the
-    /// last variable.
-    private static let environmentBytesMax = 6 << 20
-
     /// The processes of this user that were started with all of these variables (`NAME=value`).
     static func processes(with marks: [String]) -> [Int32] {
         // An empty set of marks would match every process.
@@ -190,7 +187,7 @@ enum ProcessMarks {
         return (directoryNames("/proc") ?? []).compactMap { name in
             guard let pid = Int32(name), pid > 1, pid != getpid(),
                 let text = try? smallFile(
-                    "/proc/\(pid)/environ", atMost: environmentBytesMax),
+                    "/proc/\(pid)/environ", atMost: Limits.environmentBytes),
                 wanted.isSubset(of: text.split(separator: "\0").map(String.init))
             else { return nil }
             return pid

@@ -1,5 +1,6 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 
 /// The standard input of a host, in a file without a name: it may have any length, and a host that
 /// never reads does not block the engine.
@@ -7,8 +8,6 @@ package final class HostInput {
     private let file: Descriptor
     private var buffer: [UInt8] = []
     private let path: String
-
-    private static let bufferBytes = 256 << 10
 
     /// - Parameter home: the directory whose file system holds it.
     package init(in home: DirectoryHandle) throws(SystemFailure) {
@@ -19,7 +18,7 @@ package final class HostInput {
 
     package func append(_ bytes: [UInt8]) throws(SystemFailure) {
         buffer += bytes
-        if buffer.count >= Self.bufferBytes { try flush() }
+        if buffer.count >= Limits.hostBufferBytes { try flush() }
     }
 
     private func flush() throws(SystemFailure) {
@@ -56,9 +55,6 @@ struct HostOutput {
     /// The number of all bytes received.
     private(set) var total: Int64 = 0
 
-    /// A longer line is not an answer of the protocol.
-    private static let lineBytes = 256 << 10
-
     init(keeping limit: Int) {
         self.limit = limit
     }
@@ -81,7 +77,7 @@ struct HostOutput {
                 line.removeAll(keepingCapacity: true)
                 isLineTooLong = false
             }
-            if line.count + part.element.count > Self.lineBytes {
+            if line.count + part.element.count > Limits.hostLineBytes {
                 isLineTooLong = true
             } else {
                 line += part.element

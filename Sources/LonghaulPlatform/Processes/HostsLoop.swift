@@ -1,5 +1,6 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 
 /// The thread of ``HostsWatch``; all members are called on it.
 package final class HostsLoop {
@@ -19,9 +20,6 @@ package final class HostsLoop {
         var marks: [String]
         var isEnded = false
     }
-
-    private static let freeBytes: Int64 = 1 << 20
-    private static let breathNanoseconds: Int64 = 5_000_000
 
     init(
         _ orders: HostOrders, home: DirectoryHandle, keeping: Int,
@@ -131,8 +129,8 @@ package final class HostsLoop {
             // The process has closed its end, as programs that detach themselves do.
             if isOutput { launch.process.closeOutput() } else { launch.process.closeErrors() }
         }
-        if launch.output.total > Self.freeBytes {
-            launch.readsAgainAt = lh_clock_boottime() + Self.breathNanoseconds
+        if launch.output.total > Limits.hostFreeBytes {
+            launch.readsAgainAt = lh_clock_boottime() + Limits.hostBreathNanoseconds
         }
         launches[id] = launch
     }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LonghaulCore
 internal import Synchronization
 
 /// This process's standard error, for whole lines per call. An engine's own thread writes the lines
@@ -41,7 +42,7 @@ package enum StandardError {
         }
     }
 
-    /// Whether a write of ``UnreadLines/chunkBytes`` does not block: pipe(7) guarantees that for
+    /// Whether a write of ``Limits/pipeWriteBytes`` does not block: pipe(7) guarantees that for
     /// PIPE_BUF bytes if poll(2) reports that the pipe is writable.
     private static var takesSome: Bool {
         var asked = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
@@ -60,15 +61,11 @@ package enum StandardError {
 
 /// Lines that are not written yet, up to a bound; further lines are only counted.
 struct UnreadLines {
-    static let bytesMax = 64 << 10
-    /// The bytes of one write (PIPE_BUF).
-    static let chunkBytes = 4096
-
     private var bytes: [UInt8] = []
     private var lost = 0
 
     mutating func append(_ line: String) {
-        if lost > 0 || bytes.count + line.utf8.count > UnreadLines.bytesMax, !bytes.isEmpty {
+        if lost > 0 || bytes.count + line.utf8.count > Limits.unreadLineBytes, !bytes.isEmpty {
             lost += 1
         } else {
             bytes += line.utf8
@@ -77,7 +74,7 @@ struct UnreadLines {
 
     /// The bytes to write now; `nil` = none.
     var next: ArraySlice<UInt8>? {
-        bytes.isEmpty ? nil : bytes.prefix(UnreadLines.chunkBytes)
+        bytes.isEmpty ? nil : bytes.prefix(Limits.pipeWriteBytes)
     }
 
     mutating func remove(_ count: Int) {

@@ -1,3 +1,4 @@
+internal import LonghaulCore
 private import Synchronization
 
 /// A few threads for disk work that would block the engine: syncs, renames, hashing.
@@ -11,15 +12,9 @@ private import Synchronization
 package final class FileWorkers: Sendable {
     /// Syncs wait for the disk more than for a processor; more threads only add contention in its
     /// journal.
-    package static let threadsDefault = 2
-    /// The most threads, with those added while others are occupied.
-    package static let threadsMax = 8
+    package static let threadsDefault = Limits.fileThreads
     /// The most jobs of one disk that run at a time.
-    package static let jobsPerDiskMax = threadsMax - 2
-    /// After so many milliseconds without the start of a job, all threads count as occupied.
-    private static let patience = 100
-    /// The most waiting jobs; ``submit(key:_:)`` blocks while there are more.
-    package static let pendingMax = 4_096
+    package static let jobsPerDiskMax = Limits.fileThreadsMaximum - 2
 
     package typealias Job = @Sendable () -> Void
 
@@ -105,7 +100,7 @@ package final class FileWorkers: Sendable {
             }
             finished = nil
             let next = next()
-            if next != nil, pending == pendingMax - 1 { bell.wakeAll(on: Wait.room) }
+            if next != nil, pending == Limits.pendingFileJobs - 1 { bell.wakeAll(on: Wait.room) }
             if isCrowded { bell.wakeOne(on: Wait.crowd) }
             if next == nil, pending == 0, running == 0 { bell.wakeAll(on: Wait.end) }
             if isOver {
@@ -168,7 +163,7 @@ package final class FileWorkers: Sendable {
     package init(threads count: Int = threadsDefault) throws(SystemFailure) {
         precondition(count > 0)
         let (state, threads) = (state, threads)
-        state.change { state, _ in state.extrasMax = Self.threadsMax - count }
+        state.change { state, _ in state.extrasMax = Limits.fileThreadsMaximum - count }
         do {
             for number in 1...count {
                 try threads.start("longhaul-disk-\(number)") { Self.work(state) }
@@ -182,8 +177,8 @@ package final class FileWorkers: Sendable {
 
     /// Runs `job` on one of the threads, after all earlier jobs with this key.
     ///
-    /// Blocks while ``pendingMax`` jobs wait, but not in a job. Must not be called after
-    /// ``stop()``, except by a job submitted before.
+    /// Blocks while ``Limits/pendingFileJobs`` jobs wait, but not in a job. Must not be called
+    /// after ``stop()``, except by a job submitted before.
     package func submit(key: Int64, _ job: @escaping Job) {
         submit([Work(key: key, job)])
     }
@@ -194,7 +189,7 @@ package final class FileWorkers: Sendable {
         state.wait(on: Wait.room) { state, bell -> Void? in
             precondition(!state.isStopping || isWorker, "no job is submitted after stop()")
             // A worker that waited for room could wait for itself.
-            if state.pending >= Self.pendingMax, !isWorker { return nil }
+            if state.pending >= Limits.pendingFileJobs, !isWorker { return nil }
             var toWake = state.resting
             for work in jobs where state.append(work) && toWake > 0 {
                 bell.wakeOne(on: Wait.job)
@@ -243,7 +238,9 @@ package final class FileWorkers: Sendable {
                 return state.isCrowded ? .some(state.begun) : nil
             }
             guard let begun else { return }
-            state.pause(on: Wait.over, milliseconds: patience) { $0.isOver }
+            state.pause(on: Wait.over, milliseconds: Limits.fileThreadsBusyMilliseconds) {
+                $0.isOver
+            }
             let isNeeded = state.change { state, _ in
                 let isNeeded = state.isCrowded && state.begun == begun
                 if isNeeded { state.extras += 1 }

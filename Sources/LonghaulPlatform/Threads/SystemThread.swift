@@ -1,5 +1,6 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 private import Synchronization
 
 /// A kernel thread that runs one closure, for blocking calls, which must not occupy a thread of
@@ -20,16 +21,12 @@ package final class SystemThread: Sendable {
         }
     }
 
-    /// These threads have shallow stacks; the workers' closures hash and copy with buffers on the
-    /// heap.
-    private static let stackBytes = 512 * 1024
-
     /// - Parameter name: shown by `ps -T`; the kernel keeps 15 bytes of it.
     package init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemFailure) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setstacksize(&attributes, Self.stackBytes)
+        pthread_attr_setstacksize(&attributes, Limits.threadStackBytes)
 
         var all = sigset_t()
         var before = sigset_t()

@@ -1,5 +1,6 @@
 internal import CLonghaul
 internal import Glibc
+internal import LonghaulCore
 
 /// Lets a thread sleep until any process writes to a file, or until ``call()``.
 ///
@@ -18,9 +19,6 @@ package final class CommitWatch: Sendable {
     private let calling: Descriptor
     /// `nil` if this user has no inotify instance left.
     private let watch: Descriptor?
-
-    /// Poll interval without inotify.
-    private static let blindSeconds = 0.1
 
     /// - Parameter prefix: the beginning of the files' names, directly in `directory`.
     package init(of prefix: String, in directory: String) throws(SystemFailure) {
@@ -45,7 +43,7 @@ package final class CommitWatch: Sendable {
     /// there may be changes.
     package func wait(atMost seconds: Double?) -> Woken {
         var left = seconds
-        if watch == nil { left = min(left ?? .infinity, Self.blindSeconds) }
+        if watch == nil { left = min(left ?? .infinity, Limits.commitPollSeconds) }
         // poll(2) ignores a negative descriptor.
         var asked = [
             pollfd(fd: calling.number, events: Int16(POLLIN), revents: 0),
@@ -93,21 +91,18 @@ package final class CommitWatch: Sendable {
 /// When to check again after a write: at growing intervals, until the commit is visible even if the
 /// disk takes seconds to sync.
 package struct WriteSettling: Sendable {
-    private static let first = 0.001
-    private static let last: Double = 5
-
     /// Seconds until the next check; `nil` = no commit is expected.
     package private(set) var pause: Double?
 
     package init() {}
 
     package mutating func written() {
-        pause = WriteSettling.first
+        pause = Limits.settlingFirstSeconds
     }
 
     /// To be called after each check.
     package mutating func looked() {
         guard let pause else { return }
-        self.pause = pause < WriteSettling.last ? pause * 2 : nil
+        self.pause = pause < Limits.settlingLastSeconds ? pause * 2 : nil
     }
 }

@@ -5,9 +5,6 @@ internal import LonghaulCore
 /// The socket `wake` in the state directory, as an address.
 struct WakeAddress {
     static let fileName = "wake"
-    /// A socket's path may have 107 bytes and a null (unix(7)).
-    private static let pathBytesMax = 107
-
     private let path: String
     /// Keeps the directory of a path through /proc open.
     private let directory: Descriptor?
@@ -15,7 +12,7 @@ struct WakeAddress {
     /// A directory with a long path is reached through a descriptor, whose path in /proc is short.
     init(in directory: String) throws(SystemFailure) {
         let path = PathParts.join(directory, Self.fileName)
-        if path.utf8.count <= Self.pathBytesMax {
+        if path.utf8.count <= Limits.socketPathBytes {
             self.path = path
             self.directory = nil
         } else {
@@ -31,7 +28,7 @@ struct WakeAddress {
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { field in
             // The rest stays zero, the null at the end included.
-            field.copyBytes(from: path.utf8.prefix(Self.pathBytesMax))
+            field.copyBytes(from: path.utf8.prefix(Limits.socketPathBytes))
         }
         return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -48,15 +48,13 @@ final class BusConnection {
     ///
     /// - Throws: when the connection is lost, or could not be made.
     func process() throws(SystemFailure) {
-        for _ in 0..<Self.messagesMax {
+        for _ in 0..<Limits.busMessages {
             if try check(sd_bus_process(bus, nil), "process", address) == 0 { break }
         }
         guard sd_bus_is_open(bus) > 0 else {
             throw SystemFailure(operation: "process", path: address, errno: ECONNRESET)
         }
     }
-
-    private static let messagesMax = 1_000
 
     struct Call {
         var destination: String

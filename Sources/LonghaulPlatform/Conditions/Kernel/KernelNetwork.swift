@@ -35,7 +35,7 @@ final class KernelNetwork {
     /// The descriptor is readable.
     func receive(now: Instant) {
         guard let changes, lh_route_watch_take(changes.number) != 0, lookAt == nil else { return }
-        lookAt = max(now, looked.map { $0 + Self.pauseSeconds } ?? now)
+        lookAt = max(now, looked.map { $0 + Limits.networkPauseSeconds } ?? now)
     }
 
     func advance(to now: Instant) {
@@ -51,7 +51,11 @@ final class KernelNetwork {
             (links, routes) = try read()
         } catch {
             // The state is kept until it can be read again.
-            if error.errno == EINTR { lookAt = now + Self.pauseSeconds } else { state = nil }
+            if error.errno == EINTR {
+                lookAt = now + Limits.networkPauseSeconds
+            } else {
+                state = nil
+            }
             return
         }
         deciding = NetworkFacts.best(links, routes)?.name
@@ -67,13 +71,9 @@ final class KernelNetwork {
 
     // MARK: -
 
-    private static let pauseSeconds = 0.1
-    private static let linksMax = 1_024
-    private static let routesMax = 64
-
     private func read() throws(SystemFailure) -> ([NetworkLink], [DefaultRoute]) {
-        var links = [lh_link](repeating: lh_link(), count: Self.linksMax)
-        var routes = [lh_default_route](repeating: lh_default_route(), count: Self.routesMax)
+        var links = [lh_link](repeating: lh_link(), count: Limits.networkLinks)
+        var routes = [lh_default_route](repeating: lh_default_route(), count: Limits.networkRoutes)
         var linkCount = links.count
         var routeCount = routes.count
         let answer = lh_route_read(&links, &linkCount, &routes, &routeCount)

@@ -39,7 +39,7 @@ struct Terminals {
         var found: [String] = []
         var record = utmp()
         let size = MemoryLayout<utmp>.size
-        for _ in 0..<Self.recordsMax {
+        for _ in 0..<Limits.terminalRecords {
             let got = withUnsafeMutableBytes(of: &record) { bytes in
                 uninterrupted { read(file.number, bytes.baseAddress, size) }
             }
@@ -54,7 +54,6 @@ struct Terminals {
         return found
     }
 
-    private static let recordsMax = 10_000
     /// USER_PROCESS in utmp(5).
     private static let userProcess: Int16 = 7
 }
