@@ -76,19 +76,36 @@ extension TransferQueue {
 
     /// Who the engine is, how many transfers there are of each state, and how fast they are.
     public func status() throws(LonghaulError) -> QueueStatus {
-        let info = try store.engineInfo()
+        try StatusReader(queue: self).read()
+    }
+}
+
+extension TransferFilter {
+    var inStore: LonghaulStore.TransferFilter {
+        LonghaulStore.TransferFilter(
+            states: states ?? (includeAll ? Set(TransferState.allCases) : nil), session: session,
+            limit: limit ?? .max)
+    }
+}
+
+/// The engine, the counts and the rates of a queue.
+private struct StatusReader {
+    let queue: TransferQueue
+
+    func read() throws(LonghaulError) -> QueueStatus {
+        let info = try queue.store.engineInfo()
         var engine: QueueStatus.Engine?
-        if isEngineRunning, let holder = info.holder, let since = info.since {
+        if queue.isEngineRunning, let holder = info.holder, let since = info.since {
             engine = QueueStatus.Engine(
                 pid: holder.pid, mode: EngineMode(rawValue: holder.mode) ?? .embedded,
                 since: since, isStopped: holder.isStopped)
         }
         let rates =
-            engine == nil ? [] : BoardReader.live(in: directory).values.map(\.bytesPerSecond)
-        var counts = try store.counts()
+            engine == nil ? [] : BoardReader.live(in: queue.directory).values.map(\.bytesPerSecond)
+        var counts = try queue.store.counts()
         // Those of one that died wait for the next, as they are shown.
         let running = counts[.running] ?? 0
-        let surplus = engine == nil ? running : try RunningView(store, now: now).surplus
+        let surplus = engine == nil ? running : try RunningView(queue.store, now: queue.now).surplus
         counts[.running] = max(0, running - surplus)
         counts[.waiting, default: 0] += min(surplus, running)
         return QueueStatus(
@@ -99,20 +116,12 @@ extension TransferQueue {
     /// The engine notes when it looks at transfers again; when it starts hosts follows from what
     /// waits for them.
     private func nextWake(_ transfers: Timestamp?) throws(LonghaulError) -> Timestamp? {
-        let launches = try hosts().compactMap { host -> Timestamp? in
+        let launches = try queue.hosts().compactMap { host -> Timestamp? in
             switch host.state {
             case .due(let at), .delayed(let at): at
             case .idle, .attached, .running, .blocked: nil
             }
         }
         return ([transfers] + launches).compactMap { $0 }.min()
-    }
-}
-
-extension TransferFilter {
-    var inStore: LonghaulStore.TransferFilter {
-        LonghaulStore.TransferFilter(
-            states: states ?? (includeAll ? Set(TransferState.allCases) : nil), session: session,
-            limit: limit ?? .max)
     }
 }
