@@ -39,7 +39,7 @@ import Testing
         let queue = try queue(home, transfers: 1)
         let program = try program(home)
         try withLease(home) {
-            try queue.startBackgroundEngine(program, found: program)
+            try EngineStarter(queue).start(program, found: program)
         }
         #expect(started(home) == 0)
         try queue.settle()
@@ -57,7 +57,7 @@ import Testing
         let queue = try queue(home, transfers: 2)
         let program = try program(home)
         try withLease(home) {
-            try queue.startBackgroundEngine(program, found: program)
+            try EngineStarter(queue).start(program, found: program)
         }
         _ = try queue.pause(.ids([TransferID(rawValue: 1)]))
         _ = try queue.cancel(.ids([TransferID(rawValue: 2)]))

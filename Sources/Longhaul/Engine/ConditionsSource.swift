@@ -61,7 +61,8 @@ final class MachineConditions: ConditionsPort {
     }
 
     func lookAgain() {
-        guard let watch = watching.withLock({ $0 }), let overrides = try? queue.conditionOverrides()
+        guard let watch = watching.withLock({ $0 }),
+            let overrides = try? ConditionReader(queue).overrides()
         else { return }
         watch.setOverrides(overrides)
     }
@@ -76,7 +77,7 @@ final class MachineConditions: ConditionsPort {
             if let watching { return watching }
             watching = try? ConditionsWatch.start(
                 .machine(environment: Environment.all()), interest: [],
-                overrides: queue.conditionOverrides()
+                overrides: ConditionReader(queue).overrides()
             ) { [weak self] new in
                 self?.listener.withLock { $0 }?.report(new)
             } onEvent: { [weak self] event in

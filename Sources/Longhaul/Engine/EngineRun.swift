@@ -29,7 +29,7 @@ public final class EngineRun: Sendable {
         self.options = options
         attendant =
             options.mode == .daemon ? SystemdNotifier(environment: Environment.all()) : nil
-        if options.mode == .background { StandardError.keepSmall(queue.engineLog) }
+        if options.mode == .background { StandardError.keepSmall(EngineStarter(queue).log) }
         stay = Mutex(
             Stay(loop: EngineRun.loop(of: queue, StopConditions(options), options, attendant)))
     }
@@ -57,7 +57,7 @@ public final class EngineRun: Sendable {
             let report = try work()
             if let report {
                 sum.add(report)
-                queue.startWantedEngine()
+                EngineStarter(queue).startWanted()
             }
             if isStopped.load(ordering: .relaxed) { return try finished(sum, .signal) }
             if isSuspending.exchange(false, ordering: .relaxed) {

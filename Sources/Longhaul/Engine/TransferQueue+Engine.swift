@@ -14,9 +14,10 @@ extension TransferQueue {
     /// engine runs, that is done when it leaves with something left to do.
     public func startBackgroundEngine() throws(LonghaulError) {
         let own = BackgroundEngine.ownExecutable()
-        try startBackgroundEngine(own, found: BackgroundEngine.installedExecutable() ?? own)
+        try EngineStarter(self).start(own, found: BackgroundEngine.installedExecutable() ?? own)
     }
 
+<<<<<<< HEAD
     /// - Parameter path: Where other processes find the executable.
     func startBackgroundEngine(
         _ executable: String, found path: String
@@ -71,27 +72,13 @@ extension TransferQueue {
     /// How long a background engine stays with nothing left to do or to wait for.
     static let backgroundIdleSeconds = 10
 
+=======
+>>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
     /// If no engine runs: takes the lease for one housekeeping turn that starts no transfer, so
     /// that what was just wanted is what `list` shows.
     public func settle() throws(LonghaulError) {
-        if try settleHoldingLock() { startWantedEngine() }
-    }
-
-    /// Whether the lease was free.
-    private func settleHoldingLock() throws(LonghaulError) -> Bool {
-        guard let lock = try takeLock() else { return false }
-        let loop = EngineLoop(
-            store: store, directory: directory, holder: holder(.embedded), orders: StopConditions())
-        try loop.settle(holding: lock)
-        return true
-    }
-
-    private func takeLock() throws(LonghaulError) -> EngineLock? {
-        do throws(SystemFailure) {
-            return try EngineLock.tryAcquire(in: directory)
-        } catch {
-            throw error.longhaulError()
-        }
+        let starter = EngineStarter(self)
+        if try starter.settle() { starter.startWanted() }
     }
 
     /// The number of the process that is the engine and that something has stopped: it holds the

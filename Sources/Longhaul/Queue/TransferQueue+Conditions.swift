@@ -7,6 +7,7 @@ extension TransferQueue {
     /// `seconds` what has not answered counts as not there. The overrides of the environment and of
     /// the store stand before it.
     public func conditions(within seconds: Double = 2) throws(LonghaulError) -> Conditions {
+<<<<<<< HEAD
         let overrides = try conditionOverrides()
         do throws(SystemFailure) {
             let watch = try ConditionsWatch.start(
@@ -30,6 +31,9 @@ extension TransferQueue {
         result.network.remember(known.network)
         result.isIdle.remember(known.isIdle)
         return result
+=======
+        try ConditionReader(self).read(within: seconds)
+>>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
     }
 
     /// Keeps in the store what `override` says, for every process that uses it; what it does not
@@ -44,6 +48,7 @@ extension TransferQueue {
         try store.settings.clearOverride()
         WakeChannel.poke(directory)
     }
+<<<<<<< HEAD
 
     /// All that overrides the machine's own word now.
     func conditionOverrides() throws(LonghaulError) -> ConditionOverrides {
@@ -73,4 +78,6 @@ extension Reading {
         guard value == known.value, source == known.source, let since = known.since else { return }
         self.since = min(since, self.since ?? since)
     }
+=======
+>>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
 }

@@ -44,6 +44,7 @@ extension TransferQueue {
     ///
     /// - Throws: `invalidRequest` for a name that is none, or a program without an absolute path.
     public func add(host name: String, _ settings: HostSettings) throws(LonghaulError) {
+<<<<<<< HEAD
         try TransferQueue.check(host: name)
         guard let program = settings.argv.first, program.isAbsolutePath else {
             throw LonghaulError(.invalidRequest, "a host's program is given by its absolute path")
@@ -58,37 +59,31 @@ extension TransferQueue {
             }
         }
         try store.hosts.add(name, settings, now: now)
+=======
+        try settings.check(as: name)
+        try store.add(host: name, settings, now: now)
+>>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
         WakeChannel.poke(directory)
-    }
-
-    /// Names that may be those of files, too.
-    private static func check(host name: String) throws(LonghaulError) {
-        let isGood = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
-        guard isGood, (1...128).contains(name.utf8.count), name.utf8.first != UInt8(ascii: ".")
-        else {
-            throw LonghaulError(
-                .invalidRequest,
-                "the name of a host has letters, digits, '.', '_' and '-', as com.example.photos")
-        }
     }
 
     /// All that are known, each with its last launch.
     public func hosts() throws(LonghaulError) -> [HostRecord] {
+<<<<<<< HEAD
         try records(try store.hosts.all(), launches: 1)
+=======
+        try HostReader(queue: self).records(try store.hosts(), launches: 1)
+>>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
     }
 
     /// One with its last launches; `nil` when there is none of that name.
     public func host(_ name: String) throws(LonghaulError) -> HostRecord? {
+<<<<<<< HEAD
         guard let host = try store.hosts.find(name) else { return nil }
         return try records([host], launches: Limits.launchesKept).first
+=======
+        guard let host = try store.host(name) else { return nil }
+        return try HostReader(queue: self).records([host], launches: Limits.launchesKept).first
+>>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
     }
 
     /// Nobody is started under that name any more. Its sessions keep their events, for whoever gets
@@ -115,25 +110,76 @@ extension TransferQueue {
         try reset(host: name)
         return attachment
     }
+}
 
-    private func records(
+/// Host records from the store, the locks of the state directory and the programs themselves.
+private struct HostReader {
+    let queue: TransferQueue
+
+    func records(
         _ hosts: [StoredHost], launches limit: Int
     ) throws(LonghaulError) -> [HostRecord] {
+<<<<<<< HEAD
         let facts = try store.hosts.facts()
         let hasEngine = isEngineRunning
         var records: [HostRecord] = []
         for host in hosts {
             let launches = try store.hosts.launches(of: host.name, limit: limit)
+=======
+        let facts = try queue.store.hostFacts()
+        let hasEngine = queue.isEngineRunning
+        var records: [HostRecord] = []
+        for host in hosts {
+            let launches = try queue.store.launches(of: host.name, limit: limit)
+>>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
             var known = facts.first { $0.name == host.name } ?? HostFacts(name: host.name)
             known.isBusy = hasEngine && launches.first.map { $0.endedAt == nil } ?? false
-            known.isAttached = HostLock.isHeld(host.name, in: directory)
+            known.isAttached = HostLock.isHeld(host.name, in: queue.directory)
             known.obstacle = Executable.obstacle(host.settings.argv[0])
-            let state = LaunchPolicy.state(of: known, now: now)
+            let state = LaunchPolicy.state(of: known, now: queue.now)
             var record = HostRecord(host, state, launches)
             record.obstacle = known.obstacle
             records.append(record)
         }
         return records
+    }
+}
+
+extension HostSettings {
+    /// - Throws: `invalidRequest`.
+    fileprivate func check(as name: String) throws(LonghaulError) {
+        try Self.check(host: name)
+        guard let program = argv.first, program.isAbsolutePath else {
+            throw LonghaulError(.invalidRequest, "a host's program is given by its absolute path")
+        }
+        if argv.contains(where: { $0.utf8.contains(0) }) {
+            throw LonghaulError(.invalidRequest, "an argument contains a null")
+        }
+        for budget in [eventBudget, taskBudget] {
+            guard let budget else { continue }
+            if !(budget > 0) || budget > 86_400 {
+                throw LonghaulError(.invalidRequest, "a budget is more than 0, and 24h at most")
+            }
+        }
+    }
+
+    /// Names that may be those of files, too.
+    private static func check(host name: String) throws(LonghaulError) {
+        let isGood = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+        guard isGood, (1...128).contains(name.utf8.count), name.utf8.first != UInt8(ascii: ".")
+        else {
+            throw LonghaulError(
+                .invalidRequest,
+                "the name of a host has letters, digits, '.', '_' and '-', as com.example.photos")
+        }
     }
 }
 

@@ -19,7 +19,7 @@ public final class TransferQueue: Sendable {
     /// - Throws: `storeUnavailable`, with what is wrong and what to do; `invalidRequest` when
     ///   `LONGHAUL_CONDITIONS` or `LONGHAUL_LOG` is not understood.
     public init(directory: String? = nil) throws(LonghaulError) {
-        _ = try TransferQueue.environmentOverride()
+        _ = try ConditionReader.environmentOverride()
         try JournalLevel.check()
         self.directory = try TransferQueue.resolve(directory)
         store = try Store.open(directory: self.directory, mode: .create)
@@ -129,6 +129,15 @@ public final class TransferQueue: Sendable {
     public func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
         try store.wants.change(id, try change.inStore(), now: now)
         WakeChannel.poke(directory)
+    }
+
+    // MARK: - Checks
+
+    /// Checks store, permissions, clock, limits, libraries and engine; works without an open queue,
+    /// because the store may be what is broken. With `repair` a damaged store is moved aside first,
+    /// and its newest copy takes its place; refused while an engine runs.
+    public static func doctor(directory: String?, repair: Bool, report: (DoctorFinding) -> Void) {
+        QueueDoctor.check(directory: directory, repair: repair, report: report)
     }
 }
 

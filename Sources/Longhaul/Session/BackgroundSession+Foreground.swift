@@ -19,13 +19,13 @@ extension BackgroundSession {
     public func data(
         for request: TransferRequest
     ) async throws -> (Data, TransferResponse) {
-        let id = try await begin(request, TransferQueue.contentPrefix)
+        let id = try await begin(request, ForegroundContents.prefix)
         // However it ends: what stays awaited is withheld from the events for ever.
         defer { presence.release(id) }
         let file = try await fetch(id)
         let path = file.url.path(percentEncoded: false)
         let data = try await desk.perform { books throws(LonghaulError) in
-            try books.queue.takeContent(of: id, at: path)
+            try ForegroundContents(books.queue).read(of: id, at: path)
         }
         return (data, file.response)
     }
@@ -92,7 +92,7 @@ extension BackgroundSession {
     ) async throws -> TransferID {
         try Task.checkCancellation()
         try checkOpen()
-        let name = prefix + TransferQueue.freshName()
+        let name = prefix + ForegroundContents.freshName()
         var request = try completed(
             request, PathParts.join(PathParts.join(desk.directory, "foreground"), name))
         request.isDiscretionary = false

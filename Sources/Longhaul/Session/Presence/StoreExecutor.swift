@@ -186,7 +186,7 @@ final class StoreExecutor: Sendable {
     // MARK: - The thread
 
     private func work(_ books: StoreContext) {
-        books.queue.sweepContents()
+        ForegroundContents(books.queue).sweep()
         serve(books)
         try? books.queue.store.close()
         let closers = state.withLock { state in

@@ -3,11 +3,9 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import LonghaulTransport
 
-extension TransferQueue {
-    /// Checks store, permissions, clock, limits, libraries and engine; works without an open queue,
-    /// because the store may be what is broken. With `repair` a damaged store is moved aside first,
-    /// and its newest copy takes its place; refused while an engine runs.
-    public static func doctor(directory: String?, repair: Bool, report: (DoctorFinding) -> Void) {
+/// The checks of ``TransferQueue/doctor(directory:repair:report:)``.
+enum QueueDoctor {
+    static func check(directory: String?, repair: Bool, report: (DoctorFinding) -> Void) {
         let curl = CurlCapabilities.current
         report(
             DoctorFinding(
@@ -15,12 +13,12 @@ extension TransferQueue {
                 detail: "\(curl.version), \(curl.schemes.joined(separator: " "))",
                 fix: curl.isUsable ? nil : "install libcurl 7.85 or later"))
         report(ConfigurationFile.finding())
-        if let finding = environmentFinding() { report(finding) }
+        if let finding = environment() { report(finding) }
         report(
             MachineDoctor.limits(
                 openFiles: OwnProcess.openFilesMax, fileBytes: OwnProcess.fileBytesMax))
         do {
-            let home = try resolve(directory)
+            let home = try TransferQueue.resolve(directory)
             if repair { report(try mend(home)) }
             report(
                 MachineDoctor.clock(
@@ -37,9 +35,9 @@ extension TransferQueue {
     }
 
     /// What every other command refuses; `nil` = nothing.
-    private static func environmentFinding() -> DoctorFinding? {
+    private static func environment() -> DoctorFinding? {
         do {
-            _ = try environmentOverride()
+            _ = try ConditionReader.environmentOverride()
             try JournalLevel.check()
             return nil
         } catch {

@@ -3,8 +3,17 @@ internal import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulPlatform
 
-extension TransferQueue {
-    /// A file name that nobody else has thought of.
+/// The files of foreground requests whose content is returned in memory.
+struct ForegroundContents {
+    private let store: Store
+    private let directory: String
+
+    init(_ queue: TransferQueue) {
+        store = queue.store
+        directory = queue.directory
+    }
+
+    /// A file name that is not in use, from 128 random bits.
     static func freshName() -> String {
         var random = SystemRandom()
         return [random.next(), random.next()].map { String($0, radix: 36) }.joined()
@@ -15,7 +24,7 @@ extension TransferQueue {
     ///
     /// In this order a crash in between leaves a file that nobody asks for, never an event without
     /// its file.
-    func takeContent(of id: TransferID, at path: String) throws(LonghaulError) -> Data {
+    func read(of id: TransferID, at path: String) throws(LonghaulError) -> Data {
         let data: Data
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: path, isDirectory: false))
@@ -23,13 +32,17 @@ extension TransferQueue {
             throw LonghaulError(
                 .io, "\(path) was downloaded, and cannot be read: \(error)", transferID: id)
         }
+<<<<<<< HEAD:Sources/Longhaul/Queue/TransferQueue+Foreground.swift
         try store.events.consume(id, forgetting: true, now: now)
+=======
+        try store.consume(id, forgetting: true, now: SystemClock.now().wall)
+>>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9:Sources/Longhaul/Session/Presence/ForegroundContents.swift
         SpooledFile.remove(path)
         return data
     }
 
-    /// Files of this name are read by ``takeContent(of:at:)`` and by nobody else.
-    static let contentPrefix = "data-"
+    /// Files of this name are read by ``read(of:at:)`` and by nobody else.
+    static let prefix = "data-"
 
     /// Deletes the contents of which a process that was killed forgot the transfer, and not the
     /// file.
@@ -37,11 +50,11 @@ extension TransferQueue {
     /// Safe beside any process: a transfer is recorded before its file comes into being, names are
     /// never used again, and one without a transfer was read already. Whoever is about to delete it
     /// too finds it gone, which is as good.
-    func sweepContents() {
+    func sweep() {
         let place = PathParts.join(directory, "foreground")
         // What stands beside a file, for people to look at, has a suffix.
         let contents = (directoryNames(place) ?? []).filter {
-            $0.hasPrefix(Self.contentPrefix) && !$0.contains(".")
+            $0.hasPrefix(Self.prefix) && !$0.contains(".")
         }
         for path in contents.map({ PathParts.join(place, $0) }) {
             if (try? store.transfers.hasTransfer(to: path)) == false { SpooledFile.remove(path) }

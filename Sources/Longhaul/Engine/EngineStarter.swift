@@ -1,0 +1,85 @@
+internal import LonghaulCore
+internal import LonghaulEngine
+internal import LonghaulStore
+internal import LonghaulPlatform
+
+/// Starts the engine of a queue in another process, or settles the queue in this one.
+struct EngineStarter {
+    private let queue: TransferQueue
+
+    init(_ queue: TransferQueue) {
+        self.queue = queue
+    }
+
+    /// - Parameter path: Where other processes find the executable.
+    func start(
+        _ executable: String, found path: String
+    ) throws(LonghaulError) {
+        // First: whoever holds the lease now reads it when that is over.
+        try queue.store.wishForEngine(path)
+        if queue.isEngineRunning { return }
+        if ActivationFile.touch(in: queue.directory), waitForEngine() { return }
+        do throws(SystemFailure) {
+            var environment = Environment.all()
+            environment["LONGHAUL_HOME"] = queue.directory
+            // It works in another directory.
+            if let file = try? ConfigurationFile.named { environment["LONGHAUL_CONFIG"] = file }
+            // Started by a host, it is no part of that launch.
+            environment["LONGHAUL_LAUNCH_ID"] = nil
+            let pid = try BackgroundEngine.spawn(
+                executable: executable,
+                arguments: [
+                    "daemon", "--exit-when-idle", "\(Self.backgroundIdleSeconds)s",
+                    "--background",
+                ], environment: environment, log: log)
+            BackgroundEngine.reap(pid)
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+
+    /// Where engines in the background write to.
+    var log: String { PathParts.join(queue.directory, "engine.log") }
+
+    /// For whoever has just let go of the lease: those who wanted an engine meanwhile found one,
+    /// and rely on it. What cannot be started waits for the next one that leaves.
+    func startWanted() {
+        guard let executable = try? queue.store.takeEngineWish() else { return }
+        let isWanted =
+            try? queue.store.isAnyWanted() || queue.hosts().contains { $0.nextLaunch != nil }
+        if isWanted ?? true { try? start(executable, found: executable) }
+    }
+
+    /// How long a service manager has to start what it was set up to.
+    private static let activationSeconds = 1.0
+
+    private func waitForEngine() -> Bool {
+        let end = SystemClock.now().monotonic + Self.activationSeconds
+        while SystemClock.now().monotonic < end {
+            if queue.isEngineRunning { return true }
+            Pause.seconds(0.01)
+        }
+        return queue.isEngineRunning
+    }
+
+    /// How long a background engine stays with nothing left to do or to wait for.
+    static let backgroundIdleSeconds = 10
+
+    /// One housekeeping turn, if the lease is free. Returns whether it was.
+    func settle() throws(LonghaulError) -> Bool {
+        guard let lock = try takeLock() else { return false }
+        let loop = EngineLoop(
+            store: queue.store, directory: queue.directory, holder: queue.holder(.embedded),
+            orders: StopConditions())
+        try loop.settle(holding: lock)
+        return true
+    }
+
+    private func takeLock() throws(LonghaulError) -> EngineLock? {
+        do throws(SystemFailure) {
+            return try EngineLock.tryAcquire(in: queue.directory)
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+}

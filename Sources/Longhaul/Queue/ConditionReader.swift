@@ -1,0 +1,67 @@
+internal import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulPlatform
+
+/// The machine's conditions as this process sees them, below the overrides of a queue.
+struct ConditionReader {
+    private let queue: TransferQueue
+
+    init(_ queue: TransferQueue) {
+        self.queue = queue
+    }
+
+    func read(within seconds: Double) throws(LonghaulError) -> Conditions {
+        let overrides = try overrides()
+        do throws(SystemFailure) {
+            let watch = try ConditionsWatch.start(
+                .machine(environment: Environment.all()), interest: .conditions,
+                overrides: overrides)
+            defer { watch.stop() }
+            return remembered(watch.read(within: seconds))
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+
+    /// An engine that runs has watched for longer: what it sees the same is so since it says.
+    private func remembered(_ now: Conditions) -> Conditions {
+        guard queue.isEngineRunning, let known = try? queue.store.engineView()?.conditions else {
+            return now
+        }
+        var result = now
+        result.power.remember(known.power)
+        result.battery.remember(known.battery)
+        result.network.remember(known.network)
+        result.isIdle.remember(known.isIdle)
+        return result
+    }
+
+    /// All that overrides the machine's own word now.
+    func overrides() throws(LonghaulError) -> ConditionOverrides {
+        var overrides = ConditionOverrides()
+        overrides.environment = try Self.environmentOverride()
+        overrides.environmentSince = queue.now
+        overrides.kept = try queue.store.keptOverride()
+        return overrides
+    }
+
+    /// `LONGHAUL_CONDITIONS`; unset and empty say nothing.
+    ///
+    /// - Throws: `invalidRequest` when it is not understood.
+    static func environmentOverride() throws(LonghaulError) -> ConditionOverride {
+        guard let text = Environment.value("LONGHAUL_CONDITIONS"), !text.isEmpty
+        else { return ConditionOverride() }
+        do {
+            return try ConditionOverride(parsing: text)
+        } catch {
+            throw LonghaulError(.invalidRequest, "LONGHAUL_CONDITIONS: \(error.message)")
+        }
+    }
+}
+
+extension Reading {
+    fileprivate mutating func remember(_ known: Reading) {
+        guard value == known.value, source == known.source, let since = known.since else { return }
+        self.since = min(since, self.since ?? since)
+    }
+}
