@@ -99,20 +99,11 @@ extension TransferWork {
     }
 
     /// Those of its fetch, if it leads one.
-    func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferNumbers {
+    func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferTotals {
         guard let fetchID, let state = try tx.fetches.state(of: fetchID), state.leader ?? id == id
         else {
             return numbers
         }
-        return TransferNumbers(state)
-    }
-}
-
-extension TransferNumbers {
-    init(_ totals: TransferTotals) {
-        self.init(
-            bytesTotal: totals.bytesTotal, bytesDone: totals.bytesDone,
-            bytesFetched: totals.bytesFetched, attempts: totals.attempts,
-            restarts: totals.restarts)
+        return TransferTotals(state)
     }
 }

@@ -197,7 +197,7 @@ struct FetchSharing {
         if leads, entry.machine.stage != .sharing || why == .expire, entry.machine.isEnding {
             return true
         }
-        var numbers = leads ? TransferNumbers(entry.machine.totals) : work.numbers
+        var numbers = leads ? entry.machine.totals : work.numbers
         numbers.bytesDone = 0
         if leads {
             try tx.sharing.keepCount(of: work.id, in: entry.id, atLeast: numbers.bytesFetched)

@@ -178,7 +178,7 @@ struct RecoveryPass {
             guard let state = plan.state else { break }
             let path = state.publication ?? plan.work.destination
             try tx.transfers.complete(
-                id, finalPath: path, numbers: TransferNumbers(state), now: now.wall)
+                id, finalPath: path, numbers: TransferTotals(state), now: now.wall)
             return true
         }
         try tx.transfers.setQueued(id, now: now.wall)

@@ -10,20 +10,13 @@ internal import Musl
 /// The daily copies of the store, of which two are kept. An engine makes them while it works; a
 /// repair puts one in the place of a damaged store.
 package enum StoreCopy {
-    static let generations = 2
-    private static let secondsBetween: Double = 24 * 3600
-    /// Pages between two looks at whether to go on: a megabyte.
-    private static let pagesPerStep: Int32 = 256
-    /// What the disk has to have left beside the copy.
-    private static let spareBytes: Int64 = 64 << 20
-
     /// Whether the store has none of the last day. A copy of another store that was at the same
     /// path is none of this one.
     package static func isDue(of store: Store, now: Timestamp) throws(LonghaulError) -> Bool {
         let path = store.location.copy(1)
         guard let status = FileStatus.of(path) else { return true }
         // One from tomorrow was made before the clock was set back.
-        guard abs(now - status.modified) < secondsBetween else { return true }
+        guard abs(now - status.modified) < Limits.copyIntervalSeconds else { return true }
         let origin = try? Connection(path: path, readOnly: true)
             .first("SELECT storeID FROM lease") { $0.text(0) }
         return try store.lease.info().storeID != origin
@@ -62,7 +55,8 @@ package enum StoreCopy {
 
     private static func hasRoom(_ location: StoreLocation) -> Bool {
         let size = size(directory: location.directory)
-        return ReserveFile.free(at: location.directory).map { $0 - size >= spareBytes } ?? false
+        return ReserveFile.free(at: location.directory).map { $0 - size >= Limits.copySpareBytes }
+            ?? false
     }
 
     private static func copy(
@@ -75,7 +69,7 @@ package enum StoreCopy {
         do {
             try store.snapshot { source in
                 _ = try source.first("SELECT epoch FROM lease") { $0.int64(0) }
-                try source.copy(into: target, pages: pagesPerStep) {
+                try source.copy(into: target, pages: Limits.copyStepPages) {
                     // What waits to be written would hold up the next commit's sync.
                     try FileSwap.sync(path)
                     if !goesOn() {

@@ -47,12 +47,6 @@ package struct StoreNumbers: Hashable, Sendable {
 
 /// Makes a store from the newest copy that is sound, or an empty one.
 enum Restoration {
-    /// Numbers that are skipped: those which were given after the copy must not be given again, and
-    /// how many they are stood in the file that is damaged.
-    static let skipped: Int64 = 10_000_000
-    /// A file system may date a write so much too early (FAT: two seconds).
-    private static let datingSeconds: Double = 2
-
     /// Makes it in `directory`, durable when this returns; `nil`: there is no copy, and it is
     /// empty.
     static func run(
@@ -60,7 +54,7 @@ enum Restoration {
     ) throws(LonghaulError) -> Restored? {
         let work = StoreLocation(directory: directory)
         var restored: Restored?
-        for generation in 1...StoreCopy.generations where restored == nil {
+        for generation in 1...Limits.copiesKept where restored == nil {
             restored = try use(location.copy(generation), for: work)
         }
         let store = try Store.open(directory: directory)
@@ -68,10 +62,11 @@ enum Restoration {
             let rows = RestoredRows(connection)
             if let restored {
                 for row in try rows.begun() {
-                    try rows.compare(row, with: files, since: restored.at + -datingSeconds)
+                    try rows.compare(
+                        row, with: files, since: restored.at + -Limits.fileDatingSeconds)
                 }
             }
-            try rows.skipNumbers(skipped)
+            try rows.skipNumbers(Limits.restoredNumbersSkipped)
         }
         // All of it must be in the file itself: the log stays behind.
         try store.access { try $0.run("PRAGMA wal_checkpoint(TRUNCATE)") }
@@ -88,7 +83,7 @@ enum Restoration {
         }
         do {
             try StoreDirectory.createFile(work.database)
-            let source = try Connection(path: copy, readOnly: true, waits: BusyHandler.seconds)
+            let source = try Connection(path: copy, readOnly: true, waits: Limits.busySeconds)
             let target = try Connection(path: work.database)
             try source.transaction(.deferred) {
                 _ = try source.first("SELECT epoch FROM lease") { $0.int64(0) }
@@ -159,7 +154,7 @@ private struct RestoredRows {
             state.bytesTotal = file.size
             state.durable = file.size > 0 ? ByteRanges(0..<file.size) : ByteRanges()
         } else {
-            state.generation = state.generation.addingClamped(Restoration.skipped)
+            state.generation = state.generation.addingClamped(Limits.restoredNumbersSkipped)
             state.durable = ByteRanges()
             state.validator = nil
             state.bytesTotal = nil

@@ -66,7 +66,7 @@ extension StoreDoctor {
 
     /// When the newest copy was made; `nil` = there is none.
     static func newestCopy(_ location: StoreLocation) -> Timestamp? {
-        (1...StoreCopy.generations).lazy
+        (1...Limits.copiesKept).lazy
             .compactMap { FileStatus.of(location.copy($0))?.modified }.first
     }
 
@@ -133,7 +133,7 @@ extension StoreDoctor {
             location, fresh: StoreLocation(directory: work).database, aside: aside)
         report.movedTo = aside
         report.restored = restored
-        report.nextTransfer = (restored?.last.transfer ?? 0) + Restoration.skipped + 1
+        report.nextTransfer = (restored?.last.transfer ?? 0) + Limits.restoredNumbersSkipped + 1
     }
 
     private static func emptyDirectory(_ path: String) throws(LonghaulError) {
@@ -152,9 +152,6 @@ extension StoreDoctor {
 }
 
 extension StoreDoctor {
-    /// A smaller store is not worth it.
-    private static let leastFreePages: Int64 = 1_000
-
     /// Gives back to the disk what a store is no longer in need of, if that is most of its file:
     /// SQLite uses it again, and never gives it back by itself. Returns how many bytes that were;
     /// 0 where it is not worth it, where the disk has no room for the copy that it takes, and where
@@ -168,7 +165,7 @@ extension StoreDoctor {
                 try number("page_count"), try number("freelist_count"), try number("page_size")
             )
         }
-        guard size.free >= leastFreePages, size.free > size.pages / 2 else { return 0 }
+        guard size.free >= Limits.shrinkLeastFreePages, size.free > size.pages / 2 else { return 0 }
         do {
             try store.access { connection in
                 try connection.run("VACUUM")

@@ -66,7 +66,7 @@ struct RepairHold: ~Copyable {
         range.l_whence = Int16(SEEK_SET)
         range.l_start = off_t(bytes.start)
         range.l_len = off_t(bytes.count)
-        let patience = BusyHandler(seconds: BusyHandler.seconds)
+        let patience = BusyHandler(seconds: Limits.busySeconds)
         var tries = 0
         while fcntl(descriptor, setLock, &range) != 0 {
             let code = errno

@@ -10,13 +10,6 @@ internal import Musl
 /// log and its index; with the room that this file gives up, a disk that others have filled to the
 /// last block still lets people see what there is, and cancel and remove what is too much.
 final class ReserveFile: Sendable {
-    /// The index of the log takes 32 KiB; the rest is a log of some twenty changes.
-    static let bytes: Int64 = 262_144
-    /// The index and a few changes.
-    private static let least: Int64 = 65_536
-    /// A disk with less than this free is not asked for it. Bytes.
-    private static let comfort: Int64 = 8 * bytes
-
     private let location: StoreLocation
     private var path: String { location.spare }
     /// Touched by one thread at a time: who opens the store, then who closes it.
@@ -28,7 +21,7 @@ final class ReserveFile: Sendable {
 
     /// Whether so little is free that what SQLite needs may not fit.
     static func isShort(at path: String) -> Bool {
-        free(at: path).map { $0 < bytes } ?? false
+        free(at: path).map { $0 < Limits.reserveFileBytes } ?? false
     }
 
     /// Before the store is opened. Whoever else has it open has its index already, and a log with
@@ -51,8 +44,10 @@ final class ReserveFile: Sendable {
 
     /// After the store was opened: makes it where there is none and the disk has plenty.
     func keep() {
-        if isGivenUp || FileStatus.of(path)?.size == Self.bytes { return }
-        if let free = Self.free(at: location.directory), free >= Self.comfort { make(Self.bytes) }
+        if isGivenUp || FileStatus.of(path)?.size == Limits.reserveFileBytes { return }
+        if let free = Self.free(at: location.directory), free >= Limits.reserveComfortBytes {
+            make(Limits.reserveFileBytes)
+        }
     }
 
     /// After the store was closed, whose log is gone. What comes back in pieces may hold a little
@@ -60,10 +55,12 @@ final class ReserveFile: Sendable {
     func takeBack() {
         guard isGivenUp else { return }
         isGivenUp = false
-        if make(Self.bytes) { return }
+        if make(Limits.reserveFileBytes) { return }
         commit()
-        var bytes = Self.bytes
-        while bytes >= Self.least, !make(bytes) { bytes -= Self.least / 2 }
+        var bytes = Limits.reserveFileBytes
+        while bytes >= Limits.reserveLeastFreeBytes, !make(bytes) {
+            bytes -= Limits.reserveLeastFreeBytes / 2
+        }
     }
 
     deinit { takeBack() }

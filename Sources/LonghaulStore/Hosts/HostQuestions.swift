@@ -35,7 +35,7 @@ package struct HostQuestions {
     /// The server has refused the request. A transfer whose session has a host keeps its bytes and
     /// waits for an answer, with an event; another one fails. Returns whether it waits.
     package func needInput(
-        _ id: TransferID, error: LonghaulError, numbers: TransferNumbers, now: Timestamp
+        _ id: TransferID, error: LonghaulError, numbers: TransferTotals, now: Timestamp
     ) throws -> Bool {
         let hasHost = try connection.first(
             """

@@ -40,7 +40,7 @@ extension TransferOptions {
         }
         guard let options = TransferOptions.decode(text) else { return nil }
         TransferOptions.read.withLock {
-            if $0.count == TransferOptions.readMax { $0 = [:] }
+            if $0.count == Limits.storedOptionsKept { $0 = [:] }
             $0[ExactText(text)] = options
         }
         self = options
@@ -50,7 +50,6 @@ extension TransferOptions {
     /// longer than all else of a row. By their bytes: passwords that a canonical equivalence makes
     /// equal are others.
     private static let read = Mutex<[ExactText: TransferOptions]>([:])
-    private static let readMax = 64
 
     private static func decode(_ text: String) -> TransferOptions? {
         if let options = StoredJSON.decode(TransferOptions.self, text) { return options }

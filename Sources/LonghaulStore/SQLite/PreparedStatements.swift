@@ -1,12 +1,11 @@
+internal import LonghaulCore
+
 /// The statements of one connection that have been prepared, found by where their text lies.
 ///
 /// To hash and compare a whole text costs as much as a short statement does. A literal lies at one
 /// address for ever, and so does a text that is kept here: the same address and length are the same
 /// text. Only a text at an address that is not known is compared.
 final class PreparedStatements {
-    /// More texts than this module has. Beyond it all are forgotten, before they use much memory.
-    static let max = 512
-
     private struct Place: Hashable {
         var address: UInt
         var length: Int
@@ -28,7 +27,7 @@ final class PreparedStatements {
         if let place, let known = places[place] { return known.statement }
         let statement = try texts[text] ?? prepare(text, on: database)
         if let place {
-            if places.count == Self.max { places = [:] }
+            if places.count == Limits.preparedStatements { places = [:] }
             places[place] = Entry(statement: statement, text: text)
         }
         return statement
@@ -41,7 +40,7 @@ final class PreparedStatements {
     }
 
     private func prepare(_ text: String, on database: OpaquePointer) throws -> Prepared {
-        if texts.count == Self.max { texts = [:] }
+        if texts.count == Limits.preparedStatements { texts = [:] }
         let statement = try Prepared(database, text, isKept: true)
         texts[text] = statement
         return statement
