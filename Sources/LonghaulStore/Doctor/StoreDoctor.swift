@@ -1,11 +1,11 @@
 package import LonghaulCore
 
-/// Looks a store over, and mends it.
+/// Checks a store, and repairs it.
 package enum StoreDoctor {
     static let repairHint = "run `longhaul doctor --repair`"
 
-    /// Looks at directory, file, structure and rows without changing anything. A store that does
-    /// not exist yet is in order. Reads the whole file: seconds for a large one.
+    /// Checks directory, file, structure and rows without changing anything. A store that does not
+    /// exist yet is in order. Reads the whole file: seconds for a large one.
     package static func check(directory: String) -> [DoctorFinding] {
         let location = StoreLocation(directory: directory)
         var findings: [DoctorFinding] = []
@@ -64,7 +64,7 @@ package enum StoreDoctor {
         return findings
     }
 
-    /// When something was last recorded in it, by the clock as it was then; `nil` = not known.
+    /// When the last event or transfer was recorded, by the clock of that time; `nil` = not known.
     package static func newest(directory: String) -> Timestamp? {
         guard Store.exists(at: StoreLocation(directory: directory)),
             let store = try? Store.open(directory: directory, mode: .probe)
@@ -101,7 +101,7 @@ package enum StoreDoctor {
             : DoctorFinding(check: "rows", ok: false, detail: stray.description, fix: repairHint)
     }
 
-    /// What an earlier repair has set aside is kept until somebody deletes it.
+    /// Files that an earlier repair has set aside. They are kept until the user deletes them.
     private static func checkLeftovers(_ location: StoreLocation) -> [DoctorFinding] {
         var found: [DoctorFinding] = []
         var number = 1
@@ -117,7 +117,7 @@ package enum StoreDoctor {
     }
 }
 
-/// Rows that nothing refers to any more, or that refer to nothing. They do no harm to others.
+/// Rows without a reference, or that refer to missing rows. They do no harm to other rows.
 struct StrayRows: Hashable, CustomStringConvertible {
     var fetchesWithoutTransfer = 0
     var transfersWithoutFetch = 0
@@ -142,7 +142,7 @@ struct StrayRows: Hashable, CustomStringConvertible {
 }
 
 extension Store {
-    /// What SQLite finds wrong with the file, in its words; empty = sound.
+    /// The faults that SQLite finds in the file, in its words; empty = sound.
     func faults(limit: Int) throws(LonghaulError) -> [String] {
         let found = try access {
             try $0.all("PRAGMA integrity_check(\(limit))") { $0.text(0) }
@@ -168,7 +168,7 @@ extension Store {
     }
 }
 
-/// What the stray rows are, as ends of a query.
+/// The stray rows, as ends of a query.
 enum Stray {
     static let fetches = """
         fetch WHERE id NOT IN (SELECT fetchID FROM transfer WHERE fetchID IS NOT NULL)

@@ -210,7 +210,7 @@ package struct TransferStatus {
         statement.bind(7, numbers.restarts)
         try statement.runOnce()
         try expectOneChange()
-        ends.note(phase, in: standing.group, at: now)
+        ends.add(phase, in: standing.group, at: now)
     }
 
     private func addEvent(

@@ -11,7 +11,7 @@ internal import Musl
 struct OpenLock: ~Copyable {
     private let descriptor: Int32
 
-    /// Waits for another holder, up to half a minute: a migration of a large store may take that
+    /// Waits up to half a minute for another holder: the migration of a large store may take that
     /// long.
     init(_ path: String) throws(LonghaulError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -32,7 +32,7 @@ struct OpenLock: ~Copyable {
             usleep(Limits.openLockPauseMicroseconds)
             waited += Double(Limits.openLockPauseMicroseconds) / 1e6
         }
-        // A umask may have taken bits away that the next opener needs.
+        // A umask may have removed permissions that the next opener needs.
         _ = fchmod(descriptor, 0o600)
         self.descriptor = descriptor
     }

@@ -46,9 +46,9 @@ extension TransferOptions {
         self = options
     }
 
-    /// Most transfers of a queue were asked for in one of a few ways, and to decode that takes
-    /// longer than all else of a row. By their bytes: passwords that a canonical equivalence makes
-    /// equal are others.
+    /// Decoded options by their text. Most transfers of a queue share a few sets of options, and
+    /// decoding takes longer than the rest of a row. Texts are compared by bytes: passwords that
+    /// are canonically equivalent are different passwords.
     private static let read = Mutex<[ExactText: TransferOptions]>([:])
 
     private static func decode(_ text: String) -> TransferOptions? {

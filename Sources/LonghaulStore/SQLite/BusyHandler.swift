@@ -6,11 +6,11 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Waits while another connection writes. SQLite's own way asks only ten times a second after a
-/// while, and misses the gaps that a busy engine leaves.
+/// Waits while another connection writes. SQLite's own handler soon asks only ten times a second,
+/// and misses the gaps that a busy engine leaves.
 final class BusyHandler: Sendable {
     private let seconds: Double
-    /// Touched by the thread that uses the connection.
+    /// Used by the thread that uses the connection.
     private nonisolated(unsafe) var since: Double = 0
 
     init(seconds: Double) {

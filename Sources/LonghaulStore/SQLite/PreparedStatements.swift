@@ -1,10 +1,10 @@
 internal import LonghaulCore
 
-/// The statements of one connection that have been prepared, found by where their text lies.
+/// The prepared statements of one connection, found by the address of their text.
 ///
-/// To hash and compare a whole text costs as much as a short statement does. A literal lies at one
-/// address for ever, and so does a text that is kept here: the same address and length are the same
-/// text. Only a text at an address that is not known is compared.
+/// Hashing and comparing a whole text costs as much as a short statement. A literal has one address
+/// for ever, and so has a text that is kept here: equal address and length mean an equal text. Only
+/// a text at an unknown address is compared.
 final class PreparedStatements {
     private struct Place: Hashable {
         var address: UInt
@@ -20,8 +20,8 @@ final class PreparedStatements {
     private var places: [Place: Entry] = [:]
     private var texts: [String: Prepared] = [:]
 
-    /// The statement for a text, prepared if it is not known yet. Used up before the next call with
-    /// the same text.
+    /// The statement for a text, prepared if it is not known yet. The caller finishes with it
+    /// before the next call with the same text.
     func statement(_ text: String, on database: OpaquePointer) throws -> Prepared {
         let place = Self.place(of: text)
         if let place, let known = places[place] { return known.statement }
@@ -33,7 +33,7 @@ final class PreparedStatements {
         return statement
     }
 
-    /// Before the connection is closed, which it cannot be as long as it has statements.
+    /// Called before the connection is closed: SQLite refuses to close it while statements exist.
     func clear() {
         places = [:]
         texts = [:]
