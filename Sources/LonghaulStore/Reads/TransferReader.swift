@@ -143,8 +143,8 @@ private struct TransferLists {
     }
 }
 
-/// Which transfers a list shows: a filter of the user with its defaults filled in, so that a list is
-/// always bounded.
+/// Which transfers a list shows: a filter of the user with its defaults filled in, so that a list
+/// is always bounded.
 package struct ListQuery: Hashable, Sendable {
     /// `nil`: those that have not ended, and if room is left, those that ended within a day.
     package var states: Set<TransferState>?

@@ -1,7 +1,7 @@
 package import LonghaulCore
 
-/// The changes of `set` to a transfer, checked: the URL with its origin, the options as an edit of what
-/// is stored. `nil` keeps a value.
+/// The changes of `set` to a transfer, checked: the URL with its origin, the options as an edit of
+/// what is stored. `nil` keeps a value.
 package struct RequestChange: Sendable {
     /// A new URL and its origin. The bytes are kept; the next request proves whether they still
     /// fit.

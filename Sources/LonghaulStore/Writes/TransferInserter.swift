@@ -242,8 +242,8 @@ extension Deadline {
     }
 }
 
-/// Batches repeat their options: the text is made once for a run of equal ones. They are compared in
-/// place, because a copy costs more.
+/// Batches repeat their options: the text is made once for a run of equal ones. They are compared
+/// in place, because a copy costs more.
 private struct OptionsCache {
     private var shared = TransferRequest.standardOptions
     private var remoteName = false
