@@ -7,16 +7,15 @@ internal import Musl
 #endif
 
 extension Store {
-    /// Makes the file under another name and gives it its own when it is whole and durable: a file
-    /// by the name of a store that is empty is always one that has lost what it held. The caller
-    /// holds the open lock.
+    /// Makes the file under another name, and renames it when it is whole and durable. So an empty
+    /// file with the store's name has always lost its content. The caller holds the open lock.
     static func make(_ location: StoreLocation) throws(LonghaulError) {
         let fresh = location.unfinished
         FileStatus.removeDatabase(fresh)
         do {
             try StoreDirectory.createFile(fresh)
             let connection = try Connection(path: fresh)
-            // What a crash leaves of it is deleted.
+            // A crash leaves a file that the next opener deletes.
             try connection.execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY")
             try connection.transaction(.immediate) {
                 try connection.execute("PRAGMA application_id=\(Migration.applicationID)")
@@ -38,7 +37,7 @@ extension Store {
         }
     }
 
-    /// A property of the file, which stays with it.
+    /// Write-ahead logging is recorded in the file and stays with it.
     static func startLogging(
         _ connection: Connection, in location: StoreLocation
     ) throws {

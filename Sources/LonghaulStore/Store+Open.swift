@@ -169,7 +169,7 @@ extension Store {
     /// connection's own.
     private static func configure(_ connection: Connection, _ mode: OpenMode) throws {
         if mode != .probe {
-            // 16 MiB between checkpoints, and a log that a large batch has blown up is cut back
+            // 16 MiB between checkpoints. A log that a large batch has enlarged is truncated
             // afterwards.
             try connection.execute(
                 """
@@ -177,7 +177,7 @@ extension Store {
                 PRAGMA cache_size=-4096
                 """)
         }
-        // The first read: what is no database fails here.
+        // The first read fails if the file is no database.
         try connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")
     }
 

@@ -9,7 +9,7 @@ internal import Synchronization
 /// otherwise.
 package final class Store: Sendable {
     /// How long a call waits for another process's transaction.
-    package static let busySeconds = BusyHandler.seconds
+    package static let busySeconds = Limits.busySeconds
 
     package let location: StoreLocation
     package let mode: OpenMode

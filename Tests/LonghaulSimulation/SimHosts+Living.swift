@@ -119,7 +119,7 @@ extension SimHosts {
         case .use:
             guard let url = world.expected[id]?.url else { return }
             let other = world.sibling(of: url)
-            var change = TransferChange()
+            var change = RequestChange()
             change.url = (other, SimWire.origin(of: other))
             world.expected[id]?.url = other
             world.expected[id]?.isExempt = true

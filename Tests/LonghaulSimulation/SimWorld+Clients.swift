@@ -117,7 +117,7 @@ extension SimWorld {
         guard let transfer = try clients.transfers.find(id, now: now.wall),
             transfer.state != .completed
         else { return }
-        var change = TransferChange()
+        var change = RequestChange()
         switch Int.random(in: 0..<7, using: &random) {
         case 0:
             let url = sibling(of: transfer.url)

@@ -58,7 +58,7 @@ extension SimWorld {
                 let earliest = transfer.earliestBegin, earliest > now.wall + 3600,
                 transfer.state != .completed
             else { continue }
-            var sooner = TransferChange()
+            var sooner = RequestChange()
             sooner.earliestBegin = .some(nil)
             try clients.wants.change(id, sooner, now: now.wall)
         }
@@ -67,7 +67,7 @@ extension SimWorld {
     /// What nothing but a change can help.
     private func mend(_ id: TransferID) throws {
         guard shown[id]?.state != .completed, let known = expected[id] else { return }
-        var change = TransferChange()
+        var change = RequestChange()
         change.deadline = .after(seconds: Deadline.defaultSeconds)
         if !known.checksums.isEmpty, let content = wire.contents[known.url] {
             let right = SimDisk.checksum(of: content.current)

@@ -15,7 +15,7 @@ import Testing
         let id = try world.enqueue(3_000_000) { $0.earliestBegin = world.now.wall + 5 }
         #expect(try world.run(for: 20) { try world.transfer(id).bytesDone > 0 })
         world.now.wall = world.now.wall + -3600
-        var change = TransferChange()
+        var change = RequestChange()
         change.earliestBegin = .some(nil)
         try world.clients.wants.change(id, change, now: world.now.wall)
         world.inputs.append(.wake)

@@ -168,7 +168,7 @@ import Testing
         world.pass(601)
         try #require(try world.run(for: 10) { hasBytes(world) })
         for isDiscretionary in [false, true] {
-            var change = TransferChange()
+            var change = RequestChange()
             change.isDiscretionary = isDiscretionary
             try world.clients.wants.change(
                 TransferID(rawValue: 1), change, now: world.now.wall)

@@ -38,7 +38,7 @@ extension SharingTests {
         if isCancelled {
             try change(world, [ids[0]], .cancel(keepBytes: false))
         } else {
-            var change = TransferChange()
+            var change = RequestChange()
             change.url = (other, SimWire.origin(of: other))
             try world.clients.wants.change(ids[0], change, now: world.now.wall)
             world.inputs.append(.wake)

@@ -349,7 +349,7 @@ import Testing
         world.tellConditions()
         let first = try add(world, "/d/1")
         try half(world)
-        var window = TransferChange()
+        var window = RequestChange()
         window.window = TimeWindow(parsing: "01:00-02:00")
         try world.clients.wants.change(first, window, now: world.now.wall)
         world.inputs.append(.wake)

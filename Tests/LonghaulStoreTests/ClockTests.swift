@@ -113,7 +113,7 @@ import Testing
                 state.validator = Validator(etag: "\"v1\"", length: 5)
                 state.bytesTotal = 5
                 try tx.fetches.save(state)
-                let numbers = TransferNumbers(state)
+                let numbers = TransferTotals(state)
                 try tx.transfers.complete(
                     id, finalPath: path, numbers: numbers, now: .start + seconds)
             }

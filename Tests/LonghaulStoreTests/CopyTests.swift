@@ -7,7 +7,7 @@ import Testing
 /// The daily copies, and what a repair makes of them.
 @Suite struct CopyTests {
     private static let day: Double = 24 * 3600
-    private static let skipped = Restoration.skipped
+    private static let skipped = Limits.restoredNumbersSkipped
 
     private func times(_ directory: String) -> [Timestamp?] {
         let location = StoreLocation(directory: directory)
@@ -154,7 +154,7 @@ import Testing
             EngineHolder(pid: 1, pidStart: 1, bootID: "b", mode: "run"), now: .start)
         try store.withEngineTransaction(epoch, .durable) { tx in
             try tx.transfers.cancel(
-                TransferID(rawValue: 3), numbers: TransferNumbers(), now: .start)
+                TransferID(rawValue: 3), numbers: TransferTotals(), now: .start)
         }
         let events = try store.events.list(limit: 9).map(\.seq)
         #expect(events.first == 1 && events.last ?? 0 > Self.skipped, "\(events)")

@@ -41,7 +41,7 @@ enum Damage {
             fetch.durable.insert(0..<99)
             try tx.fetches.save(fetch)
             try tx.transfers.cancel(
-                TransferID(rawValue: 2), numbers: TransferNumbers(), now: .start)
+                TransferID(rawValue: 2), numbers: TransferTotals(), now: .start)
         }
         try store.close()
         return directory

@@ -63,7 +63,7 @@ import Testing
             verify(try tx.transfers.work(id)?.isUnreadable == true)
             verify(try tx.transfers.claim(id, now: .start) == nil)
         }
-        var change = TransferChange()
+        var change = RequestChange()
         change.editOptions = { $0.retries = 3 }
         let error = try refusal { try scratch.store.wants.change(id, change, now: .start) }
         #expect(error.code == .internal && error.transferID == id)

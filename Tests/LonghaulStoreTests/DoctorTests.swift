@@ -113,7 +113,7 @@ import Testing
         #expect(try store.transfers.counts().isEmpty)
         // How many the damaged file had given nobody knows.
         let outcome = try store.wants.enqueue([.sample("/d/1")], now: .start)
-        let next = TransferID(rawValue: Restoration.skipped + 1)
+        let next = TransferID(rawValue: Limits.restoredNumbersSkipped + 1)
         #expect(outcome == [.recorded(next, destination: "/d/1")])
     }
 

@@ -28,7 +28,7 @@ import Testing
         let third = try scratch.add("/d/3") { $0.options.onDuplicate = .fail }
         try scratch.turn(epoch) { tx in
             for id in [first, third] {
-                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start)
             }
         }
         try scratch.add("/d/4") { $0.options.onDuplicate = .fail }
@@ -98,7 +98,7 @@ import Testing
             try scratch.turn(epoch) { try $0.sharing.peers(of: id, limit: 10) }
         }
         #expect(try peers(first).isEmpty)
-        var change = TransferChange()
+        var change = RequestChange()
         change.url = (Self.url, "https://a.example:443")
         try scratch.store.wants.change(second, change, now: .start)
         #expect(try peers(first) == [second])
@@ -120,11 +120,11 @@ import Testing
         #expect(shown.state == .running && shown.sharedWith == [ids[0], ids[2]])
         #expect(try scratch.store.transfers.runningCounts().total == 1)
         try scratch.turn(epoch) { tx in
-            try tx.transfers.cancel(ids[0], numbers: TransferNumbers(), now: .start)
+            try tx.transfers.cancel(ids[0], numbers: TransferTotals(), now: .start)
             try tx.sharing.leave(ids[0])
             #expect(try tx.fetches.state(of: fetch)?.leader == ids[1])
             try tx.transfers.fail(
-                ids[2], error: LonghaulError(.network, "x"), numbers: TransferNumbers(),
+                ids[2], error: LonghaulError(.network, "x"), numbers: TransferTotals(),
                 now: .start)
             #expect(try tx.sharing.members(of: fetch) == [ids[1], ids[2]])
         }
@@ -133,7 +133,7 @@ import Testing
         try scratch.turn(epoch) { tx in
             #expect(try tx.sharing.isLast(ids[1], of: fetch))
             try tx.transfers.complete(
-                ids[1], finalPath: "/d/2", numbers: TransferNumbers(), now: .start)
+                ids[1], finalPath: "/d/2", numbers: TransferTotals(), now: .start)
             #expect(try tx.fetches.state(of: fetch) == nil)
         }
     }

@@ -70,7 +70,7 @@ import Testing
         #expect(try scratch.turn(epoch) { try $0.timers.nextWaiver() } == nil)
         #expect(try scratch.store.transfers.find(id, now: .start)?.arePreferencesWaived == true)
         // Another priority leaves them waived; another deadline, and a retry, do not.
-        var change = TransferChange()
+        var change = RequestChange()
         change.priority = .high
         try scratch.store.wants.change(id, change, now: .start)
         #expect(try work(scratch, epoch, id).eligibility == asked.waived)
@@ -80,7 +80,7 @@ import Testing
         try scratch.turn(epoch) { tx in
             try tx.timers.waivePreferences(of: id, in: asked)
             try tx.transfers.fail(
-                id, error: LonghaulError(.timedOut, "late"), numbers: TransferNumbers(),
+                id, error: LonghaulError(.timedOut, "late"), numbers: TransferTotals(),
                 now: .start + 9)
         }
         _ = try scratch.store.wants.change(.ids([id]), to: .retry)
@@ -94,7 +94,7 @@ import Testing
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/a") { $0.schedule.requires = ConditionNeeds(power: true) }
-        var change = TransferChange()
+        var change = RequestChange()
         change.requires = ConditionNeeds()
         change.window = .some(TimeWindow(parsing: "01:00-02:00"))
         try scratch.store.wants.change(id, change, now: .start)
@@ -258,7 +258,7 @@ import Testing
         #expect(try work(scratch, epoch, id).waitingFor.isEmpty)
         #expect(try requeued(.start + 200) == .start + 200)
         #expect(try work(scratch, epoch, id).waitingFor.count == 1)
-        var sooner = TransferChange()
+        var sooner = RequestChange()
         sooner.earliestBegin = .some(nil)
         try scratch.store.wants.change(id, sooner, now: .start)
         #expect(try requeued(nil) == nil)

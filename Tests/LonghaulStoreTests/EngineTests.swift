@@ -68,7 +68,7 @@ import Testing
         #expect(throws: Stop.self) {
             try scratch.turn(epoch) { tx in
                 try tx.transfers.complete(
-                    id, finalPath: "/d/1", numbers: TransferNumbers(bytesTotal: 5, bytesDone: 5),
+                    id, finalPath: "/d/1", numbers: TransferTotals(bytesTotal: 5, bytesDone: 5),
                     now: .start)
                 throw Stop()
             }
@@ -79,7 +79,7 @@ import Testing
         try scratch.turn(epoch) { tx in
             try tx.transfers.complete(
                 id, finalPath: "/d/1 (1)",
-                numbers: TransferNumbers(
+                numbers: TransferTotals(
                     bytesTotal: 5, bytesDone: 5, bytesFetched: 6, attempts: 1, restarts: 2),
                 now: .start + 9)
         }
@@ -108,7 +108,7 @@ import Testing
         try scratch.turn(epoch) { tx in
             for id in ids {
                 try tx.log.append(.transferRestarted, of: id, detail: "{}", now: .start)
-                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start)
             }
         }
         let events = try scratch.store.events.list(limit: 99)
@@ -125,7 +125,7 @@ import Testing
         let epoch = try scratch.lead()
         let ids = try (0..<4).map { try scratch.add("/d/\($0)", session: $0 % 2 == 0 ? "a" : "b") }
         try scratch.turn(epoch) { tx in
-            for id in ids { try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start) }
+            for id in ids { try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start) }
             try tx.log.append(.transferRestarted, of: ids[0], detail: "{}", now: .start)
         }
         let all = try scratch.store.events.list(limit: 9)
@@ -153,7 +153,7 @@ import Testing
             fetch.attempts = 3
             fetch.durable.insert(0..<70)
             try tx.fetches.save(fetch)
-            try tx.transfers.cancel(id, numbers: TransferNumbers(fetch), now: .start)
+            try tx.transfers.cancel(id, numbers: TransferTotals(fetch), now: .start)
             try tx.fetches.drop(of: id, now: .start)
         }
         let cancelled = try #require(try scratch.store.transfers.find(id, now: .start))
@@ -217,7 +217,7 @@ import Testing
             verify(try tx.timers.nextDeadline(.start + 19) == .start + 10)
             verify(try tx.timers.nextDeadline(.start + 20) == .start + 10)
             let error = LonghaulError(.timedOut, "late")
-            try tx.transfers.fail(early, error: error, numbers: TransferNumbers(), now: .start)
+            try tx.transfers.fail(early, error: error, numbers: TransferTotals(), now: .start)
             verify(try tx.timers.nextDeadline(.start + 19) == .start + 20)
             verify(try tx.timers.nextDeadline(.start + 20) == nil)
         }
@@ -248,7 +248,7 @@ import Testing
         try scratch.turn(epoch) { tx in
             _ = try tx.transfers.claim(ids[0], now: .start)
             _ = try tx.transfers.claim(ids[1], now: .start)
-            try tx.transfers.cancel(ids[2], numbers: TransferNumbers(), now: .start)
+            try tx.transfers.cancel(ids[2], numbers: TransferTotals(), now: .start)
         }
         #expect(
             try store.transfers.counts() == [.running: 2, .cancelled: 1, .waiting: 1, .paused: 1])
@@ -273,9 +273,9 @@ import Testing
         try scratch.turn(epoch) { tx in
             for id in ids[..<5] {
                 try tx.transfers.complete(
-                    id, finalPath: "/d/x", numbers: TransferNumbers(), now: .start)
+                    id, finalPath: "/d/x", numbers: TransferTotals(), now: .start)
             }
-            try tx.transfers.cancel(ids[5], numbers: TransferNumbers(), now: .start)
+            try tx.transfers.cancel(ids[5], numbers: TransferTotals(), now: .start)
         }
         #expect(try store.transfers.counts() == [.completed: 5, .cancelled: 1])
         try expectTrueTally(store)
@@ -286,7 +286,7 @@ import Testing
         #expect(throws: Undone.self) {
             try store.withEngineTransaction(epoch, .durable) { tx in
                 try tx.transfers.complete(
-                    more, finalPath: "/d/x", numbers: TransferNumbers(), now: .start)
+                    more, finalPath: "/d/x", numbers: TransferTotals(), now: .start)
                 throw Undone()
             }
         }
@@ -302,7 +302,7 @@ import Testing
         let error = LonghaulError(.io, "x")
         let failed = { (tx: borrowing EngineTransaction) in
             _ = try tx.transfers.claim(id, now: .start)
-            try tx.transfers.fail(id, error: error, numbers: TransferNumbers(), now: .start)
+            try tx.transfers.fail(id, error: error, numbers: TransferTotals(), now: .start)
         }
         try scratch.turn(epoch, failed)
         #expect(try scratch.store.transfers.counts() == [.failed: 1])
@@ -328,19 +328,17 @@ import Testing
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/1")
-        func attempt(_ number: Int, _ outcome: String) -> AttemptRecord {
-            AttemptRecord(
-                serial: Int64(number),
-                outcome: AttemptOutcome(
-                    number: number, startedAt: .start, endedAt: .start + 1, url: "https://a/",
-                    bytes: 7, httpStatus: 503, httpVersion: 11, outcome: outcome, message: nil))
+        func attempt(_ number: Int, _ outcome: String) -> AttemptOutcome {
+            AttemptOutcome(
+                number: number, startedAt: .start, endedAt: .start + 1, url: "https://a/",
+                bytes: 7, httpStatus: 503, httpVersion: 11, outcome: outcome, message: nil)
         }
         try scratch.turn(epoch) { tx in
             for number in 1...25 { tx.log.record(attempt(number, "stopped"), of: id) }
             tx.log.record(attempt(25, "completed"), of: id)
         }
         let kept = try scratch.store.transfers.attempts(of: id)
-        #expect(kept.map(\.serial) == Array(6...25))
+        #expect(kept.map(\.number) == Array(6...25))
         #expect(kept.last == attempt(25, "completed"))
     }
 }

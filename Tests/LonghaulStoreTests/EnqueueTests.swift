@@ -49,7 +49,7 @@ import Testing
         let second = try scratch.add("/d/2")
         #expect(first < second)
         try scratch.turn(epoch) {
-            try $0.transfers.cancel(second, numbers: TransferNumbers(), now: .start)
+            try $0.transfers.cancel(second, numbers: TransferTotals(), now: .start)
         }
         #expect(try scratch.store.wants.remove([second], now: .start) == [.removed([])])
         #expect(try scratch.add("/d/3") > second)
@@ -97,7 +97,7 @@ import Testing
         let epoch = try scratch.lead()
         let first = try scratch.add("/d/same")
         try scratch.turn(epoch) {
-            try $0.transfers.cancel(first, numbers: TransferNumbers(), now: .start)
+            try $0.transfers.cancel(first, numbers: TransferTotals(), now: .start)
         }
         #expect(try scratch.add("/d/same") > first)
     }

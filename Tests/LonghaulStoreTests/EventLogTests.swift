@@ -18,7 +18,7 @@ import Testing
             for id in ids {
                 guard try tx.transfers.claim(id, now: now) != nil else { continue }
                 try tx.transfers.complete(
-                    id, finalPath: "/d/\(id)", numbers: TransferNumbers(), now: now)
+                    id, finalPath: "/d/\(id)", numbers: TransferTotals(), now: now)
             }
         }
     }
@@ -63,7 +63,7 @@ import Testing
         let second = try scratch.add("/d/2", session: "s")
         try scratch.turn(epoch) { tx in
             try tx.transfers.fail(
-                first, error: LonghaulError(.network, "x"), numbers: TransferNumbers(), now: .start)
+                first, error: LonghaulError(.network, "x"), numbers: TransferTotals(), now: .start)
         }
         _ = try scratch.store.wants.change(.ids([first]), to: .retry)
         try complete(second)

@@ -21,7 +21,7 @@ import Testing
         }
         try scratch.turn(epoch) { tx in
             for id in ids {
-                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start)
             }
         }
     }
@@ -143,7 +143,7 @@ import Testing
             var error = LonghaulError(.notFound, "gone")
             error.httpStatus = 404
             return try tx.questions.needInput(
-                needy, error: error, numbers: TransferNumbers(), now: .start)
+                needy, error: error, numbers: TransferTotals(), now: .start)
         }
         #expect(waits)
         #expect(reader.needs.isEmpty)
@@ -158,7 +158,7 @@ import Testing
         #expect(next.handover?.events == 1...2)
         // What has ended meanwhile waits for no word any more.
         try scratch.turn(epoch) { tx in
-            try tx.transfers.cancel(needy, numbers: TransferNumbers(), now: .start)
+            try tx.transfers.cancel(needy, numbers: TransferTotals(), now: .start)
         }
         #expect(try scratch.store.questions.openNeeds(of: "s", now: .start).isEmpty)
     }

@@ -15,13 +15,13 @@ import Testing
             for id in ids[2...3] { _ = try tx.transfers.claim(id, now: .start) }
             for id in ids[4...5] {
                 try tx.transfers.complete(
-                    id, finalPath: "", numbers: TransferNumbers(), now: .start)
+                    id, finalPath: "", numbers: TransferTotals(), now: .start)
             }
             for id in ids[6...7] {
                 try tx.transfers.fail(
-                    id, error: LonghaulError(.dns, "?"), numbers: TransferNumbers(), now: .start)
+                    id, error: LonghaulError(.dns, "?"), numbers: TransferTotals(), now: .start)
             }
-            try tx.transfers.cancel(ids[8], numbers: TransferNumbers(), now: .start)
+            try tx.transfers.cancel(ids[8], numbers: TransferTotals(), now: .start)
         }
         _ = try scratch.store.wants.change(.ids([ids[1]]), to: .pause)
         _ = try scratch.store.wants.change(.ids([ids[7]]), to: .retry)
@@ -38,7 +38,7 @@ import Testing
         let (scratch, expected) = try mixed()
         for state in TransferState.allCases {
             let found = try scratch.store.transfers.list(
-                TransferFilter(states: [state]), now: .start)
+                ListQuery(states: [state]), now: .start)
             #expect(found.map(\.id.rawValue) == expected[state], "\(state)")
             #expect(found.allSatisfy { $0.state == state })
         }
@@ -47,21 +47,21 @@ import Testing
 
     @Test func filtersCombine() throws {
         let (scratch, _) = try mixed()
-        func ids(_ filter: TransferFilter, now: Timestamp = .start) throws -> [Int64] {
+        func ids(_ filter: ListQuery, now: Timestamp = .start) throws -> [Int64] {
             try scratch.store.transfers.list(filter, now: now).map(\.id.rawValue)
         }
-        #expect(try ids(TransferFilter(states: [.waiting, .completed])) == [10, 8, 6, 5, 1])
-        #expect(try ids(TransferFilter(states: [.waiting, .completed], limit: 2)) == [10, 8])
-        #expect(try ids(TransferFilter(states: [.waiting], session: "odd")) == [10, 8])
-        #expect(try ids(TransferFilter(states: [], session: "odd")).isEmpty)
-        #expect(try ids(TransferFilter(session: "nobody")).isEmpty)
+        #expect(try ids(ListQuery(states: [.waiting, .completed])) == [10, 8, 6, 5, 1])
+        #expect(try ids(ListQuery(states: [.waiting, .completed], limit: 2)) == [10, 8])
+        #expect(try ids(ListQuery(states: [.waiting], session: "odd")) == [10, 8])
+        #expect(try ids(ListQuery(states: [], session: "odd")).isEmpty)
+        #expect(try ids(ListQuery(session: "nobody")).isEmpty)
         // The newest that have not ended, and recent ends where there is room.
-        #expect(try ids(TransferFilter()) == [10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
-        #expect(try ids(TransferFilter(limit: 3)) == [10, 8, 4])
-        #expect(try ids(TransferFilter(), now: .start + 2 * 86_400) == [10, 8, 4, 3, 2, 1])
-        #expect(try ids(TransferFilter(session: "even")) == [9, 7, 5, 3, 1])
+        #expect(try ids(ListQuery()) == [10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
+        #expect(try ids(ListQuery(limit: 3)) == [10, 8, 4])
+        #expect(try ids(ListQuery(), now: .start + 2 * 86_400) == [10, 8, 4, 3, 2, 1])
+        #expect(try ids(ListQuery(session: "even")) == [9, 7, 5, 3, 1])
         #expect(
-            try ids(TransferFilter(session: "even"), now: .start + 2 * 86_400) == [3, 1])
+            try ids(ListQuery(session: "even"), now: .start + 2 * 86_400) == [3, 1])
     }
 
     /// Those that came later have ended long ago, and others' lately.
@@ -72,22 +72,22 @@ import Testing
         let ids = try (1...60).map { try scratch.add("/d/\($0)", session: $0 < 56 ? "s" : "t") }
         try scratch.turn(epoch) { tx in
             for id in ids.prefix(55) {
-                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start)
             }
             for id in [old] + ids.suffix(5) {
-                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start + 2 * 86_400)
+                try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start + 2 * 86_400)
             }
         }
         let now = .start + 2 * 86_400 + 3600
         let expected: [(String, [Int64])] = [("s", [1]), ("t", [61, 60, 59, 58, 57]), ("x", [])]
         for (session, found) in expected {
             let listed = try scratch.store.transfers.list(
-                TransferFilter(session: session), now: now)
+                ListQuery(session: session), now: now)
             #expect(listed.map(\.id.rawValue) == found, "\(session)")
         }
         // Of those that ended lately the last ones.
         let listed = try scratch.store.transfers.list(
-            TransferFilter(session: "t", limit: 2), now: now)
+            ListQuery(session: "t", limit: 2), now: now)
         #expect(listed.map(\.id.rawValue) == [61, 60])
     }
 
@@ -96,7 +96,7 @@ import Testing
         let (scratch, _) = try mixed()
         _ = try scratch.store.wants.change(
             .ids([TransferID(rawValue: 3)]), to: .cancel(keepBytes: false))
-        let listed = try scratch.store.transfers.list(TransferFilter(), now: .start + 2 * 86_400)
+        let listed = try scratch.store.transfers.list(ListQuery(), now: .start + 2 * 86_400)
         #expect(listed.map(\.id.rawValue) == [10, 8, 4, 3, 2, 1])
         #expect(listed.first { $0.id.rawValue == 3 }?.state == .cancelled)
     }

@@ -37,7 +37,7 @@ import Testing
 
     private func cancel(_ part: OrphanedPart) throws {
         try end(part) { tx, id, fetch in
-            try tx.transfers.cancel(id, numbers: TransferNumbers(fetch), now: .start)
+            try tx.transfers.cancel(id, numbers: TransferTotals(fetch), now: .start)
             verify(try tx.fetches.drop(of: id, now: .start) == [part])
         }
     }
@@ -58,7 +58,7 @@ import Testing
     @Test func ofASkippedTransfer() throws {
         try end(part) { tx, id, fetch in
             try tx.transfers.complete(
-                id, finalPath: "/d/a", numbers: TransferNumbers(fetch),
+                id, finalPath: "/d/a", numbers: TransferTotals(fetch),
                 skipped: LonghaulError(.destinationExists, "there"), now: .start)
         }
         #expect(try left() == [part])
@@ -68,7 +68,7 @@ import Testing
     @Test func notOfACompletedTransfer() throws {
         try end(part) { tx, id, fetch in
             try tx.transfers.complete(
-                id, finalPath: "/d/a", numbers: TransferNumbers(fetch), now: .start)
+                id, finalPath: "/d/a", numbers: TransferTotals(fetch), now: .start)
         }
         #expect(try left().isEmpty)
     }
@@ -76,7 +76,7 @@ import Testing
     @Test func ofATransferThatIsForgotten() throws {
         try end(part) { tx, id, fetch in
             try tx.transfers.fail(
-                id, error: LonghaulError(.network, "down"), numbers: TransferNumbers(fetch),
+                id, error: LonghaulError(.network, "down"), numbers: TransferTotals(fetch),
                 now: .start)
         }
         let count = try scratch.store.wants.clean(endedBefore: .start + 1, now: .start) { parts in

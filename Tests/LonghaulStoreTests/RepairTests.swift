@@ -51,7 +51,7 @@ import Testing
             #expect(error.code == .storeUnavailable && error.retryable, "\(error)")
             #expect(error.message.contains("was repaired"))
         }
-        #expect(try add(directory) == Restoration.skipped + 501)
+        #expect(try add(directory) == Limits.restoredNumbersSkipped + 501)
     }
 
     @Test func nobodyWritesWhileAnotherFileTakesItsPlace() throws {
@@ -110,7 +110,7 @@ import Testing
         #expect(FileStatus.of(aside + "-wal") != nil)
         #expect(FileStatus.of(directory + "/salvage") == nil)
         #expect(FileStatus.of(path)?.links == 1)
-        #expect(try add(directory) == Restoration.skipped + 31)
+        #expect(try add(directory) == Limits.restoredNumbersSkipped + 31)
     }
 
     @Test func aBackupByLinksKeepsNobodyOut() throws {
@@ -153,7 +153,7 @@ import Testing
             #expect(StoreFailure.isDamage(error), "\(mode): \(error)")
         }
         #expect(try repair(directory).restored?.transfers == 20)
-        #expect(try add(directory) == Restoration.skipped + 21)
+        #expect(try add(directory) == Limits.restoredNumbersSkipped + 21)
     }
 
     @Test func aVersionThatMakesNoSenseInTheLogIsDamage() throws {

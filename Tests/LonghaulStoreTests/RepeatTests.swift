@@ -27,10 +27,10 @@ import Testing
         try scratch.turn(epoch) { tx in
             if failing {
                 try tx.transfers.fail(
-                    id, error: LonghaulError(.network, "down"), numbers: TransferNumbers(),
+                    id, error: LonghaulError(.network, "down"), numbers: TransferTotals(),
                     now: .start)
             } else {
-                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start)
             }
         }
     }
@@ -122,7 +122,7 @@ import Testing
         try end(old, epoch, failing: false)
         try end(new, epoch, failing: false)
         try end(last, epoch, failing: true)
-        func retry(_ selection: Selection) throws -> [ChangeOutcome.Result] {
+        func retry(_ selection: Selection) throws -> [WantOutcome.Result] {
             try scratch.store.wants.change(selection, to: .retry).map(\.result)
         }
         #expect(try retry(.all) == [.replaced(by: new), .replaced(by: last), .changed])

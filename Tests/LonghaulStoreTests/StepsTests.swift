@@ -52,7 +52,7 @@ import Testing
         }
         let ids = try (0..<Self.many).map(add)
         try scratch.turn(epoch) { tx in
-            for id in ids { try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start) }
+            for id in ids { try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start) }
         }
         let id = try add(Self.many)
         let steps = try steps(scratch) {

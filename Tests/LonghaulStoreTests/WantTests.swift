@@ -60,10 +60,10 @@ import Testing
         let span = try scratch.add("/d/2") { $0.deadline = .after(seconds: 20) }
         try scratch.turn(epoch) { tx in
             for id in [fixed, span] {
-                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start)
             }
         }
-        func retry(_ now: Timestamp) throws -> [ChangeOutcome.Result] {
+        func retry(_ now: Timestamp) throws -> [WantOutcome.Result] {
             try scratch.store.wants.change(.ids([fixed, span]), to: .retry, now: now).map(\.result)
         }
         #expect(try retry(.start + 20) == [.deadlinePassed, .changed])
@@ -91,9 +91,9 @@ import Testing
         let outcomes = try scratch.store.wants.change(.ids([second, unknown, first]), to: .pause)
         #expect(
             outcomes == [
-                ChangeOutcome(id: second, result: .changed),
-                ChangeOutcome(id: unknown, result: .noSuchTransfer),
-                ChangeOutcome(id: first, result: .changed),
+                WantOutcome(id: second, result: .changed),
+                WantOutcome(id: unknown, result: .noSuchTransfer),
+                WantOutcome(id: first, result: .changed),
             ])
         #expect(
             try scratch.store.wants.change(.ids([first]), to: .pause).map(\.result) == [.unchanged])
@@ -113,9 +113,9 @@ import Testing
         _ = try scratch.store.wants.change(.ids([paused]), to: .pause)
         try scratch.turn(epoch) { tx in
             try tx.transfers.complete(
-                done, finalPath: "/d/3", numbers: TransferNumbers(), now: .start)
+                done, finalPath: "/d/3", numbers: TransferTotals(), now: .start)
             try tx.transfers.fail(
-                failed, error: LonghaulError(.network, "down"), numbers: TransferNumbers(),
+                failed, error: LonghaulError(.network, "down"), numbers: TransferTotals(),
                 now: .start)
         }
         let store = scratch.store
@@ -136,7 +136,7 @@ import Testing
         func addEnded(_ policy: ExistingFilePolicy = .fail) throws -> TransferID {
             let id = try scratch.add("/d/1") { $0.options.ifExists = policy }
             try scratch.turn(epoch) { tx in
-                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
+                try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start)
             }
             return id
         }
@@ -144,7 +144,7 @@ import Testing
         let second = try addEnded()
         let renamed = try addEnded(.rename)
         let store = scratch.store
-        let taken = ChangeOutcome.Result.destinationTaken("/d/1", by: first)
+        let taken = WantOutcome.Result.destinationTaken("/d/1", by: first)
         #expect(
             try store.wants.change(.ids([first, second, renamed]), to: .retry).map(\.result)
                 == [.changed, taken, .changed])
@@ -166,7 +166,7 @@ import Testing
             try tx.fetches.save(fetch)
             try tx.transfers.fail(
                 id, error: LonghaulError(.network, "down", bytesKept: 10),
-                numbers: TransferNumbers(fetch), now: .start + 5)
+                numbers: TransferTotals(fetch), now: .start + 5)
         }
         #expect(try scratch.store.transfers.find(id, now: .start)?.error?.message == "down")
         _ = try scratch.store.wants.change(.ids([id]), to: .resume)
@@ -178,10 +178,10 @@ import Testing
         #expect(pending.bytesDone == 10)
         #expect(try scratch.store.transfers.counts() == [.waiting: 1])
         #expect(
-            try scratch.store.transfers.list(TransferFilter(states: [.waiting]), now: .start).count
+            try scratch.store.transfers.list(ListQuery(states: [.waiting]), now: .start).count
                 == 1)
         #expect(
-            try scratch.store.transfers.list(TransferFilter(states: [.failed]), now: .start).isEmpty
+            try scratch.store.transfers.list(ListQuery(states: [.failed]), now: .start).isEmpty
         )
 
         #expect(try scratch.turn(epoch) { try $0.transfers.rearm(id, now: .start + 50) })
@@ -201,7 +201,7 @@ import Testing
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/1")
         try scratch.turn(epoch) {
-            try $0.transfers.cancel(id, numbers: TransferNumbers(), now: .start)
+            try $0.transfers.cancel(id, numbers: TransferTotals(), now: .start)
         }
         _ = try scratch.store.wants.change(.ids([id]), to: .retry)
         _ = try scratch.store.wants.change(.ids([id]), to: .cancel(keepBytes: false))
@@ -220,7 +220,7 @@ import Testing
         let id = try scratch.add("/d/1")
         try scratch.turn(epoch) {
             try $0.transfers.fail(
-                id, error: LonghaulError(.network, "down"), numbers: TransferNumbers(),
+                id, error: LonghaulError(.network, "down"), numbers: TransferTotals(),
                 now: .start)
         }
         _ = try scratch.store.wants.change(.ids([id]), to: .retry)
@@ -234,7 +234,7 @@ import Testing
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/1") { $0.options.headers["A"] = "1" }
-        var change = TransferChange()
+        var change = RequestChange()
         change.url = ("https://b.example/y", "https://b.example:443")
         change.priority = .low
         change.earliestBegin = .some(.start + 60)
@@ -251,7 +251,7 @@ import Testing
         #expect(work.request.options.headers["B"] == "2")
         #expect(try scratch.turn(epoch) { try $0.inbox.removeFirst(limit: 9) } == [id])
 
-        change = TransferChange()
+        change = RequestChange()
         change.earliestBegin = .some(nil)
         try scratch.store.wants.change(id, change, now: .start + 5)
         let again = try #require(try scratch.turn(epoch) { try $0.transfers.work(id) })
@@ -266,9 +266,9 @@ import Testing
         let id = try scratch.add("/d/1")
         try scratch.turn(epoch) {
             try $0.transfers.complete(
-                id, finalPath: "/d/1", numbers: TransferNumbers(), now: .start)
+                id, finalPath: "/d/1", numbers: TransferTotals(), now: .start)
         }
-        var change = TransferChange()
+        var change = RequestChange()
         change.priority = .high
         #expect(
             try refusal { try scratch.store.wants.change(id, change, now: .start) }.code
@@ -291,7 +291,7 @@ import Testing
             fetch.partIdentity = identity
             try tx.fetches.save(fetch)
             try tx.transfers.fail(
-                failed, error: LonghaulError(.network, "down"), numbers: TransferNumbers(fetch),
+                failed, error: LonghaulError(.network, "down"), numbers: TransferTotals(fetch),
                 now: .start)
         }
         let outcomes = try scratch.store.wants.remove(
@@ -315,7 +315,7 @@ import Testing
         let ids = try (0..<6).map { try scratch.add("/d/\($0)") }
         try scratch.turn(epoch) { tx in
             for (index, id) in ids.enumerated() {
-                try tx.transfers.cancel(id, numbers: TransferNumbers(), now: .start + Double(index))
+                try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start + Double(index))
             }
         }
         #expect(try scratch.store.wants.clean(endedBefore: .start + 2, now: .start) { $0 } == 2)

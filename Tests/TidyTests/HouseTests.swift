@@ -47,7 +47,7 @@ import Testing
     /// Records and options only store, and may have as many as they need.
     private static let manyProperties = [
         "ActiveSegment": 17, "FetchMachine": 42,
-        "TransferInserter": 18, "YieldControl": 16,
+        "YieldControl": 16,
     ]
 
     private static let records: Set<String> = [

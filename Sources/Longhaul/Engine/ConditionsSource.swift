@@ -5,7 +5,7 @@ internal import LonghaulPlatform
 internal import Synchronization
 
 /// The machine's conditions for an engine: looked at once, and listened to.
-final class MachineConditions: ConditionsPort {
+final class ConditionsSource: ConditionsPort {
     private let queue: TransferQueue
     private struct Listener: Sendable {
         var report: @Sendable (Conditions) -> Void

@@ -76,7 +76,7 @@ public final class EngineRun: Sendable {
         guard let lock = try acquire() else { return nil }
         let loop = stay.withLock { $0.loop }
         return try loop.run(
-            holding: lock, conditions: MachineConditions(queue), hosts: HostLauncher(queue))
+            holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue))
     }
 
     /// With what is left of its time and bytes.

@@ -64,7 +64,7 @@ extension TransferQueue {
         let end = SystemClock.now().monotonic + TransferQueue.activationSeconds
         while SystemClock.now().monotonic < end {
             if isEngineRunning { return true }
-            Pause.seconds(0.01)
+            ThreadSleep.seconds(0.01)
         }
         return isEngineRunning
     }

@@ -97,13 +97,7 @@ struct EnqueuePipeline {
         case .stop(let error): throw error
         case .insert(let new):
             do {
-                switch try inserter.insert(new, isTaken: { RequestValidator.exists($0) }) {
-                case .recorded(let id, let destination):
-                    return .recorded(id, destination: destination)
-                case .existing(let id, let destination):
-                    return .existing(id, destination: destination)
-                case .refused(let error): throw error
-                }
+                return try inserter.insert(new, isTaken: { RequestValidator.exists($0) })
             } catch let refusal as LonghaulError where keepGoing {
                 return .refused(refusal)
             }

@@ -3,8 +3,8 @@ internal import LonghaulStore
 
 extension TransferChange {
     /// As the store wants it: the URL with its origin, and the options as an edit.
-    func inStore() throws(LonghaulError) -> LonghaulStore.TransferChange {
-        var change = LonghaulStore.TransferChange()
+    func inStore() throws(LonghaulError) -> RequestChange {
+        var change = RequestChange()
         if let url {
             do throws(URLProblem) {
                 change.url = (url, try URLParts(url).origin)

@@ -23,11 +23,7 @@ enum QueueDoctor {
             report(
                 MachineDoctor.clock(
                     now: SystemClock.now().wall, newest: StoreDoctor.newest(directory: home)))
-            for found in StoreDoctor.check(directory: home) {
-                report(
-                    DoctorFinding(
-                        check: found.check, ok: found.ok, detail: found.detail, fix: found.fix))
-            }
+            for found in StoreDoctor.check(directory: home) { report(found) }
             report(engine(home))
         } catch {
             report(DoctorFinding(check: "store", ok: false, detail: error.message, fix: nil))

@@ -59,9 +59,8 @@ extension TransferQueue {
 
     /// The last requests that went out for a transfer, oldest first.
     public func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptRecord] {
-        try store.transfers.attempts(of: id).map { record in
-            let outcome = record.outcome
-            return AttemptRecord(
+        try store.transfers.attempts(of: id).map { outcome in
+            AttemptRecord(
                 startedAt: outcome.startedAt, endedAt: outcome.endedAt, url: outcome.url,
                 bytes: outcome.bytes, httpStatus: outcome.httpStatus,
                 httpVersion: outcome.httpVersion, outcome: outcome.outcome,
@@ -114,8 +113,8 @@ extension TransferQueue {
 }
 
 extension TransferFilter {
-    var inStore: LonghaulStore.TransferFilter {
-        LonghaulStore.TransferFilter(
+    var inStore: ListQuery {
+        ListQuery(
             states: states ?? (includeAll ? Set(TransferState.allCases) : nil), session: session,
             limit: limit ?? .max)
     }

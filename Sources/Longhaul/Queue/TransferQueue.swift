@@ -151,7 +151,7 @@ extension TransferSelection {
     }
 }
 
-extension LonghaulStore.ChangeOutcome {
+extension WantOutcome {
     /// What leaves nothing to do.
     func remark(on change: WantedChange) -> ChangeOutcome.Remark? {
         switch result {

@@ -7,17 +7,6 @@ public enum TransferSelection: Sendable {
     case all
 }
 
-/// What became of one request.
-public enum EnqueueOutcome: Sendable {
-    case recorded(TransferID, destination: String)
-    /// The same URL to the same destination was asked for before, in the same session, and has not
-    /// completed: it is this transfer again. A failed one is tried again, a paused one stays so.
-    case existing(TransferID, destination: String)
-    /// `--if-exists skip` and the file is there: nothing to do.
-    case skipped(destination: String)
-    case refused(LonghaulError)
-}
-
 /// What became of a change of one transfer.
 public struct ChangeOutcome: Sendable {
     public var id: TransferID
@@ -137,13 +126,4 @@ public struct QueueStatus: Sendable {
     public var nextWake: Timestamp?
     /// The configuration file that commands and new engines go by; `nil` = there is none.
     public var configuration: String?
-}
-
-/// What one check has found.
-public struct DoctorFinding: Sendable {
-    public var check: String
-    public var ok: Bool
-    public var detail: String
-    /// What to do; `nil` if nothing.
-    public var fix: String?
 }

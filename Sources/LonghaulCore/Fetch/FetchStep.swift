@@ -49,20 +49,36 @@ package indirect enum StoreWrite: Hashable, Sendable {
     case saveOrigin(OriginMemory)
 }
 
-/// The numbers that a transfer ends with.
+/// The reported numbers of a transfer. They are copied to its row when it ends.
 package struct TransferTotals: Hashable, Sendable {
     package var bytesTotal: Int64?
+    /// Bytes that are kept and count towards the file.
     package var bytesDone: Int64
+    /// Body bytes ever received.
     package var bytesFetched: Int64
     package var attempts: Int
     package var restarts: Int
 
-    package init(_ state: FetchState, bytesDone: Int64) {
-        bytesTotal = state.bytesTotal
+    package init(
+        bytesTotal: Int64? = nil, bytesDone: Int64 = 0, bytesFetched: Int64 = 0,
+        attempts: Int = 0, restarts: Int = 0
+    ) {
+        self.bytesTotal = bytesTotal
         self.bytesDone = bytesDone
-        bytesFetched = state.bytesFetched
-        attempts = state.attempts
-        restarts = state.restarts
+        self.bytesFetched = bytesFetched
+        self.attempts = attempts
+        self.restarts = restarts
+    }
+
+    package init(_ state: FetchState, bytesDone: Int64) {
+        self.init(
+            bytesTotal: state.bytesTotal, bytesDone: bytesDone,
+            bytesFetched: state.bytesFetched, attempts: state.attempts, restarts: state.restarts)
+    }
+
+    /// Those of a fetch of which only the durable bytes are known.
+    package init(_ state: FetchState) {
+        self.init(state, bytesDone: state.durable.count)
     }
 }
 

@@ -17,25 +17,25 @@ struct WriteApplier {
             if try tx.inbox.add(unlessWanted: id) { changes.areSomeUnwanted = true }
         case .completed(let id, let path, let totals):
             try tx.transfers.complete(
-                id, finalPath: path, numbers: TransferNumbers(totals), now: now.wall)
+                id, finalPath: path, numbers: totals, now: now.wall)
         case .skipped(let id, let error, let path, let totals):
             try tx.transfers.complete(
-                id, finalPath: path, numbers: TransferNumbers(totals), skipped: error,
+                id, finalPath: path, numbers: totals, skipped: error,
                 now: now.wall)
         case .failed(let id, let error, let totals):
-            try tx.transfers.fail(id, error: error, numbers: TransferNumbers(totals), now: now.wall)
+            try tx.transfers.fail(id, error: error, numbers: totals, now: now.wall)
         case .needsInput(let id, let error, let totals):
             let waits = try tx.questions.needInput(
-                id, error: error, numbers: TransferNumbers(totals), now: now.wall)
+                id, error: error, numbers: totals, now: now.wall)
             if !waits { changes.unanswerable.insert(id) }
         case .cancelled(let id, let totals):
-            try tx.transfers.cancel(id, numbers: TransferNumbers(totals), now: now.wall)
+            try tx.transfers.cancel(id, numbers: totals, now: now.wall)
             // It was wanted again while it was leaving.
             if try tx.transfers.askAgain(for: id) { changes.areSomeUnwanted = true }
         case .restarted(let id, let reason, let bytes):
             try recordRestart(of: id, reason, bytesLost: bytes, tx)
         case .attempt(let id, let outcome):
-            tx.log.record(AttemptRecord(serial: Int64(outcome.number), outcome: outcome), of: id)
+            tx.log.record(outcome, of: id)
         case .dropFetch(let id): try tx.fetches.drop(of: id, now: now.wall)
         case .give(let id, let copy, let proven): try give(copy, to: id, proven, tx, &changes)
         case .leave(let id): try tx.sharing.leave(id)

@@ -159,7 +159,11 @@ struct RecoveryPass {
         }
         if let completed = settlement.completed {
             try tx.transfers.complete(
+<<<<<<< HEAD
                 id, finalPath: completed.path, numbers: completed.numbers, now: now.wall)
+=======
+                id, finalPath: path, numbers: TransferTotals(state), now: now.wall)
+>>>>>>> 5ee1384530c5a944d3b75782478f5ab9703205ce
             return true
         }
         try tx.transfers.setQueued(id, now: now.wall)

@@ -10,29 +10,24 @@ internal import Musl
 /// The daily copies of the store, of which two are kept. An engine makes them while it works; a
 /// repair puts one in the place of a damaged store.
 package enum StoreCopy {
-    static let generations = 2
-    private static let secondsBetween: Double = 24 * 3600
-    /// Pages between two looks at whether to go on: a megabyte.
-    private static let pagesPerStep: Int32 = 256
-    /// What the disk has to have left beside the copy.
-    private static let spareBytes: Int64 = 64 << 20
-
-    /// Whether the store has none of the last day. A copy of another store that was at the same
-    /// path is none of this one.
+    /// Whether the newest copy is a day old. A copy of another store that was at the same path does
+    /// not count.
     package static func isDue(of store: Store, now: Timestamp) throws(LonghaulError) -> Bool {
         let path = store.location.copy(1)
         guard let status = FileStatus.of(path) else { return true }
-        // One from tomorrow was made before the clock was set back.
-        guard abs(now - status.modified) < secondsBetween else { return true }
+        // A copy dated in the future was made before the clock was set back.
+        guard abs(now - status.modified) < Limits.copyIntervalSeconds else { return true }
         let origin = try? Connection(path: path, readOnly: true)
             .first("SELECT storeID FROM lease") { $0.text(0) }
         return try store.lease.info().storeID != origin
     }
 
-    /// Makes one, if the disk has room for it, and lets the older of two go. Nobody waits for it:
-    /// it reads one snapshot. Blocks for as long as it takes; ends soon after `goesOn` says no.
+    /// Makes a copy, if the disk has room for it, and deletes the older of the two. Writers do not
+    /// wait: the copy reads one snapshot. The call blocks until the copy is made, and ends soon
+    /// after `goesOn` returns `false`.
     ///
-    /// One that was not finished, or whose pages make no sense, leaves those before as they were.
+    /// A copy that is not finished, or whose pages are damaged, leaves the earlier copies as they
+    /// are.
     package static func make(
         directory: String, now: Timestamp, goesOn: @escaping () -> Bool
     ) throws(LonghaulError) {
@@ -62,7 +57,8 @@ package enum StoreCopy {
 
     private static func hasRoom(_ location: StoreLocation) -> Bool {
         let size = size(directory: location.directory)
-        return ReserveFile.free(at: location.directory).map { $0 - size >= spareBytes } ?? false
+        return ReserveFile.free(at: location.directory).map { $0 - size >= Limits.copySpareBytes }
+            ?? false
     }
 
     private static func copy(
@@ -75,8 +71,8 @@ package enum StoreCopy {
         do {
             try store.snapshot { source in
                 _ = try source.first("SELECT epoch FROM lease") { $0.int64(0) }
-                try source.copy(into: target, pages: pagesPerStep) {
-                    // What waits to be written would hold up the next commit's sync.
+                try source.copy(into: target, pages: Limits.copyStepPages) {
+                    // A backlog of unwritten pages would hold up the sync of the next commit.
                     try FileSwap.sync(path)
                     if !goesOn() {
                         isEnded = true
@@ -94,7 +90,7 @@ package enum StoreCopy {
 
     private struct Ended: Error {}
 
-    /// Makes it a file of its own, without a log, and reads it.
+    /// Turns the copy into a single file without a log, and reads it.
     private static func settle(_ path: String, _ goesOn: @escaping () -> Bool) throws -> Bool {
         let target = try Connection(path: path)
         try target.execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=DELETE")
@@ -107,7 +103,7 @@ package enum StoreCopy {
         }
     }
 
-    /// Its date is that of the snapshot.
+    /// The date of the copy is that of its snapshot.
     private static func date(_ path: String, _ now: Timestamp) throws(LonghaulError) {
         let milliseconds = max(0, now.milliseconds)
         let time = timespec(
@@ -117,7 +113,7 @@ package enum StoreCopy {
         }
     }
 
-    /// A crash between the two leaves the older one, and the next copy is due.
+    /// A crash between the two renames leaves the older copy, and the next copy is due.
     private static func putInPlace(_ location: StoreLocation) throws(LonghaulError) {
         for (from, to) in [
             (location.copy(1), location.copy(2)), (location.unfinishedCopy, location.copy(1)),

@@ -6,11 +6,11 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What stands under a name on the disk.
+/// A file found on the disk.
 package struct FoundFile: Sendable {
     package var identity: FileIdentity
     package var size: Int64
-    /// The later of the last changes to what it holds and to what it is.
+    /// The later one of the last changes of the content and of the inode.
     package var touched: Timestamp
 
     package init(identity: FileIdentity, size: Int64, touched: Timestamp) {
@@ -47,20 +47,14 @@ package struct StoreNumbers: Hashable, Sendable {
 
 /// Makes a store from the newest copy that is sound, or an empty one.
 enum Restoration {
-    /// Numbers that are skipped: those which were given after the copy must not be given again, and
-    /// how many they are stood in the file that is damaged.
-    static let skipped: Int64 = 10_000_000
-    /// A file system may date a write so much too early (FAT: two seconds).
-    private static let datingSeconds: Double = 2
-
-    /// Makes it in `directory`, durable when this returns; `nil`: there is no copy, and it is
-    /// empty.
+    /// Makes the store in `directory`, durable when this returns. `nil`: there is no copy, and the
+    /// store is empty.
     static func run(
         from location: StoreLocation, in directory: String, files: (String) -> FoundFile?
     ) throws(LonghaulError) -> Restored? {
         let work = StoreLocation(directory: directory)
         var restored: Restored?
-        for generation in 1...StoreCopy.generations where restored == nil {
+        for generation in 1...Limits.copiesKept where restored == nil {
             restored = try use(location.copy(generation), for: work)
         }
         let store = try Store.open(directory: directory)
@@ -68,18 +62,19 @@ enum Restoration {
             let rows = RestoredRows(connection)
             if let restored {
                 for row in try rows.begun() {
-                    try rows.compare(row, with: files, since: restored.at + -datingSeconds)
+                    try rows.compare(
+                        row, with: files, since: restored.at + -Limits.fileDatingSeconds)
                 }
             }
-            try rows.skipNumbers(skipped)
+            try rows.skipNumbers(Limits.restoredNumbersSkipped)
         }
-        // All of it must be in the file itself: the log stays behind.
+        // The log stays behind, so all data must be in the file itself.
         try store.access { try $0.run("PRAGMA wal_checkpoint(TRUNCATE)") }
         try store.close()
         return restored
     }
 
-    /// `nil`: there is none, or it cannot be used. The copy itself stays.
+    /// `nil`: there is no copy, or it cannot be used. The copy itself stays.
     private static func use(
         _ copy: String, for work: StoreLocation
     ) throws(LonghaulError) -> Restored? {
@@ -88,7 +83,7 @@ enum Restoration {
         }
         do {
             try StoreDirectory.createFile(work.database)
-            let source = try Connection(path: copy, readOnly: true, waits: BusyHandler.seconds)
+            let source = try Connection(path: copy, readOnly: true, waits: Limits.busySeconds)
             let target = try Connection(path: work.database)
             try source.transaction(.deferred) {
                 _ = try source.first("SELECT epoch FROM lease") { $0.int64(0) }
@@ -112,7 +107,7 @@ enum Restoration {
         } catch {
             FileStatus.removeDatabase(work.database)
             let failure = StoreFailure.translate(error, path: copy)
-            // The other one may be sound; it needs as much room.
+            // The other copy may be sound, but it needs as much room.
             if StoreFailure.isFull(failure) { throw failure }
             return nil
         }
@@ -132,7 +127,7 @@ private struct RestoredRows {
         var destination: String
     }
 
-    /// The fetches that have a part file, with the destination of what leads them.
+    /// The fetches that have a part file, with the destination of their leading transfer.
     func begun() throws -> [Begun] {
         try connection.all(
             """
@@ -143,23 +138,22 @@ private struct RestoredRows {
         ) { Begun(state: FetchRecord.read($0), destination: $0.text(24)) }
     }
 
-    /// Holds what a fetch was when the copy was made against what the disk has now. Bytes count
-    /// only where the part file was not touched since: another version may be in it.
+    /// Compares a fetch of the copy with the disk. Bytes count only if the part file was not
+    /// changed since the copy: otherwise it may hold another version.
     func compare(
         _ row: Begun, with files: (String) -> FoundFile?, since: Timestamp
     ) throws {
         var state = row.state
         let part = files(state.partPath)
         if let part, part.identity == state.partIdentity, part.touched < since { return }
-        // Only when all of it has come and was found to be right does the part file get the name of
-        // the destination.
+        // A part file gets the name of the destination only when it is complete and verified.
         let path = state.publication ?? row.destination
         if part == nil, let file = files(path), file.identity == state.partIdentity {
             state.publication = path
             state.bytesTotal = file.size
             state.durable = file.size > 0 ? ByteRanges(0..<file.size) : ByteRanges()
         } else {
-            state.generation = state.generation.addingClamped(Restoration.skipped)
+            state.generation = state.generation.addingClamped(Limits.restoredNumbersSkipped)
             state.durable = ByteRanges()
             state.validator = nil
             state.bytesTotal = nil
@@ -171,7 +165,7 @@ private struct RestoredRows {
         try statement.runOnce()
     }
 
-    /// Ids, event numbers and the lease's epoch go on far above all that were given.
+    /// Raises ids, event numbers and the lease's epoch far above all that were given.
     func skipNumbers(_ count: Int64) throws {
         for table in ["transfer", "fetch", "event", "session", "origin", "host", "launch"] {
             let last = try connection.first(

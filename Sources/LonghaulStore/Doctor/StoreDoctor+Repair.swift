@@ -8,31 +8,32 @@ internal import Musl
 
 /// What a repair did.
 package struct RepairReport: Hashable, Sendable {
-    /// Where the damaged file was moved; `nil`: the file was sound, and only what stands in
-    /// `mended` was put in order.
+    /// Where the damaged file was moved. `nil`: the file was sound, and only the points in `mended`
+    /// were corrected.
     package var movedTo: String?
-    /// What has taken its place; `nil` with a file that was moved: an empty store.
+    /// The copy that replaces the file; `nil` for a moved file: an empty store.
     package var restored: Restored?
-    /// The last numbers that the damaged file had given; `nil` where it does not tell.
+    /// The last numbers that the damaged file had given; `nil` if they cannot be read.
     package var before: StoreNumbers?
     /// The id that the next transfer gets, where the file was moved.
     package var nextTransfer: Int64?
-    /// What was put in order, for people.
+    /// The corrections, as texts for people.
     package var mended: [String] = []
     /// All that the store held is gone.
     package var isTotalLoss: Bool { movedTo != nil && restored == nil }
 }
 
 extension StoreDoctor {
-    /// Mends the store in `directory`: corrects modes, removes stray rows; and a damaged file is
-    /// moved aside to `queue.sqlite.damaged-N`, never overwritten, and the newest sound copy takes
-    /// its place (``StoreCopy``), or where there is none an empty store. `nil` when there is
-    /// neither store nor copy.
+    /// Repairs the store in `directory`: corrects modes and removes stray rows. A damaged file is
+    /// moved to `queue.sqlite.damaged-N` and never overwritten. The newest sound copy takes its
+    /// place (``StoreCopy``), or an empty store if there is none. `nil` when there is neither a
+    /// store nor a copy.
     ///
-    /// The caller holds the engine's lock. Others who have the store open wait before they write,
-    /// and are told then that their file is not the store's any more: see ``RepairHold``.
+    /// The caller holds the engine's lock. Other processes that have the store open wait before
+    /// they write. Their next transaction then fails, because their file is no longer the store's:
+    /// see ``RepairHold``.
     ///
-    /// - Parameter files: Looks at a part file or a destination; `nil` = there is no such file.
+    /// - Parameter files: Examines a part file or a destination; `nil` = there is no such file.
     package static func repair(
         directory: String, files: (String) -> FoundFile?
     ) throws(LonghaulError) -> RepairReport? {
@@ -49,7 +50,7 @@ extension StoreDoctor {
             report.mended.append(reason)
             let lock = try OpenLock(location.openLock)
             defer { withExtendedLifetime(lock) {} }
-            // What is missing is moved aside as a file without a byte.
+            // A missing file is replaced like an empty one.
             try StoreDirectory.createFile(location.database)
             let hold = try RepairHold(location)
             defer { withExtendedLifetime(hold) {} }
@@ -66,7 +67,7 @@ extension StoreDoctor {
 
     /// When the newest copy was made; `nil` = there is none.
     static func newestCopy(_ location: StoreLocation) -> Timestamp? {
-        (1...StoreCopy.generations).lazy
+        (1...Limits.copiesKept).lazy
             .compactMap { FileStatus.of(location.copy($0))?.modified }.first
     }
 
@@ -87,8 +88,8 @@ extension StoreDoctor {
         }
     }
 
-    /// Lets the owner, and nobody else, write the directory and its files; returns what was done.
-    /// Changes nothing through a link.
+    /// Removes the permissions of other users from the directory and its files; returns the
+    /// corrections. Changes nothing through a link.
     package static func correctModes(directory: String) throws(LonghaulError) -> [String] {
         let location = StoreLocation(directory: directory)
         var done: [String] = []
@@ -133,7 +134,7 @@ extension StoreDoctor {
             location, fresh: StoreLocation(directory: work).database, aside: aside)
         report.movedTo = aside
         report.restored = restored
-        report.nextTransfer = (restored?.last.transfer ?? 0) + Restoration.skipped + 1
+        report.nextTransfer = (restored?.last.transfer ?? 0) + Limits.restoredNumbersSkipped + 1
     }
 
     private static func emptyDirectory(_ path: String) throws(LonghaulError) {
@@ -141,7 +142,7 @@ extension StoreDoctor {
         try StoreDirectory.create(path)
     }
 
-    /// Only what a repair puts there: the directory is not entered deeper.
+    /// Deletes only the files that a repair makes; subdirectories are left alone.
     private static func removeDirectory(_ path: String) {
         for name in ["queue.sqlite", "new.sqlite"] {
             FileStatus.removeDatabase("\(path)/\(name)")
@@ -152,13 +153,9 @@ extension StoreDoctor {
 }
 
 extension StoreDoctor {
-    /// A smaller store is not worth it.
-    private static let leastFreePages: Int64 = 1_000
-
-    /// Gives back to the disk what a store is no longer in need of, if that is most of its file:
-    /// SQLite uses it again, and never gives it back by itself. Returns how many bytes that were;
-    /// 0 where it is not worth it, where the disk has no room for the copy that it takes, and where
-    /// others write for longer than a moment.
+    /// Returns free pages to the disk if they are most of the file, which SQLite never does by
+    /// itself. Returns the number of bytes; 0 if it is not worth it, if the disk has no room for
+    /// the copy that it takes, or if other connections write for longer than a moment.
     static func shrink(_ store: Store) throws(LonghaulError) -> Int64 {
         let size: (pages: Int64, free: Int64, page: Int64) = try store.access { connection in
             func number(_ name: String) throws -> Int64 {
@@ -168,14 +165,14 @@ extension StoreDoctor {
                 try number("page_count"), try number("freelist_count"), try number("page_size")
             )
         }
-        guard size.free >= leastFreePages, size.free > size.pages / 2 else { return 0 }
+        guard size.free >= Limits.shrinkLeastFreePages, size.free > size.pages / 2 else { return 0 }
         do {
             try store.access { connection in
                 try connection.run("VACUUM")
                 try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
             }
         } catch {
-            // It is as it was.
+            // The file is unchanged.
             return 0
         }
         return size.free * size.page
@@ -190,11 +187,11 @@ private struct StrayRepair {
         self.connection = connection
     }
 
-    /// Puts rows right that refer to nothing, and counts anew.
+    /// Repairs stray rows, and counts the tally anew.
     func removeStrays() throws {
         try connection.run("DELETE FROM \(Stray.fetches)")
         try connection.run("DELETE FROM \(Stray.attempts)")
-        // Without its fetch nothing is known of a transfer's bytes: it starts anew.
+        // The bytes of a transfer are unknown without its fetch: it starts anew.
         try connection.run(
             """
             UPDATE transfer SET fetchID = NULL, phase = CASE WHEN ended THEN phase ELSE 0 END, \
@@ -213,8 +210,8 @@ private struct StrayRepair {
             "INSERT INTO tally (sessionID, phase, want, pending, n) \(Stray.counted)")
     }
 
-    /// An origin's name stands in the URLs of its transfers. Two rows of one name would be two
-    /// budgets for one server, so transfers move to the row that is there.
+    /// The name of a missing origin is taken from the URLs of its transfers. Two rows of one name
+    /// would be two budgets for one server, so the transfers move to an existing row of that name.
     private func restoreOrigins() throws {
         let missing = try connection.all(
             """

@@ -1,32 +1,20 @@
 package import LonghaulCore
 
-/// One thing that was looked at.
-package struct StoreFinding: Hashable, Sendable {
-    /// `directory`, `store`, `integrity`, `rows` or `leftovers`.
-    package var check: String
-    package var ok: Bool
-    package var detail: String
-    /// What to do; `nil` when there is nothing to do.
-    package var fix: String?
-}
-
-/// Looks a store over, and mends it.
+/// Checks a store, and repairs it.
 package enum StoreDoctor {
     static let repairHint = "run `longhaul doctor --repair`"
-    /// How many faults SQLite is asked to name.
-    private static let faultsMax = 10
 
-    /// Looks at directory, file, structure and rows without changing anything. A store that does
-    /// not exist yet is in order. Reads the whole file: seconds for a large one.
-    package static func check(directory: String) -> [StoreFinding] {
+    /// Checks directory, file, structure and rows without changing anything. A store that does not
+    /// exist yet is in order. Reads the whole file: seconds for a large one.
+    package static func check(directory: String) -> [DoctorFinding] {
         let location = StoreLocation(directory: directory)
-        var findings: [StoreFinding] = []
+        var findings: [DoctorFinding] = []
         guard
             FileStatus.of(location.directory, followingLinks: true) != nil
                 || FileStatus.failure(location.directory, followingLinks: true) != nil
         else {
             return [
-                StoreFinding(
+                DoctorFinding(
                     check: "directory", ok: true,
                     detail: "\(location.directory) will be made when something is enqueued")
             ]
@@ -35,7 +23,7 @@ package enum StoreDoctor {
         findings.append(directory)
         guard directory.ok else {
             findings.append(
-                StoreFinding(
+                DoctorFinding(
                     check: "store", ok: false, detail: "not opened in such a directory"))
             return findings
         }
@@ -47,26 +35,26 @@ package enum StoreDoctor {
         guard Store.exists(at: location) || location.hasLog else {
             findings.append(
                 newestCopy(location).map {
-                    StoreFinding(
+                    DoctorFinding(
                         check: "store", ok: true,
                         detail: "there is none, but a copy of \(RFC3339.format($0))",
                         fix: "`longhaul doctor --repair` puts it in place; to begin with an empty"
                             + " queue, delete \(location.copy(1)) and \(location.copy(2))")
-                } ?? StoreFinding(check: "store", ok: true, detail: "nothing was enqueued yet"))
+                } ?? DoctorFinding(check: "store", ok: true, detail: "nothing was enqueued yet"))
             return findings
         }
         do {
             let store = try Store.open(directory: location.directory, mode: .probe)
             defer { try? store.close() }
             findings.append(
-                StoreFinding(
+                DoctorFinding(
                     check: "store", ok: true,
                     detail: "\(location.database), version \(try store.version())"))
-            let faults = try store.faults(limit: faultsMax)
+            let faults = try store.faults(limit: Limits.faultsNamed)
             findings.append(
                 faults.isEmpty
-                    ? StoreFinding(check: "integrity", ok: true, detail: "the file is sound")
-                    : StoreFinding(
+                    ? DoctorFinding(check: "integrity", ok: true, detail: "the file is sound")
+                    : DoctorFinding(
                         check: "integrity", ok: false,
                         detail: faults.joined(separator: "; "), fix: repairHint))
             if faults.isEmpty { findings.append(checkRows(try store.stray())) }
@@ -76,7 +64,7 @@ package enum StoreDoctor {
         return findings
     }
 
-    /// When something was last recorded in it, by the clock as it was then; `nil` = not known.
+    /// When the last event or transfer was recorded, by the clock of that time; `nil` = not known.
     package static func newest(directory: String) -> Timestamp? {
         guard Store.exists(at: StoreLocation(directory: directory)),
             let store = try? Store.open(directory: directory, mode: .probe)
@@ -93,33 +81,33 @@ package enum StoreDoctor {
         return times?.max()
     }
 
-    private static func checkDirectory(_ location: StoreLocation) -> StoreFinding {
+    private static func checkDirectory(_ location: StoreLocation) -> DoctorFinding {
         do {
             try StoreDirectory.check(location.directory)
-            return StoreFinding(check: "directory", ok: true, detail: location.directory)
+            return DoctorFinding(check: "directory", ok: true, detail: location.directory)
         } catch {
             return fault("directory", error)
         }
     }
 
-    private static func fault(_ check: String, _ error: LonghaulError) -> StoreFinding {
+    private static func fault(_ check: String, _ error: LonghaulError) -> DoctorFinding {
         let (what, advice) = error.parts
-        return StoreFinding(check: check, ok: false, detail: what, fix: advice)
+        return DoctorFinding(check: check, ok: false, detail: what, fix: advice)
     }
 
-    private static func checkRows(_ stray: StrayRows) -> StoreFinding {
+    private static func checkRows(_ stray: StrayRows) -> DoctorFinding {
         stray.isEmpty
-            ? StoreFinding(check: "rows", ok: true, detail: "every row has its place")
-            : StoreFinding(check: "rows", ok: false, detail: stray.description, fix: repairHint)
+            ? DoctorFinding(check: "rows", ok: true, detail: "every row has its place")
+            : DoctorFinding(check: "rows", ok: false, detail: stray.description, fix: repairHint)
     }
 
-    /// What an earlier repair has set aside is kept until somebody deletes it.
-    private static func checkLeftovers(_ location: StoreLocation) -> [StoreFinding] {
-        var found: [StoreFinding] = []
+    /// Files that an earlier repair has set aside. They are kept until the user deletes them.
+    private static func checkLeftovers(_ location: StoreLocation) -> [DoctorFinding] {
+        var found: [DoctorFinding] = []
         var number = 1
         while FileSwap.isTaken(location.damaged(number)) {
             found.append(
-                StoreFinding(
+                DoctorFinding(
                     check: "leftovers", ok: true,
                     detail: "\(location.damaged(number)) was set aside by a repair",
                     fix: "delete it when nothing is missing"))
@@ -129,7 +117,7 @@ package enum StoreDoctor {
     }
 }
 
-/// Rows that nothing refers to any more, or that refer to nothing. They do no harm to others.
+/// Rows without a reference, or that refer to missing rows. They do no harm to other rows.
 struct StrayRows: Hashable, CustomStringConvertible {
     var fetchesWithoutTransfer = 0
     var transfersWithoutFetch = 0
@@ -154,7 +142,7 @@ struct StrayRows: Hashable, CustomStringConvertible {
 }
 
 extension Store {
-    /// What SQLite finds wrong with the file, in its words; empty = sound.
+    /// The faults that SQLite finds in the file, in its words; empty = sound.
     func faults(limit: Int) throws(LonghaulError) -> [String] {
         let found = try access {
             try $0.all("PRAGMA integrity_check(\(limit))") { $0.text(0) }
@@ -180,7 +168,7 @@ extension Store {
     }
 }
 
-/// What the stray rows are, as ends of a query.
+/// The stray rows, as ends of a query.
 enum Stray {
     static let fetches = """
         fetch WHERE id NOT IN (SELECT fetchID FROM transfer WHERE fetchID IS NOT NULL)

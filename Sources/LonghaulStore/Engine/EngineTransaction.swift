@@ -75,8 +75,8 @@ package struct LogWriter {
     }
 
     /// Records an attempt, or its end; the last twenty of a transfer are kept.
-    package func record(_ attempt: AttemptRecord, of id: TransferID) {
-        buffer.add(AttemptRow(transfer: id, record: attempt))
+    package func record(_ attempt: AttemptOutcome, of id: TransferID) {
+        buffer.add(AttemptRow(transfer: id, outcome: attempt))
     }
 
     /// Deletes events that were acknowledged before a moment. Waiting events stay, however old.

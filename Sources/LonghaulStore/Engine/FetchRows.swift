@@ -48,7 +48,7 @@ package struct FetchRows {
     }
 
     /// A fetch made for a transfer that had one before continues its counts.
-    func insert(continuing numbers: TransferNumbers) throws -> FetchState {
+    func insert(continuing numbers: TransferTotals) throws -> FetchState {
         var state = FetchState(id: FetchID(rawValue: 0))
         state.bytesFetched = numbers.bytesFetched
         state.attempts = numbers.attempts

@@ -16,12 +16,12 @@ final class LogBuffer {
 
     func insert(_ connection: Connection) throws {
         try events.flush(connection)
-        let crowded = attempts.rows.filter { $0.record.serial > AttemptRecord.kept }
+        let crowded = attempts.rows.filter { $0.outcome.number > Limits.attemptsKept }
         try attempts.flush(connection)
         for row in crowded {
             try connection.run(
                 "DELETE FROM attempt WHERE transferID = ?1 AND serial <= ?2", row.transfer,
-                row.record.serial - AttemptRecord.kept)
+                row.outcome.number - Limits.attemptsKept)
         }
     }
 }
@@ -49,7 +49,7 @@ struct EventRow: BatchedRow {
 /// An attempt, or its end: later facts replace earlier ones.
 struct AttemptRow: BatchedRow {
     var transfer: TransferID
-    var record: AttemptRecord
+    var outcome: AttemptOutcome
 
     static let insertion = RowInsertion(
         [24, 6], columns: 10,
@@ -65,9 +65,8 @@ struct AttemptRow: BatchedRow {
             """)
 
     func bind(to statement: Prepared, from index: Int32) {
-        let outcome = record.outcome
         statement.bind(index, transfer)
-        statement.bind(index + 1, record.serial)
+        statement.bind(index + 1, outcome.number)
         statement.bind(index + 2, outcome.startedAt)
         statement.bind(index + 3, outcome.endedAt)
         statement.bind(index + 4, outcome.url)

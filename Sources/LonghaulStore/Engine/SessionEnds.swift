@@ -19,12 +19,12 @@ final class EndNotes {
     private var ended: [End: Int] = [:]
 
     /// Records that a live transfer has ended in this phase.
-    func note(_ phase: Phase, in group: Group, at now: Timestamp) {
+    func add(_ phase: Phase, in group: Group, at now: Timestamp) {
         sessions[group.sessionID] = now
         ended[End(group: group, phase: phase), default: 0] += 1
     }
 
-    func takeEnded() -> [End: Int] {
+    func removeEnded() -> [End: Int] {
         defer { ended = [:] }
         return ended
     }
@@ -64,7 +64,7 @@ struct SessionEnds {
 
     /// Makes the changes that the trigger would have made row by row.
     private func tallyEnded() throws {
-        for (end, count) in ends.takeEnded() {
+        for (end, count) in ends.removeEnded() {
             let group = end.group
             try connection.run(
                 """

@@ -4,10 +4,10 @@ package import LonghaulCore
 package struct StoreSettings {
     let store: Store
 
-    // The wish for an engine that stays, with the program to run: a row of `setting`.
-    //
-    // It is recorded before the check whether an engine runs, and every engine reads it after it has
-    // released the lease. So one of the two notices a wish that comes while an engine ends.
+    /// The row with the program of a wished engine that stays.
+    ///
+    /// A wish is recorded before the check whether an engine runs, and every engine reads it after
+    /// it has released the lease. So a wish that comes while an engine ends is always noticed.
     static let wishKey = "wantedEngine"
 
     package func wishForEngine(_ executable: String) throws(LonghaulError) {

@@ -75,7 +75,7 @@ package struct TransferStatus {
     /// Ends a transfer whose file is durable under its name, with its event, and drops the fetch
     /// row. `skipped`: the file is another program's, and nothing is recorded about it.
     package func complete(
-        _ id: TransferID, finalPath: String, numbers: TransferNumbers,
+        _ id: TransferID, finalPath: String, numbers: TransferTotals,
         skipped: LonghaulError? = nil, detail: String? = nil, now: Timestamp
     ) throws {
         let standing = try standing(of: id)
@@ -106,7 +106,7 @@ package struct TransferStatus {
 
     /// Ends a failed transfer, with its event. The fetch row stays, for `resume` and `retry`.
     package func fail(
-        _ id: TransferID, error: LonghaulError, numbers: TransferNumbers, detail: String? = nil,
+        _ id: TransferID, error: LonghaulError, numbers: TransferTotals, detail: String? = nil,
         now: Timestamp
     ) throws {
         let statement = try connection.prepare(
@@ -125,7 +125,7 @@ package struct TransferStatus {
     /// Ends a transfer that is not wanted any more, with the event. The fetch row stays until
     /// ``FetchRows/drop(of:now:)``.
     package func cancel(
-        _ id: TransferID, numbers: TransferNumbers, detail: String? = nil, now: Timestamp
+        _ id: TransferID, numbers: TransferTotals, detail: String? = nil, now: Timestamp
     ) throws {
         let statement = try connection.prepare(
             """
@@ -199,7 +199,7 @@ package struct TransferStatus {
 
     private func end(
         _ id: TransferID, as phase: Phase, _ statement: Prepared, _ standing: Standing,
-        _ numbers: TransferNumbers, _ now: Timestamp
+        _ numbers: TransferTotals, _ now: Timestamp
     ) throws {
         statement.bind(1, id)
         statement.bind(2, now)
@@ -210,7 +210,7 @@ package struct TransferStatus {
         statement.bind(7, numbers.restarts)
         try statement.runOnce()
         try expectOneChange()
-        ends.note(phase, in: standing.group, at: now)
+        ends.add(phase, in: standing.group, at: now)
     }
 
     private func addEvent(

@@ -1,6 +1,7 @@
 package import LonghaulCore
 
-/// The moments that transfers wait for: begins, ends of back-offs, checks of preferences, deadlines.
+/// The moments that transfers wait for: begins, ends of back-offs, checks of preferences,
+/// deadlines.
 package struct TransferTimers {
     let connection: Connection
 

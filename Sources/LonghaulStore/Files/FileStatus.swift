@@ -20,7 +20,7 @@ struct FileStatus {
     /// How many names the file has.
     var links: UInt64
 
-    /// Why it cannot be looked at; `nil` when it can be, or there is nothing there.
+    /// The errno of a file that cannot be examined; `nil` = it can be examined, or there is none.
     static func failure(_ path: String, followingLinks: Bool = false) -> Int32? {
         var status = stat()
         let code = followingLinks ? stat(path, &status) : lstat(path, &status)
@@ -28,14 +28,14 @@ struct FileStatus {
         return errno
     }
 
-    /// Whether the path names another file by now, or none. What cannot be looked at is not
-    /// another.
+    /// Whether the path names another file by now, or none. A file that cannot be examined counts
+    /// as the same.
     static func isAnother(_ path: String, than identity: FileIdentity?) -> Bool {
         guard let status = of(path) else { return identity != nil && failure(path) == nil }
         return status.identity != identity
     }
 
-    /// `nil` when there is nothing there, or nothing that can be looked at; `errno` tells.
+    /// `nil` when there is no file, or none that can be examined; `errno` tells which.
     static func of(_ path: String, followingLinks: Bool = false) -> FileStatus? {
         var status = stat()
         let code = followingLinks ? stat(path, &status) : lstat(path, &status)

@@ -9,9 +9,10 @@ internal import Musl
 /// How another file takes the place of a damaged one. A crash at any point leaves the damaged file
 /// with its log, or the new one without.
 enum FileSwap {
-    /// The new file takes the name in one step, after the old one has got its other name. The old
-    /// log goes first: beside the new file it would be taken for its own. As long as one file has
-    /// both names nobody opens it, and the next repair puts the log back.
+    /// The damaged file gets a second name first. Its log is renamed next, because beside the new
+    /// file it would be taken for that file's log. Then one rename gives the new file the first
+    /// name. A file with both names is a repair that was broken off: opening refuses it, and the
+    /// next repair puts the log back.
     static func swap(
         _ location: StoreLocation, fresh: String, aside: String
     ) throws(LonghaulError) {
@@ -35,7 +36,7 @@ enum FileSwap {
         try syncDirectory(location.directory)
     }
 
-    /// Under which other name the store's file stands too; `nil` = none, as is usual.
+    /// The second name of the store's file during a repair; usually `nil`.
     static func brokenOff(_ location: StoreLocation, _ status: FileStatus) -> String? {
         guard status.links > 1 else { return nil }
         var number = 1
@@ -47,7 +48,7 @@ enum FileSwap {
         return nil
     }
 
-    /// Undoes what a repair has begun that did not come to its end.
+    /// Undoes a repair that was broken off.
     static func putBack(_ location: StoreLocation) throws(LonghaulError) {
         guard let status = FileStatus.of(location.database),
             let aside = brokenOff(location, status)
@@ -59,7 +60,7 @@ enum FileSwap {
                 throw StoreFailure.system("put back", aside + suffix, errno: errno)
             }
         }
-        // Last: until then the file has two names, and this is tried again.
+        // The second name is removed last: until then this step can be repeated.
         guard unlink(aside) == 0 else { throw StoreFailure.system("remove", aside, errno: errno) }
         try syncDirectory(location.directory)
     }

@@ -4,9 +4,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// File systems on which locks and shared memory are not to be trusted between machines (or at
-/// all), by their `statfs` magic number (linux/magic.h). FUSE is not among them: most of what it
-/// carries is local.
+/// File systems whose locks and shared memory do not work between machines, by their `statfs` magic
+/// number (linux/magic.h). FUSE is not among them: most FUSE file systems are local.
 enum NetworkFilesystem {
     static let names: [Int: String] = [
         0x6969: "NFS",

@@ -9,12 +9,9 @@ internal import Musl
 /// The lock under which a store is created, migrated and repaired. The kernel owns it, so it cannot
 /// go stale, and no child inherits it.
 struct OpenLock: ~Copyable {
-    private static let patienceSeconds: Double = 30
-    private static let pauseMicroseconds: UInt32 = 5_000
-
     private let descriptor: Int32
 
-    /// Waits for another holder, up to half a minute: a migration of a large store may take that
+    /// Waits up to half a minute for another holder: the migration of a large store may take that
     /// long.
     init(_ path: String) throws(LonghaulError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -26,16 +23,16 @@ struct OpenLock: ~Copyable {
                 _ = Glibc.close(descriptor)
                 throw StoreFailure.system("lock", path, errno: code)
             }
-            guard waited < Self.patienceSeconds else {
+            guard waited < Limits.openLockSeconds else {
                 _ = Glibc.close(descriptor)
                 throw StoreFailure.unavailable(
                     "another process has been creating or upgrading the queue for"
                         + " \(Int(waited)) s (\(path) is locked); try again", retryable: true)
             }
-            usleep(Self.pauseMicroseconds)
-            waited += Double(Self.pauseMicroseconds) / 1e6
+            usleep(Limits.openLockPauseMicroseconds)
+            waited += Double(Limits.openLockPauseMicroseconds) / 1e6
         }
-        // A umask may have taken bits away that the next opener needs.
+        // A umask may have removed permissions that the next opener needs.
         _ = fchmod(descriptor, 0o600)
         self.descriptor = descriptor
     }

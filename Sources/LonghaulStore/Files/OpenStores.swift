@@ -4,15 +4,15 @@ internal import Synchronization
 /// Which database files this process has open.
 ///
 /// SQLite guards a file with POSIX locks, and those belong to the process: closing *any* descriptor
-/// of the file drops all of them (fcntl(2)). A look at the header of a file that is open already
-/// would leave its connections without a lock, and another process would delete the log under them
-/// (sqlite.org/howtocorrupt.html §2.2). So nobody looks while one is open, and nobody opens one
-/// while somebody looks.
+/// of the file drops all of them (fcntl(2)). Reading the header of a file that is already open
+/// would therefore leave its connections without a lock, and another process would delete the log
+/// under them (sqlite.org/howtocorrupt.html §2.2). So the header is never read while a connection
+/// is open, and no connection is opened while a header is read.
 enum OpenStores {
     private static let opening = Mutex(())
     private static let counts = Mutex<[FileIdentity: Int]>([:])
 
-    /// Looking at files and opening them, one thread at a time.
+    /// One thread at a time reads headers or opens files.
     static func whileOpening<Value>(
         _ body: () throws(LonghaulError) -> Value
     ) throws(LonghaulError) -> Value {
@@ -38,7 +38,7 @@ enum OpenStores {
     }
 }
 
-/// A place among the open ones, given back once.
+/// The entry of one open file. It is removed once.
 final class OpenPlace: Sendable {
     private let file: FileIdentity
     private let isGivenBack = Atomic(false)

@@ -6,18 +6,20 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Keeps everybody else from writing to a store, and from opening it, while another file takes its
-/// place. Who has it open already may go on reading.
+/// Keeps other connections from writing to a store, and from opening it, while another file takes
+/// its place. Connections that are already open may go on reading.
 ///
-/// SQLite itself cannot take these locks where the file does not open. They are its own
-/// (sqlite.org/fileformat2.html §1.7, sqlite.org/walformat.html §2.3.1), held as locks of open file
-/// descriptions: closing another descriptor of the file does not drop them.
+/// SQLite itself cannot take these locks where the file does not open. The byte ranges are those of
+/// SQLite (sqlite.org/fileformat2.html §1.7, sqlite.org/walformat.html §2.3.1). They are held as
+/// locks of open file descriptions, so that closing another descriptor of the file does not drop
+/// them.
 struct RepairHold: ~Copyable {
-    /// PENDING: who holds it keeps others from beginning to use the file.
+    /// PENDING: while it is held, no other connection begins to use the file.
     private static let pending = (start: 0x4000_0000, count: 1)
-    /// SHARED, as of everybody who uses the file: nobody else is the last one, who deletes the log.
+    /// SHARED, which every connection holds. While it is held, no connection is the last one, which
+    /// would delete the log.
     private static let shared = (start: 0x4000_0002, count: 510)
-    /// In the log's index: the right to add to the log.
+    /// A lock of the log's index: the right to add to the log.
     private static let writing = (start: 120, count: 1)
     /// F_OFD_SETLK, which the C library's module does not show.
     private static let setLock: Int32 = 37
@@ -30,13 +32,14 @@ struct RepairHold: ~Copyable {
         let database = try Self.opened(path, 0)
         var index: Int32 = -1
         do throws(LonghaulError) {
-            try Self.take(database, F_WRLCK, Self.pending, path)
-            try Self.take(database, F_RDLCK, Self.shared, path)
-            // Made, if need be, before somebody makes it who was about to: only one is locked.
+            try Self.lock(database, F_WRLCK, Self.pending, path)
+            try Self.lock(database, F_RDLCK, Self.shared, path)
+            // The index is made here if there is none. If another process made it after this, two
+            // files would exist and only one would be locked.
             let indexPath = path + "-shm"
             if FileStatus.of(indexPath)?.isRegular != false {
                 index = try Self.opened(indexPath, O_CREAT)
-                try Self.take(index, F_WRLCK, Self.writing, path)
+                try Self.lock(index, F_WRLCK, Self.writing, path)
             }
         } catch {
             if index >= 0 { _ = Glibc.close(index) }
@@ -58,7 +61,7 @@ struct RepairHold: ~Copyable {
         return descriptor
     }
 
-    private static func take(
+    private static func lock(
         _ descriptor: Int32, _ kind: Int32, _ bytes: (start: Int, count: Int), _ path: String
     ) throws(LonghaulError) {
         var range = Glibc.flock()
@@ -66,7 +69,7 @@ struct RepairHold: ~Copyable {
         range.l_whence = Int16(SEEK_SET)
         range.l_start = off_t(bytes.start)
         range.l_len = off_t(bytes.count)
-        let patience = BusyHandler(seconds: BusyHandler.seconds)
+        let patience = BusyHandler(seconds: Limits.busySeconds)
         var tries = 0
         while fcntl(descriptor, setLock, &range) != 0 {
             let code = errno

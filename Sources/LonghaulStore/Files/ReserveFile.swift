@@ -6,33 +6,27 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// A file beside the store that holds room on the disk for it. Even to be read the store needs a
-/// log and its index; with the room that this file gives up, a disk that others have filled to the
-/// last block still lets people see what there is, and cancel and remove what is too much.
+/// A file beside the store that holds room on the disk. Even a read needs a log and its index. When
+/// other programs have filled the disk, this file is deleted, and `list`, `cancel` and `remove`
+/// work in the room that it held.
 final class ReserveFile: Sendable {
-    /// The index of the log takes 32 KiB; the rest is a log of some twenty changes.
-    static let bytes: Int64 = 262_144
-    /// The index and a few changes.
-    private static let least: Int64 = 65_536
-    /// A disk with less than this free is not asked for it. Bytes.
-    private static let comfort: Int64 = 8 * bytes
-
     private let location: StoreLocation
     private var path: String { location.spare }
-    /// Touched by one thread at a time: who opens the store, then who closes it.
+    /// Used by one thread at a time: first the one that opens the store, then the one that closes
+    /// it.
     private nonisolated(unsafe) var isGivenUp = false
 
     init(_ location: StoreLocation) {
         self.location = location
     }
 
-    /// Whether so little is free that what SQLite needs may not fit.
+    /// Whether the free space may be too small for SQLite's files.
     static func isShort(at path: String) -> Bool {
-        free(at: path).map { $0 < bytes } ?? false
+        free(at: path).map { $0 < Limits.reserveFileBytes } ?? false
     }
 
-    /// Before the store is opened. Whoever else has it open has its index already, and a log with
-    /// room: then nothing is given up.
+    /// Called before the store is opened. An index that is there already belongs to an open
+    /// connection, which has room in its log: then the file stays.
     func giveUpIfShort() {
         guard Self.isShort(at: location.directory),
             FileStatus.of(location.database + "-shm") == nil
@@ -40,7 +34,7 @@ final class ReserveFile: Sendable {
         giveUp()
     }
 
-    /// Whether there is room now that was not there before.
+    /// Returns whether deleting the file has made room.
     @discardableResult
     func giveUp() -> Bool {
         guard !isGivenUp, unlink(path) == 0 else { return false }
@@ -49,26 +43,31 @@ final class ReserveFile: Sendable {
         return true
     }
 
-    /// After the store was opened: makes it where there is none and the disk has plenty.
+    /// Called after the store was opened. Makes the file where there is none and the disk has
+    /// plenty of room.
     func keep() {
-        if isGivenUp || FileStatus.of(path)?.size == Self.bytes { return }
-        if let free = Self.free(at: location.directory), free >= Self.comfort { make(Self.bytes) }
+        if isGivenUp || FileStatus.of(path)?.size == Limits.reserveFileBytes { return }
+        if let free = Self.free(at: location.directory), free >= Limits.reserveComfortBytes {
+            make(Limits.reserveFileBytes)
+        }
     }
 
-    /// After the store was closed, whose log is gone. What comes back in pieces may hold a little
-    /// less than it did, the list of its pieces being on the disk as well.
+    /// Called after the store was closed and its log deleted. The file may become smaller than
+    /// before: its list of extents needs room too.
     func takeBack() {
         guard isGivenUp else { return }
         isGivenUp = false
-        if make(Self.bytes) { return }
+        if make(Limits.reserveFileBytes) { return }
         commit()
-        var bytes = Self.bytes
-        while bytes >= Self.least, !make(bytes) { bytes -= Self.least / 2 }
+        var bytes = Limits.reserveFileBytes
+        while bytes >= Limits.reserveLeastFreeBytes, !make(bytes) {
+            bytes -= Limits.reserveLeastFreeBytes / 2
+        }
     }
 
     deinit { takeBack() }
 
-    /// Btrfs has what was deleted to give only after its next commit (BTRFS_IOC_SYNC).
+    /// Btrfs frees deleted blocks only with its next commit (BTRFS_IOC_SYNC).
     private func commit() {
         let descriptor = open(location.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -81,7 +80,7 @@ final class ReserveFile: Sendable {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // A umask may have taken bits away that the next one to make it needs.
+        // A umask may have removed permissions that a later process needs.
         if fchmod(descriptor, 0o600) == 0, posix_fallocate(descriptor, 0, off_t(bytes)) == 0 {
             return true
         }

@@ -6,8 +6,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Who can write the store can make the engine write files, so directory and file must be the
-/// user's own and nobody else's to write.
+/// Write access to the store is enough to make the engine write files. So the directory and the
+/// file must belong to the user, and no other user may write them.
 enum StoreDirectory {
     /// Creates what is missing of `path`, each part 0700 whatever the umask.
     static func create(_ path: String) throws(LonghaulError) {
@@ -40,15 +40,16 @@ enum StoreDirectory {
     /// The `f_type` of Btrfs (linux/magic.h).
     static let btrfs = 0x9123_683E
 
-    /// What is made in it from now on is written in place. Btrfs takes another block for each page
-    /// that is written again: memory shared through such a file (the log's index) would kill
-    /// whoever writes to it on a full disk (SIGBUS). Where it cannot be had, nothing is lost.
+    /// Files made in the directory from now on are overwritten in place. Btrfs otherwise allocates
+    /// another block for each page that is written again. On a full disk a write to memory shared
+    /// through such a file (the log's index) would then end the process (SIGBUS). A failure of this
+    /// call is ignored.
     static func keepInPlace(_ path: String) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { _ = Glibc.close(descriptor) }
-        // Of linux/fs.h: FS_IOC_GETFLAGS and FS_IOC_SETFLAGS, which take an int, whatever their
-        // numbers say.
+        // From linux/fs.h: FS_IOC_GETFLAGS and FS_IOC_SETFLAGS. They take an int, although their
+        // numbers say long.
         let (asking, telling) = (UInt(0x8008_6601), UInt(0x4008_6602))
         let isInPlace: Int32 = 0x0080_0000
         var flags: Int32 = 0
@@ -78,8 +79,8 @@ enum StoreDirectory {
         try checkOwnership(path, status, fix: "chmod 600")
     }
 
-    /// The first file of the store that cannot be used as it lies there, and why. SQLite does not
-    /// say which of its files it cannot open.
+    /// The first file of the store that is unusable, and why. SQLite does not say which of its
+    /// files it cannot open.
     static func hindrance(in location: StoreLocation) -> LonghaulError? {
         for path in location.files {
             guard let status = FileStatus.of(path) else {
@@ -92,7 +93,7 @@ enum StoreDirectory {
         return nil
     }
 
-    /// Its owner is the user, who must not read or not write it.
+    /// The user owns the file and has no permission to read or to write it.
     static func closedToOwner(_ path: String) -> LonghaulError? {
         guard let status = FileStatus.of(path), status.isRegular, status.owner == geteuid(),
             status.permissions & 0o600 != 0o600
@@ -119,7 +120,7 @@ enum StoreDirectory {
         }
     }
 
-    /// Makes an empty file, 0600 whatever the umask. One that is there already is left alone.
+    /// Makes an empty file, 0600 whatever the umask. An existing file is left alone.
     static func createFile(_ path: String) throws(LonghaulError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {

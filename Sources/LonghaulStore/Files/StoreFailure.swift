@@ -45,7 +45,7 @@ enum StoreFailure {
 
     static func locked(_ path: String) -> LonghaulError {
         unavailable(
-            "another process has kept \(path) locked for \(Int(BusyHandler.seconds)) s;"
+            "another process has kept \(path) locked for \(Int(Limits.busySeconds)) s;"
                 + " nothing was recorded; try again; `longhaul doctor` says whether one was"
                 + " stopped",
             retryable: true)

@@ -57,7 +57,7 @@ package struct HostLaunches {
     ) throws {
         guard
             let launch = try connection.first(
-                LaunchRecord.select + " WHERE l.id = ?1", id, read: LaunchRecord.read),
+                LaunchColumns.select + " WHERE l.id = ?1", id, read: LaunchColumns.read),
             launch.endedAt == nil
         else { return }
         try connection.run(

@@ -35,7 +35,7 @@ package struct HostQuestions {
     /// The server has refused the request. A transfer whose session has a host keeps its bytes and
     /// waits for an answer, with an event; another one fails. Returns whether it waits.
     package func needInput(
-        _ id: TransferID, error: LonghaulError, numbers: TransferNumbers, now: Timestamp
+        _ id: TransferID, error: LonghaulError, numbers: TransferTotals, now: Timestamp
     ) throws -> Bool {
         let hasHost = try connection.first(
             """
@@ -73,8 +73,8 @@ package struct HostQuestions {
     /// asked: until it has answered, or for the time of a launch and the one before it. Each is
     /// asked about once. Returns how many.
     ///
-    /// Looks at the first `limit` that are due and at no others: ``TransferTimers/promoteDue(_:limit:)`` may then
-    /// take as many as are left.
+    /// Asks about the first `limit` that are due and about no others:
+    /// ``TransferTimers/promoteDue(_:limit:)`` may then promote as many as are left.
     package func askHosts(_ now: Timestamp, limit: Int) throws -> Int {
         let found = try connection.all(
             HostQuestions.asking, now, limit, HostSettings.defaultEventBudget

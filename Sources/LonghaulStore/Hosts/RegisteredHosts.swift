@@ -21,7 +21,9 @@ package struct RegisteredHosts {
     }
 
     package func all() throws(LonghaulError) -> [StoredHost] {
-        try store.access { try $0.all(HostRecord.select + " ORDER BY name", read: HostRecord.read) }
+        try store.access {
+            try $0.all(HostColumns.select + " ORDER BY name", read: HostColumns.read)
+        }
     }
 
     package func find(_ name: String) throws(LonghaulError) -> StoredHost? {
@@ -49,8 +51,9 @@ package struct RegisteredHosts {
     package func launches(of host: String, limit: Int) throws(LonghaulError) -> [StoredLaunch] {
         try store.access {
             try $0.all(
-                LaunchRecord.select + " WHERE l.host = ?1 ORDER BY l.id DESC LIMIT ?2", host, limit,
-                read: LaunchRecord.read)
+                LaunchColumns.select + " WHERE l.host = ?1 ORDER BY l.id DESC LIMIT ?2", host,
+                limit,
+                read: LaunchColumns.read)
         }
     }
 
@@ -58,9 +61,9 @@ package struct RegisteredHosts {
     package func openLaunches() throws(LonghaulError) -> [StoredLaunch] {
         try store.access {
             try $0.all(
-                LaunchRecord.select
+                LaunchColumns.select
                     + " INDEXED BY launchOpen WHERE l.endedAt IS NULL ORDER BY l.id",
-                read: LaunchRecord.read)
+                read: LaunchColumns.read)
         }
     }
 
@@ -74,7 +77,7 @@ package struct RegisteredHosts {
 
     package func launch(_ id: LaunchID) throws(LonghaulError) -> StoredLaunch? {
         try store.access {
-            try $0.first(LaunchRecord.select + " WHERE l.id = ?1", id, read: LaunchRecord.read)
+            try $0.first(LaunchColumns.select + " WHERE l.id = ?1", id, read: LaunchColumns.read)
         }
     }
 

@@ -4,11 +4,6 @@ package import LonghaulCore
 package struct TransferReader {
     let store: Store
 
-    /// How many transfers one snapshot of ``forEach(states:session:now:_:)`` holds.
-    private static let page = 500
-    /// With more streams (for a great number of sessions) all rows are read instead.
-    private static let mergedMax = 64
-
     /// One transfer for display, `nil` if there is none.
     package func find(
         _ id: TransferID, now: Timestamp
@@ -27,7 +22,7 @@ package struct TransferReader {
 
     /// The transfers of a filter, newest first. The cost grows with the limit, not with the queue.
     package func list(
-        _ filter: TransferFilter = TransferFilter(), now: Timestamp
+        _ filter: ListQuery = ListQuery(), now: Timestamp
     ) throws(LonghaulError) -> [Transfer] {
         try store.snapshot { connection in
             let ids = try TransferLists(connection).ids(of: filter, now: now)
@@ -48,10 +43,11 @@ package struct TransferReader {
                 let streams = try TransferScans(connection).streams(
                     session: session, states: states)
                 let ids =
-                    streams.count > Self.mergedMax
-                    ? try TransferScans(connection).newest(below: bound, limit: Self.page)
+                    streams.count > Limits.mergedScans
+                    ? try TransferScans(connection).newest(
+                        below: bound, limit: Limits.transfersPerSnapshot)
                     : try TransferScans(connection).newest(
-                        of: streams, below: bound, limit: Self.page)
+                        of: streams, below: bound, limit: Limits.transfersPerSnapshot)
                 return (
                     ids.last,
                     try ids.compactMap { try TransferRows(connection).transfer($0, now: now) }
@@ -71,7 +67,7 @@ package struct TransferReader {
     }
 
     /// The last attempts of a transfer, oldest first.
-    package func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptRecord] {
+    package func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptOutcome] {
         try store.access {
             try $0.all(
                 """
@@ -79,14 +75,12 @@ package struct TransferReader {
                 message FROM attempt WHERE transferID = ?1 ORDER BY serial
                 """, id
             ) { row in
-                AttemptRecord(
-                    serial: row.int64(0),
-                    outcome: AttemptOutcome(
-                        number: row.int(0), startedAt: row.timestamp(1), endedAt: row.timestamp(2),
-                        url: row.text(3), bytes: row.int64(4),
-                        httpStatus: row.optionalInt64(5).map { Int($0) },
-                        httpVersion: row.optionalInt64(6).map { Int($0) }, outcome: row.text(7),
-                        message: row.optionalText(8)))
+                AttemptOutcome(
+                    number: row.int(0), startedAt: row.timestamp(1), endedAt: row.timestamp(2),
+                    url: row.text(3), bytes: row.int64(4),
+                    httpStatus: row.optionalInt64(5).map { Int($0) },
+                    httpVersion: row.optionalInt64(6).map { Int($0) }, outcome: row.text(7),
+                    message: row.optionalText(8))
             }
         }
     }
@@ -117,7 +111,7 @@ private struct TransferLists {
         self.connection = connection
     }
 
-    func ids(of filter: TransferFilter, now: Timestamp) throws -> [TransferID] {
+    func ids(of filter: ListQuery, now: Timestamp) throws -> [TransferID] {
         if let states = filter.states {
             let streams = try scans.streams(session: filter.session, states: states)
             return try scans.newest(of: streams, below: .max, limit: filter.limit)
@@ -129,7 +123,7 @@ private struct TransferLists {
         var ids = try scans.newest(of: live, below: .max, limit: filter.limit)
         let room = filter.limit - ids.count
         if room > 0 {
-            let since = now + -TransferFilter.recentSeconds
+            let since = now + -Limits.recentlyEndedSeconds
             ids += try recent(session: filter.session, since: since, limit: room)
             ids.sort(by: >)
         }
@@ -146,5 +140,24 @@ private struct TransferLists {
             AND finishedAt >= ?1 AND (?3 IS NULL OR sessionID = ?3) AND rearm = rearmed \
             ORDER BY finishedAt DESC, id DESC LIMIT ?2
             """, since, limit, sessionID, read: { $0.transferID(0) })
+    }
+}
+
+/// Which transfers a list shows: a filter of the user with its defaults filled in, so that a list
+/// is always bounded.
+package struct ListQuery: Hashable, Sendable {
+    /// `nil`: those that have not ended, and if room is left, those that ended within a day.
+    package var states: Set<TransferState>?
+    package var session: String?
+    /// The most transfers, the newest first.
+    package var limit: Int
+
+    package init(
+        states: Set<TransferState>? = nil, session: String? = nil,
+        limit: Int = Limits.listedTransfers
+    ) {
+        self.states = states
+        self.session = session
+        self.limit = limit
     }
 }

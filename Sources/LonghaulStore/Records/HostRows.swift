@@ -30,7 +30,7 @@ struct HostRows {
     }
 
     func find(_ name: String) throws -> StoredHost? {
-        try connection.first(HostRecord.select + " WHERE name = ?1", name, read: HostRecord.read)
+        try connection.first(HostColumns.select + " WHERE name = ?1", name, read: HostColumns.read)
     }
 
     func facts() throws -> [HostFacts] {

@@ -8,8 +8,8 @@ package struct IntentRows {
         self.connection = connection
     }
 
-    /// Removes transfers whose wants have changed since the last call, and returns them. The resulting changes belong
-    /// into the same transaction.
+    /// Removes transfers whose wants have changed since the last call, and returns them. The
+    /// resulting changes belong into the same transaction.
     package func removeFirst(limit: Int) throws -> [TransferID] {
         let ids = try connection.all(
             "SELECT transferID FROM intentInbox ORDER BY transferID LIMIT ?1", limit

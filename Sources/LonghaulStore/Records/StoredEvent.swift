@@ -30,20 +30,6 @@ package struct EventType: RawRepresentable, Hashable, Sendable {
     package static let sessionFinished = EventType(rawValue: "sessionFinished")
 }
 
-/// An attempt, kept for users (`show`): the last ``AttemptRecord/kept`` of each transfer.
-package struct AttemptRecord: Hashable, Sendable {
-    package static let kept: Int64 = 20
-
-    /// The number of the transfer's attempt.
-    package var serial: Int64
-    package var outcome: AttemptOutcome
-
-    package init(serial: Int64, outcome: AttemptOutcome) {
-        self.serial = serial
-        self.outcome = outcome
-    }
-}
-
 extension StoredEvent {
     static let columns = "e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt"
 

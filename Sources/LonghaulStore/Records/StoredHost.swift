@@ -43,7 +43,7 @@ package struct LaunchedProcess: Hashable, Sendable {
     }
 }
 
-enum HostRecord {
+enum HostColumns {
     /// A failure from before the last reset does not count.
     static let select = """
         SELECT name, argv, permitted, eventBudget, taskBudget, created, \
@@ -65,7 +65,7 @@ enum HostRecord {
     }
 }
 
-enum LaunchRecord {
+enum LaunchColumns {
     static let select = """
         SELECT l.id, l.host, (SELECT name FROM session s WHERE s.id = l.sessionID), l.reason, \
         l.firstSeq, l.lastSeq, l.handed, l.startedAt, l.deadline, l.pid, l.pidStart, l.bootID, \

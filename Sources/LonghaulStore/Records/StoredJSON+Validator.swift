@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
 extension StoredJSON {
-    /// The same text as ``encode(_:)``, which takes ten thousand instructions more; every file has
+    /// The same text as ``encode(_:)``, which takes ten thousand instructions more. Every file has
     /// a validator.
     static func text(_ validator: Validator) -> String {
         var text: [UInt8] = [UInt8(ascii: "{")]

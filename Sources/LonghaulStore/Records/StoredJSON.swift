@@ -40,17 +40,16 @@ extension TransferOptions {
         }
         guard let options = TransferOptions.decode(text) else { return nil }
         TransferOptions.read.withLock {
-            if $0.count == TransferOptions.readMax { $0 = [:] }
+            if $0.count == Limits.storedOptionsKept { $0 = [:] }
             $0[ExactText(text)] = options
         }
         self = options
     }
 
-    /// Most transfers of a queue were asked for in one of a few ways, and to decode that takes
-    /// longer than all else of a row. By their bytes: passwords that a canonical equivalence makes
-    /// equal are others.
+    /// Decoded options by their text. Most transfers of a queue share a few sets of options, and
+    /// decoding takes longer than the rest of a row. Texts are compared by bytes: passwords that
+    /// are canonically equivalent are different passwords.
     private static let read = Mutex<[ExactText: TransferOptions]>([:])
-    private static let readMax = 64
 
     private static func decode(_ text: String) -> TransferOptions? {
         if let options = StoredJSON.decode(TransferOptions.self, text) { return options }

@@ -39,7 +39,7 @@ package struct TransferWork: Hashable, Sendable {
     package var readyAt: Timestamp?
     package var waitingFor: [WaitReason]
     package var error: LonghaulError?
-    package var numbers: TransferNumbers
+    package var numbers: TransferTotals
 }
 
 extension TransferWork {
@@ -50,34 +50,6 @@ extension TransferWork {
             .internal,
             "its options cannot be read: they are damaged, or a later version has written them;"
                 + " remove it and add it again, or retry it with that version", transferID: id)
-    }
-}
-
-/// The reported numbers of a transfer, copied to its row when it ends.
-package struct TransferNumbers: Hashable, Sendable {
-    package var bytesTotal: Int64?
-    /// Bytes that are kept and count towards the file.
-    package var bytesDone: Int64
-    /// Body bytes ever received.
-    package var bytesFetched: Int64
-    package var attempts: Int
-    package var restarts: Int
-
-    package init(
-        bytesTotal: Int64? = nil, bytesDone: Int64 = 0, bytesFetched: Int64 = 0,
-        attempts: Int = 0, restarts: Int = 0
-    ) {
-        self.bytesTotal = bytesTotal
-        self.bytesDone = bytesDone
-        self.bytesFetched = bytesFetched
-        self.attempts = attempts
-        self.restarts = restarts
-    }
-
-    package init(_ fetch: FetchState) {
-        self.init(
-            bytesTotal: fetch.bytesTotal, bytesDone: fetch.durable.count,
-            bytesFetched: fetch.bytesFetched, attempts: fetch.attempts, restarts: fetch.restarts)
     }
 }
 
@@ -119,7 +91,7 @@ enum WorkRecord {
                 StoredJSON.decode([WaitReason].self, $0)
             } ?? [],
             error: row.optionalText(22).flatMap { StoredJSON.decode(LonghaulError.self, $0) },
-            numbers: TransferNumbers(
+            numbers: TransferTotals(
                 bytesTotal: row.optionalLength(23), bytesDone: row.count64(24),
                 bytesFetched: row.count64(25), attempts: row.count(26),
                 restarts: row.count(27)))

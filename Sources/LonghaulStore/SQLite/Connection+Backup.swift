@@ -1,10 +1,11 @@
 internal import CSQLite
 
 extension Connection {
-    /// Copies all pages into `target`, which is given no page of its own before, some at a time.
+    /// Copies all pages into `target`, some at a time. `target` must not have any page of its own
+    /// before.
     ///
-    /// A backup begins again when another connection commits between two steps. It does not where
-    /// this connection has a read transaction open, as it must have here: every step then reads the
+    /// A backup begins again when another connection commits between two steps. It does not if this
+    /// connection has a read transaction open, which is required here: every step then reads the
     /// same snapshot, and writers go on (sqlite.org/isolation.html).
     func copy(into target: Connection, pages: Int32, between: () throws -> Void) throws {
         precondition(isInsideTransaction, "the snapshot is that of a transaction")
@@ -27,9 +28,8 @@ extension Connection {
         }
     }
 
-    /// The first thing that SQLite finds wrong with the file; `nil` = it is sound. Throws where
-    /// `goesOn` ends the search. Indexes are not compared with their tables, which takes several
-    /// times as long.
+    /// The first fault that SQLite finds in the file; `nil` = it is sound. Throws if `goesOn` ends
+    /// the search. Indexes are not compared with their tables, which takes several times as long.
     func quickFault(goesOn: @escaping () -> Bool) throws -> String? {
         let asked = Asked(goesOn)
         let steps: Int32 = 100_000

@@ -1,7 +1,7 @@
 internal import CSQLite
 internal import LonghaulCore
 
-/// How sure a commit must be before it counts.
+/// How durable a commit must be before its call returns.
 package enum Durability: Sendable {
     /// On the disk when the call returns (`synchronous=FULL`): wants, terminal states, events,
     /// restarts, checkpoints.
@@ -45,11 +45,11 @@ final class Connection {
 
     deinit {
         statements.clear()
-        // What still has a statement of it lets it go with that.
+        // A statement that is still in use is finalized with its last reference.
         if !isClosed { sqlite3_close_v2(handle) }
     }
 
-    /// Throws where a statement is still in use. Not called twice, and nothing after it.
+    /// Throws if a statement is still in use. No other call may follow.
     func close() throws {
         if isClosed { return }
         statements.clear()
@@ -63,7 +63,7 @@ final class Connection {
         return try statements.statement(sql, on: handle)
     }
 
-    /// Any number of statements that are not needed again, without parameters and rows.
+    /// Runs any number of statements once, without parameters and rows.
     func execute(_ sql: String) throws {
         if isClosed { throw SQLiteError(SQLITE_MISUSE, message: "connection is closed", sql: sql) }
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
@@ -98,7 +98,7 @@ final class Connection {
         return result
     }
 
-    /// All of the body or nothing.
+    /// Runs the body in a transaction: all of its changes are kept, or none.
     func transaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
         try run(kind.rawValue)
         do {
@@ -106,7 +106,8 @@ final class Connection {
             try run("COMMIT TRANSACTION")
             return value
         } catch {
-            // A full disk, among others, has undone it already.
+            // SQLite has already undone the transaction after some errors, for instance on a full
+            // disk.
             if isInsideTransaction { try? run("ROLLBACK TRANSACTION") }
             throw error
         }
@@ -138,9 +139,9 @@ final class Connection {
     }
 }
 
-/// What SQLite says went wrong.
+/// An error of SQLite.
 struct SQLiteError: Error, CustomStringConvertible {
-    /// As SQLite gave it: the kind in the low byte, what it was in detail above
+    /// The extended result code: the kind in the low byte, the detail above
     /// (sqlite.org/rescode.html).
     var extendedCode: Int32
     var message: String
@@ -164,7 +165,7 @@ struct SQLiteError: Error, CustomStringConvertible {
         self.sql = sql
     }
 
-    /// The last failure of a connection. Where there is no connection, the code's own words.
+    /// The last failure of a connection; without a connection, the text that belongs to the code.
     init(_ code: Int32, on database: OpaquePointer?, sql: String? = nil) {
         let words = database.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)
         self.init(code, message: words.map { String(cString: $0) } ?? "unknown", sql: sql)

@@ -1,12 +1,11 @@
-/// The statements of one connection that have been prepared, found by where their text lies.
-///
-/// To hash and compare a whole text costs as much as a short statement does. A literal lies at one
-/// address for ever, and so does a text that is kept here: the same address and length are the same
-/// text. Only a text at an address that is not known is compared.
-final class PreparedStatements {
-    /// More texts than this module has. Beyond it all are forgotten, before they use much memory.
-    static let max = 512
+internal import LonghaulCore
 
+/// The prepared statements of one connection, found by the address of their text.
+///
+/// Hashing and comparing a whole text costs as much as a short statement. A literal has one address
+/// for ever, and so has a text that is kept here: equal address and length mean an equal text. Only
+/// a text at an unknown address is compared.
+final class PreparedStatements {
     private struct Place: Hashable {
         var address: UInt
         var length: Int
@@ -21,27 +20,27 @@ final class PreparedStatements {
     private var places: [Place: Entry] = [:]
     private var texts: [String: Prepared] = [:]
 
-    /// The statement for a text, prepared if it is not known yet. Used up before the next call with
-    /// the same text.
+    /// The statement for a text, prepared if it is not known yet. The caller finishes with it
+    /// before the next call with the same text.
     func statement(_ text: String, on database: OpaquePointer) throws -> Prepared {
         let place = Self.place(of: text)
         if let place, let known = places[place] { return known.statement }
         let statement = try texts[text] ?? prepare(text, on: database)
         if let place {
-            if places.count == Self.max { places = [:] }
+            if places.count == Limits.preparedStatements { places = [:] }
             places[place] = Entry(statement: statement, text: text)
         }
         return statement
     }
 
-    /// Before the connection is closed, which it cannot be as long as it has statements.
+    /// Called before the connection is closed: SQLite refuses to close it while statements exist.
     func clear() {
         places = [:]
         texts = [:]
     }
 
     private func prepare(_ text: String, on database: OpaquePointer) throws -> Prepared {
-        if texts.count == Self.max { texts = [:] }
+        if texts.count == Limits.preparedStatements { texts = [:] }
         let statement = try Prepared(database, text, isKept: true)
         texts[text] = statement
         return statement

@@ -18,7 +18,7 @@ struct StoredRow {
         Int(sqlite3_column_int64(handle, column))
     }
 
-    /// A number of things, to which more are added. What damage has made of it must not trap.
+    /// A count. A damaged value is clamped, so that additions cannot trap.
     func count(_ column: Int32) -> Int {
         Int(count64(column))
     }

@@ -5,10 +5,10 @@ protocol BatchedRow {
     func bind(to statement: Prepared, from index: Int32)
 }
 
-/// The statements that insert rows of one kind, by how many they take.
+/// The statements that insert rows of one kind, by the number of rows that they insert.
 ///
-/// `OR FAIL` in them: what has failed is undone with the whole transaction, so that SQLite need not
-/// be ready to undo one statement, for which it would copy every page that it changes.
+/// They use `OR FAIL`: a failure undoes the whole transaction, so SQLite need not be able to undo
+/// one statement, for which it would copy every page that it changes.
 struct RowInsertion: Sendable {
     let columns: Int
     /// The largest first; the last takes one row.
@@ -28,8 +28,8 @@ struct RowInsertion: Sendable {
     }
 }
 
-/// Rows on their way into the store. They go in many at a time: a statement opens each of the
-/// table's indexes, and for a single row that costs as much as the row.
+/// Rows that are not inserted yet. One statement inserts many: it opens each index of the table,
+/// which for a single row costs as much as the row.
 struct RowBatch<Row: BatchedRow> {
     private(set) var rows: [Row] = []
 

@@ -264,7 +264,7 @@ extension Migration {
 /// before. A released list is never edited: a change is a new version.
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
-    /// changed until it was released. A store of a build from before is told apart by it.
+    /// changes until it is released. The fingerprint distinguishes a store of an earlier build.
     static let applicationID = family << 16 | 0x3CB9
     static let family = 0x4C48
 

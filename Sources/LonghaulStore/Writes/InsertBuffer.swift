@@ -5,26 +5,18 @@ struct InsertBuffer {
     struct Row {
         var id: Int64
         var readyAt: Int64
+        var request: TransferRequest
         var schedule: StoredSchedule
-        var priority: Int
         var session: Int64
         var origin: Int64
         var destinationKey: Int64
         var identityKey: Int64
         var created: Timestamp
         var deadline: Timestamp
-        var deadlineAt: Timestamp?
-        var deadlineAfter: Double?
-        var earliest: Timestamp?
-        var expectedBytes: Int64?
-        var url: String
         var destination: String
         var realPath: String?
         var options: String?
     }
-
-    /// Rows that make it full; they go in with one statement.
-    static let capacity = 100
 
     private var batch = RowBatch<Row>()
     private var keys: Set<Int64> = []
@@ -33,7 +25,7 @@ struct InsertBuffer {
     mutating func append(_ row: Row) -> Bool {
         batch.append(row)
         keys.insert(row.destinationKey)
-        return batch.rows.count == Self.capacity
+        return batch.rows.count == Limits.rowsPerInsertion
     }
 
     func holds(identity key: Int64) -> Bool { batch.rows.contains { $0.identityKey == key } }
@@ -45,7 +37,7 @@ struct InsertBuffer {
     }
 
     func url(of id: TransferID) -> String? {
-        batch.rows.first { $0.id == id.rawValue }?.url
+        batch.rows.first { $0.id == id.rawValue }?.request.url
     }
 
     mutating func flush(_ connection: Connection) throws {
@@ -56,7 +48,7 @@ struct InsertBuffer {
 
 extension InsertBuffer.Row: BatchedRow {
     static let insertion = RowInsertion(
-        [InsertBuffer.capacity], columns: 21,
+        [Limits.rowsPerInsertion], columns: 21,
         """
         INSERT OR FAIL INTO transfer (id, readyAt, schedule, priority, sessionID, originID, \
         destinationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
@@ -68,17 +60,17 @@ extension InsertBuffer.Row: BatchedRow {
         statement.bind(index, id)
         statement.bind(index + 1, readyAt)
         statement.bind(index + 2, schedule.asked.rawValue)
-        statement.bind(index + 3, priority)
+        statement.bind(index + 3, request.priority.rawValue)
         statement.bind(index + 4, session)
         statement.bind(index + 5, origin)
         statement.bind(index + 6, destinationKey)
         statement.bind(index + 7, created)
         statement.bind(index + 8, deadline)
-        statement.bind(index + 9, deadlineAt)
-        statement.bind(index + 10, deadlineAfter)
-        statement.bind(index + 11, earliest)
-        statement.bind(index + 12, expectedBytes)
-        statement.bind(index + 13, url)
+        statement.bind(index + 9, request.deadline.instant)
+        statement.bind(index + 10, request.deadline.seconds)
+        statement.bind(index + 11, request.earliestBegin)
+        statement.bind(index + 12, request.expectedBytes)
+        statement.bind(index + 13, request.url)
         statement.bind(index + 14, destination)
         statement.bind(index + 15, options)
         statement.bind(index + 16, schedule.eligibility.rawValue)

@@ -17,8 +17,8 @@ package enum WantedChange: Hashable, Sendable {
     case retry
 }
 
-/// The outcome for one transfer of a selection.
-package struct ChangeOutcome: Hashable, Sendable {
+/// The outcome for one transfer of a selection, as a case; its words for people are made above.
+package struct WantOutcome: Hashable, Sendable {
     package enum Result: Hashable, Sendable {
         case changed
         /// It was as wanted already.

@@ -21,7 +21,7 @@ extension TransferInserter {
         if isFailed, try TransferRows(connection).hasFixedDeadline(work.id, before: now) {
             changed.request.deadline = new.request.deadline
         }
-        var change = TransferChange()
+        var change = RequestChange()
         if changed.request.deadline != work.request.deadline {
             change.deadline = changed.request.deadline
             try changed.request.deadline.check(earliest: changed.request.earliestBegin)

@@ -1,15 +1,10 @@
-internal import LonghaulCore
+package import LonghaulCore
 
 /// Records transfers one by one inside one transaction, in bounded memory whatever their number.
 ///
 /// A refusal (``LonghaulError``) of ``insert(_:isTaken:)`` leaves the transaction as it was before
 /// the call: the body may go on with the next item, or let the error out and record nothing.
 package final class TransferInserter {
-    /// The most names kept in memory; further ones are looked up again.
-    private static let rememberedNames = 4096
-    /// How many names `rename` tries before it gives up.
-    private static let maximumNumber = 1_000_000
-
     let connection: Connection
     let now: Timestamp
     private let reservation: Prepared
@@ -18,17 +13,13 @@ package final class TransferInserter {
     var buffer = InsertBuffer()
     private var nextID: Int64
     let firstID: Int64
-    private var sessions: [ExactText: SessionRow] = [:]
-    private var origins: [String: Int64] = [:]
+    private var sessions = SessionCache()
+    private var origins = OriginCache()
+    private var options = OptionsCache()
     /// Number to try next for a name that was taken before, so that a thousand equal names do not
     /// cost a million look-ups.
     private var nextNumbers: [ExactText: Int] = [:]
     private var inserted: [Int64: Int] = [:]
-    private var lastOptions = TransferRequest.standardOptions
-    private var lastRemoteName = false
-    private var lastStoredOptions: String?
-    private var lastOrigin: (name: String, id: Int64, isLoopback: Bool) = ("", 0, false)
-    private var lastSession = (name: "", row: SessionRow(id: 0))
 
     /// The number of transfers recorded in this transaction.
     package private(set) var count = 0
@@ -112,16 +103,12 @@ package final class TransferInserter {
         let origin = try originID(new.origin)
         let deadline = request.deadline.resolved(mayBegin: begin)
         return InsertBuffer.Row(
-            id: nextID, readyAt: begin > now ? begin.milliseconds : 0,
+            id: nextID, readyAt: begin > now ? begin.milliseconds : 0, request: request,
             schedule: StoredSchedule(
-                request, usesNetwork: !lastOrigin.isLoopback, begin: begin, deadline: deadline),
-            priority: request.priority.rawValue,
+                request, usesNetwork: !origins.last.isLoopback, begin: begin, deadline: deadline),
             session: session.id, origin: origin,
             destinationKey: key, identityKey: identity, created: now,
-            deadline: deadline,
-            deadlineAt: request.deadline.instant, deadlineAfter: request.deadline.seconds,
-            earliest: request.earliestBegin, expectedBytes: request.expectedBytes,
-            url: request.url, destination: destination, options: storedOptions(request))
+            deadline: deadline, destination: destination, options: options.stored(request))
     }
 
     /// The transfer that has reserved a path: a live one, or a failed one that is about to be tried
@@ -182,7 +169,7 @@ package final class TransferInserter {
         _ path: String, _ realPath: String?, isTaken: (String) -> Bool
     ) throws -> (String, realPath: String?) {
         var number = nextNumbers[ExactText(path)] ?? 1
-        while number <= Self.maximumNumber {
+        while number <= Limits.numberedNames {
             let candidate = numberedPath(path, number)
             let realCandidate = realPath.map { numberedPath($0, number) }
             let reserved = realCandidate ?? candidate
@@ -190,7 +177,7 @@ package final class TransferInserter {
             if try holder(of: reserved, key: DestinationKey.of(reserved)) == nil,
                 !isTaken(candidate)
             {
-                if nextNumbers.count >= Self.rememberedNames { nextNumbers.removeAll() }
+                if nextNumbers.count >= Limits.rememberedNames { nextNumbers.removeAll() }
                 nextNumbers[ExactText(path)] = number
                 return (candidate, realCandidate)
             }
@@ -198,49 +185,29 @@ package final class TransferInserter {
         throw LonghaulError(.conflict, "there is no free name left for \(path)")
     }
 
-    /// Batches repeat their options: the text is made once for a run of equal ones. They are
-    /// compared in place, because a copy costs more.
-    private func storedOptions(_ request: TransferRequest) -> String? {
-        let remoteName =
-            switch request.destination {
-            case .file: request.sharedOptions.value.remoteName
-            case .directory(_, let remoteName): remoteName
-            }
-        if lastRemoteName != remoteName || !lastOptions.isExactly(request.sharedOptions) {
-            lastOptions = request.sharedOptions
-            lastRemoteName = remoteName
-            var options = request.options
-            options.remoteName = remoteName
-            lastStoredOptions = options.stored
-        }
-        return lastStoredOptions
-    }
-
     private func originID(_ name: String) throws -> Int64 {
-        if lastOrigin.name == name { return lastOrigin.id }
-        let id = try origins[name] ?? TransferRows(connection).id(ofOrigin: name)
-        if origins.count >= Self.rememberedNames { origins.removeAll() }
-        origins[name] = id
-        lastOrigin = (name, id, Loopback.isLoopback(origin: name))
+        if origins.last.name == name { return origins.last.id }
+        let id = try origins.ids[name] ?? TransferRows(connection).id(ofOrigin: name)
+        origins.remember(name, id)
         return id
     }
 
     func sessionRow(_ request: TransferRequest) throws -> SessionRow {
         let name = request.session
-        if lastSession.name.isExactly(name),
-            request.host == lastSession.row.host || request.host == nil
+        if sessions.last.name.isExactly(name),
+            request.host == sessions.last.row.host || request.host == nil
         {
-            return lastSession.row
+            return sessions.last.row
         }
-        let row = try sessions[ExactText(name)] ?? SessionRows(connection).row(of: name, now: now)
-        if sessions.count >= Self.rememberedNames { sessions.removeAll() }
-        sessions[ExactText(name)] = row
+        let row =
+            try sessions.rows[ExactText(name)] ?? SessionRows(connection).row(of: name, now: now)
+        sessions.remember(name, row)
         guard let host = request.host, host != row.host else {
-            lastSession = (name, row)
+            sessions.last = (name, row)
             return row
         }
         try SessionRows(connection).bind(row.id, to: host)
-        sessions[ExactText(name)] = nil
+        sessions.rows[ExactText(name)] = nil
         return try SessionRows(connection).row(of: name, now: now)
     }
 }
@@ -272,5 +239,52 @@ extension Deadline {
         case .at: nil
         case .after(let seconds): seconds
         }
+    }
+}
+
+/// Batches repeat their options: the text is made once for a run of equal ones. They are compared
+/// in place, because a copy costs more.
+private struct OptionsCache {
+    private var shared = TransferRequest.standardOptions
+    private var remoteName = false
+    private var text: String?
+
+    mutating func stored(_ request: TransferRequest) -> String? {
+        let named =
+            switch request.destination {
+            case .file: request.sharedOptions.value.remoteName
+            case .directory(_, let remoteName): remoteName
+            }
+        if remoteName != named || !shared.isExactly(request.sharedOptions) {
+            shared = request.sharedOptions
+            remoteName = named
+            var options = request.options
+            options.remoteName = named
+            text = options.stored
+        }
+        return text
+    }
+}
+
+/// The ids of the origins of a batch.
+private struct OriginCache {
+    var ids: [String: Int64] = [:]
+    var last: (name: String, id: Int64, isLoopback: Bool) = ("", 0, false)
+
+    mutating func remember(_ name: String, _ id: Int64) {
+        if ids.count >= Limits.rememberedNames { ids.removeAll() }
+        ids[name] = id
+        last = (name, id, Loopback.isLoopback(origin: name))
+    }
+}
+
+/// The rows of the sessions of a batch.
+private struct SessionCache {
+    var rows: [ExactText: SessionRow] = [:]
+    var last = (name: "", row: SessionRow(id: 0))
+
+    mutating func remember(_ name: String, _ row: SessionRow) {
+        if rows.count >= Limits.rememberedNames { rows.removeAll() }
+        rows[ExactText(name)] = row
     }
 }

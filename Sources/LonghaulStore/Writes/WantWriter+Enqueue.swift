@@ -25,15 +25,6 @@ package struct NewTransfer: Sendable {
     }
 }
 
-/// The outcome of one item of a batch.
-package enum EnqueueOutcome: Hashable, Sendable {
-    /// Recorded, with its destination (under `rename` perhaps not the requested one).
-    case recorded(TransferID, destination: String)
-    /// It is this transfer again, which has not completed.
-    case existing(TransferID, destination: String)
-    case refused(LonghaulError)
-}
-
 extension WantWriter {
     /// Records a batch in one durable transaction: when this returns, the ids survive a power cut.
     /// Outcomes are in the order of the batch.

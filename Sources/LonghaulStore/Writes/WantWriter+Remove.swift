@@ -9,9 +9,6 @@ package enum RemovalOutcome: Hashable, Sendable {
 }
 
 extension WantWriter {
-    /// Transfers that one transaction of ``clean(endedBefore:now:_:)`` removes.
-    private static let cleanedPerTransaction = 5_000
-
     /// Removes ended transfers, durably, in the order of the ids, with their acknowledged events.
     /// The engine does not use ended transfers any more, so a client may remove them. After a crash
     /// the next engine deletes the remaining part files: report deleted ones to ``forget(_:)``.
@@ -49,11 +46,11 @@ extension WantWriter {
         while true {
             let (count, parts) = try store.write(.durable) { connection in
                 try EndedTransfers(connection).clean(
-                    endedBefore: moment, limit: Self.cleanedPerTransaction, now: now)
+                    endedBefore: moment, limit: Limits.cleanedPerTransaction, now: now)
             }
             if !parts.isEmpty { try forget(body(parts)) }
             total += count
-            if count < Self.cleanedPerTransaction { return total }
+            if count < Limits.cleanedPerTransaction { return total }
         }
     }
 

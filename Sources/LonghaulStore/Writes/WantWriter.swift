@@ -4,10 +4,6 @@ package import LonghaulCore
 package struct WantWriter {
     let store: Store
 
-    /// The most transfers that one transaction changes: a larger selection takes several, so that
-    /// the engine need not wait for long.
-    private static let changesPerTransaction = 10_000
-
     /// Records what is wanted of each transfer of a selection, durably, and puts those that change
     /// into the engine's inbox.
     ///
@@ -20,27 +16,27 @@ package struct WantWriter {
     ///   check.
     package func change(
         _ selection: Selection, to change: WantedChange, now: Timestamp? = nil
-    ) throws(LonghaulError) -> [ChangeOutcome] {
+    ) throws(LonghaulError) -> [WantOutcome] {
         var isNamed = false
         if case .ids = selection { isNamed = true }
         // The newest first: what two ended ones had reserved goes to the first.
         let ids =
             try isNamed
             ? ids(of: selection, for: change) : ids(of: selection, for: change).reversed()
-        var outcomes: [ChangeOutcome] = []
+        var outcomes: [WantOutcome] = []
         outcomes.reserveCapacity(ids.count)
         var rearmed: [ExactText: TransferID] = [:]
         var start = 0
         while start < ids.count {
-            let end = min(start + Self.changesPerTransaction, ids.count)
+            let end = min(start + Limits.changesPerTransaction, ids.count)
             outcomes += try store.write(.durable) { connection in
                 try ids[start..<end].map { id in
                     if !isNamed, change == .retry,
                         let other = try WantRows(connection).replacement(of: id)
                     {
-                        return ChangeOutcome(id: id, result: .replaced(by: other))
+                        return WantOutcome(id: id, result: .replaced(by: other))
                     }
-                    return ChangeOutcome(
+                    return WantOutcome(
                         id: id,
                         result: try WantRows(connection).rewrite(id, change, &rearmed, now: now))
                 }
@@ -100,7 +96,7 @@ private struct WantRows {
     func rewrite(
         _ id: TransferID, _ change: WantedChange, _ rearmed: inout [ExactText: TransferID],
         now: Timestamp?
-    ) throws -> ChangeOutcome.Result {
+    ) throws -> WantOutcome.Result {
         let found = try connection.first(
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
         ) { (try $0.phase(0), try $0.want(1), $0.bool(2)) }
@@ -137,7 +133,7 @@ private struct WantRows {
     /// name of its own in the end.
     private func rival(
         of id: TransferID, _ rearmed: inout [ExactText: TransferID]
-    ) throws -> ChangeOutcome.Result? {
+    ) throws -> WantOutcome.Result? {
         guard let work = try WorkRecord.find(id, connection),
             work.request.options.ifExists != .rename
         else { return nil }

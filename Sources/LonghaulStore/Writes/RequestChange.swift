@@ -1,7 +1,8 @@
 package import LonghaulCore
 
-/// The changes of `set` to a transfer. `nil` keeps a value.
-package struct TransferChange: Sendable {
+/// The changes of `set` to a transfer, checked: the URL with its origin, the options as an edit of
+/// what is stored. `nil` keeps a value.
+package struct RequestChange: Sendable {
     /// A new URL and its origin. The bytes are kept; the next request proves whether they still
     /// fit.
     package var url: (url: String, origin: String)?
@@ -23,7 +24,7 @@ package struct TransferChange: Sendable {
     package init() {}
 }
 
-extension TransferChange {
+extension RequestChange {
     fileprivate func apply(to request: inout TransferRequest) throws(LonghaulError) {
         if let url { request.url = url.url }
         if let priority { request.priority = priority }
@@ -45,7 +46,7 @@ extension WantWriter {
     /// Throws `noSuchTransfer`, `conflict` for a completed one, and `internal` for one whose
     /// options cannot be read: they would be lost.
     package func change(
-        _ id: TransferID, _ change: TransferChange, now: Timestamp
+        _ id: TransferID, _ change: RequestChange, now: Timestamp
     ) throws(LonghaulError) {
         try store.write(.durable) { connection in
             let found = try WorkRecord.find(id, connection)
@@ -79,7 +80,7 @@ struct RequestRows {
     /// The instants that follow from the wants (`deadline`, and `readyAt` of a transfer that is
     /// queued) are rewritten with them, so that they hold with no engine running.
     func save(
-        _ work: TransferWork, insteadOf old: TransferWork, _ change: TransferChange, now: Timestamp
+        _ work: TransferWork, insteadOf old: TransferWork, _ change: RequestChange, now: Timestamp
     ) throws {
         let request = work.request
         let begin = max(now, request.earliestBegin ?? now)

@@ -1,0 +1,11 @@
+/// What became of one request.
+public enum EnqueueOutcome: Hashable, Sendable {
+    /// It has a new number; with `rename` the destination may be another than the requested one.
+    case recorded(TransferID, destination: String)
+    /// The same URL to the same destination was asked for before, in the same session, and has not
+    /// completed: it is this transfer again. A failed one is tried again, a paused one stays so.
+    case existing(TransferID, destination: String)
+    /// `--if-exists skip` and the file is there: nothing to do.
+    case skipped(destination: String)
+    case refused(LonghaulError)
+}
