@@ -21,7 +21,7 @@ import Testing
             phase: phase, isRearmPending: false,
             fetchID: fetch.map(FetchID.init(rawValue:)), partSuffix: 0, identityKey: 1,
             createdAt: now, deadline: now + 86_400, eligibility: .plain, waitingSince: now,
-            waitingFor: [], numbers: TransferNumbers())
+            waitingFor: [], numbers: TransferTotals())
     }
 
     static func state(_ id: Int64, holds bytes: Int64 = 0, leader: Int64? = nil) -> FetchState {

@@ -16,7 +16,7 @@ struct EngineStarter {
         _ executable: String, found path: String
     ) throws(LonghaulError) {
         // First: whoever holds the lease now reads it when that is over.
-        try queue.store.wishForEngine(path)
+        try queue.store.settings.wishForEngine(path)
         if queue.isEngineRunning { return }
         if ActivationFile.touch(in: queue.directory), waitForEngine() { return }
         do throws(SystemFailure) {
@@ -44,9 +44,9 @@ struct EngineStarter {
     /// For whoever has just let go of the lease: those who wanted an engine meanwhile found one,
     /// and rely on it. What cannot be started waits for the next one that leaves.
     func startWanted() {
-        guard let executable = try? queue.store.takeEngineWish() else { return }
+        guard let executable = try? queue.store.settings.removeEngineWish() else { return }
         let isWanted =
-            try? queue.store.isAnyWanted() || queue.hosts().contains { $0.nextLaunch != nil }
+            try? queue.store.transfers.isAnyWanted() || queue.hosts().contains { $0.nextLaunch != nil }
         if isWanted ?? true { try? start(executable, found: executable) }
     }
 

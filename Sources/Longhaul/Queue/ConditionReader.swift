@@ -25,7 +25,7 @@ struct ConditionReader {
 
     /// An engine that runs has watched for longer: what it sees the same is so since it says.
     private func remembered(_ now: Conditions) -> Conditions {
-        guard queue.isEngineRunning, let known = try? queue.store.engineView()?.conditions else {
+        guard queue.isEngineRunning, let known = try? queue.store.settings.engineView()?.conditions else {
             return now
         }
         var result = now
@@ -41,7 +41,7 @@ struct ConditionReader {
         var overrides = ConditionOverrides()
         overrides.environment = try Self.environmentOverride()
         overrides.environmentSince = queue.now
-        overrides.kept = try queue.store.keptOverride()
+        overrides.kept = try queue.store.settings.keptOverride()
         return overrides
     }
 

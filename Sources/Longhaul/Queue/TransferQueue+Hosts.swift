@@ -44,46 +44,20 @@ extension TransferQueue {
     ///
     /// - Throws: `invalidRequest` for a name that is none, or a program without an absolute path.
     public func add(host name: String, _ settings: HostSettings) throws(LonghaulError) {
-<<<<<<< HEAD
-        try TransferQueue.check(host: name)
-        guard let program = settings.argv.first, program.isAbsolutePath else {
-            throw LonghaulError(.invalidRequest, "a host's program is given by its absolute path")
-        }
-        if settings.argv.contains(where: { $0.utf8.contains(0) }) {
-            throw LonghaulError(.invalidRequest, "an argument contains a null")
-        }
-        for budget in [settings.eventBudget, settings.taskBudget] {
-            guard let budget else { continue }
-            if !(budget > 0) || budget > 86_400 {
-                throw LonghaulError(.invalidRequest, "a budget is more than 0, and 24h at most")
-            }
-        }
-        try store.hosts.add(name, settings, now: now)
-=======
         try settings.check(as: name)
-        try store.add(host: name, settings, now: now)
->>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
+        try store.hosts.add(name, settings, now: now)
         WakeChannel.poke(directory)
     }
 
     /// All that are known, each with its last launch.
     public func hosts() throws(LonghaulError) -> [HostRecord] {
-<<<<<<< HEAD
-        try records(try store.hosts.all(), launches: 1)
-=======
-        try HostReader(queue: self).records(try store.hosts(), launches: 1)
->>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
+        try HostReader(queue: self).records(try store.hosts.all(), launches: 1)
     }
 
     /// One with its last launches; `nil` when there is none of that name.
     public func host(_ name: String) throws(LonghaulError) -> HostRecord? {
-<<<<<<< HEAD
         guard let host = try store.hosts.find(name) else { return nil }
-        return try records([host], launches: Limits.launchesKept).first
-=======
-        guard let host = try store.host(name) else { return nil }
         return try HostReader(queue: self).records([host], launches: Limits.launchesKept).first
->>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
     }
 
     /// Nobody is started under that name any more. Its sessions keep their events, for whoever gets
@@ -119,19 +93,11 @@ private struct HostReader {
     func records(
         _ hosts: [StoredHost], launches limit: Int
     ) throws(LonghaulError) -> [HostRecord] {
-<<<<<<< HEAD
-        let facts = try store.hosts.facts()
-        let hasEngine = isEngineRunning
-        var records: [HostRecord] = []
-        for host in hosts {
-            let launches = try store.hosts.launches(of: host.name, limit: limit)
-=======
-        let facts = try queue.store.hostFacts()
+        let facts = try queue.store.hosts.facts()
         let hasEngine = queue.isEngineRunning
         var records: [HostRecord] = []
         for host in hosts {
-            let launches = try queue.store.launches(of: host.name, limit: limit)
->>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
+            let launches = try queue.store.hosts.launches(of: host.name, limit: limit)
             var known = facts.first { $0.name == host.name } ?? HostFacts(name: host.name)
             known.isBusy = hasEngine && launches.first.map { $0.endedAt == nil } ?? false
             known.isAttached = HostLock.isHeld(host.name, in: queue.directory)

@@ -75,40 +75,7 @@ extension TransferQueue {
 
     /// Who the engine is, how many transfers there are of each state, and how fast they are.
     public func status() throws(LonghaulError) -> QueueStatus {
-<<<<<<< HEAD
-        let info = try store.lease.info()
-        var engine: QueueStatus.Engine?
-        if isEngineRunning, let holder = info.holder, let since = info.since {
-            engine = QueueStatus.Engine(
-                pid: holder.pid, mode: EngineMode(rawValue: holder.mode) ?? .embedded,
-                since: since, isStopped: holder.isStopped)
-        }
-        let rates =
-            engine == nil ? [] : BoardReader.live(in: directory).values.map(\.bytesPerSecond)
-        var counts = try store.transfers.counts()
-        // Those of one that died wait for the next, as they are shown.
-        let running = counts[.running] ?? 0
-        let surplus = engine == nil ? running : try RunningView(store, now: now).surplus
-        counts[.running] = max(0, running - surplus)
-        counts[.waiting, default: 0] += min(surplus, running)
-        return QueueStatus(
-            engine: engine, counts: counts, bytesPerSecond: rates.reduce(0, +),
-            nextWake: engine == nil ? nil : try nextWake(info.nextWake))
-    }
-
-    /// The engine notes when it looks at transfers again; when it starts hosts follows from what
-    /// waits for them.
-    private func nextWake(_ transfers: Timestamp?) throws(LonghaulError) -> Timestamp? {
-        let launches = try hosts().compactMap { host -> Timestamp? in
-            switch host.state {
-            case .due(let at), .delayed(let at): at
-            case .idle, .attached, .running, .blocked: nil
-            }
-        }
-        return ([transfers] + launches).compactMap { $0 }.min()
-=======
         try StatusReader(queue: self).read()
->>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9
     }
 }
 
@@ -125,7 +92,7 @@ private struct StatusReader {
     let queue: TransferQueue
 
     func read() throws(LonghaulError) -> QueueStatus {
-        let info = try queue.store.engineInfo()
+        let info = try queue.store.lease.info()
         var engine: QueueStatus.Engine?
         if queue.isEngineRunning, let holder = info.holder, let since = info.since {
             engine = QueueStatus.Engine(
@@ -134,7 +101,7 @@ private struct StatusReader {
         }
         let rates =
             engine == nil ? [] : BoardReader.live(in: queue.directory).values.map(\.bytesPerSecond)
-        var counts = try queue.store.counts()
+        var counts = try queue.store.transfers.counts()
         // Those of one that died wait for the next, as they are shown.
         let running = counts[.running] ?? 0
         let surplus = engine == nil ? running : try RunningView(queue.store, now: queue.now).surplus

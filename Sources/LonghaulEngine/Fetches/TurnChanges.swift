@@ -88,30 +88,11 @@ extension TransferWork {
     }
 }
 
-<<<<<<< HEAD
 extension FetchMachine {
     static func expired(_ id: TransferID, bytesKept: Int64) -> LonghaulError {
         var error = expired
         error.transferID = id
         error.bytesKept = bytesKept
         return error
-    }
-}
-
-extension TransferNumbers {
-    init(_ totals: TransferTotals) {
-        self.init(
-            bytesTotal: totals.bytesTotal, bytesDone: totals.bytesDone,
-            bytesFetched: totals.bytesFetched, attempts: totals.attempts,
-            restarts: totals.restarts)
-=======
-    /// Those of its fetch, if it leads one.
-    func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferTotals {
-        guard let fetchID, let state = try tx.fetches.state(of: fetchID), state.leader ?? id == id
-        else {
-            return numbers
-        }
-        return TransferTotals(state)
->>>>>>> 5ee1384530c5a944d3b75782478f5ab9703205ce
     }
 }

@@ -133,7 +133,6 @@ struct FetchSharing {
         if let bytes = change.bytesCounted {
             try tx.sharing.keepCount(of: work.id, in: entry.id, atLeast: bytes)
         }
-<<<<<<< HEAD
         if let leader = change.leader { try setLeader(leader, of: entry, tx) }
         switch change.outcome {
         case .stays: break
@@ -143,49 +142,6 @@ struct FetchSharing {
         case .expired:
             let error = FetchMachine.expired(work.id, bytesKept: 0)
             try tx.transfers.fail(work.id, error: error, numbers: change.numbers, now: now.wall)
-=======
-        subscribers.admit(subscriber)
-        if !leads {
-            try tx.transfers.setQueued(work.id, now: now.wall)
-        } else if let next = subscribers.stepDown(home: entry.machine.home) {
-            try setLeader(next, of: entry, tx)
-            try tx.transfers.setQueued(work.id, now: now.wall)
-        }
-        if !subscribers.isWanted { changes.departures.append((entry.id, .requeue)) }
-    }
-
-    /// One leaves and the others go on. `false` = there are no others.
-    func remove(
-        _ work: TransferWork, from entry: ActiveFetch, _ why: Leaving,
-        _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
-    ) throws -> Bool {
-        entry.readBoard(files, now: now)
-        var subscribers = subscribers(of: entry, changes)
-        guard subscribers.isShared, subscribers[work.id] != nil else { return false }
-        assert(subscribers.count > 1, "the others go on")
-        let leads = work.id == subscribers.leader.id
-        // The end is too near for it to be seen.
-        if leads, entry.machine.stage != .sharing || why == .expire, entry.machine.isEnding {
-            return true
-        }
-        var numbers = leads ? entry.machine.totals : work.numbers
-        numbers.bytesDone = 0
-        if leads {
-            try tx.sharing.keepCount(of: work.id, in: entry.id, atLeast: numbers.bytesFetched)
-        }
-        switch subscribers.remove(work.id, home: entry.machine.home) {
-        case .follower: break
-        case .succeeded(let next): try setLeader(next, of: entry, tx)
-        case .wasLast, .wasNotThere: return false
-        }
-        switch why {
-        case .cancel: try tx.transfers.cancel(work.id, numbers: numbers, now: now.wall)
-        case .expire:
-            var error = FetchMachine.expired
-            error.transferID = work.id
-            error.bytesKept = 0
-            try tx.transfers.fail(work.id, error: error, numbers: numbers, now: now.wall)
->>>>>>> 5ee1384530c5a944d3b75782478f5ab9703205ce
             changes.failed += 1
         }
         if change.outcome.leaves { try tx.sharing.leave(work.id) }
@@ -227,10 +183,10 @@ struct FetchSharing {
 
 extension TransferWork {
     /// Those of its fetch, if it leads one.
-    func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferNumbers {
+    func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferTotals {
         guard let fetchID, let state = try tx.fetches.state(of: fetchID), state.leader ?? id == id else {
             return numbers
         }
-        return TransferNumbers(state)
+        return TransferTotals(state)
     }
 }

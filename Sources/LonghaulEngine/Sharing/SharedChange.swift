@@ -60,7 +60,7 @@ struct SharedChange: Hashable {
     /// Bytes that were received for the transfer while it led.
     var bytesCounted: Int64?
     /// The numbers with which it ends.
-    var numbers = TransferNumbers()
+    var numbers = TransferTotals()
     /// The fetch leaves the wire.
     var departure: FetchDeparture?
 
@@ -90,7 +90,7 @@ struct SharedChange: Hashable {
         let leads = work.id == fetch.subscribers.leader.id
         if leads, fetch.isEnding, !fetch.isSharing || outcome == .expired { return nil }
         var change = SharedChange(outcome: outcome, subscribers: fetch.subscribers)
-        change.numbers = leads ? TransferNumbers(fetch.totals) : work.numbers
+        change.numbers = leads ? fetch.totals : work.numbers
         change.numbers.bytesDone = 0
         if leads { change.bytesCounted = change.numbers.bytesFetched }
         switch change.subscribers.remove(work.id, home: fetch.home) {

@@ -159,11 +159,7 @@ struct RecoveryPass {
         }
         if let completed = settlement.completed {
             try tx.transfers.complete(
-<<<<<<< HEAD
                 id, finalPath: completed.path, numbers: completed.numbers, now: now.wall)
-=======
-                id, finalPath: path, numbers: TransferTotals(state), now: now.wall)
->>>>>>> 5ee1384530c5a944d3b75782478f5ab9703205ce
             return true
         }
         try tx.transfers.setQueued(id, now: now.wall)
@@ -183,7 +179,7 @@ struct Settlement: Hashable {
 
     struct Completed: Hashable {
         var path: String
-        var numbers: TransferNumbers
+        var numbers: TransferTotals
     }
 
     /// Saved; `nil` = as it was.
@@ -215,7 +211,7 @@ struct Settlement: Hashable {
         case .republish: break
         case .markCompleted:
             settlement.completed = Completed(
-                path: state.publication ?? destination, numbers: TransferNumbers(state))
+                path: state.publication ?? destination, numbers: TransferTotals(state))
             return settlement
         }
         settlement.state = state

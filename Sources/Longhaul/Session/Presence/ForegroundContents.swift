@@ -32,11 +32,7 @@ struct ForegroundContents {
             throw LonghaulError(
                 .io, "\(path) was downloaded, and cannot be read: \(error)", transferID: id)
         }
-<<<<<<< HEAD:Sources/Longhaul/Queue/TransferQueue+Foreground.swift
-        try store.events.consume(id, forgetting: true, now: now)
-=======
-        try store.consume(id, forgetting: true, now: SystemClock.now().wall)
->>>>>>> 2a1a80b8466e92358fbdc5aadd2182323ab02af9:Sources/Longhaul/Session/Presence/ForegroundContents.swift
+        try store.events.consume(id, forgetting: true, now: SystemClock.now().wall)
         SpooledFile.remove(path)
         return data
     }
