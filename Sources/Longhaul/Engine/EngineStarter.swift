@@ -57,7 +57,7 @@ struct EngineStarter {
         let end = SystemClock.now().monotonic + Self.activationSeconds
         while SystemClock.now().monotonic < end {
             if queue.isEngineRunning { return true }
-            Pause.seconds(0.01)
+            ThreadSleep.seconds(0.01)
         }
         return queue.isEngineRunning
     }
