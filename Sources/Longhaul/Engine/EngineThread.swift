@@ -1,12 +1,14 @@
-internal import LonghaulCore
-internal import LonghaulPlatform
+package import LonghaulPlatform
+package import LonghaulCore
 internal import Synchronization
 
-/// This process's readiness to be the engine of a store: on a thread of its own it waits until no
-/// other process is, takes over in that moment, and stays until ``stop()``. An engine that fails is
-/// tried again.
-final class EngineThread: Sendable {
-    private let directory: String
+/// A thread on which this process is the engine: for the sessions of a process as long as they
+/// want one, or for one run of a command.
+package final class EngineThread: Sendable {
+    private let nextRun: @Sendable () throws(LonghaulError) -> EngineRun
+    /// Whether another run follows one that has ended or failed.
+    private let isPersistent: Bool
+    private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
     /// Rung to end a pause.
     private let bell = Mailbox<Void>()
@@ -21,22 +23,49 @@ final class EngineThread: Sendable {
         var failure: LonghaulError?
     }
 
-    private static let firstPauseSeconds: Double = 1
-    private static let lastPauseSeconds: Double = 60
+    private init(
+        isPersistent: Bool, onEnd: @escaping @Sendable () -> Void,
+        nextRun: @escaping @Sendable () throws(LonghaulError) -> EngineRun
+    ) {
+        self.isPersistent = isPersistent
+        self.onEnd = onEnd
+        self.nextRun = nextRun
+    }
 
-    init(_ directory: String) {
-        self.directory = directory
+    /// Waits until no other process is the engine of the store, takes over in that moment, and
+    /// stays until ``stop()``. An engine that fails is tried again.
+    convenience init(_ directory: String) {
+        self.init(isPersistent: true, onEnd: {}) { () throws(LonghaulError) in
+            var options = EngineOptions(mode: .embedded)
+            options.waitsForLease = true
+            let queue = try TransferQueue(directory: directory)
+            // The user's limits hold for every engine. A file that cannot be understood is reported
+            // by `doctor`; a program goes on without it.
+            if let limits = (try? ConfigurationFile.read())?.limits { options.limits = limits }
+            return EngineRun(queue: queue, options: options)
+        }
+    }
+
+    /// One run.
+    ///
+    /// - Parameter onEnd: called on the thread when the run has ended.
+    package convenience init(_ run: EngineRun, onEnd: @escaping @Sendable () -> Void) {
+        self.init(isPersistent: false, onEnd: onEnd) { () throws(LonghaulError) in run }
     }
 
     /// Where no thread can be had it is over at once, with that as its ``failure``.
-    func start(begin: DetachedThread.Start = DetachedThread.begin) {
+    ///
+    /// - Returns: whether there is a thread.
+    @discardableResult
+    package func start(begin: DetachedThread.Start = DetachedThread.begin) -> Bool {
         let hasBegun = begin("longhaul-engine") { [self] in
             work()
             end()
         }
-        if hasBegun { return }
+        if hasBegun { return true }
         state.withLock { $0.failure = .noThread() }
         end()
+        return false
     }
 
     private func end() {
@@ -47,15 +76,16 @@ final class EngineThread: Sendable {
         }
         gone.put([()])
         for waiter in waiters { waiter.resume() }
+        onEnd()
     }
 
-    /// Why the last try ended, if it failed.
-    var failure: LonghaulError? { state.withLock { $0.failure } }
+    /// The last error of a run, or that there is no thread.
+    package var failure: LonghaulError? { state.withLock { $0.failure } }
 
-    var hasEnded: Bool { state.withLock { $0.hasEnded } }
+    package var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
-    /// Lets the engine save everything and leave; returns at once.
-    func stop() {
+    /// Lets the engine save everything and leave; returns at once. From any thread.
+    package func stop() {
         let run = state.withLock { state in
             state.isStopping = true
             return state.run
@@ -85,7 +115,7 @@ final class EngineThread: Sendable {
     // MARK: - The thread
 
     private func work() {
-        var pause = EngineThread.firstPauseSeconds
+        var pause = Limits.enginePauseMinimumSeconds
         while true {
             let outcome = Result { () throws(LonghaulError) in try runOnce() }
             let isStopping = state.withLock { state in
@@ -93,10 +123,10 @@ final class EngineThread: Sendable {
                 if case .failure(let error) = outcome { state.failure = error }
                 return state.isStopping
             }
-            if isStopping { return }
+            if isStopping || !isPersistent { return }
             switch outcome {
-            case .success: pause = EngineThread.firstPauseSeconds
-            case .failure: pause = min(pause * 2, EngineThread.lastPauseSeconds)
+            case .success: pause = Limits.enginePauseMinimumSeconds
+            case .failure: pause = min(pause * 2, Limits.enginePauseMaximumSeconds)
             }
             _ = bell.take(within: pause)
             if state.withLock({ $0.isStopping }) { return }
@@ -104,13 +134,7 @@ final class EngineThread: Sendable {
     }
 
     private func runOnce() throws(LonghaulError) {
-        let queue = try TransferQueue(directory: directory)
-        var options = EngineOptions(mode: .embedded)
-        options.waitsForLease = true
-        // What a user allows holds for whoever is the engine. A file that cannot be understood is
-        // for `doctor` to say; a program goes on without it.
-        if let limits = (try? ConfigurationFile.read())?.limits { options.limits = limits }
-        let run = EngineRun(queue: queue, options: options)
+        let run = try nextRun()
         let mayRun = state.withLock { state in
             if !state.isStopping { state.run = run }
             return !state.isStopping

@@ -113,6 +113,6 @@ enum WriterYield {
 
     static func leave(after outcome: TurnOutcome, begun: Moment) {
         guard outcome.isBehind else { return }
-        Pause.seconds(seconds(afterTurnOf: SystemClock.now().monotonic - begun.monotonic))
+        ThreadSleep.seconds(seconds(afterTurnOf: SystemClock.now().monotonic - begun.monotonic))
     }
 }

@@ -27,7 +27,7 @@ package enum LocalClock {
 }
 
 /// Waits a bounded time, for polling where no notification exists.
-package enum Pause {
+package enum ThreadSleep {
     package static func seconds(_ seconds: Double) {
         guard seconds > 0 else { return }
         var time = timespec()
