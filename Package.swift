@@ -69,7 +69,7 @@ let package = Package(
         .executableTarget(
             name: "LonghaulCLI",
             dependencies: [
-                "Longhaul",
+                "Longhaul", "LonghaulPlatform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: settings),
 

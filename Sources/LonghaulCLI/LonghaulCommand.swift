@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 @main
 struct LonghaulCommand: ParsableCommand {
@@ -55,10 +56,10 @@ struct LonghaulCommand: ParsableCommand {
     /// Every way out of the process has a documented status, and with `--json` every error is an
     /// object.
     static func main() {
-        Platform.fillStandardStreams()
-        ProcessTuning.apply()
+        CommandStream.fillStandardStreams()
+        OwnProcess.tune()
         Signals.ignoreFailedWrites()
-        if let refusal = ArgumentBytes.refusal(ProcessTuning.arguments) { leave(refusing: refusal) }
+        if let refusal = ArgumentBytes.refusal(OwnProcess.arguments) { leave(refusing: refusal) }
         if let refusal = ArgumentBytes.bundledHelp(words) { leave(refusing: refusal) }
         if let name = unknownCommand(words[...]) {
             leave(
@@ -70,7 +71,7 @@ struct LonghaulCommand: ParsableCommand {
         do {
             var command = try parsed(words)
             // The proxy variables of `run` and `daemon` apply to all transfers without a proxy.
-            if !(command is Run), !(command is Daemon) { Platform.dropProxyVariables() }
+            if !(command is Run), !(command is Daemon) { ProxyVariables.dropOfCommand() }
             if let command = command as? any ConsoleCommand {
                 status = command.runOnStandardStreams()
             } else {
@@ -80,17 +81,17 @@ struct LonghaulCommand: ParsableCommand {
         } catch {
             status = leave(for: error)
         }
-        Platform.exit(status.rawValue)
+        OwnProcess.exit(status.rawValue)
     }
 
-    private static let words = ProcessTuning.arguments.map { String(decoding: $0, as: UTF8.self) }
+    private static let words = OwnProcess.arguments.map { String(decoding: $0, as: UTF8.self) }
 
     /// Exits before the command is known.
     private static func leave(refusing error: LonghaulError) -> Never {
         let console = Console.standard(isJSON: words.contains("--json"))
         try? console.refuse(error)
         try? console.flush()
-        Platform.exit(ExitStatus.usage.rawValue)
+        OwnProcess.exit(ExitStatus.usage.rawValue)
     }
 
     /// The parser reports an unknown option only if no argument is missing, and one may be missing

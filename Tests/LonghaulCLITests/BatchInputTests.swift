@@ -400,10 +400,10 @@ import Testing
         let console = Sample.console()
         let record = BatchRecord()
         for line in [2, 4, 6, 7] { record.handOver(line: line, hasChecksum: line == 7) }
-        record.take(recorded(1), on: console)
-        record.take(.refused(conflict), on: console)
-        record.take(.skipped(destination: "/d"), on: console)
-        record.take(.skipped(destination: "/e"), on: console)
+        record.record(recorded(1), on: console)
+        record.record(.refused(conflict), on: console)
+        record.record(.skipped(destination: "/d"), on: console)
+        record.record(.skipped(destination: "/e"), on: console)
         #expect(
             console.diagnostics.text == """
                 longhaul: line 4: taken
@@ -422,7 +422,7 @@ import Testing
         malformed.refuse(.usage("x"), line: 1, on: console)
         #expect(malformed.status == .usage)
         malformed.handOver(line: 2)
-        malformed.take(recorded(1), on: console)
+        malformed.record(recorded(1), on: console)
         #expect(malformed.status == .refused)
         #expect(BatchRecord().status == .done)
         #expect(

@@ -135,12 +135,12 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
         var watch = TransferWatch(ids)
         var looked: [TransferID] = []
         for _ in 0..<4 {
-            _ = watch.look { ids in
+            _ = watch.refresh { ids in
                 looked += ids
                 return ids.map { Sample.transfer($0.rawValue, .waiting) }
             }
         }
-        #expect(looked.count <= 4 * TransferWatch.page)
+        #expect(looked.count <= 4 * Limits.watchedPerRead)
         #expect(Set(looked) == Set(ids))
         #expect(!watch.isOver)
     }
@@ -148,13 +148,13 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
     @Test func whatHasEndedIsFoundInOneLook() {
         var watch = TransferWatch(ids)
         var reads = 0
-        let sight = watch.look { ids in
+        let sight = watch.refresh { ids in
             reads += 1
             return ids.map { Sample.transfer($0.rawValue, .completed) }
         }
         #expect(sight.ended.count == 200 && watch.isOver && watch.ended.count == 200)
         #expect(reads == 4)
-        let again = watch.look { ids in ids.map { Sample.transfer($0.rawValue, .failed) } }
+        let again = watch.refresh { ids in ids.map { Sample.transfer($0.rawValue, .failed) } }
         #expect(again.ended.isEmpty)
     }
 
@@ -165,7 +165,7 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
 
     @Test func whatWasRemovedIsGoneAndKeepsNobodyWaiting() {
         var watch = TransferWatch(ids)
-        _ = watch.look { read($0, .completed) }
+        _ = watch.refresh { read($0, .completed) }
         #expect(watch.isOver)
         #expect(watch.gone == [TransferID(rawValue: 3)])
         #expect(Get.status(of: watch) == .noSuchTransfer)
@@ -184,10 +184,10 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
 
     @Test func aFailureSaysMoreThanThatSomethingIsGone() {
         var watch = TransferWatch(ids)
-        _ = watch.look { read($0, .failed) }
+        _ = watch.refresh { read($0, .failed) }
         #expect(Get.status(of: watch) == .transferFailed)
         var all = TransferWatch(ids)
-        _ = all.look { ids in ids.map { Sample.transfer($0.rawValue, .completed) } }
+        _ = all.refresh { ids in ids.map { Sample.transfer($0.rawValue, .completed) } }
         #expect(Get.status(of: all) == .done)
     }
 }

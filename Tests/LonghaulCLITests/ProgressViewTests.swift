@@ -148,11 +148,11 @@ import Testing
         let display = display(.plain, stream)
         let transfer = Sample.transfer(done: 50, total: 100, rate: 10)
         display.began(transfer)
-        #expect(!display.isDue(at: 1000))
-        #expect(!display.isDue(at: 1009))
-        #expect(display.isDue(at: 1010))
-        #expect(!display.isDue(at: 1018))
-        #expect(display.isDue(at: 1020))
+        #expect(!display.isDue(at: Instant(nanoseconds: 1000_000_000_000)))
+        #expect(!display.isDue(at: Instant(nanoseconds: 1009_000_000_000)))
+        #expect(display.isDue(at: Instant(nanoseconds: 1010_000_000_000)))
+        #expect(!display.isDue(at: Instant(nanoseconds: 1018_000_000_000)))
+        #expect(display.isDue(at: Instant(nanoseconds: 1020_000_000_000)))
         display.show([transfer], nil)
         var completed = transfer
         completed.state = .completed
@@ -229,7 +229,7 @@ import Testing
         display.show([Sample.transfer()], nil)
         display.ended(Sample.transfer(1, .failed))
         display.clear()
-        #expect(!display.isDue(at: 1e6))
+        #expect(!display.isDue(at: Instant(nanoseconds: 1000000_000_000_000)))
         #expect(stream.text.isEmpty)
     }
 }

@@ -39,17 +39,17 @@ import Testing
         let answers = answers(book)
         book.fail(.invalidRequest)
         var said: [LonghaulError.Code] = []
-        let waits = try answers.take(answer(1), of: id, session: "s") { said.append($0.code) }
+        let waits = try answers.accept(answer(1), of: id, session: "s") { said.append($0.code) }
         #expect(!waits && said == [.invalidRequest])
         book.fail(.storeUnavailable)
-        #expect(try answers.take(answer(2), of: id, session: "s") { said.append($0.code) })
+        #expect(try answers.accept(answer(2), of: id, session: "s") { said.append($0.code) })
         #expect(said.count == 1)
     }
 
     @Test func whatCanBeRecordedIsRecordedAtOnce() throws {
         let book = Book()
         let answers = answers(book)
-        #expect(try !answers.take(answer(1), of: id, session: "s"))
+        #expect(try !answers.accept(answer(1), of: id, session: "s"))
         #expect(book.taken == ["s 1"])
     }
 
@@ -57,11 +57,11 @@ import Testing
         let book = Book()
         let answers = answers(book)
         book.fail(.storeUnavailable)
-        #expect(try answers.take(answer(1), of: id, session: "s"))
+        #expect(try answers.accept(answer(1), of: id, session: "s"))
         book.fail(nil)
         // Said once, and not recorded before the first.
-        #expect(try !answers.take(answer(2), of: id, session: "s"))
-        #expect(try !answers.take(answer(3), of: LaunchID(rawValue: 2), session: "t"))
+        #expect(try !answers.accept(answer(2), of: id, session: "s"))
+        #expect(try !answers.accept(answer(3), of: LaunchID(rawValue: 2), session: "t"))
         #expect(book.taken == ["t 3"])
         book.fail(.storeUnavailable)
         #expect(throws: LonghaulError.self) { try answers.recordKept(of: id) }
@@ -69,7 +69,7 @@ import Testing
         try answers.recordKept(of: id)
         #expect(book.taken == ["t 3", "s 1", "s 2"])
         try answers.recordKept(of: id)
-        #expect(try !answers.take(answer(4), of: id, session: "s"))
+        #expect(try !answers.accept(answer(4), of: id, session: "s"))
         #expect(book.taken.count == 4)
     }
 
@@ -77,9 +77,9 @@ import Testing
         let book = Book()
         let answers = answers(book)
         book.fail(.invalidRequest)
-        #expect(try !answers.take(answer(1), of: id, session: "s"))
+        #expect(try !answers.accept(answer(1), of: id, session: "s"))
         book.fail(.storeUnavailable)
-        #expect(try answers.take(answer(2), of: id, session: "s"))
+        #expect(try answers.accept(answer(2), of: id, session: "s"))
         book.fail(.conflict)
         try answers.recordKept(of: id)
         #expect(book.taken.isEmpty)
@@ -89,7 +89,7 @@ import Testing
         let book = Book()
         let answers = answers(book)
         book.fail(.storeUnavailable)
-        #expect(try answers.take(answer(1), of: id, session: "s"))
+        #expect(try answers.accept(answer(1), of: id, session: "s"))
         answers.drop(of: id)
         book.fail(nil)
         try answers.recordKept(of: id)

@@ -14,7 +14,6 @@ import Testing
         "Sources/Longhaul/Engine/SystemdNotifier.swift",
         "Sources/LonghaulCLI/Commands/Status.swift",
         "Sources/LonghaulCLI/LonghaulCommand.swift",
-        "Sources/LonghaulCLI/Rendering/OptionLines.swift",
         "Sources/LonghaulCLI/Rendering/TransferText.swift",
         "Sources/LonghaulCLI/Rendering/WhyText.swift",
         "Sources/LonghaulCore/Conditions/PowerSupply.swift",

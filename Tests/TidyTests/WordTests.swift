@@ -30,7 +30,6 @@ import Testing
             home: [
                 "Sources/LonghaulPlatform/Paths/Environment.swift",
                 "Sources/LonghaulTransport/Curl/CurlGlobal.swift",
-                "Sources/LonghaulCLI/Console/Platform.swift",
             ]),
         Rule(word: "print(", banned: ["Sources/"]),
         Rule(word: "unsafeBitCast(", banned: ["Sources/LonghaulCore/", "Sources/LonghaulEngine/"]),

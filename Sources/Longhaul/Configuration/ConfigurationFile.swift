@@ -35,7 +35,7 @@ package enum ConfigurationFile {
     static var named: String? {
         get throws(LonghaulError) {
             guard let path = Environment.value("LONGHAUL_CONFIG"), !path.isEmpty else { return nil }
-            return try WorkingDirectory.absolute(path)
+            return try CurrentDirectory.absolute(path)
         }
     }
 
@@ -74,7 +74,7 @@ package enum ConfigurationFile {
                 throw unknown(name, path)
             }
             let value = ConfigurationValue(raw: raw)
-            if !key.take(value, &configuration) {
+            if !key.set(value, &configuration) {
                 throw problem(path, "'\(name)' is \(raw); it is \(key.allowed)")
             }
         }

@@ -6,7 +6,7 @@ extension UserConfiguration {
     struct Key: Sendable {
         var name: String
         var allowed: String
-        var take: @Sendable (ConfigurationValue, inout UserConfiguration) -> Bool
+        var set: @Sendable (ConfigurationValue, inout UserConfiguration) -> Bool
     }
 
     static let keys: [Key] = [

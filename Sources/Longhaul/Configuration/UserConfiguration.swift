@@ -4,28 +4,42 @@ public import LonghaulCore
 public struct UserConfiguration: Sendable {
     /// The file it came from; `nil` = there is none.
     public var path: String?
+    /// What an engine keeps to: `limits` of the file.
     public var limits = EngineLimits()
+    /// What new transfers are asked for with: `defaults` of the file.
     public var defaults = TransferDefaults()
     /// Whether a command that leaves work behind starts an engine.
     public var autostart = true
 
+    /// The configuration without a file.
     public init() {}
 }
 
 /// What new transfers are asked for with, unless something else is said.
 public struct TransferDefaults: Hashable, Sendable {
+    /// ``LonghaulCore/TransferOptions/connections``; `nil` = not said, as for all that follows.
     public var connections: ConnectionCount?
+    /// ``LonghaulCore/TransferRequest/deadline``.
     public var deadline: Deadline?
+    /// ``LonghaulCore/TransferOptions/ifExists``.
     public var ifExists: ExistingFilePolicy?
+    /// ``LonghaulCore/TransferOptions/limitRate``, bytes per second.
     public var limitRate: Int64?
+    /// ``LonghaulCore/TransferRequest/priority``.
     public var priority: Priority?
+    /// ``LonghaulCore/TransferOptions/retries``.
     public var retries: Int?
+    /// ``LonghaulCore/TransferOptions/stallTimeout``, seconds.
     public var stallTimeout: Double?
+    /// ``LonghaulCore/TransferOptions/waiveAfter``, seconds.
     public var waiveAfter: Double?
+    /// ``LonghaulCore/TransferOptions/yields``.
     public var yields: Bool?
 
+    /// Says nothing.
     public init() {}
 
+    /// Sets in the request what the file says, in place of what is there.
     public func apply(to request: inout TransferRequest) {
         if let deadline { request.deadline = deadline }
         if let priority { request.priority = priority }

@@ -17,9 +17,6 @@ final class ConditionsSource: ConditionsPort {
     private static let marks: ConditionInterest = [.machineEvents, .idleEnd]
     private let watching = Mutex<ConditionsWatch?>(nil)
 
-    /// A source that has not answered by then counts as not there until it does.
-    private static let patienceSeconds: Double = 1
-
     init(_ queue: TransferQueue) {
         self.queue = queue
     }
@@ -40,7 +37,7 @@ final class ConditionsSource: ConditionsPort {
     }
 
     private func mark(_ mark: ConditionInterest, _ isWanted: Bool) {
-        // Who has watched nothing yet has nothing to take back.
+        // Without a watch there is nothing to update.
         guard isWanted || watching.withLock({ $0 != nil }), let watch = started() else { return }
         let interest = interest.withLock { interest in
             if isWanted { interest.insert(mark) } else { interest.remove(mark) }
@@ -57,7 +54,7 @@ final class ConditionsSource: ConditionsPort {
             return all
         }
         watch.setInterest(all)
-        return watch.read(within: Self.patienceSeconds)
+        return watch.read(within: Limits.engineConditionsSeconds)
     }
 
     func lookAgain() {

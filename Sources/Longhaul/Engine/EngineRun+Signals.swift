@@ -13,6 +13,7 @@ extension EngineRun {
     /// - Parameters:
     ///   - onSignal: told the number first, on a thread of its own.
     ///   - onHangUp: with it SIGHUP does not end the run but calls this, on a thread of its own.
+    /// - Throws: `LonghaulError` `storeUnavailable`; `io` when no thread or descriptor is left.
     public func runUntilSignalled(
         onSignal: @escaping @Sendable (Int32) -> Void = { _ in },
         onHangUp: (@Sendable () -> Void)? = nil
@@ -22,7 +23,7 @@ extension EngineRun {
             trap = try SignalTrap(SignalTrap.leaving + [SignalTrap.suspending]) { [self] signal in
                 if signal == SignalTrap.suspending { return suspend() }
                 if signal == SignalTrap.hangUp, let onHangUp { return onHangUp() }
-                // Nobody is kept waiting who insists.
+                // A second signal ends the process at once.
                 if isToStop { OwnProcess.end(by: signal) }
                 onSignal(signal)
                 stop()

@@ -24,6 +24,7 @@ public final class EngineRun: Sendable {
         var tuning: EngineTuning?
     }
 
+    /// A run that ``run()`` begins. It takes nothing yet: neither the lease nor a thread.
     public init(queue: TransferQueue, options: EngineOptions) {
         self.queue = queue
         self.options = options
@@ -49,6 +50,9 @@ public final class EngineRun: Sendable {
     /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread.
     /// When another process holds the lease: returns at once with `.busy`, or with
     /// ``EngineOptions/waitsForLease`` takes over when that one ends.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`; `io`, `permission` when the lock or a file of
+    ///   the engine cannot be opened. What an engine has committed stays.
     public func run() throws(LonghaulError) -> EngineSummary {
         let began = SystemClock.now().monotonic
         var sum = EngineSummary(

@@ -15,7 +15,7 @@ struct EngineStarter {
     func start(
         _ executable: String, found path: String
     ) throws(LonghaulError) {
-        // First: whoever holds the lease now reads it when that is over.
+        // First: the process that holds the lease reads the wish when it leaves.
         try queue.store.settings.wishForEngine(path)
         if queue.isEngineRunning { return }
         if ActivationFile.touch(in: queue.directory), waitForEngine() { return }
@@ -29,7 +29,7 @@ struct EngineStarter {
             let pid = try BackgroundEngine.spawn(
                 executable: executable,
                 arguments: [
-                    "daemon", "--exit-when-idle", "\(Self.backgroundIdleSeconds)s",
+                    "daemon", "--exit-when-idle", "\(Limits.backgroundIdleSeconds)s",
                     "--background",
                 ], environment: environment, log: log)
             BackgroundEngine.reap(pid)
@@ -41,8 +41,8 @@ struct EngineStarter {
     /// Where engines in the background write to.
     var log: String { PathParts.join(queue.directory, "engine.log") }
 
-    /// For whoever has just let go of the lease: those who wanted an engine meanwhile found one,
-    /// and rely on it. What cannot be started waits for the next one that leaves.
+    /// To be called after the lease was released: commands that wanted an engine meanwhile found
+    /// one, and rely on it. What cannot be started waits for the next one that leaves.
     func startWanted() {
         guard let executable = try? queue.store.settings.removeEngineWish() else { return }
         let isWanted =
@@ -50,20 +50,14 @@ struct EngineStarter {
         if isWanted ?? true { try? start(executable, found: executable) }
     }
 
-    /// How long a service manager has to start what it was set up to.
-    private static let activationSeconds = 1.0
-
     private func waitForEngine() -> Bool {
-        let end = SystemClock.now().monotonic + Self.activationSeconds
+        let end = SystemClock.now().monotonic + Limits.activationSeconds
         while SystemClock.now().monotonic < end {
             if queue.isEngineRunning { return true }
             ThreadSleep.seconds(0.01)
         }
         return queue.isEngineRunning
     }
-
-    /// How long a background engine stays with nothing left to do or to wait for.
-    static let backgroundIdleSeconds = 10
 
     /// One housekeeping turn, if the lease is free. Returns whether it was.
     func settle() throws(LonghaulError) -> Bool {

@@ -21,10 +21,7 @@ final class SystemdNotifier: ServiceNotifier {
     private let notification: ServiceNotification
     private let state = Mutex(State())
 
-    /// How often the number of transfers is told while it changes.
-    private static let statusSeconds: Double = 2
-
-    /// `nil` = nobody wants to know.
+    /// `nil` = no service manager listens.
     init?(environment: [String: String]) {
         guard let notification = ServiceNotification(environment: environment) else { return nil }
         self.notification = notification
@@ -44,7 +41,7 @@ final class SystemdNotifier: ServiceNotifier {
 
     func turned(active: Int, now: Instant) -> Instant? {
         state.withLock { state in
-            tell(active, &state, now: now)
+            sendStatus(active, &state, now: now)
             guard let seconds = notification.watchdogSeconds, let last = state.aliveAt else {
                 return nil
             }
@@ -56,9 +53,9 @@ final class SystemdNotifier: ServiceNotifier {
     }
 
     /// Of what comes and goes quickly not every step is told, but always that nothing is left.
-    private func tell(_ active: Int, _ state: inout State, now: Instant) {
+    private func sendStatus(_ active: Int, _ state: inout State, now: Instant) {
         guard active != state.shown else { return }
-        if active > 0, let last = state.shownAt, now < last + Self.statusSeconds { return }
+        if active > 0, let last = state.shownAt, now < last + Limits.serviceStatusSeconds { return }
         state.shown = active
         state.shownAt = now
         if state.complaint == nil { notification.send([.status(Self.text(active))]) }

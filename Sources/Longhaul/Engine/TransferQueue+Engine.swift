@@ -12,6 +12,9 @@ extension TransferQueue {
     /// Has the service that was installed start the engine; where there is none, or it does not
     /// come, starts `longhaul daemon --exit-when-idle` of this executable, detached. While an
     /// engine runs, that is done when it leaves with something left to do.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`; `io` or `permission` when the program cannot
+    ///   be started.
     public func startBackgroundEngine() throws(LonghaulError) {
         let own = BackgroundEngine.ownExecutable()
         try EngineStarter(self).start(own, found: BackgroundEngine.installedExecutable() ?? own)
@@ -19,6 +22,8 @@ extension TransferQueue {
 
     /// If no engine runs: takes the lease for one housekeeping turn that starts no transfer, so
     /// that what was just wanted is what `list` shows.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`; `io` when the lock cannot be opened.
     public func settle() throws(LonghaulError) {
         let starter = EngineStarter(self)
         if try starter.settle() { starter.startWanted() }

@@ -10,9 +10,6 @@ struct EnqueuePipeline {
         case end(Result<Void, any Error>)
     }
 
-    /// Batches between the two threads, which bounds the memory.
-    private static let batchesMax = 8
-
     let store: Store
     let now: Timestamp
     let keepGoing: Bool
@@ -39,13 +36,13 @@ struct EnqueuePipeline {
         var underWay = 1
         var isAtEnd = false
         while true {
-            if !isAtEnd, underWay < Self.batchesMax {
+            if !isAtEnd, underWay < Limits.enqueueBatchesMax {
                 let batch = next()
                 isAtEnd = batch.isEmpty
                 requests.put([batch])
                 underWay += 1
             }
-            let mustWait = isAtEnd || underWay >= Self.batchesMax
+            let mustWait = isAtEnd || underWay >= Limits.enqueueBatchesMax
             for reply in replies.take(within: mustWait ? nil : 0) {
                 switch reply {
                 case .outcomes(let outcomes):

@@ -18,10 +18,6 @@ struct RequestValidator {
     private var checked: [ExactText: CheckedDirectory] = [:]
     /// The directory that the batch fills, and how many destinations in it were asked about.
     private var filling: (directory: String, asked: Int, names: DirectoryNames?) = ("", 0, nil)
-    /// From this many on its names are looked through at once.
-    private static let askedOneByOne = 256
-    /// Directories remembered; a batch that goes to more asks again.
-    private static let rememberedMax = 1024
 
     mutating func admit(_ request: TransferRequest) throws(LonghaulError) -> Verdict {
         let url = try RequestValidator.parse(request.url)
@@ -35,7 +31,7 @@ struct RequestValidator {
         let destination: String
         switch request.destination {
         case .file(let path):
-            destination = try WorkingDirectory.absolute(path)
+            destination = try CurrentDirectory.absolute(path)
             guard let last = destination.utf8.last, last != UInt8(ascii: "/") else {
                 throw LonghaulError(
                     .invalidRequest, "\(path) names a directory; give a file, or use -d")
@@ -45,9 +41,9 @@ struct RequestValidator {
                 request.options.remoteName = remoteName
             }
             destination = PathParts.join(
-                try WorkingDirectory.absolute(path), FileNaming.name(from: url))
+                try CurrentDirectory.absolute(path), FileNaming.name(from: url))
         }
-        let (exists, realPath) = try look(at: destination)
+        let (exists, realPath) = try inspect(destination)
         if exists {
             switch request.options.ifExists {
             case .fail:
@@ -149,8 +145,8 @@ struct RequestValidator {
 
     /// Whether the destination exists, and its one path where that is another; refuses one that
     /// could not be written. A directory is examined once.
-    private mutating func look(
-        at destination: String
+    private mutating func inspect(
+        _ destination: String
     ) throws(LonghaulError) -> (exists: Bool, realPath: String?) {
         try RequestValidator.checkText(of: destination)
         guard let (directory, name) = PathParts.split(destination) else {
@@ -171,7 +167,7 @@ struct RequestValidator {
             place = CheckedDirectory(
                 mayHoldFiles: RequestValidator.exists(directory),
                 realPath: DiskSpace.realPath(directory))
-            if checked.count >= RequestValidator.rememberedMax { checked.removeAll() }
+            if checked.count >= Limits.checkedDirectoriesMax { checked.removeAll() }
             checked[ExactText(directory)] = place
         }
         let realPath =
@@ -243,7 +239,7 @@ struct RequestValidator {
     private mutating func mayExist(_ name: String, in directory: String) -> Bool {
         if !filling.directory.isExactly(directory) { filling = (directory, 0, nil) }
         filling.asked += 1
-        if filling.asked == RequestValidator.askedOneByOne {
+        if filling.asked == Limits.namesInspectedSingly {
             filling.names = DirectoryNames(of: directory)
         }
         return filling.names?.contains(name) ?? true

@@ -12,8 +12,6 @@ enum AdmittedRequest: Sendable {
 
 /// Asks for requests and checks them, a batch at a time.
 struct ValidatedRequests {
-    /// Requests that are handed over together. A shorter input is recorded on the caller's thread.
-    static let batchCount = 256
 
     let keepGoing: Bool
     private var validator = RequestValidator()
@@ -26,8 +24,8 @@ struct ValidatedRequests {
 
     mutating func batch(from next: () throws -> TransferRequest?) -> [AdmittedRequest] {
         var batch: [AdmittedRequest] = []
-        batch.reserveCapacity(Self.batchCount)
-        while batch.count < Self.batchCount, !isAtEnd {
+        batch.reserveCapacity(Limits.requestsPerBatch)
+        while batch.count < Limits.requestsPerBatch, !isAtEnd {
             do {
                 guard let request = try next() else {
                     isAtEnd = true

@@ -26,7 +26,7 @@ final class HostAnswers: Sendable {
     /// ``recordKept(of:)``.
     ///
     /// - Parameter refuse: Is told why an answer makes no sense.
-    func take(
+    func accept(
         _ answer: InputAnswer, of id: LaunchID, session: String,
         refuse: (LonghaulError) -> Void = { _ in }
     ) -> Bool {

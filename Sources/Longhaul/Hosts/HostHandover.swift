@@ -8,8 +8,6 @@ struct HostHandover {
     let queue: TransferQueue
     let order: LaunchOrder
 
-    private static let page = 200
-
     /// On the thread of the hosts. The process waits to be let go.
     func make(_ loop: HostsLoop) -> HostReport {
         do {
@@ -20,7 +18,7 @@ struct HostHandover {
                 try input.append(line(need.transfer, isDelayed: need.isDelayed))
             }
             while true {
-                let events = try reader.next(page: Self.page, now: queue.now)
+                let events = try reader.next(page: Limits.handoverEventsPerRead, now: queue.now)
                 if events.isEmpty { break }
                 var text = JSONText(reservingBytes: events.count * 1024)
                 for event in events {

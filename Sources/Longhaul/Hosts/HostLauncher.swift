@@ -20,7 +20,7 @@ final class HostLauncher: HostPort {
     init(_ queue: TransferQueue) {
         self.queue = queue
         answers = HostAnswers { (answer, session) throws(LonghaulError) in
-            try queue.take(answer, session: session)
+            try queue.apply(answer, session: session)
         }
     }
 
@@ -115,13 +115,13 @@ final class HostLauncher: HostPort {
             if state.watch == nil, state.report != nil {
                 state.watch = try? HostsWatch(
                     directory: queue.directory, keeping: Limits.launchOutputBytes
-                ) { [weak self] in self?.take($0) }
+                ) { [weak self] in self?.receive($0) }
             }
             return state.watch
         }
     }
 
-    private func take(_ notice: HostNotice) {
+    private func receive(_ notice: HostNotice) {
         switch notice {
         case .attachments: report(.attachments)
         case .line(let number, let line):
@@ -129,7 +129,7 @@ final class HostLauncher: HostPort {
             guard let session = state.withLock({ $0.sessions[id] }),
                 let answer = InputAnswer(line)
             else { return }
-            let waits = answers.take(answer, of: id, session: session) {
+            let waits = answers.accept(answer, of: id, session: session) {
                 report(.answerRefused(id, message: "\(answer.transfer): \($0.message)"))
             }
             if waits { report(.answersWait(id)) }

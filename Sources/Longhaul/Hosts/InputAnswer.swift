@@ -55,7 +55,7 @@ struct InputAnswer: Hashable {
 
 extension TransferQueue {
     /// Carries an answer out, for a transfer of that session that waits for one.
-    func take(_ answer: InputAnswer, session: String) throws(LonghaulError) {
+    func apply(_ answer: InputAnswer, session: String) throws(LonghaulError) {
         let id = answer.transfer
         guard try store.questions.waitsForInput(id, session: session) else { return }
         switch answer.action {

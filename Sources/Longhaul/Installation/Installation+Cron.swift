@@ -57,7 +57,7 @@ extension Installation {
     private func crontab() throws(LonghaulError) -> [UInt8] {
         let listed = try run("crontab", ["-l"])
         guard let failure = listed.failure else { return listed.output }
-        // Who has no crontab is told so, with a failure.
+        // crontab(1) reports a missing crontab as a failure.
         if failure.lowercased().contains("no crontab for") { return [] }
         throw LonghaulError(.permission, "the crontab cannot be read: \(failure)")
     }

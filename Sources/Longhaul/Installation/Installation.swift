@@ -4,7 +4,8 @@ internal import LonghaulPlatform
 /// Sets up that this program is run for the user without being asked: by the user's service
 /// manager, or by cron.
 ///
-/// Doing the same again changes nothing. What somebody else wrote is never replaced or removed.
+/// Doing the same again changes nothing. Files that another program wrote are never replaced or
+/// removed.
 package struct Installation: Sendable {
     let environment: [String: String]
     /// Absolute.
@@ -29,7 +30,7 @@ package struct Installation: Sendable {
             entries.append(EnvironmentEntry("LONGHAUL_HOME", queue))
         }
         if let file = environment["LONGHAUL_CONFIG"], !file.isEmpty {
-            entries.append(EnvironmentEntry("LONGHAUL_CONFIG", try WorkingDirectory.absolute(file)))
+            entries.append(EnvironmentEntry("LONGHAUL_CONFIG", try CurrentDirectory.absolute(file)))
         }
         return entries
     }
@@ -60,5 +61,61 @@ extension ProgramRun {
         if status == 0 { return nil }
         let lines = errors.split(separator: "\n")
         return lines.isEmpty ? "it ended with \(status)" : lines.joined(separator: "; ")
+    }
+}
+
+/// Something that `install` or `uninstall` did, or asks the user to do.
+package enum InstallStep: Hashable, Sendable {
+    package enum Change: String, Hashable, Sendable {
+        case written, unchanged, removed
+    }
+
+    /// A unit, or the file that has the engine started.
+    case file(String, Change)
+    /// Our lines in the user's crontab.
+    case crontab(Change)
+    /// A command that was run; `failure` = what it said.
+    case command(String, failure: String?)
+    /// What is left to do by hand, and why.
+    case advice(String, command: String)
+}
+
+/// What `install --print` shows: a file's text, or the lines of the crontab.
+package struct InstallText: Hashable, Sendable {
+    /// `nil` = the crontab.
+    package var path: String?
+    package var text: String
+}
+
+extension JSONText {
+    package mutating func installStep(_ step: InstallStep) {
+        object {
+            switch step {
+            case .file(let path, let change):
+                $0.field("step", "file")
+                $0.field("path", path)
+                $0.field("change", change.rawValue)
+            case .crontab(let change):
+                $0.field("step", "crontab")
+                $0.field("change", change.rawValue)
+            case .command(let line, let failure):
+                $0.field("step", "command")
+                $0.field("command", line)
+                $0.field("ok", failure == nil)
+                $0.field("detail", failure)
+            case .advice(let why, let line):
+                $0.field("step", "advice")
+                $0.field("command", line)
+                $0.field("detail", why)
+            }
+        }
+    }
+
+    package mutating func installText(_ text: InstallText) {
+        object {
+            $0.field("step", text.path == nil ? "crontab" : "file")
+            $0.field("path", text.path)
+            $0.field("text", text.text)
+        }
     }
 }

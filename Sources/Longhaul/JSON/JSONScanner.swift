@@ -5,9 +5,6 @@ package struct JSONScanner {
     private var offset = 0
     private var depth = 0
 
-    /// Deeper nesting is refused: input from outside must not use up the stack.
-    private static let depthMaximum = 64
-
     /// The caller keeps `bytes` alive.
     package init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
@@ -139,8 +136,8 @@ package struct JSONScanner {
     private mutating func open(_ mark: Unicode.Scalar, _ otherwise: String) throws {
         if !accept(mark) { throw problem(otherwise) }
         depth += 1
-        if depth > JSONScanner.depthMaximum {
-            throw problem("more than \(JSONScanner.depthMaximum) levels of nesting")
+        if depth > Limits.jsonDepthMax {
+            throw problem("more than \(Limits.jsonDepthMax) levels of nesting")
         }
     }
 

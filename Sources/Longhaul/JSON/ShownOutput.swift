@@ -18,7 +18,7 @@ package enum ShownOutput {
 
     private static func line(_ line: String) -> String {
         guard let brace = line.utf8.firstIndex(of: UInt8(ascii: "{")) else {
-            // It may be the end of an answer: where in it nobody can tell.
+            // It may be the end of an answer: where in it is not known.
             let isEnd = line.hasPrefix(cut) && line.utf8.contains(UInt8(ascii: "}"))
             return isEnd ? cut + Redaction.mark : Redaction.text(line)
         }

@@ -118,3 +118,67 @@ extension Priority {
         self = priority
     }
 }
+
+extension JSONText {
+    /// One condition: `{condition, value, source, since}`.
+    package mutating func condition(_ kind: ConditionKind, of conditions: Conditions) {
+        object {
+            $0.field("condition", kind.rawValue)
+            switch kind {
+            case .power:
+                $0.field("value", conditions.power.value?.rawValue)
+                $0.origin(of: conditions.power)
+            case .battery:
+                $0.field("value", conditions.battery.value)
+                $0.origin(of: conditions.battery)
+            case .network:
+                $0.field("value", conditions.network.value?.rawValue)
+                $0.origin(of: conditions.network)
+            case .idle:
+                if let isIdle = conditions.isIdle.value {
+                    $0.field("value", isIdle)
+                } else {
+                    $0.field("value", String?.none)
+                }
+                $0.origin(of: conditions.isIdle)
+            }
+        }
+    }
+
+    private mutating func origin<Value>(of reading: Reading<Value>) {
+        field("source", reading.source)
+        field("since", reading.since)
+    }
+}
+
+extension JSONText {
+    /// Under the names that a request has them in JSON Lines; secrets redacted.
+    package mutating func optionFields(_ options: TransferOptions) {
+        field("headers", array: options.headers.fields) { $0.value($1.name) }
+        field("user", options.user.map { _ in Redaction.mark })
+        field("netrc", options.netrc)
+        field("proxy", options.proxy.map(Redaction.url))
+        field("cacert", options.caCertificate)
+        field("cert", options.clientCertificate)
+        field("key", options.clientKey)
+        field("insecure", options.insecure)
+        field("mirrors", array: options.mirrors) { $0.value(Redaction.url($1)) }
+        field("ifExists", options.ifExists.rawValue)
+        field("onDuplicate", options.onDuplicate.rawValue)
+        field("reuse", options.reuse)
+        field("limitRate", options.limitRate)
+        if let yields = options.yields {
+            field("yield", yields)
+        } else {
+            field("yield", String?.none)
+        }
+        switch options.connections {
+        case .automatic: field("connections", "auto")
+        case .exactly(let count): field("connections", count)
+        }
+        field("maxSize", options.maxSize)
+        field("retries", options.retries)
+        field("remoteName", options.remoteName)
+        field("waiveAfter", seconds: options.waiveAfter)
+    }
+}

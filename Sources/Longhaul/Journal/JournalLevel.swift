@@ -27,7 +27,7 @@ enum JournalLevel {
 }
 
 extension EngineJournal {
-    /// On standard error; `nil` = nobody wants one.
+    /// On standard error; `nil` = none is wanted.
     static func wanted(by mode: EngineMode) -> EngineJournal? {
         guard let level = JournalLevel.wanted(standard: mode.journalLevel) else { return nil }
         let log = StandardErrorLog(level: level, environment: Environment.all())
@@ -36,7 +36,7 @@ extension EngineJournal {
 }
 
 extension EngineMode {
-    /// An engine in the background writes to a file that nobody looks at.
+    /// An engine in the background writes to a file that is read after a failure only.
     fileprivate var journalLevel: Logger.Level? {
         switch self {
         case .daemon: .info

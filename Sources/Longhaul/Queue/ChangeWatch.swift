@@ -31,6 +31,8 @@ public final class ChangeWatch: Sendable {
     /// Blocks until something was committed since the last call (or since the watch was made), and
     /// says so; `false` when the time is over, a signal was caught, or it was cancelled. For one
     /// thread at a time.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable` when the store cannot be read.
     public func wait(timeout seconds: Double) throws(LonghaulError) -> Bool {
         let end = SystemClock.now().monotonic + seconds
         var settling = WriteSettling()

@@ -2,16 +2,13 @@ public import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// The event log from a cursor on, in order and without gaps, for as long as somebody reads it.
+/// The event log from a cursor on, in order and without gaps, for as long as it is read.
 public final class EventFollower: Sendable {
     private let queue: TransferQueue
     private let changes: ChangeWatch
     private let session: String?
     private let waitingOnly: Bool
     private let cursor: Mutex<Int64>
-
-    /// What is read at once.
-    static let page = 500
 
     init(
         _ queue: TransferQueue, changes: ChangeWatch, after sequence: Int64, session: String?,
@@ -26,6 +23,8 @@ public final class EventFollower: Sendable {
 
     /// The next events, at least one and at most a page; empty when none came in time, a signal was
     /// caught, or it was cancelled. For one thread at a time.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func next(timeout seconds: Double) throws(LonghaulError) -> [EventRecord] {
         let end = SystemClock.now().monotonic + seconds
         while true {
@@ -45,7 +44,7 @@ public final class EventFollower: Sendable {
     private func page() throws(LonghaulError) -> [EventRecord] {
         let after = cursor.withLock { $0 }
         let found = try queue.events(
-            after: after, session: session, waitingOnly: waitingOnly, limit: Self.page)
+            after: after, session: session, waitingOnly: waitingOnly, limit: Limits.eventsPerRead)
         if let last = found.last { cursor.withLock { $0 = last.sequence } }
         return found
     }

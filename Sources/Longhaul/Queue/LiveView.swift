@@ -102,7 +102,7 @@ struct LiveView {
         return reasons
     }
 
-    /// Its server is left alone for a while, whoever comes to run.
+    /// Its server is in a cool-down, which the next engine keeps to as well.
     private func coolDown(_ transfer: Transfer) -> WaitReason? {
         memory(transfer).flatMap {
             outlook.coolDown(of: $0, since: transfer.readySince, now: now)
@@ -150,8 +150,6 @@ private final class MachineNow {
     private let networkSettlesAt: Timestamp?
     private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
 
-    private static let patienceSeconds: Double = 0.5
-
     init(_ queue: TransferQueue, known: Conditions?, networkSettlesAt: Timestamp?) {
         self.queue = queue
         self.networkSettlesAt = networkSettlesAt
@@ -162,7 +160,7 @@ private final class MachineNow {
         if !hasLooked, !known.hasSeen(eligibility.interest) {
             hasLooked = true
             // What cannot be found out is unknown.
-            let own = (try? queue.conditions(within: Self.patienceSeconds)) ?? Conditions()
+            let own = (try? queue.conditions(within: Limits.viewConditionsSeconds)) ?? Conditions()
             known = known.completed(by: own)
         }
         return ConditionSnapshot(

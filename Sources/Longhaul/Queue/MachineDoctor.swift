@@ -5,10 +5,6 @@ internal import LonghaulPlatform
 enum MachineDoctor {
     /// Newer than every store that may be met, and older than every right clock.
     private static let firstDay = Timestamp(milliseconds: 1_767_225_600_000)
-    /// Fewer, and hardly more than one transfer has its files and connections.
-    private static let openFilesLeast = 64
-    /// Seconds: clocks are corrected by less than that every day.
-    private static let aheadMax: Double = 60
 
     /// - Parameter newest: when the store was last written, by the clock as it was then.
     static func clock(now: Timestamp, newest: Timestamp?) -> DoctorFinding {
@@ -16,7 +12,7 @@ enum MachineDoctor {
         var problem: String?
         if now < firstDay {
             problem = "it shows \(shown): certificates and deadlines are judged by it"
-        } else if let newest, newest - now > aheadMax {
+        } else if let newest, newest - now > Limits.doctorClockSeconds {
             problem = "it shows \(shown), and the queue was written at \(RFC3339.format(newest))"
         }
         return DoctorFinding(
@@ -30,7 +26,7 @@ enum MachineDoctor {
     static func limits(openFiles: Int, fileBytes: UInt64?) -> DoctorFinding {
         var problems: [String] = []
         var fixes: [String] = []
-        if openFiles < openFilesLeast {
+        if openFiles < Limits.doctorOpenFiles {
             problems.append("only \(openFiles) files may be open at a time")
             fixes.append("`ulimit -n 1024`")
         }

@@ -6,18 +6,25 @@ extension TransferQueue {
     /// What the machine is like now, as this process sees it: every source is asked, and after
     /// `seconds` what has not answered counts as not there. The overrides of the environment and of
     /// the store stand before it.
+    ///
+    /// - Throws: `LonghaulError` `invalidRequest` when `LONGHAUL_CONDITIONS` is not understood;
+    ///   `io` when no thread or descriptor is left; `storeUnavailable`.
     public func conditions(within seconds: Double = 2) throws(LonghaulError) -> Conditions {
         try ConditionReader(self).read(within: seconds)
     }
 
     /// Keeps in the store what `override` says, for every process that uses it; what it does not
     /// speak of stays as it is.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`; then nothing was kept.
     public func keepOverride(_ override: ConditionOverride) throws(LonghaulError) {
         try store.settings.keep(override, now: now)
         WakeChannel.poke(directory)
     }
 
     /// Keeps no override any more. That of the environment goes on.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func clearOverride() throws(LonghaulError) {
         try store.settings.clearOverride()
         WakeChannel.poke(directory)

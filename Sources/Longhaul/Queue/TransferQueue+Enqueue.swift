@@ -13,6 +13,9 @@ extension TransferQueue {
     ///
     /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`)
     /// throw when not `keepGoing`.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`; a refusal when not `keepGoing`. Then nothing
+    ///   was recorded.
     public func enqueue(_ requests: [TransferRequest], keepGoing: Bool = false)
         throws(LonghaulError) -> [EnqueueOutcome]
     {
@@ -35,31 +38,22 @@ extension TransferQueue {
     /// they are called inside the transaction, and until it ends no other process, the engine
     /// included, can change anything in the store; it gives up after ten seconds. Collect first
     /// what takes time to come.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`; a refusal when not `keepGoing`; and what
+    ///   `next` throws. Then nothing was recorded.
     public func enqueue(
         keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
     ) throws {
         try followClock()
         var admitted = ValidatedRequests(keepGoing: keepGoing)
-        let belt = EnqueuePipeline(store: store, now: now, keepGoing: keepGoing)
+        let pipeline = EnqueuePipeline(store: store, now: now, keepGoing: keepGoing)
         let first = admitted.batch(from: next)
         if admitted.isAtEnd {
             var rest = [first, []].makeIterator()
-            try belt.record(next: { rest.next() ?? [] }, report: { $0.forEach(report) })
+            try pipeline.record(next: { rest.next() ?? [] }, report: { $0.forEach(report) })
         } else {
-            try belt.carry(first, then: { admitted.batch(from: next) }, report: report)
+            try pipeline.carry(first, then: { admitted.batch(from: next) }, report: report)
         }
         WakeChannel.poke(directory)
-    }
-
-    /// For what comes slowly, until all of it is there; beside the store, which will need more room
-    /// for it anyway.
-    ///
-    /// - Returns: its descriptor, the caller's to close.
-    package func unnamedFile() throws(LonghaulError) -> Int32 {
-        do {
-            return try SpooledFile.unnamed(in: directory)
-        } catch {
-            throw error.longhaulError()
-        }
     }
 }

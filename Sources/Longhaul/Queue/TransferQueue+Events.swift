@@ -4,11 +4,13 @@ internal import LonghaulPlatform
 
 extension TransferQueue {
     /// The event log in order: what comes after `sequence` (0 = from the first), of one session or
-    /// of all, with each event's transfer as it is now. With `waitingOnly` just what nobody has
-    /// acknowledged.
+    /// of all, with each event's transfer as it is now. With `waitingOnly` just those that
+    /// are not acknowledged.
     ///
     /// A full page says that there may be more: go on after its last. What is committed later has a
     /// larger number, always, so that no event is missed by going on from a cursor.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func events(
         after sequence: Int64 = 0, session: String? = nil, waitingOnly: Bool = false,
         limit: Int = 500
@@ -19,13 +21,18 @@ extension TransferQueue {
     }
 
     /// The number of the last event; 0 = there was none yet.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func lastEventSequence() throws(LonghaulError) -> Int64 {
         try store.events.last()
     }
 
     /// Says, durably, that all events up to `sequence` were dealt with: of one session, or of all.
-    /// Returns how many of them still waited. Once acknowledged, an event is handed to nobody any
+    /// Returns how many of them still waited. Once acknowledged, an event is not handed over any
     /// more, and is forgotten after a week or with its transfer.
+    ///
+    /// - Throws: `LonghaulError` `noSuchSession`; `storeUnavailable`; `invalidRequest` for a number
+    ///   that no event has had yet. Then nothing is acknowledged.
     @discardableResult
     public func acknowledge(
         through sequence: Int64, session: String? = nil
@@ -43,12 +50,16 @@ extension TransferQueue {
         WakeChannel.poke(directory)
     }
 
-    /// Tells when something in the store has changed, whoever did it, without looking meanwhile.
+    /// Tells when any process has changed the store, without polling.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`; `io` when no descriptor is left.
     public func changes() throws(LonghaulError) -> ChangeWatch {
         try ChangeWatch(directory: directory)
     }
 
     /// Reads the log from a cursor on, and goes on as it grows.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`; `io` when no descriptor is left.
     public func followEvents(
         after sequence: Int64 = 0, session: String? = nil, waitingOnly: Bool = false
     ) throws(LonghaulError) -> EventFollower {

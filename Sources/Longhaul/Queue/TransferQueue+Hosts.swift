@@ -4,9 +4,13 @@ internal import LonghaulPlatform
 
 /// A host as people see it.
 public struct HostRecord: Sendable {
+    /// The name that it was made known by.
     public var name: String
+    /// Its program, budgets and permitted tasks.
     public var settings: HostSettings
+    /// When it was first made known.
     public var createdAt: Timestamp
+    /// Whether it is started, and when.
     public var state: HostState
     /// Why its program could not be started now; `nil` = it could be.
     public var obstacle: LaunchObstacle?
@@ -20,16 +24,23 @@ public struct HostRecord: Sendable {
 
 /// One start of a host.
 public struct LaunchRecord: Sendable {
+    /// As `longhaul host show` prints it; also `$LONGHAUL_LAUNCH_ID`.
     public var id: Int64
+    /// Why it was started.
     public var reason: LaunchReason
+    /// The session that it was started for; `nil` = none.
     public var session: String?
     /// The first and the last of the events that it was handed.
     public var events: ClosedRange<Int64>?
     /// How many they were.
     public var handed: Int
+    /// The process; `nil` = it could not be started.
     public var pid: Int32?
+    /// When it was started.
     public var startedAt: Timestamp
+    /// When it was to end by itself: SIGTERM, and SIGKILL five seconds later.
     public var deadline: Timestamp
+    /// When its end was recorded; `nil` = it runs.
     public var endedAt: Timestamp?
     /// `nil` = it runs.
     public var ending: LaunchEnding?
@@ -50,24 +61,32 @@ extension TransferQueue {
     }
 
     /// All that are known, each with its last launch.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func hosts() throws(LonghaulError) -> [HostRecord] {
         try HostReader(queue: self).records(try store.hosts.all(), launches: 1)
     }
 
     /// One with its last launches; `nil` when there is none of that name.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func host(_ name: String) throws(LonghaulError) -> HostRecord? {
         guard let host = try store.hosts.find(name) else { return nil }
         return try HostReader(queue: self).records([host], launches: Limits.launchesKept).first
     }
 
-    /// Nobody is started under that name any more. Its sessions keep their events, for whoever gets
-    /// the name next.
+    /// No program is started under that name any more. Its sessions keep their events, for the next
+    /// host of that name.
+    ///
+    /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`.
     public func remove(host name: String) throws(LonghaulError) {
         try store.hosts.remove(name)
         WakeChannel.poke(directory)
     }
 
     /// Forgets that it failed: it is started at once if something waits for it.
+    ///
+    /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`.
     public func reset(host name: String) throws(LonghaulError) {
         try store.hosts.reset(name)
         WakeChannel.poke(directory)
@@ -76,6 +95,9 @@ extension TransferQueue {
     /// Says that this process is the host, for as long as the result lives: it gets its events
     /// itself (``followEvents(after:session:waitingOnly:)``) and is not started meanwhile. Several
     /// processes may be it at once.
+    ///
+    /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`; `io` or `permission` when its
+    ///   lock cannot be opened.
     public func attach(host name: String) throws(LonghaulError) -> HostAttachment {
         guard try store.hosts.find(name) != nil else {
             throw LonghaulError(.noSuchHost, "there is no host \(name)")

@@ -5,6 +5,8 @@ internal import LonghaulPlatform
 
 extension TransferQueue {
     /// With live numbers where an engine is moving it, in this process or another.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func transfer(_ id: TransferID) throws(LonghaulError) -> Transfer? {
         // Bytes go from the board to the store: looked at the other way round, some would be in
         // neither.
@@ -21,6 +23,8 @@ extension TransferQueue {
     }
 
     /// Newest first.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func transfers(_ filter: TransferFilter) throws(LonghaulError) -> [Transfer] {
         let view = try LiveView(self)
         var inStore = filter.inStore
@@ -34,6 +38,8 @@ extension TransferQueue {
     }
 
     /// Every transfer that the filter lets through, in pages, in bounded memory.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`; and what `body` throws.
     public func forEachTransfer(_ filter: TransferFilter, _ body: (Transfer) throws -> Void) throws
     {
         let view = try LiveView(self)
@@ -47,6 +53,8 @@ extension TransferQueue {
     }
 
     /// What is to be expected of a transfer; moments in its text are written by `shown`.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func forecast(
         of transfer: Transfer, shown: (Timestamp) -> String
     ) throws(LonghaulError) -> Forecast {
@@ -58,6 +66,8 @@ extension TransferQueue {
     }
 
     /// The last requests that went out for a transfer, oldest first.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptRecord] {
         try store.transfers.attempts(of: id).map { outcome in
             AttemptRecord(
@@ -69,11 +79,16 @@ extension TransferQueue {
     }
 
     /// The event log of one transfer, oldest first.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func events(of id: TransferID) throws(LonghaulError) -> [EventRecord] {
         try store.events.list(of: id).map { EventRecord($0) }
     }
 
-    /// Who the engine is, how many transfers there are of each state, and how fast they are.
+    /// Which process is the engine, how many transfers there are of each state, and how fast they
+    /// are.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func status() throws(LonghaulError) -> QueueStatus {
         try StatusReader(queue: self).read()
     }

@@ -4,12 +4,15 @@ internal import LonghaulPlatform
 
 /// A session as people see it.
 public struct SessionRecord: Sendable {
+    /// Its identifier; commands take it after `--session`.
     public var name: String
+    /// When it was made.
     public var createdAt: Timestamp
+    /// What holds for all its transfers.
     public var settings: SessionSettings
     /// How many of its transfers are in each state; a state without any is missing.
     public var counts: [TransferState: Int]
-    /// Events that nobody has acknowledged.
+    /// Events that are not acknowledged.
     public var waitingEvents: Int
     /// The last event before which none waits; 0 = none in the log is acknowledged.
     public var acknowledgedThrough: Int64
@@ -20,10 +23,15 @@ public struct SessionRecord: Sendable {
 
 extension TransferQueue {
     /// All sessions, by name.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func sessions() throws(LonghaulError) -> [SessionRecord] {
         try store.sessions.all().map { SessionRecord($0) }
     }
 
+    /// One session by its name; `nil` when there is none.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func session(_ name: String) throws(LonghaulError) -> SessionRecord? {
         try store.sessions.find(name).map { SessionRecord($0) }
     }

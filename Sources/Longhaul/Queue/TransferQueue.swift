@@ -38,7 +38,7 @@ public final class TransferQueue: Sendable {
     }
 
     static func resolve(_ directory: String?) throws(LonghaulError) -> String {
-        if let directory { return try WorkingDirectory.absolute(directory) }
+        if let directory { return try CurrentDirectory.absolute(directory) }
         try Environment.checkPath(
             in: ["LONGHAUL_HOME", "XDG_STATE_HOME", "HOME"], .storeUnavailable)
         return try StateDirectory.resolve(environment: Environment.all())
@@ -50,6 +50,8 @@ public final class TransferQueue: Sendable {
 
     /// Waiting transfers stay where they are, running ones are checkpointed and taken off the wire.
     /// Ended ones are refused.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
     public func pause(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
         try change(selection, to: .pause)
     }
@@ -58,11 +60,15 @@ public final class TransferQueue: Sendable {
     /// those selected by their ids, what waits out a back-off, or for room, is tried now (BITS:
     /// `Resume`); a `Retry-After` stays. A completed one stays as it is, which is no error
     /// (``ChangeOutcome/Remark/isCompleted``).
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
     public func resume(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
         try change(selection, to: .resume)
     }
 
     /// Ends transfers. Their part files go with them, unless `keepingBytes`.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
     public func cancel(_ selection: TransferSelection, keepingBytes: Bool = false)
         throws(LonghaulError) -> [ChangeOutcome]
     {
@@ -73,6 +79,8 @@ public final class TransferQueue: Sendable {
     /// tried now as with ``resume(_:)``. Refused while another transfer that has not ended has the
     /// same destination, and where the deadline is a moment that is over. Those that were replaced
     /// (`--on-duplicate replace`) are taken up again only by their ids.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
     public func retry(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
         try change(selection, to: .retry)
     }
@@ -91,6 +99,8 @@ public final class TransferQueue: Sendable {
     }
 
     /// Forgets ended transfers and deletes their part files; never a completed file.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
     public func remove(_ ids: [TransferID]) throws(LonghaulError) -> [ChangeOutcome] {
         let outcomes = try store.wants.remove(ids, now: now)
         var gone: [OrphanedPart] = []
@@ -109,6 +119,8 @@ public final class TransferQueue: Sendable {
 
     /// Whether a cancel of some of these (`nil` = of any) is recorded, and no engine has carried it
     /// out yet: they cannot be removed before.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func isCancelPending(
         among ids: [TransferID]? = nil
     ) throws(LonghaulError) -> Bool {
@@ -116,6 +128,8 @@ public final class TransferQueue: Sendable {
     }
 
     /// Forgets all that ended more than `seconds` ago. Returns how many.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func clean(endedBefore seconds: Double) throws(LonghaulError) -> Int {
         try store.wants.clean(endedBefore: now + -seconds, now: now) { parts in
             parts.filter { PartFile.discard($0) }
@@ -126,6 +140,10 @@ public final class TransferQueue: Sendable {
     /// taken off the wire and on again, unless what its request asks for is the same: then it goes
     /// on, at its new rate at once; how long it may be silent and whether it gives way count from
     /// its next request on where the server has not promised to continue.
+    ///
+    /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` when it is completed or the
+    ///   destination is taken; `invalidRequest`, `unsupported` for values that a request may not
+    ///   have; `storeUnavailable`. Then nothing is changed.
     public func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
         try store.wants.change(id, try change.inStore(), now: now)
         WakeChannel.poke(directory)

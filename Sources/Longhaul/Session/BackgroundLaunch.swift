@@ -11,20 +11,27 @@ internal import Synchronization
 public struct BackgroundLaunch: Sendable {
     /// Others may be added.
     public struct Reason: RawRepresentable, Hashable, Sendable {
+        /// As in `$LONGHAUL_LAUNCH_REASON`.
         public let rawValue: String
 
+        /// A reason by its text; an unknown text is a reason, too.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
+        /// Events of a session wait.
         public static let sessionEvents = Reason(rawValue: "session-events")
+        /// A background task is due.
         public static let task = Reason(rawValue: "task")
+        /// Another program has woken the host.
         public static let wake = Reason(rawValue: "wake")
+        /// A transfer waits for an answer of its host.
         public static let inputNeeded = Reason(rawValue: "input-needed")
     }
 
     /// As `longhaul host show` prints it.
     public var id: String
+    /// Why it was started.
     public var reason: Reason
     /// The session that it is about, for ``Reason/sessionEvents`` and ``Reason/inputNeeded``.
     public var session: String?

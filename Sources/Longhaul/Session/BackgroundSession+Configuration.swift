@@ -29,10 +29,11 @@ extension BackgroundSession {
         /// `$XDG_STATE_HOME/longhaul`, else `~/.local/state/longhaul`.
         public var store: String?
 
+        /// The defaults.
         public init() {}
     }
 
-    /// Who moves the bytes of a store is one process at a time: the engine.
+    /// One process at a time moves the bytes of a store: the engine.
     public enum Engine: Hashable, Sendable {
         /// This process is the engine whenever no other process is: it takes over within a second
         /// when the other ends, however that ends, and makes room when its last session is
@@ -55,6 +56,7 @@ public struct Host: Hashable, Sendable {
     /// The absolute path of the program, and its arguments. No shell has a part in it.
     public var command: [String]
 
+    /// A host by its name and its program; recorded when a session is opened with it.
     public init(identifier: String, command: [String]) {
         self.identifier = identifier
         self.command = command

@@ -11,6 +11,9 @@ extension BackgroundSession {
     ///   - request: what it does not say is as the session's configuration has it.
     ///   - file: where the file is to appear, whole, in one step. No existing file is replaced
     ///     unless the request's options say so.
+    /// - Throws: `LonghaulError` a refusal (`invalidRequest`, `unsupported`, `conflict`,
+    ///   `permission`, `destinationExists`); `sessionInvalidated`, `storeUnavailable`. Then nothing
+    ///   is recorded.
     public func download(
         _ request: TransferRequest, to file: URL
     ) async throws(LonghaulError) -> DownloadTask {
@@ -21,6 +24,8 @@ extension BackgroundSession {
     }
 
     /// Several at once, all or none, in one durable step: a thousand cost little more than one.
+    ///
+    /// - Throws: `LonghaulError` as ``download(_:to:)``; then none is recorded.
     public func download(
         _ requests: [(request: TransferRequest, file: URL)]
     ) async throws(LonghaulError) -> [DownloadTask] {

@@ -5,11 +5,13 @@ internal import LonghaulStore
 extension BackgroundSession {
     /// What has happened and was not acknowledged, then what happens, see ``SessionEvents``.
     ///
-    /// Foreground transfers that somebody awaits are not among them: their result is told there.
+    /// Foreground transfers that a task awaits are not among them: the task gets their result.
     public var events: SessionEvents { SessionEvents(session: self) }
 
     /// The event was dealt with and need not be told again, to this process or another. Durable
     /// when this returns. Once more does no harm.
+    ///
+    /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
     public func acknowledge(_ event: SessionEvent) async throws(LonghaulError) {
         try checkOpen()
         let sequence = event.sequence

@@ -3,19 +3,22 @@ public import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulPlatform
 
-/// Transfers that somebody waits for. They are the session's own from the start, so nothing has to
-/// be handed over when nobody waits any more.
+/// Transfers whose result a task waits for. They are the session's own from the start, so nothing
+/// has to be handed over when the wait ends.
 extension BackgroundSession {
     /// The content of a URL, in memory.
     ///
     /// When the Swift task is cancelled, or the process dies, the transfer is *promoted*: it goes
     /// on in the background, without another request while this process is the engine, and from the
     /// bytes that are there else. It is then among ``tasks``, its event among ``events``, and its
-    /// file stays until somebody takes it, or removes the transfer. A transfer that has ended by
+    /// file stays until it is moved, or the transfer is removed. A transfer that has ended by
     /// the time of the cancellation is returned.
     ///
     /// An answer other than success throws. Bodies that memory should not hold are better asked for
     /// with ``download(for:)``; `request.options.maxSize` bounds them.
+    ///
+    /// - Throws: `LonghaulError` of the transfer, or a refusal, as ``download(_:to:)``;
+    ///   `CancellationError` when it was promoted.
     public func data(
         for request: TransferRequest
     ) async throws -> (Data, TransferResponse) {
@@ -32,6 +35,8 @@ extension BackgroundSession {
 
     /// The content of a URL, in a file that is the caller's to move or delete. Promoted like
     /// ``data(for:)``.
+    ///
+    /// - Throws: `LonghaulError` as ``data(for:)``.
     public func download(
         for request: TransferRequest
     ) async throws -> (URL, TransferResponse) {
@@ -42,10 +47,10 @@ extension BackgroundSession {
         return (file.url, file.response)
     }
 
-    /// When this returns the events do not tell of it; whoever called says that it was consumed.
+    /// When this returns the events leave it out; the caller records that it was consumed.
     private func fetch(_ id: TransferID) async throws -> DownloadedFile {
         do {
-            // Without somebody to give a word, waiting for one would be waiting for ever.
+            // Without a handler for input, a wait for input would never end.
             let seen = try await desk.end(of: id, orInput: !inputs.isWatching)
             if !seen.state.hasEnded { try await giveUp(id) }
             return try await deliver(seen)
@@ -55,7 +60,7 @@ extension BackgroundSession {
         }
     }
 
-    /// An error is told to who waited; the log need not tell it again.
+    /// The waiting task gets the error; the log need not repeat it.
     private func deliver(_ ended: Transfer) async throws(LonghaulError) -> DownloadedFile {
         do throws(LonghaulError) {
             return try DownloadedFile(ended)
@@ -71,7 +76,7 @@ extension BackgroundSession {
         }
     }
 
-    /// It waits for a word that nobody gives: who waits for it is told why, and it ends.
+    /// It waits for input that no handler gives: the waiting task gets the reason, and it ends.
     private func giveUp(_ id: TransferID) async throws {
         let error = try await desk.change { queue throws(LonghaulError) in
             let error = try queue.store.questions.inputError(of: id)
@@ -83,7 +88,8 @@ extension BackgroundSession {
         try? await consume(id)
         throw error
             ?? LonghaulError(
-                .cancelled, "transfer \(id) waited for a word that nobody gives",
+                .cancelled,
+                "transfer \(id) waited for input, and the session has no handler for it",
                 transferID: id, bytesKept: ended.bytesDone)
     }
 
@@ -106,7 +112,7 @@ extension BackgroundSession {
         }
     }
 
-    /// Nobody waits for it any more. From now on the events tell of it; if it has ended before, it
+    /// No task waits for it any more. From now on the events tell of it; if it has ended before, it
     /// is returned instead, because an event of its may have been passed over.
     private func promote(_ id: TransferID) async throws(LonghaulError) -> Transfer? {
         let presence = presence

@@ -24,7 +24,7 @@ extension BackgroundSession {
             var settings = known ?? SessionSettings()
             change.apply(to: &settings)
             if settings != known { try queue.change(session: session, change) }
-            // A host that was removed is nobody to attach to.
+            // A host that was removed cannot be attached to.
             guard let host = settings.host, try queue.host(host) != nil else { return nil }
             // What Longhaul started is known to run. Were it attached, too, one that always crashes
             // would count as one that has come back by itself, and be started without delay.

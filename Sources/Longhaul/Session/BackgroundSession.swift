@@ -16,6 +16,7 @@ internal import Synchronization
 public final class BackgroundSession: Sendable {
     /// By custom in reverse domain notation. Commands take it after `--session`.
     public let identifier: String
+    /// As it was opened with; later changes by commands do not show here.
     public let configuration: Configuration
     let presence: SharedStore
     let inputs: InputWatch
@@ -46,7 +47,7 @@ public final class BackgroundSession: Sendable {
         do throws(LonghaulError) {
             let attachment = try await record()
             self.attachment.withLock { $0 = attachment }
-            try await takeSeat()
+            try await becomeEngine()
         } catch {
             life.withLock { $0 = .invalidated }
             await presence.leave()
@@ -82,16 +83,13 @@ public final class BackgroundSession: Sendable {
 
     // MARK: - The engine
 
-    /// How long an engine that is about to leave is waited for.
-    private static let seatSeconds: Double = 2
-
-    private func takeSeat() async throws(LonghaulError) {
+    private func becomeEngine() async throws(LonghaulError) {
         switch configuration.engine {
         case .external: return
         case .automatic: presence.takeEngine()
         case .inProcess:
             presence.takeEngine()
-            guard await isEngineHere(within: BackgroundSession.seatSeconds) else {
+            guard await isEngineHere(within: Limits.engineTakeOverSeconds) else {
                 let failure = presence.engineFailure
                 await presence.dropEngine()
                 throw failure
@@ -130,6 +128,8 @@ public final class BackgroundSession: Sendable {
     }
 
     /// One of its tasks, ended or not; `nil` when it has none of that id.
+    ///
+    /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
     public func task(_ id: TransferID) async throws(LonghaulError) -> DownloadTask? {
         let session = identifier
         let found = try await desk.perform { books throws(LonghaulError) in
@@ -147,6 +147,8 @@ public final class BackgroundSession: Sendable {
     ///
     /// - Parameter cancelling: also ends all its transfers. Otherwise they go on: with the next
     ///   engine, here or elsewhere.
+    /// - Throws: `LonghaulError` `storeUnavailable` when the transfers could not be cancelled; the
+    ///   session is left all the same.
     public func invalidate(cancelling: Bool = false) async throws(LonghaulError) {
         let wasOpen = life.withLock { life in
             defer { life = .invalidated }

@@ -20,7 +20,7 @@ public struct DownloadTask: Sendable, Identifiable {
 
     /// The file, as soon as it is there, whole and durable.
     ///
-    /// Throws the transfer's `LonghaulError` when it has failed or was cancelled, by whomever.
+    /// Throws the transfer's `LonghaulError` when it has failed or was cancelled, by any process.
     /// Cancelling the Swift task ends the wait (`CancellationError`), not the transfer.
     public var value: DownloadedFile {
         get async throws {
@@ -58,17 +58,26 @@ public struct DownloadTask: Sendable, Identifiable {
     // MARK: - Wants
 
     /// Stops it with its bytes kept, until ``resume()``. Durable when this returns.
+    ///
+    /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` when it has ended;
+    ///   `sessionInvalidated`, `storeUnavailable`.
     public func pause() async throws(LonghaulError) {
         try await change { queue, id throws(LonghaulError) in try queue.pause(.ids([id])) }
     }
 
     /// Lets it go on; one that has failed is tried again from the bytes that are kept, and one that
     /// waits out a back-off now.
+    ///
+    /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` when it was cancelled;
+    ///   `sessionInvalidated`, `storeUnavailable`.
     public func resume() async throws(LonghaulError) {
         try await change { queue, id throws(LonghaulError) in try queue.resume(.ids([id])) }
     }
 
     /// Ends it; its event follows. The bytes go with it, unless they are kept for ``retry()``.
+    ///
+    /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` when it has ended;
+    ///   `sessionInvalidated`, `storeUnavailable`.
     public func cancel(keepingBytes: Bool = false) async throws(LonghaulError) {
         try await change { queue, id throws(LonghaulError) in
             try queue.cancel(.ids([id]), keepingBytes: keepingBytes)
@@ -76,12 +85,18 @@ public struct DownloadTask: Sendable, Identifiable {
     }
 
     /// Takes up again what has failed or was cancelled, from the bytes that are kept.
+    ///
+    /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` while another transfer has its
+    ///   destination, or when its deadline is over; `sessionInvalidated`, `storeUnavailable`.
     public func retry() async throws(LonghaulError) {
         try await change { queue, id throws(LonghaulError) in try queue.retry(.ids([id])) }
     }
 
     /// Asks another URL for the rest: the bytes are kept if the new server proves that it has the
     /// same file. One that has failed then waits for ``resume()``.
+    ///
+    /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` when it is completed;
+    ///   `invalidRequest` for a URL that is none; `sessionInvalidated`, `storeUnavailable`.
     public func replaceURL(_ url: URL) async throws(LonghaulError) {
         let id = id
         try await session.desk.change { queue throws(LonghaulError) in
@@ -99,7 +114,7 @@ public struct DownloadTask: Sendable, Identifiable {
         let id = id
         let refusal = try await session.desk.change { queue throws(LonghaulError) in
             let outcome = try body(queue, id).first
-            // Nobody else would draw the conclusions.
+            // Without an engine, no other process would carry the change out.
             if !queue.isEngineRunning { try queue.settle() }
             return outcome?.error
         }
@@ -109,9 +124,11 @@ public struct DownloadTask: Sendable, Identifiable {
 
 /// Why a transfer is not running, and what is to be expected of it.
 public struct TransferExplanation: Sendable {
+    /// Where it stands.
     public var state: TransferState
     /// Each condition that holds it; empty while it runs and when it has ended.
     public var waitingFor: [WaitReason]
+    /// What is to be expected of it, as far as that can be told.
     public var forecast: Forecast
 }
 
@@ -119,7 +136,9 @@ public struct TransferExplanation: Sendable {
 public struct DownloadedFile: Sendable {
     /// Where it is; another name than asked only where that was allowed.
     public var url: URL
+    /// What the server said of the file.
     public var response: TransferResponse
+    /// What the transfer took.
     public var metrics: TransferMetrics
 
     init(_ ended: Transfer) throws(LonghaulError) {
@@ -151,8 +170,11 @@ public struct TransferMetrics: Hashable, Sendable {
     public var attempts: Int
     /// Times that bytes were given up because the server's file had changed.
     public var restarts: Int
+    /// When it was enqueued.
     public var createdAt: Date
+    /// When its first attempt began; `nil` = no request went out.
     public var startedAt: Date?
+    /// When it ended.
     public var finishedAt: Date?
 
     init(_ transfer: Transfer) {

@@ -46,9 +46,6 @@ final class InputWatch: Sendable {
         }
     }
 
-    /// How soon a store that could not be read is read again.
-    private static let againSeconds: Double = 1
-
     private static func watch(_ desk: StoreExecutor, _ session: String, _ handler: Handler) async {
         var asked: Set<Int64> = []
         while !Task.isCancelled {
@@ -66,7 +63,7 @@ final class InputWatch: Sendable {
                     try queue.answer(need, with: reply)
                 }
             }
-            let pause = open == nil ? againSeconds : nil
+            let pause = open == nil ? Limits.inputRetrySeconds : nil
             if (try? await desk.changed(since: edition, within: pause)) == nil { return }
         }
     }
@@ -84,7 +81,7 @@ extension TransferQueue {
             try self.change(id, change)
         case .cancel: _ = try cancel(.ids([id]))
         }
-        // Nobody else is to be asked, nor started for it.
+        // No other process is to be asked, nor a host started for it.
         try store.events.acknowledge(event: need.event, now: now)
         WakeChannel.poke(directory)
     }

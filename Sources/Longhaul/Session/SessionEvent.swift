@@ -6,8 +6,10 @@ public import LonghaulCore
 public struct SessionEvent: Sendable {
     /// What kinds there are; others may be added.
     public struct Kind: RawRepresentable, Hashable, Sendable {
+        /// As in the event log and in JSON.
         public let rawValue: String
 
+        /// A kind by its text; an unknown text is a kind, too.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -16,6 +18,7 @@ public struct SessionEvent: Sendable {
         public static let transferCompleted = Kind(rawValue: "transferCompleted")
         /// It gave up; ``LonghaulCore/Transfer/error`` says why.
         public static let transferFailed = Kind(rawValue: "transferFailed")
+        /// A command or the program ended it.
         public static let transferCancelled = Kind(rawValue: "transferCancelled")
         /// The server's file had changed: it begins anew. No end.
         public static let transferRestarted = Kind(rawValue: "transferRestarted")
@@ -27,8 +30,11 @@ public struct SessionEvent: Sendable {
 
     /// One more than an earlier event's at least: the order in which things happened.
     public var sequence: Int64
+    /// What happened.
     public var kind: Kind
+    /// When it was recorded, to the millisecond.
     public var date: Date
+    /// The identifier of the session.
     public var session: String
     /// As it is when the event is delivered; `nil` when the event is about the session, and when
     /// the transfer was removed since.

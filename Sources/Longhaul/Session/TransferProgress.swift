@@ -7,8 +7,9 @@ public struct TransferProgress: Hashable, Sendable {
     public var bytesDone: Int64
     /// `nil` while the size is unknown.
     public var bytesTotal: Int64?
-    /// `nil` while it is not moving.
+    /// Over the last seconds; `nil` while it is not moving.
     public var bytesPerSecond: Double?
+    /// Where it stands.
     public var state: TransferState
 
     init(_ transfer: Transfer) {
@@ -31,15 +32,18 @@ public struct TransferProgress: Hashable, Sendable {
 /// Costs nothing while the transfer waits; while it runs, one look at shared memory for each value.
 /// Any number may be iterated. A cancelled task makes it throw `CancellationError`.
 public struct ProgressUpdates: AsyncSequence, Sendable {
+    /// One state of the transfer.
     public typealias Element = TransferProgress
 
     let desk: StoreExecutor
     let id: TransferID
 
+    /// Begins with the state as it is now.
     public func makeAsyncIterator() -> Iterator {
         Iterator(desk: desk, id: id)
     }
 
+    /// Reads shared memory while the transfer runs, and else waits for a change of the store.
     public struct Iterator: AsyncIteratorProtocol {
         let desk: StoreExecutor
         let id: TransferID
@@ -47,19 +51,21 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
         private var lastGiven: ContinuousClock.Instant?
         private var hasEnded = false
 
-        private static let lookSeconds = 0.1
-
         init(desk: StoreExecutor, id: TransferID) {
             self.desk = desk
             self.id = id
         }
 
+        /// The next state; `nil` after the last one.
+        ///
+        /// - Throws: `CancellationError`; ``LonghaulCore/LonghaulError`` `noSuchTransfer` when it
+        ///    was removed, `sessionInvalidated`, `storeUnavailable`.
         public mutating func next() async throws -> TransferProgress? {
             if hasEnded { return nil }
             let id = id
             // Values that follow each other at once are not worth a look each.
             if let lastGiven {
-                try await Task.sleep(until: lastGiven + .seconds(Iterator.lookSeconds))
+                try await Task.sleep(until: lastGiven + .seconds(Limits.progressSeconds))
             }
             while true {
                 try Task.checkCancellation()
@@ -77,7 +83,7 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
                 }
                 let isMoving = progress.state == .running
                 try await desk.changed(
-                    since: edition, within: isMoving ? Iterator.lookSeconds : nil)
+                    since: edition, within: isMoving ? Limits.progressSeconds : nil)
             }
         }
     }

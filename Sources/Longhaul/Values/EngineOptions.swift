@@ -2,11 +2,21 @@ public import LonghaulCore
 
 /// What a process is the engine for: a service, a command, a program of its own.
 public enum EngineMode: String, Sendable, CaseIterable {
-    case daemon, run, get, embedded, background
+    /// `longhaul daemon`.
+    case daemon
+    /// `longhaul run`.
+    case run
+    /// `longhaul get`.
+    case get
+    /// A program that embeds the library.
+    case embedded
+    /// `longhaul daemon`, started by a command that needed an engine.
+    case background
 }
 
 /// How an engine works, and when it leaves by itself.
 public struct EngineOptions: Sendable {
+    /// For whom it works; shown by `status`.
     public var mode: EngineMode
     /// Leave, checkpointed, after this many seconds.
     public var maxSeconds: Double?
@@ -30,9 +40,11 @@ public struct EngineOptions: Sendable {
     /// byte: it is what `kill -9` does.
     public var onOverdue: (@Sendable () -> Void)?
     /// How long an engine is given to leave: half a minute.
-    public static let leavingSeconds: Double = 30
+    public static let leavingSeconds: Double = Limits.leavingSeconds
+    /// How much it does at a time. Default: without a bound on the rate.
     public var limits = EngineLimits()
 
+    /// An engine that works until it is stopped.
     public init(mode: EngineMode) {
         self.mode = mode
     }
@@ -48,6 +60,7 @@ public struct EngineLimits: Hashable, Sendable {
     /// How fast all transfers together may be.
     public var rates = RatePlan()
 
+    /// The defaults.
     public init() {}
 }
 
@@ -55,14 +68,28 @@ public struct EngineLimits: Hashable, Sendable {
 public struct EngineSummary: Sendable {
     /// Why it left; `busy` = another process was the engine.
     public enum StoppedBy: String, Sendable {
-        case drained, maxTime, maxBytes, signal, busy
+        /// Nothing was left that could be done.
+        case drained
+        /// ``EngineOptions/maxSeconds`` were over.
+        case maxTime
+        /// ``EngineOptions/maxBytes`` were received.
+        case maxBytes
+        /// A signal, or ``EngineRun/stop()``.
+        case signal
+        /// Another process was the engine.
+        case busy
     }
 
+    /// Transfers that completed.
     public var completed: Int
+    /// Transfers that failed.
     public var failed: Int
     /// Not ended, whatever they wait for.
     public var left: Int
+    /// Body bytes received.
     public var bytes: Int64
+    /// How long it held the lease.
     public var seconds: Double
+    /// Why it left.
     public var stoppedBy: StoppedBy
 }

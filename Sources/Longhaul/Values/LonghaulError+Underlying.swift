@@ -9,6 +9,7 @@ extension LonghaulError {
         case curl(code: Int)
     }
 
+    /// The answer or the code that is the reason; HTTP before libcurl. `nil` = neither.
     public var underlying: Underlying? {
         if let httpStatus { return .http(status: httpStatus) }
         return curlCode.map { .curl(code: $0) }
@@ -16,4 +17,11 @@ extension LonghaulError {
 
     /// Whether `resume` and `retry` go on from bytes that are kept.
     public var areBytesKept: Bool { bytesKept > 0 }
+}
+
+extension LonghaulError {
+    package static func noThread(_ consequence: String = "") -> LonghaulError {
+        LonghaulError(
+            .io, "no thread can be started (see ulimit -u)" + consequence, retryable: true)
+    }
 }

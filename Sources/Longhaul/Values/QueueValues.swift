@@ -2,19 +2,24 @@ public import LonghaulCore
 
 /// Which transfers a change is about.
 public enum TransferSelection: Sendable {
+    /// These, in this order.
     case ids([TransferID])
+    /// All transfers of the session of this name.
     case session(String)
+    /// All that the change applies to.
     case all
 }
 
 /// What became of a change of one transfer.
 public struct ChangeOutcome: Sendable {
+    /// The transfer.
     public var id: TransferID
     /// `nil` = changed, or already so.
     public var error: LonghaulError?
     /// Why nothing was changed although nothing is wrong.
     public var remark: Remark?
 
+    /// Why a transfer was left as it is.
     public enum Remark: Hashable, Sendable {
         /// It was to go on, and its file is there.
         case isCompleted
@@ -27,80 +32,117 @@ public struct ChangeOutcome: Sendable {
 public struct TransferFilter: Sendable {
     /// `nil` = any.
     public var states: Set<TransferState>?
+    /// `nil` = any.
     public var session: String?
     /// Newest first; `nil` = all.
     public var limit: Int? = 50
     /// Ended ones too, however old; else unfinished and recently ended ones.
     public var includeAll = false
 
+    /// The 50 newest among unfinished and recently ended ones.
     public init() {}
 }
 
 /// What `set` may change. `nil` = leave as it is.
 public struct TransferChange: Equatable, Sendable {
+    /// Another URL of the same file (BITS: `SetRemoteName`). Bytes are kept if the server proves
+    /// that it has the same file.
     public var url: String?
+    /// ``LonghaulCore/TransferRequest/priority``.
     public var priority: Priority?
     /// `.some(nil)` removes it.
     public var earliestBegin: Timestamp??
+    /// ``LonghaulCore/TransferRequest/deadline``.
     public var deadline: Deadline?
     /// Fields to set; an empty value removes the field.
     public var headers: [HeaderFields.Field] = []
     /// Of this and what follows, `.some(nil)` removes it.
     public var user: String??
+    /// ``LonghaulCore/TransferOptions/proxy``.
     public var proxy: String??
     /// Files are given by absolute paths.
     public var caCertificate: String??
+    /// ``LonghaulCore/TransferOptions/clientCertificate``.
     public var clientCertificate: String??
+    /// ``LonghaulCore/TransferOptions/clientKey``.
     public var clientKey: String??
+    /// ``LonghaulCore/TransferOptions/netrc``.
     public var usesNetrc: Bool?
     /// The server's certificate is not verified.
     public var isInsecure: Bool?
+    /// Bytes per second.
     public var limitRate: Int64??
     /// Whether it takes only what other traffic leaves of the line; `.some(nil)` = if
     /// discretionary.
     public var yields: Bool??
+    /// ``LonghaulCore/TransferOptions/connections``.
     public var connections: ConnectionCount?
+    /// ``LonghaulCore/TransferOptions/checksum``.
     public var checksum: Checksum??
+    /// Seconds without a byte that end an attempt.
     public var stallTimeout: Double?
+    /// ``LonghaulCore/TransferOptions/retries``.
     public var retries: Int??
+    /// ``LonghaulCore/TransferRequest/expectedBytes``.
     public var expectedBytes: Int64??
+    /// ``LonghaulCore/TransferRequest/isDiscretionary``.
     public var isDiscretionary: Bool?
     /// `.some(nil)` = at any time.
     public var window: TimeWindow??
+    /// ``LonghaulCore/TransferSchedule/requires``.
     public var requires: ConditionNeeds?
     /// `.some(nil)` = the default.
     public var prefers: ConditionNeeds??
+    /// ``LonghaulCore/TransferOptions/waiveAfter``, seconds.
     public var waiveAfter: Double?
+    /// Bytes.
     public var maxSize: Int64??
+    /// All of them; an empty list removes them.
     public var mirrors: [String]?
+    /// The caller's own JSON.
     public var metadata: String??
+    /// ``LonghaulCore/TransferOptions/ifExists``.
     public var ifExists: ExistingFilePolicy?
 
+    /// Changes nothing.
     public init() {}
 }
 
 /// One request that went out for a transfer, and what came of it.
 public struct AttemptRecord: Sendable {
+    /// When the request was sent.
     public var startedAt: Timestamp
+    /// When its answer ended; `nil` = the end was not recorded.
     public var endedAt: Timestamp?
+    /// The URL that was asked.
     public var url: String
+    /// Body bytes received.
     public var bytes: Int64
+    /// `nil` = no answer, or not HTTP.
     public var httpStatus: Int?
+    /// 10, 11, 20 or 30.
     public var httpVersion: Int?
     /// `completed`, `stopped`, or an error code.
     public var outcome: String
+    /// The error in a sentence; `nil` = there is none.
     public var message: String?
 }
 
 /// One entry of the event log.
 public struct EventRecord: Sendable {
+    /// The order in which things happened; never used again.
     public var sequence: Int64
+    /// When it was recorded.
     public var at: Timestamp
+    /// The session that it belongs to.
     public var session: String
+    /// `transferCompleted` and so on: ``SessionEvent/Kind``.
     public var type: String
+    /// `nil` = it is about the session.
     public var transferID: TransferID?
-    /// JSON.
+    /// More about it, as JSON; `nil` = there is no more.
     public var detail: String?
+    /// `nil` = it waits.
     public var acknowledgedAt: Timestamp?
     /// As it is now, not as it was then; `nil` when the event is about its session, when the
     /// transfer was removed since, and where the events of one transfer are read.
@@ -111,8 +153,11 @@ public struct EventRecord: Sendable {
 public struct QueueStatus: Sendable {
     /// The process that is the engine.
     public struct Engine: Sendable {
+        /// Its process id.
         public var pid: Int32
+        /// What it is the engine for.
         public var mode: EngineMode
+        /// Since when it holds the lease.
         public var since: Timestamp
         /// It holds the lease and does nothing until it is continued (SIGCONT): something has
         /// stopped it (SIGSTOP, a debugger).
@@ -121,8 +166,11 @@ public struct QueueStatus: Sendable {
 
     /// `nil` = no engine runs.
     public var engine: Engine?
+    /// Transfers of each state; a state without any may be missing.
     public var counts: [TransferState: Int]
+    /// Of all transfers together, over the last seconds.
     public var bytesPerSecond: Double
+    /// When the engine acts next by itself; `nil` = not known, or none runs.
     public var nextWake: Timestamp?
     /// The configuration file that commands and new engines go by; `nil` = there is none.
     public var configuration: String?

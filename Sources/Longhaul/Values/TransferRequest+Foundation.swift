@@ -46,14 +46,17 @@ extension Checksum {
         Checksum(algorithm: .sha256, hex: hex.lowercased())
     }
 
+    /// As ``sha256(_:)``, 128 digits.
     public static func sha512(_ hex: String) -> Checksum {
         Checksum(algorithm: .sha512, hex: hex.lowercased())
     }
 
+    /// As ``sha256(_:)``, 40 digits; guards against accidents only.
     public static func sha1(_ hex: String) -> Checksum {
         Checksum(algorithm: .sha1, hex: hex.lowercased())
     }
 
+    /// As ``sha256(_:)``, 32 digits; guards against accidents only.
     public static func md5(_ hex: String) -> Checksum {
         Checksum(algorithm: .md5, hex: hex.lowercased())
     }

@@ -49,8 +49,8 @@ extension Console {
     ) throws {
         var rest = outcomes[...]
         while !rest.isEmpty {
-            try report(rest.prefix(Self.page), as: done, named: named, from: queue)
-            rest = rest.dropFirst(Self.page)
+            try report(rest.prefix(Limits.changesPerRead), as: done, named: named, from: queue)
+            rest = rest.dropFirst(Limits.changesPerRead)
         }
         if !isJSON, !named {
             let count = outcomes.lazy.filter(\.isDone).count
@@ -79,7 +79,4 @@ extension Console {
             }
         }
     }
-
-    /// Transfers that are read together.
-    static let page = 500
 }

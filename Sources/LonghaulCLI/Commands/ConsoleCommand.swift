@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 /// A command that writes to a console and returns an exit status.
 protocol ConsoleCommand: ParsableCommand {
@@ -45,6 +46,6 @@ extension Console {
     static func standard(isJSON: Bool, isQuiet: Bool = false) -> Console {
         Console(
             results: ByteStream(descriptor: 1), diagnostics: ByteStream(descriptor: 2),
-            isJSON: isJSON, isQuiet: isQuiet, isTerminal: Platform.isTerminal(1))
+            isJSON: isJSON, isQuiet: isQuiet, isTerminal: CommandStream.isTerminal(1))
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 struct Daemon: ConsoleCommand {
     static let configuration = CommandConfiguration(
@@ -45,7 +46,7 @@ struct Daemon: ConsoleCommand {
     }
 
     private static var isService: Bool {
-        Platform.environment("NOTIFY_SOCKET").map { !$0.isEmpty } ?? false
+        Environment.value("NOTIFY_SOCKET").map { !$0.isEmpty } ?? false
     }
 
     /// An invalid configuration changes nothing.
@@ -63,7 +64,7 @@ struct Daemon: ConsoleCommand {
     private func report(_ summary: EngineSummary, on console: Console) throws -> ExitStatus {
         if console.isJSON {
             try console.line { $0.summary(summary) }
-        } else if Platform.takesSome(2) {
+        } else if CommandStream.isWritable(2) {
             // A reader that does not read must not keep a service from ending.
             console.say("longhaul: " + Run.text(summary))
         }

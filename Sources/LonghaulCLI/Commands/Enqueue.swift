@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 struct Enqueue: ConsoleCommand {
     static let configuration = CommandConfiguration(
@@ -59,14 +60,20 @@ struct Enqueue: ConsoleCommand {
         let batch = BatchRecord()
         let queue = try TransferQueue()
         // The input is read first: from the first batch to the last the store is locked for
-        // writing.
-        try lines?.gather { () throws(LonghaulError) in try queue.unnamedFile() }
+        // writing. The file is beside the store, which will need more room for it anyway.
+        try lines?.gather { () throws(LonghaulError) in
+            do throws(SystemFailure) {
+                return try SpooledFile.unnamed(in: queue.directory)
+            } catch {
+                throw error.longhaulError()
+            }
+        }
         do {
             try Signals.withoutSuspension {
                 try queue.enqueue(keepGoing: keepGoing) {
                     try nextRequest(from: source, batch, on: console)
                 } report: { outcome in
-                    batch.take(outcome, on: console)
+                    batch.record(outcome, on: console)
                 }
             }
         } catch let problem as BatchInput.Problem {
@@ -112,7 +119,7 @@ struct Enqueue: ConsoleCommand {
                 continue
             }
             page.append(id)
-            if page.count == Console.page { try show(&page, from: queue, on: console) }
+            if page.count == Limits.changesPerRead { try show(&page, from: queue, on: console) }
         }
         try show(&page, from: queue, on: console)
         try console.sayRecordedAlready(batch.existing.all, in: queue)

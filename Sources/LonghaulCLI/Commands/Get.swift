@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 struct Get: ConsoleCommand {
     static let configuration = CommandConfiguration(
@@ -69,7 +70,7 @@ struct Get: ConsoleCommand {
             let printing = Result { try report(outcomes, foreground.watch, on: console) }
             if foreground.isHanging {
                 try? console.flush()
-                Platform.exitNow(Get.status(of: foreground.watch).rawValue)
+                OwnProcess.exitNow(Get.status(of: foreground.watch).rawValue)
             }
             try StartOptions.startForHosts(queue, on: console)
             try printing.get()
@@ -77,8 +78,8 @@ struct Get: ConsoleCommand {
         case .signalled(let signal):
             try? explain(foreground.watch, in: queue, on: console)
             try? console.flush()
-            if signal != Signals.interrupt { Signals.end(by: signal) }
-            if foreground.isHanging { Platform.exitNow(ExitStatus.interrupted.rawValue) }
+            if signal != Signals.interrupt { OwnProcess.end(by: signal) }
+            if foreground.isHanging { OwnProcess.exitNow(ExitStatus.interrupted.rawValue) }
             return .interrupted
         }
     }
@@ -121,7 +122,7 @@ struct Get: ConsoleCommand {
             if transfer.state.hasEnded { continue }
             ids.append(id.description)
             let kept = Units.progress(transfer.bytesDone, of: transfer.bytesTotal)
-            if ids.count <= Get.shownMaximum {
+            if ids.count <= Limits.pausedShown {
                 console.complain("longhaul: \(id): \(transfer.state.rawValue), \(kept) kept")
             }
         }
@@ -132,15 +133,11 @@ struct Get: ConsoleCommand {
 
     /// Not `--all`: transfers that were paused before must stay paused.
     static func commands(toResume ids: [String]) -> [String] {
-        stride(from: 0, to: ids.count, by: namedMaximum).map { start in
-            "longhaul resume " + ids[start...].prefix(namedMaximum).joined(separator: " ")
+        stride(from: 0, to: ids.count, by: Limits.idsPerCommand).map { start in
+            "longhaul resume " + ids[start...].prefix(Limits.idsPerCommand).joined(separator: " ")
         }
     }
 
-    /// At most so many paused transfers have a line each.
-    private static let shownMaximum = 20
-    /// The most ids in one command line, whose length is limited.
-    private static let namedMaximum = 1000
 }
 
 extension LonghaulError {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 struct List: ConsoleCommand {
     static let configuration = CommandConfiguration(
@@ -30,9 +31,6 @@ struct List: ConsoleCommand {
 
     @OptionGroup var output: OutputOptions
 
-    /// Rows laid out together; later pages keep the column widths.
-    static let pageRows = 500
-
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
     }
@@ -46,7 +44,7 @@ struct List: ConsoleCommand {
             return .done
         }
         var table = TransferTable(
-            terminal: .of(1), time: .current(), home: Platform.environment("HOME"))
+            terminal: .of(1), time: .current(), home: Environment.value("HOME"))
         var page: [Transfer] = []
         var isFirstPage = true
         func show() throws {
@@ -56,7 +54,7 @@ struct List: ConsoleCommand {
         }
         try forEachTransfer(in: queue) { transfer in
             page.append(transfer)
-            if page.count == List.pageRows { try show() }
+            if page.count == Limits.listRowsPerPage { try show() }
         }
         if !page.isEmpty { try show() }
         if isFirstPage { console.say("no transfers") }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 struct Run: ConsoleCommand {
     static let configuration = CommandConfiguration(
@@ -24,7 +25,7 @@ struct Run: ConsoleCommand {
         let queue = try TransferQueue()
         options.onOverdue = { Run.leaveWithoutDisk() }
         let engine = EngineRun(queue: queue, options: options)
-        let summary = try engine.runUntilSignalled { Signals.note($0) }
+        let summary = try engine.runUntilSignalled { Signals.record($0) }
         if console.isJSON {
             try console.line { $0.summary(summary) }
         } else {
@@ -45,7 +46,7 @@ struct Run: ConsoleCommand {
     static func leaveWithoutDisk() -> Never {
         let status: ExitStatus = Signals.received == Signals.interrupt ? .interrupted : .done
         Console.sayHanging()
-        Platform.exitNow(status.rawValue)
+        OwnProcess.exitNow(status.rawValue)
     }
 
     static func text(_ summary: EngineSummary) -> String {

@@ -2,14 +2,12 @@ import Longhaul
 
 /// What is said on standard error of transfers that are not simply as the command line asks for.
 extension Console {
-    /// Up to so many have a line each.
-    private static let notedMaximum = 20
 
     /// Which conditions hold those that were told to go on.
     func sayWaits(_ ids: [TransferID], in queue: TransferQueue) throws {
         if isJSON { return }
         let text = WaitText(time: .current())
-        try note(ids, in: queue) { transfer in
+        try sayEach(ids, in: queue) { transfer in
             let waits = transfer.waitingFor.filter(\.outlastsResume)
             if waits.isEmpty { return nil }
             return "waits: \(text.all(waits)); `longhaul why \(transfer.id)` says more"
@@ -19,11 +17,11 @@ extension Console {
         }
     }
 
-    /// That they are not new. One that is paused goes on only if somebody says so.
+    /// That they are not new. A paused one goes on only after `resume`.
     func sayRecordedAlready(
         _ ids: [TransferID], in queue: TransferQueue, goesOn: Bool = false
     ) throws {
-        try note(ids, in: queue) { transfer in
+        try sayEach(ids, in: queue) { transfer in
             let kept = transfer.bytesDone
             let progress = Units.progress(kept, of: transfer.bytesTotal)
             return "recorded already" + (kept > 0 ? ", \(progress) kept" : "")
@@ -41,31 +39,31 @@ extension Console {
         for outcome in outcomes {
             guard case .replaced(by: let other) = outcome.remark else { continue }
             count += 1
-            if count > Self.notedMaximum { continue }
+            if count > Limits.notedTransfers { continue }
             say(
                 "longhaul: \(outcome.id): replaced by \(other), left out; "
                     + "`longhaul retry \(outcome.id)` tries it again")
         }
-        let rest = count - Self.notedMaximum
+        let rest = count - Limits.notedTransfers
         if rest > 0 { say("longhaul: \(Units.counted(rest, "more replaced transfer")) left out") }
     }
 
-    private func note(
+    private func sayEach(
         _ ids: [TransferID], in queue: TransferQueue, _ text: (Transfer) -> String?,
         rest: (Int) -> String
     ) throws {
         var count = 0
         var start = 0
         while start < ids.count {
-            let page = Array(ids[start...].prefix(Self.page))
+            let page = Array(ids[start...].prefix(Limits.changesPerRead))
             start += page.count
             for transfer in try queue.transfers(page) {
                 guard let text = text(transfer) else { continue }
                 count += 1
-                if count <= Self.notedMaximum { say("longhaul: \(transfer.id): \(text)") }
+                if count <= Limits.notedTransfers { say("longhaul: \(transfer.id): \(text)") }
             }
         }
-        if count > Self.notedMaximum { say("longhaul: \(rest(count - Self.notedMaximum))") }
+        if count > Limits.notedTransfers { say("longhaul: \(rest(count - Limits.notedTransfers))") }
     }
 }
 

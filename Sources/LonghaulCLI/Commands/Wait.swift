@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 struct Wait: ConsoleCommand {
     static let configuration = CommandConfiguration(
@@ -26,12 +27,9 @@ struct Wait: ConsoleCommand {
 
     @OptionGroup var output: OutputOptions
 
-    /// How long a change may go unnoticed if its notification is lost.
-    static let pollSeconds: Double = 1
-
     func perform(on console: Console) throws -> ExitStatus {
         let seconds = try timeout.map { try OptionText.duration($0, "--timeout") }
-        let end = seconds.map { Platform.uptime() + $0 }
+        let end = seconds.map { SystemClock.now().monotonic + $0 }
         let queue = try TransferQueue()
         try which.checkSession(of: queue)
         Signals.watch()
@@ -42,11 +40,11 @@ struct Wait: ConsoleCommand {
     }
 
     private func waitForNamed(
-        _ queue: TransferQueue, _ changes: StoreChanges, until end: Double?, on console: Console
+        _ queue: TransferQueue, _ changes: StoreChanges, until end: Instant?, on console: Console
     ) throws -> ExitStatus {
         var watch = TransferWatch(which.ids)
         while true {
-            for transfer in try watch.look({ try queue.transfers($0) }).ended {
+            for transfer in try watch.refresh({ try queue.transfers($0) }).ended {
                 try show(transfer, on: console)
             }
             try console.flush()
@@ -57,7 +55,7 @@ struct Wait: ConsoleCommand {
     }
 
     private func waitForAll(
-        _ queue: TransferQueue, _ changes: StoreChanges, until end: Double?, on console: Console
+        _ queue: TransferQueue, _ changes: StoreChanges, until end: Instant?, on console: Console
     ) throws -> ExitStatus {
         var unfinished = filter([.waiting, .running, .paused])
         unfinished.limit = 1
@@ -76,19 +74,19 @@ struct Wait: ConsoleCommand {
 
     /// `nil` = check again.
     private func pause(
-        _ changes: StoreChanges, until end: Double?, on console: Console
+        _ changes: StoreChanges, until end: Instant?, on console: Console
     ) throws -> ExitStatus? {
-        if Platform.hasNoReader(1) { throw Console.Closed() }
+        if CommandStream.hasNoReader(1) { throw Console.Closed() }
         if let signal = Signals.received {
-            if signal != Signals.interrupt { Signals.end(by: signal) }
+            if signal != Signals.interrupt { OwnProcess.end(by: signal) }
             return .interrupted
         }
-        let left = end.map { $0 - Platform.uptime() } ?? .infinity
+        let left = end.map { $0 - SystemClock.now().monotonic } ?? .infinity
         if left <= 0 {
             console.complain("longhaul: the time is over")
             return .timedOut
         }
-        changes.wait(timeout: min(Wait.pollSeconds, left))
+        changes.wait(timeout: min(Limits.waitPollSeconds, left))
         return nil
     }
 

@@ -1,4 +1,5 @@
 import Longhaul
+import LonghaulPlatform
 
 /// The lines of a file, read in large pieces and not copied: a million of them pass in bounded
 /// memory.
@@ -28,9 +29,9 @@ final class ByteLines {
             (descriptor, ownsDescriptor, name) = (0, false, "standard input")
         } else {
             do {
-                descriptor = try Platform.openForReading(path)
+                descriptor = try CommandStream.open(path)
             } catch {
-                throw .usage("\(TerminalText.shown(path)) cannot be read: \(error.message)")
+                throw .usage("\(TerminalText.shown(path)) cannot be read: \(error.reason)")
             }
             (ownsDescriptor, name) = (true, path)
         }
@@ -39,7 +40,7 @@ final class ByteLines {
 
     deinit {
         buffer.deallocate()
-        if ownsDescriptor { Platform.closeFile(descriptor) }
+        if ownsDescriptor { CommandStream.close(descriptor) }
     }
 
     /// The next line without its line end; valid until the next call. `nil` at the end.
@@ -48,11 +49,11 @@ final class ByteLines {
         var searched = 0
         while true {
             if let end = lineEnd(from: pending.lowerBound + searched) {
-                return try take(to: end, skipping: 1)
+                return try cutLine(to: end, skipping: 1)
             }
             searched = pending.count
             if isAtEnd {
-                return pending.isEmpty ? nil : try take(to: pending.upperBound, skipping: 0)
+                return pending.isEmpty ? nil : try cutLine(to: pending.upperBound, skipping: 0)
             }
             if searched > lineBytesMaximum {
                 if number == 0 { try refuseCompressed() }
@@ -84,7 +85,7 @@ final class ByteLines {
         return rest.firstIndex(of: UInt8(ascii: "\n")).map { start + $0 }
     }
 
-    private func take(
+    private func cutLine(
         to end: Int, skipping terminator: Int
     ) throws(LonghaulError) -> UnsafeBufferPointer<UInt8> {
         if number == 0 { try refuseCompressed() }
@@ -145,17 +146,17 @@ final class ByteLines {
     func gather(
         into unnamedFile: () throws(LonghaulError) -> Int32
     ) throws(LonghaulError) {
-        if Platform.isRegularFile(descriptor) { return }
+        if CommandStream.isRegularFile(descriptor) { return }
         while !isAtEnd, pending.upperBound < buffer.count { try fill() }
         if isAtEnd { return }
         let file = try unnamedFile()
         do {
             try spool(to: file)
         } catch {
-            Platform.closeFile(file)
+            CommandStream.close(file)
             throw error
         }
-        if ownsDescriptor { Platform.closeFile(descriptor) }
+        if ownsDescriptor { CommandStream.close(descriptor) }
         (descriptor, ownsDescriptor) = (file, true)
     }
 
@@ -169,14 +170,14 @@ final class ByteLines {
         while count > 0 {
             let kept = shorten(piece, count, &length)
             do {
-                try Platform.writeAll(file, UnsafeRawBufferPointer(rebasing: piece[..<kept]))
+                try CommandStream.writeAll(file, UnsafeRawBufferPointer(rebasing: piece[..<kept]))
             } catch {
                 throw LonghaulError(
-                    .io, "\(shownName) cannot be kept until all has come: \(error.message)")
+                    .io, "\(shownName) cannot be kept until all has come: \(error.reason)")
             }
             count = try read(into: piece)
         }
-        Platform.rewind(file)
+        CommandStream.rewind(file)
     }
 
     /// Moves the bytes of a piece that are kept together, and returns their number.
@@ -222,11 +223,11 @@ final class ByteLines {
         into free: UnsafeMutableRawBufferPointer
     ) throws(LonghaulError) -> Int {
         do {
-            return try Platform.readSome(descriptor, into: free)
+            return try CommandStream.read(descriptor, into: free)
         } catch {
             isAtEnd = true
             pending = 0..<0
-            let message = "\(shownName) cannot be read: \(error.message)"
+            let message = "\(shownName) cannot be read: \(error.reason)"
             // A usage error, like a missing file.
             throw error.isDirectory ? .usage(message) : LonghaulError(.io, message)
         }

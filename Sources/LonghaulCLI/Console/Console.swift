@@ -1,4 +1,5 @@
 import Longhaul
+import LonghaulPlatform
 
 /// The output of a command: results go to one stream, messages about them to the other.
 ///
@@ -97,8 +98,6 @@ final class ByteStream {
     private(set) var buffer: [UInt8] = []
     private(set) var isClosed = false
 
-    private static let flushBytes = 64 << 10
-
     /// `nil` keeps everything in ``buffer``.
     init(descriptor: Int32?) {
         self.descriptor = descriptor
@@ -107,18 +106,18 @@ final class ByteStream {
     func write(_ bytes: some Collection<UInt8>) throws {
         if isClosed { throw Console.Closed() }
         buffer += bytes
-        if descriptor != nil, buffer.count >= ByteStream.flushBytes { try flush() }
+        if descriptor != nil, buffer.count >= Limits.consoleFlushBytes { try flush() }
     }
 
     func flush() throws {
         guard let descriptor, !buffer.isEmpty else { return }
         defer { buffer.removeAll(keepingCapacity: true) }
         do {
-            try buffer.withUnsafeBytes { try Platform.writeAll(descriptor, $0) }
-        } catch let refusal as Platform.Refusal {
+            try buffer.withUnsafeBytes { try CommandStream.writeAll(descriptor, $0) }
+        } catch let failure as SystemFailure {
             isClosed = true
-            if refusal.isBrokenPipe { throw Console.Closed() }
-            throw LonghaulError(.io, "the output cannot be written: \(refusal.message)")
+            if failure.isBrokenPipe { throw Console.Closed() }
+            throw LonghaulError(.io, "the output cannot be written: \(failure.reason)")
         }
     }
 }

@@ -1,3 +1,5 @@
+import LonghaulPlatform
+
 /// The properties of the output.
 struct TerminalFacts: Equatable {
     /// Whether lines can be redrawn.
@@ -10,11 +12,11 @@ struct TerminalFacts: Equatable {
     var hasUnicode = false
 
     static func of(
-        _ descriptor: Int32, environment: (String) -> String? = Platform.environment
+        _ descriptor: Int32, environment: (String) -> String? = Environment.value
     ) -> TerminalFacts {
         var facts = TerminalFacts()
-        let isTerminal = Platform.isTerminal(descriptor)
-        let window = isTerminal ? Platform.windowSize(descriptor) : nil
+        let isTerminal = CommandStream.isTerminal(descriptor)
+        let window = isTerminal ? CommandStream.windowSize(descriptor) : nil
         facts.columns =
             window?.columns ?? environment("COLUMNS").flatMap { Int($0) }.flatMap {
                 $0 > 0 ? $0 : nil

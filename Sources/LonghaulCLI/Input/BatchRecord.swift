@@ -22,7 +22,7 @@ final class BatchRecord {
     }
 
     /// Outcomes come in the order of the requests, at once or in batches.
-    func take(_ outcome: EnqueueOutcome, on console: Console) {
+    func record(_ outcome: EnqueueOutcome, on console: Console) {
         let (line, hasChecksum) = answered()
         switch outcome {
         case .recorded(let id, destination: _): ids.append(id.rawValue)

@@ -1,4 +1,5 @@
 import Longhaul
+import LonghaulPlatform
 
 /// The context in which typed values are resolved.
 struct InputContext {
@@ -12,9 +13,9 @@ struct InputContext {
 
     static func current() -> InputContext {
         InputContext(
-            now: Platform.now(), secondsFromUTC: LocalZone.secondsFromUTC,
-            directory: Result { () throws(LonghaulError) in try WorkingDirectory.path },
-            proxyVariables: Platform.proxyVariables.isEmpty ? nil : Platform.proxyVariables)
+            now: SystemClock.now().wall, secondsFromUTC: LocalClock.secondsFromUTC,
+            directory: Result { () throws(LonghaulError) in try CurrentDirectory.path },
+            proxyVariables: ProxyVariables.ofCommand.isEmpty ? nil : ProxyVariables.ofCommand)
     }
 
     func absolute(_ path: String) throws(LonghaulError) -> String {
@@ -65,5 +66,18 @@ struct RequestTemplate {
         var requests: [TransferRequest] = []
         for url in urls { requests.append(try request(url: url)) }
         return requests
+    }
+}
+
+extension ProxyVariables {
+    /// Those of this command, as they were at the first access.
+    static let ofCommand = ProxyVariables(Environment.value)
+
+    /// A transfer is recorded with the proxy variables of the command that enqueues it. An engine
+    /// within a command, or started by it, serves other transfers, too, to which these do not
+    /// apply.
+    static func dropOfCommand() {
+        _ = ofCommand
+        Environment.remove(ProxyVariables.names)
     }
 }

@@ -78,16 +78,15 @@ enum OptionText {
         return needs
     }
 
-    /// The most characters of a refused value that are shown; a line may be a megabyte long.
-    private static let quotedCharacters = 200
-
     static func url(_ text: String, _ name: String? = nil) throws(LonghaulError) -> String {
         do {
             return try URLParts(text).url
         } catch {
             let place = name.map { "\($0): " } ?? ""
             var url = shown(refused: text)
-            if url.count > quotedCharacters { url = url.prefix(quotedCharacters) + "…" }
+            if url.count > Limits.quotedCharacters {
+                url = url.prefix(Limits.quotedCharacters) + "…"
+            }
             url = TerminalText.shown(url)
             switch error {
             // The text in place of the scheme may be a secret: `token:x@host`.

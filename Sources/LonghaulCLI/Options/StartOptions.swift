@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 /// Whether a command that leaves work behind starts an engine for it.
 struct StartOptions: ParsableArguments {
@@ -22,7 +23,7 @@ struct StartOptions: ParsableArguments {
     ///
     /// To be called before anything is recorded: an invalid file is a usage error.
     func isWanted(
-        environment: (String) -> String? = Platform.environment,
+        environment: (String) -> String? = Environment.value,
         configuration: () throws(LonghaulError) -> UserConfiguration = ConfigurationFile.read
     ) throws(LonghaulError) -> Bool {
         if noStart { return false }

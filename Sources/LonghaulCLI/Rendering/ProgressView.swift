@@ -29,12 +29,10 @@ struct ProgressView: Equatable {
     /// `nil` for a single transfer.
     var totals: Totals?
 
-    private static let rowsMaximum = 16
-
     /// At most as many lines as the terminal has, less one for the cursor.
     func lines(_ terminal: TerminalFacts) -> [String] {
         let width = terminal.columns ?? 80
-        let room = min(ProgressView.rowsMaximum, max(1, terminal.rows - 2))
+        let room = min(Limits.progressRows, max(1, terminal.rows - 2))
         let lines = rows.prefix(room).map { line($0, width: width, terminal) }
         return lines + (totals.map { [line($0, width: width)] } ?? [])
     }

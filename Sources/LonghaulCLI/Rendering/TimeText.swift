@@ -1,4 +1,5 @@
 import Longhaul
+import LonghaulPlatform
 
 /// Moments as people read them: in local time, and how far away.
 struct TimeText: Sendable {
@@ -7,7 +8,7 @@ struct TimeText: Sendable {
     var secondsFromUTC: @Sendable (Timestamp) -> Int
 
     static func current() -> TimeText {
-        TimeText(now: Platform.now(), secondsFromUTC: LocalZone.secondsFromUTC)
+        TimeText(now: SystemClock.now().wall, secondsFromUTC: LocalClock.secondsFromUTC)
     }
 
     /// `2026-03-01 15:04:05`

@@ -1,4 +1,5 @@
 import Longhaul
+import LonghaulPlatform
 
 /// Waits for transfers while an engine works on them: the one that runs, or else one in this
 /// process, also if the other engine ends meanwhile.
@@ -15,23 +16,27 @@ final class ForegroundWatch {
     /// Not used while the engine is in this process.
     private lazy var changes = StoreChanges(of: queue)
     private let display: ProgressDisplay
-    private let seat: EngineSeat
+    /// The one in this process, if there was one.
+    private var engine: EngineThread?
+    /// Rung when it has ended.
+    private let leaving: Doorbell
     private let options: EngineOptions
     private var completed = 0
     private var failed = 0
     private var bytesOfEnded: Int64 = 0
     private let count: Int
 
-    /// Up to so many transfers are all read each time, so that waiting ones can show the reason.
-    private static let shownWaitingMaximum = 32
-    /// The time for another engine to stop the transfers that were paused here.
-    private static let settleSeconds: Double = 10
-
     init(
         _ ids: [TransferID], in queue: TransferQueue, limits: EngineLimits = EngineLimits(),
         display: ProgressDisplay
     ) throws(LonghaulError) {
-        seat = try EngineSeat()
+        do {
+            leaving = try Doorbell()
+        } catch {
+            throw LonghaulError(
+                .io, "no descriptor can be had: \(error.reason); raise the limit (ulimit -n)",
+                retryable: true)
+        }
         self.queue = queue
         self.display = display
         watch = TransferWatch(ids)
@@ -51,67 +56,76 @@ final class ForegroundWatch {
                 return .signalled(signal)
             }
             if Signals.takeSuspension() { try standAside() }
-            try look()
+            try refresh()
             if watch.isOver { break }
-            try takeSeatIfFree()
-            if seat.isTaken {
-                seat.waitForLeaving(timeout: display.tickSeconds)
+            try startEngineIfNoneRuns()
+            if isEngine {
+                leaving.wait(timeout: display.tickSeconds)
             } else {
                 changes.wait(timeout: display.tickSeconds)
             }
-            try noteLeaving()
+            try throwFailure()
         }
         // The engine in this process ends by itself now that all transfers have ended.
         waitForLeaving()
-        try noteLeaving()
+        try throwFailure()
         return .allEnded
     }
 
     /// Waits for the engine's end, unless a disk blocks it for too long: bytes written there are
     /// recovered at the next start, as after a crash.
     private func waitForLeaving() {
-        let end = Platform.uptime() + EngineOptions.leavingSeconds
-        while seat.isTaken, Platform.uptime() < end {
-            seat.waitForLeaving(timeout: end - Platform.uptime())
+        let end = SystemClock.now().monotonic + EngineOptions.leavingSeconds
+        while isEngine {
+            let left = end - SystemClock.now().monotonic
+            if left <= 0 { break }
+            leaving.wait(timeout: left)
         }
-        isHanging = seat.isTaken
+        isHanging = isEngine
         if isHanging { Console.sayHanging() }
     }
 
     // MARK: - The engine
 
-    private func takeSeatIfFree() throws {
-        if seat.isTaken || queue.isEngineRunning { return }
-        do {
-            try seat.take(EngineRun(queue: queue, options: options))
-        } catch {
+    private var isEngine: Bool { engine.map { !$0.hasEnded } ?? false }
+
+    private func startEngineIfNoneRuns() throws {
+        if isEngine || queue.isEngineRunning { return }
+        let thread = EngineThread(EngineRun(queue: queue, options: options)) { [leaving] in
+            leaving.ring()
+        }
+        engine = thread
+        if !thread.start() {
             // Closing the store needs a thread as well, and would wait for it before the error is
             // shown.
             _ = Unmanaged.passRetained(queue)
-            throw error
         }
     }
 
     /// An engine's failure fails the command; to find another engine at work is no failure.
-    private func noteLeaving() throws {
-        _ = try seat.takeResult()?.get()
+    private func throwFailure() throws {
+        guard !isEngine, let failure = engine?.failure else { return }
+        engine = nil
+        throw failure
     }
 
     /// A stopped process must not hold the lease: other processes work on the queue meanwhile.
     private func standAside() throws {
-        seat.stop()
+        engine?.stop()
         waitForLeaving()
-        try noteLeaving()
+        try throwFailure()
         display.clear()
-        Signals.suspend()
+        OwnProcess.suspend()
     }
 
     private func putDown(pausing: Bool) throws {
         if pausing { _ = try queue.pause(.ids(watch.pending)) }
-        seat.stop()
+        engine?.stop()
         waitForLeaving()
-        let end = Platform.uptime() + ForegroundWatch.settleSeconds
-        while pausing, try isMoving(), Platform.uptime() < end { changes.wait(timeout: 0.1) }
+        let end = SystemClock.now().monotonic + Limits.settleSeconds
+        while pausing, try isMoving(), SystemClock.now().monotonic < end {
+            changes.wait(timeout: 0.1)
+        }
         // The pause is recorded; if it cannot be applied now, an engine applies it later.
         if pausing, !queue.isEngineRunning { try? queue.settle() }
     }
@@ -122,16 +136,16 @@ final class ForegroundWatch {
 
     // MARK: - The display
 
-    private func look() throws {
-        let sight = try watch.look { try queue.transfers($0) }
+    private func refresh() throws {
+        let sight = try watch.refresh { try queue.transfers($0) }
         for transfer in sight.ended {
             if transfer.state == .completed { completed += 1 } else { failed += 1 }
             bytesOfEnded = bytesOfEnded.addingClamped(transfer.bytesDone)
             display.ended(transfer)
         }
         display.looked(at: sight.unfinished)
-        guard display.isDue(at: Platform.uptime()) else { return }
-        let moving = count <= ForegroundWatch.shownWaitingMaximum ? sight.unfinished : try mine()
+        guard display.isDue(at: SystemClock.now().monotonic) else { return }
+        let moving = count <= Limits.waitingShown ? sight.unfinished : try mine()
         display.show(moving, totals(moving))
     }
 

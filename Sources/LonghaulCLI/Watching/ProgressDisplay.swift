@@ -1,4 +1,5 @@
 import Longhaul
+import LonghaulPlatform
 
 /// Shows progress while a command waits. On a terminal the lines are redrawn in place; elsewhere a
 /// line is printed when a transfer begins and ends, and one now and then.
@@ -15,16 +16,11 @@ final class ProgressDisplay {
     private var drawnLines = 0
     /// Permanent lines, printed at the next drawing.
     private var standing: [String] = []
-    private var nextShow: Double = 0
+    private var nextShow: Instant?
     private let namesAll: Bool
     /// The reasons shown for transfers that do not move; each is shown once, until it changes or
     /// the transfer moves again.
     private var explained: [TransferID: String] = [:]
-
-    private static let liveSeconds = 0.2
-    private static let plainSeconds: Double = 10
-    /// With more transfers than this, only those that fail leave a line.
-    private static let namedMaximum = 20
 
     init(
         mode: Mode, stream: ByteStream, time: TimeText, count: Int,
@@ -34,7 +30,7 @@ final class ProgressDisplay {
         self.stream = stream
         self.terminalFacts = terminalFacts
         wait = WaitText(time: time)
-        namesAll = mode == .plain || count <= ProgressDisplay.namedMaximum
+        namesAll = mode == .plain || count <= Limits.progressNamed
     }
 
     static func standard(_ console: Console, count: Int) -> ProgressDisplay {
@@ -45,7 +41,7 @@ final class ProgressDisplay {
 
     static func mode(
         isQuiet: Bool, terminal: TerminalFacts,
-        environment: (String) -> String? = Platform.environment
+        environment: (String) -> String? = Environment.value
     ) -> Mode {
         if isQuiet { return .silent }
         // The lines of an engine's log would be mixed with the redrawn ones.
@@ -57,26 +53,29 @@ final class ProgressDisplay {
     /// How often to check the transfers.
     var tickSeconds: Double {
         switch mode {
-        case .live: ProgressDisplay.liveSeconds
+        case .live: Limits.progressLiveSeconds
         case .plain, .silent: 0.5
         }
     }
 
     /// Whether ``show(_:_:)`` would do anything now.
-    func isDue(at uptime: Double) -> Bool {
+    func isDue(at now: Instant) -> Bool {
         switch mode {
         case .silent: return false
-        case .live: return isDue(at: uptime, every: ProgressDisplay.liveSeconds)
-        case .plain: return isDue(at: uptime, every: ProgressDisplay.plainSeconds)
+        case .live: return isDue(at: now, every: Limits.progressLiveSeconds)
+        case .plain: return isDue(at: now, every: Limits.progressPlainSeconds)
         }
     }
 
     /// Not before the first period is over: a transfer that ends by then needs no progress.
-    private func isDue(at uptime: Double, every seconds: Double) -> Bool {
-        if nextShow == 0 { nextShow = uptime + seconds }
-        if uptime < nextShow { return false }
+    private func isDue(at now: Instant, every seconds: Double) -> Bool {
+        guard let due = nextShow else {
+            nextShow = now + seconds
+            return false
+        }
+        if now < due { return false }
         // A little early is better than a period late.
-        nextShow = uptime + seconds * 0.9
+        nextShow = now + seconds * 0.9
         return true
     }
 
@@ -161,7 +160,7 @@ final class ProgressDisplay {
         case .waiting:
             // An obstacle says more than the reasons of its turn.
             let obstacles = transfer.obstacles
-            let reason = wait.at(Platform.now())
+            let reason = wait.at(SystemClock.now().wall)
                 .short(obstacles.isEmpty ? transfer.waitingFor : obstacles)
             row.note = reason.isEmpty ? "waiting" : "waits for " + reason
         case .paused, .completed, .failed, .cancelled: row.note = transfer.state.rawValue

@@ -8,9 +8,6 @@ struct TransferWatch {
     /// Removed by another process during the wait.
     private(set) var gone: Set<TransferID> = []
 
-    /// Transfers that are read together. A look ends after so many unfinished ones.
-    static let page = 64
-
     init(_ ids: [TransferID]) {
         pending = ids
     }
@@ -29,12 +26,12 @@ struct TransferWatch {
     /// that every one has its turn.
     ///
     /// - Parameter read: Leaves out transfers that do not exist.
-    mutating func look(_ read: ([TransferID]) throws -> [Transfer]) rethrows -> Sight {
+    mutating func refresh(_ read: ([TransferID]) throws -> [Transfer]) rethrows -> Sight {
         var sight = Sight()
         var looked = 0
         var unfinished: [TransferID] = []
-        while looked < pending.count, unfinished.count < TransferWatch.page {
-            let ids = Array(pending[looked...].prefix(TransferWatch.page))
+        while looked < pending.count, unfinished.count < Limits.watchedPerRead {
+            let ids = Array(pending[looked...].prefix(Limits.watchedPerRead))
             var found: [TransferID: Transfer] = [:]
             for transfer in try read(ids) { found[transfer.id] = transfer }
             looked += ids.count

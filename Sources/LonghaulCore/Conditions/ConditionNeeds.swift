@@ -2,8 +2,9 @@
 public struct ConditionNeeds: Hashable, Sendable {
     /// External power.
     public var power = false
+    /// A network that is known to cost nothing by volume.
     public var unmetered = false
-    /// Nobody uses the machine.
+    /// A machine without a user at it.
     public var idle = false
     /// A network that is known to be there; also for a loopback URL, which needs none by itself.
     public var network = false
@@ -11,6 +12,7 @@ public struct ConditionNeeds: Hashable, Sendable {
     /// too.
     public var battery: Int?
 
+    /// No needs by default.
     public init(
         power: Bool = false, unmetered: Bool = false, idle: Bool = false, network: Bool = false,
         battery: Int? = nil
@@ -22,6 +24,7 @@ public struct ConditionNeeds: Hashable, Sendable {
         self.battery = battery
     }
 
+    /// Whether nothing is needed.
     public var isEmpty: Bool { self == ConditionNeeds() }
 
     /// Everything that there is to need.

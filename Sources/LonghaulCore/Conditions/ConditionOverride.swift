@@ -8,9 +8,12 @@ public struct ConditionOverride: Hashable, Sendable {
     public var power: PowerSource??
     /// In percent, 0…100.
     public var battery: Int??
+    /// Whether there is a network, and what it costs.
     public var network: NetworkState??
+    /// Whether no user is at the machine.
     public var isIdle: Bool??
 
+    /// Overrides nothing.
     public init() {}
 
     /// - Throws: `invalidRequest` for an unknown name or value, a name that comes twice, and for

@@ -11,6 +11,7 @@ public struct Conditions: Hashable, Sendable {
     /// Nobody uses the machine, and it has nothing else to do.
     public var isIdle: Reading<Bool> = .unknown
 
+    /// All unknown.
     public init() {}
 }
 
@@ -25,6 +26,7 @@ public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
     /// network: since when it is this one.
     public var since: Timestamp?
 
+    /// A value as a source gives it; `nil` = unknown.
     public init(_ value: Value?, source: String, since: Timestamp?) {
         self.value = value
         self.source = source
@@ -49,17 +51,32 @@ extension Reading<NetworkState> {
 
 /// What the machine is fed by.
 public enum PowerSource: String, Codable, Sendable, CaseIterable {
-    case external, battery
+    /// Mains power.
+    case external
+    /// The battery.
+    case battery
 }
 
 /// What the way out costs, if there is one.
 public enum NetworkState: String, Codable, Sendable, CaseIterable {
-    case unmetered, metered, offline
+    /// Connected, at no cost by volume.
+    case unmetered
+    /// Connected, at a cost by volume: a mobile network, a tethered telephone.
+    case metered
+    /// Not connected.
+    case offline
 }
 
 /// The conditions that a machine can be asked for, by the names that commands and overrides use.
 public enum ConditionKind: String, Codable, Sendable, CaseIterable {
-    case power, battery, network, idle
+    /// ``Conditions/power``.
+    case power
+    /// ``Conditions/battery``.
+    case battery
+    /// ``Conditions/network``.
+    case network
+    /// ``Conditions/isIdle``.
+    case idle
 }
 
 extension Reading {

@@ -16,6 +16,8 @@ public struct LonghaulError: Error, Hashable, Codable, Sendable {
     /// Bytes that are kept for a later `resume` or `retry`.
     public var bytesKept: Int64
 
+    /// An error of the library or of a program that uses it; by default not retryable, with no
+    /// bytes kept.
     public init(
         _ code: Code, _ message: String, transferID: TransferID? = nil, httpStatus: Int? = nil,
         curlCode: Int? = nil, retryable: Bool = false, bytesKept: Int64 = 0
@@ -45,6 +47,7 @@ extension LonghaulError {
 }
 
 extension LonghaulError: CustomStringConvertible {
+    /// The ``message``.
     public var description: String { message }
 }
 
@@ -55,6 +58,7 @@ extension LonghaulError {
         /// As it stands in the store and in JSON.
         public let rawValue: String
 
+        /// A code by its text; an unknown text is a code, too.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }

@@ -73,7 +73,14 @@ public struct Checksum: Hashable, Codable, Sendable {
     /// By name, as in `--checksum sha256:…` and RFC 9530. SHA-1 and MD5 guard against accidents
     /// only.
     public enum Algorithm: String, Codable, Sendable, CaseIterable {
-        case sha256, sha512, sha1, md5
+        /// SHA-256, FIPS 180-4.
+        case sha256
+        /// SHA-512, FIPS 180-4.
+        case sha512
+        /// SHA-1: against accidents only.
+        case sha1
+        /// MD5, RFC 1321: against accidents only.
+        case md5
     }
 
     /// How `hex` was made.

@@ -1,9 +1,13 @@
 /// Header fields in order, names compared without regard to case (RFC 9110 §5.1).
 public struct HeaderFields: Hashable, Codable, Sendable {
+    /// One field (RFC 9110 §5).
     public struct Field: Hashable, Codable, Sendable {
+        /// As it is sent; compared without regard to case.
         public var name: String
+        /// Without line breaks. Values of requests are secrets: output shows them redacted.
         public var value: String
 
+        /// A field as it is to be sent.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -15,12 +19,15 @@ public struct HeaderFields: Hashable, Codable, Sendable {
         }
     }
 
+    /// All of them, in order; a name may come several times.
     public var fields: [Field]
 
+    /// Without fields by default.
     public init(_ fields: [Field] = []) {
         self.fields = fields
     }
 
+    /// Whether there is no field.
     public var isEmpty: Bool { fields.isEmpty }
 
     /// The first field of that name; setting replaces all of them, `nil` removes them.
@@ -34,6 +41,7 @@ public struct HeaderFields: Hashable, Codable, Sendable {
         }
     }
 
+    /// Adds a field at the end, also where the name is there already.
     public mutating func append(name: String, value: String) {
         fields.append(Field(name: name, value: value))
     }

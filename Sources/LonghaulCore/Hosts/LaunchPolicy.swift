@@ -42,7 +42,9 @@ package struct WaitingSession: Hashable, Sendable {
 public enum HostState: Hashable, Sendable {
     /// Nothing waits for it, or nothing that it is to be started for.
     case idle
+    /// A process of the host is attached, and gets its events itself.
     case attached
+    /// A launch of it runs.
     case running
     /// It is started at this moment.
     case due(Timestamp)

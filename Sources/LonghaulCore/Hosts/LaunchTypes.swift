@@ -1,8 +1,12 @@
 /// Why a host was started. The text is stored, printed, and in the environment of the host.
 public enum LaunchReason: String, Codable, Sendable, CaseIterable {
+    /// Events of a session wait.
     case sessionEvents = "session-events"
+    /// A transfer waits for an answer of its host.
     case inputNeeded = "input-needed"
+    /// A background task is due.
     case task
+    /// The host was woken by another program.
     case wake
 }
 
@@ -53,9 +57,12 @@ public struct HostSettings: Hashable, Sendable {
     /// Seconds that a launch for tasks may take; `nil` = ``defaultTaskBudget``.
     public var taskBudget: Double?
 
+    /// 30 seconds.
     public static let defaultEventBudget: Double = 30
+    /// Ten minutes.
     public static let defaultTaskBudget: Double = 600
 
+    /// A program with default budgets and no background tasks.
     public init(
         argv: [String], permitted: [String] = [], eventBudget: Double? = nil,
         taskBudget: Double? = nil
@@ -82,8 +89,10 @@ public struct SessionSettings: Hashable, Sendable {
     /// nothing.
     public var launchDelay: Double?
 
+    /// Five seconds.
     public static let defaultLaunchDelay: Double = 5
 
+    /// The settings of a new session: no host, nothing discretionary.
     public init() {}
 }
 
@@ -91,12 +100,16 @@ public struct SessionSettings: Hashable, Sendable {
 public struct SessionChange: Hashable, Sendable {
     /// `.some(nil)` = no host any more.
     public var host: String??
+    /// ``SessionSettings/isDiscretionary``; transfers enqueued before keep theirs.
     public var isDiscretionary: Bool?
+    /// ``SessionSettings/launchEvents``.
     public var launchEvents: Bool?
+    /// ``SessionSettings/askBeforeStart``.
     public var askBeforeStart: Bool?
     /// `.some(nil)` = the default.
     public var launchDelay: Double??
 
+    /// Changes nothing.
     public init() {}
 
     package func apply(to settings: inout SessionSettings) {

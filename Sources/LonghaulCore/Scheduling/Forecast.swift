@@ -8,6 +8,7 @@ public struct Forecast: Hashable, Sendable {
     /// The same in a sentence.
     public var text: String
 
+    /// By default no moments are known.
     public init(startsAt: Timestamp? = nil, endsAt: Timestamp? = nil, text: String) {
         self.startsAt = startsAt
         self.endsAt = endsAt

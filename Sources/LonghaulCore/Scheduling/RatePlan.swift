@@ -2,9 +2,12 @@
 public struct RatePlan: Hashable, Sendable {
     /// In a window; `nil` = as fast as it goes.
     public struct Part: Hashable, Sendable {
+        /// When it holds, in local time.
         public var window: TimeWindow
+        /// All transfers together; `nil` = as fast as it goes.
         public var bytesPerSecond: Int64?
 
+        /// A bound for one window.
         public init(window: TimeWindow, bytesPerSecond: Int64?) {
             self.window = window
             self.bytesPerSecond = bytesPerSecond
@@ -16,6 +19,7 @@ public struct RatePlan: Hashable, Sendable {
     /// Where windows overlap the first one counts.
     public var parts: [Part] = []
 
+    /// Without a bound.
     public init() {}
 
     package struct Now: Hashable, Sendable {

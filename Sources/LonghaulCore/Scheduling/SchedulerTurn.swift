@@ -55,9 +55,9 @@ struct SchedulerTurn {
         plan.overdue = candidate.id
     }
 
-    /// The order among candidates of one rank. Every place is given away in the end: what is put
-    /// off takes the places that are left.
-    private enum Round: CaseIterable {
+    /// The passes over the candidates of one rank. Every place is given away in the end: what one
+    /// pass puts off gets a place that is left in a later one.
+    private enum Pass: CaseIterable {
         /// Origins that answer; of each untried one a first transfer; of those that fail a first
         /// one each, into a few places.
         case first
@@ -69,16 +69,16 @@ struct SchedulerTurn {
     /// Candidates of one rank, in order.
     mutating func serve(_ group: [Candidate]) {
         var rest = group
-        for round in Round.allCases where !rest.isEmpty { rest = serve(rest, round) }
+        for pass in Pass.allCases where !rest.isEmpty { rest = serve(rest, pass) }
     }
 
     /// The session with the fewest running goes next; among equals, the one whose candidate is
-    /// first. Returns those that are put off to a later round.
-    private mutating func serve(_ group: [Candidate], _ round: Round) -> [Candidate] {
+    /// first. Returns those that are put off to a later pass.
+    private mutating func serve(_ group: [Candidate], _ pass: Pass) -> [Candidate] {
         var rest: [Candidate] = []
         // Between one session and itself there is nothing to weigh.
         if let first = group.first, group.allSatisfy({ $0.session == first.session }) {
-            for candidate in group { consider(candidate, round, &rest) }
+            for candidate in group { consider(candidate, pass, &rest) }
             return rest
         }
         var queues = sessionQueues(group)
@@ -90,7 +90,7 @@ struct SchedulerTurn {
             }
             let (_, candidate) = queues[best].removeFirst()
             if queues[best].isEmpty { queues.remove(at: best) }
-            consider(candidate, round, &rest)
+            consider(candidate, pass, &rest)
         }
         return rest
     }
@@ -119,10 +119,10 @@ struct SchedulerTurn {
     }
 
     private mutating func consider(
-        _ candidate: Candidate, _ round: Round, _ rest: inout [Candidate]
+        _ candidate: Candidate, _ pass: Pass, _ rest: inout [Candidate]
     ) {
         let candidate = atItsSource(candidate)
-        if isPutOff(origins[origins.index(of: candidate.origin)], in: round) {
+        if isPutOff(origins[origins.index(of: candidate.origin)], in: pass) {
             rest.append(candidate)
             return
         }
@@ -151,8 +151,8 @@ struct SchedulerTurn {
         return best
     }
 
-    private func isPutOff(_ origin: OriginTable.Entry, in round: Round) -> Bool {
-        switch (origin.state.standing, round) {
+    private func isPutOff(_ origin: OriginTable.Entry, in pass: Pass) -> Bool {
+        switch (origin.state.standing, pass) {
         case (.answers, _), (.untried, .untried), (.untried, .failing), (.fails, .failing): false
         case (.untried, .first): origin.transfers > 0
         case (.fails, .first): origin.transfers > 0 || failingCount >= limits.runningFailing

@@ -64,6 +64,7 @@ public struct TimeWindow: Hashable, Sendable {
 }
 
 extension TimeWindow: CustomStringConvertible {
+    /// `HH:MM-HH:MM`, as ``init(parsing:)`` reads it.
     public var description: String { "\(TimeWindow.text(start))-\(TimeWindow.text(end))" }
 
     static func text(_ minute: Int) -> String {

@@ -4,14 +4,17 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
     /// Since 1970-01-01T00:00:00Z; before that, negative.
     public var milliseconds: Int64
 
+    /// - Parameter milliseconds: since 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
+    /// Whether the left one is earlier.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
 
+    /// Moved by seconds, held at the ends of the range.
     public static func + (left: Timestamp, seconds: Double) -> Timestamp {
         Timestamp(milliseconds: left.milliseconds.addingClamped(Int64(bounding: seconds * 1000)))
     }
@@ -21,6 +24,7 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         Double(left.milliseconds.subtractingClamped(right.milliseconds)) / 1000
     }
 
+    /// The end of the year 9999, the last that RFC 3339 can write.
     public static let distantFuture = Timestamp(milliseconds: 253_402_300_799_000)  // year 9999
 }
 

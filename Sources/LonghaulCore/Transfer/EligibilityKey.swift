@@ -128,6 +128,7 @@ public struct TransferSchedule: Hashable, Sendable {
     /// machine for a discretionary transfer, else nothing.
     public var prefers: ConditionNeeds?
 
+    /// At any time, without requirements, with the default preferences.
     public init() {}
 
     /// What the default stands for.

@@ -2,10 +2,16 @@
 /// Its fields are those of the JSON that every command prints.
 public struct Transfer: Hashable, Sendable {
     /// What is moved where. Only downloads can be enqueued.
-    public enum Kind: String, Codable, Sendable { case download, upload }
+    public enum Kind: String, Codable, Sendable {
+        /// From a server to a file.
+        case download
+        /// From a file to a server.
+        case upload
+    }
 
     /// Never used again, not even after a removal or a repair of the store.
     public var id: TransferID
+    /// Default ``Kind/download``.
     public var kind: Kind = .download
     /// Derived from what is wanted and what the engine has recorded; without an engine nothing
     /// runs.
@@ -144,7 +150,18 @@ package struct HeldBytes: Hashable, Sendable {
 
 /// The state that is shown, derived from what is wanted and what the engine recorded.
 public enum TransferState: String, Codable, Sendable, CaseIterable {
-    case waiting, running, paused, completed, failed, cancelled
+    /// Not begun, or between attempts; ``Transfer/waitingFor`` says for what.
+    case waiting
+    /// An engine moves it.
+    case running
+    /// Stopped by a command until `resume`; its bytes are kept.
+    case paused
+    /// Its file is there, whole and durable.
+    case completed
+    /// Given up, with ``Transfer/error``; its bytes are kept for `resume` or `retry`.
+    case failed
+    /// Ended by a command.
+    case cancelled
 
     /// Nothing changes any more without a command.
     public var hasEnded: Bool {
@@ -159,8 +176,34 @@ public enum TransferState: String, Codable, Sendable, CaseIterable {
 public struct WaitReason: Hashable, Codable, Sendable {
     /// The words of `waitingFor` in JSON; `why` explains each.
     public enum Reason: String, Codable, Sendable, CaseIterable {
-        case earliestBegin, window, power, battery, network, unmetered, idle, storage, backoff
-        case originCooldown, concurrency, originLimit, engine, input
+        /// ``Transfer/earliestBegin`` has not come.
+        case earliestBegin
+        /// The time of day is outside of ``TransferSchedule/window``.
+        case window
+        /// External power is missing.
+        case power
+        /// The battery has less charge than is required.
+        case battery
+        /// There is no network.
+        case network
+        /// The network costs by volume, or that is unknown.
+        case unmetered
+        /// The machine is in use, or that is unknown.
+        case idle
+        /// The disk of the destination is full.
+        case storage
+        /// The pause after a failed attempt, or one that the server asked for.
+        case backoff
+        /// The pause after failures of several transfers from its server.
+        case originCooldown
+        /// As many transfers run as may.
+        case concurrency
+        /// As many connections to its server are open as may be.
+        case originLimit
+        /// No engine runs, or the engine was stopped.
+        case engine
+        /// An answer of the session's host.
+        case input
     }
 
     /// What kind of thing.
@@ -174,6 +217,7 @@ public struct WaitReason: Hashable, Codable, Sendable {
     /// When it is looked at again at the latest; `nil` = when it changes.
     public var nextCheck: Timestamp?
 
+    /// A reason without a reading by default.
     public init(
         _ reason: Reason, required: String? = nil, current: String? = nil, since: Timestamp? = nil,
         nextCheck: Timestamp? = nil

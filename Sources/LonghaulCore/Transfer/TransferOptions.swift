@@ -59,12 +59,20 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// version is still the current one.
     public var reuse: Bool = false
 
+    /// The defaults of the command line.
     public init() {}
 }
 
 /// What to do when the destination exists, decided at enqueue and again when the file is published.
 public enum ExistingFilePolicy: String, Codable, Sendable, CaseIterable {
-    case fail, skip, overwrite, rename
+    /// The transfer is refused, or fails (`destinationExists`). The default.
+    case fail
+    /// The file is kept, and the transfer completes without one of its own.
+    case skip
+    /// The file is replaced, in one step, when the new one is whole.
+    case overwrite
+    /// The new file gets a free name: ` (n)` is added.
+    case rename
 }
 
 /// A bound for the requests that fetch parts of one file at a time.
@@ -76,11 +84,17 @@ public enum ConnectionCount: Hashable, Sendable {
 }
 
 extension ConnectionCount: Codable {
+    /// 0 = automatic.
+    ///
+    /// - Throws: `DecodingError` when it is no integer.
     public init(from decoder: any Decoder) throws {
         let count = try decoder.singleValueContainer().decode(Int.self)
         self = count > 0 ? .exactly(count) : .automatic
     }
 
+    /// 0 = automatic.
+    ///
+    /// - Throws: what the encoder throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

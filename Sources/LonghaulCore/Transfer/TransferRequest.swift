@@ -34,6 +34,7 @@ public struct TransferRequest: Hashable, Sendable {
     package private(set) var sharedOptions = TransferRequest.standardOptions
     package static let standardOptions = CopyOnWrite(TransferOptions())
 
+    /// A request with the defaults; checked when it is enqueued.
     public init(url: String, destination: Destination) {
         self.url = url
         self.destination = destination
@@ -61,6 +62,7 @@ public struct TransferRequest: Hashable, Sendable {
 
 /// Where a download's file goes. Paths are absolute when they reach the store.
 public enum Destination: Hashable, Sendable {
+    /// This path.
     case file(String)
     /// A file in this directory, named by the URL's last path segment, or by the server's
     /// `Content-Disposition`.
@@ -69,13 +71,17 @@ public enum Destination: Hashable, Sendable {
 
 /// Which of several transfers that may start goes first.
 public enum Priority: Int, Codable, Sendable, CaseIterable {
+    /// Before all others.
     case high = 0
+    /// The default.
     case normal = 1
+    /// After all others; waiting raises it in time.
     case low = 2
 }
 
 /// When a transfer gives up (URLSession's `timeoutIntervalForResource`). Its bytes are kept.
 public enum Deadline: Hashable, Sendable {
+    /// At this moment.
     case at(Timestamp)
     /// Counted from the moment the transfer may begin; starts again at `retry`.
     case after(seconds: Double)

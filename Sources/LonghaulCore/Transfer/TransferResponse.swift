@@ -11,6 +11,7 @@ public struct TransferResponse: Hashable, Codable, Sendable {
     /// 10, 11, 20 or 30.
     public var httpVersion: Int?
 
+    /// For tests and for hosts that make answers up.
     public init(
         url: String, statusCode: Int? = nil, headers: HeaderFields = HeaderFields(),
         httpVersion: Int? = nil

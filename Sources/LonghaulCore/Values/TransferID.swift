@@ -1,20 +1,25 @@
 /// Identifies a transfer in one store: a positive integer, handed out in the order of enqueueing
 /// and never reused, printed and typed by people as it is.
 public struct TransferID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
+    /// As printed and stored; positive.
     public let rawValue: Int64
 
+    /// An id as a number; whether there is such a transfer is not checked.
     public init(rawValue: Int64) {
         self.rawValue = rawValue
     }
 
+    /// Whether the left one was enqueued earlier.
     public static func < (left: TransferID, right: TransferID) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
 extension TransferID: CustomStringConvertible, LosslessStringConvertible {
+    /// The number in decimal digits.
     public var description: String { String(rawValue) }
 
+    /// `nil` for text that is no positive integer.
     public init?(_ description: String) {
         guard let value = Int64(description), value > 0 else { return nil }
         self.init(rawValue: value)

@@ -76,6 +76,7 @@ public struct YieldReport: Hashable, Sendable {
         case sharing = 5
     }
 
+    /// What the control does now.
     public var state: State
     /// Seconds that bytes wait in queues on the way; `nil` = not known.
     public var queueingDelay: Double?
@@ -86,6 +87,7 @@ public struct YieldReport: Hashable, Sendable {
     /// That rate against the best of late, 0 … 1.
     public var share: Double
 
+    /// A reading of the control.
     public init(
         state: State, queueingDelay: Double?, window: Int, rate: Double, share: Double
     ) {

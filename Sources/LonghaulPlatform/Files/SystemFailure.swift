@@ -41,6 +41,12 @@ extension SystemFailure: CustomStringConvertible {
     /// `EEXIST`.
     package var isNameInUse: Bool { errno == EEXIST }
 
+    /// `EPIPE`: the reader has closed its end.
+    package var isBrokenPipe: Bool { errno == EPIPE }
+
+    /// `EISDIR`.
+    package var isDirectory: Bool { errno == EISDIR }
+
     /// The C library's text for the error number.
     package var reason: String { String(cString: strerror(errno)) }
 }

@@ -24,6 +24,11 @@ package enum Environment {
         return found
     }
 
+    /// Unsets variables, for this process and for those that it starts.
+    package static func remove(_ names: [String]) {
+        for name in names { unsetenv(name) }
+    }
+
     /// Refuses paths that are not valid UTF-8: a repaired path would be another path.
     ///
     /// - Parameter names: the variables in which a path is looked up, in this order; the error

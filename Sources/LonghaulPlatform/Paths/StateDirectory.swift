@@ -81,6 +81,16 @@ package enum CurrentDirectory {
         get throws(LonghaulError) { try found.get() }
     }
 
+    /// A path as a user gives it, made absolute: the engine may run elsewhere.
+    package static func absolute(_ path: String) throws(LonghaulError) -> String {
+        if path.isAbsolutePath { return PathParts.plain(path) }
+        var rest = Substring(path)
+        while rest.hasPrefix("./") { rest = rest.dropFirst(2) }
+        let directory = try Self.path
+        if rest.isEmpty || rest == "." { return directory }
+        return PathParts.plain(PathParts.join(directory, String(rest)))
+    }
+
     private static let found: Result<String, LonghaulError> = {
         guard let buffer = getcwd(nil, 0) else {
             return .failure(refusal("does not exist any more"))

@@ -26,6 +26,16 @@ package enum OwnProcess {
         _exit(128 + kind)
     }
 
+    /// Runs the work of a normal exit (``ExitWork``) first.
+    package static func exit(_ status: Int32) -> Never {
+        Glibc.exit(status)
+    }
+
+    /// Exits without waiting for other threads: one may hang in a call on a disk.
+    package static func exitNow(_ status: Int32) -> Never {
+        _exit(status)
+    }
+
     /// The arguments of this process as bytes, without its name.
     package static var arguments: [[UInt8]] {
         var count: Int32 = 0

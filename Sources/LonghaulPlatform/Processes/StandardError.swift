@@ -33,20 +33,13 @@ package enum StandardError {
 
     private static func flush(_ lines: inout UnreadLines) {
         while let chunk = lines.next {
-            guard takesSome else { return }
+            guard CommandStream.isWritable(2) else { return }
             let count = chunk.withUnsafeBytes { bytes in
                 uninterrupted { Glibc.write(2, bytes.baseAddress, bytes.count) }
             }
             if count <= 0 { return lines.removeAll() }
             lines.remove(count)
         }
-    }
-
-    /// Whether a write of ``Limits/pipeWriteBytes`` does not block: pipe(7) guarantees that for
-    /// PIPE_BUF bytes if poll(2) reports that the pipe is writable.
-    private static var takesSome: Bool {
-        var asked = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
-        return uninterrupted { Int(poll(&asked, 1, 0)) } != 0
     }
 
     /// Whether standard error is connected to the journal (systemd.exec(5), `$JOURNAL_STREAM`). The

@@ -6,14 +6,12 @@ internal import LonghaulPlatform
 /// the event log and not the transfers: one new event among a thousand that are waited for costs
 /// one look.
 struct EndWatch {
-    /// The last event that was read; `nil` = the log is not followed: nobody waits, or it is
-    /// another one.
+    /// The last event that was read; `nil` = the log is not followed: there is no waiter, or it is
+    /// another log.
     private var log: Int64?
     private var edition: UInt64 = 0
     /// Looked at one by one whatever the log says.
     private var unseen: Set<TransferID> = []
-
-    private static let page = 256
 
     mutating func rest() {
         log = nil
@@ -26,7 +24,7 @@ struct EndWatch {
     }
 
     /// A store that cannot be read now is looked at again with the next change.
-    mutating func look(
+    mutating func findEnds(
         in queue: TransferQueue, for waited: Set<TransferID>, fresh: Set<TransferID>,
         edition: UInt64
     ) -> [(TransferID, Result<Transfer, any Error>)] {
@@ -40,7 +38,7 @@ struct EndWatch {
             if let log { read = log } else { read = try queue.store.events.last() }
             var candidates = log == nil ? waited : unseen.intersection(waited)
             while log != nil {
-                let ends = try queue.store.events.ends(after: read, limit: EndWatch.page)
+                let ends = try queue.store.events.ends(after: read, limit: Limits.endsPerRead)
                 guard let last = ends.last else { break }
                 candidates.formUnion(waited.intersection(ends.ids))
                 read = last

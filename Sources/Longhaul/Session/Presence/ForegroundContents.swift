@@ -19,10 +19,10 @@ struct ForegroundContents {
         return [random.next(), random.next()].map { String($0, radix: 36) }.joined()
     }
 
-    /// The content of a completed transfer that nobody but the caller knows of: afterwards the
+    /// The content of a completed transfer that only the caller knows of: afterwards the
     /// store has forgotten it, and the file is gone.
     ///
-    /// In this order a crash in between leaves a file that nobody asks for, never an event without
+    /// In this order a crash in between leaves a file without a use, never an event without
     /// its file.
     func read(of id: TransferID, at path: String) throws(LonghaulError) -> Data {
         let data: Data
@@ -37,15 +37,15 @@ struct ForegroundContents {
         return data
     }
 
-    /// Files of this name are read by ``read(of:at:)`` and by nobody else.
+    /// Files of this name are read by ``read(of:at:)`` alone.
     static let prefix = "data-"
 
     /// Deletes the contents of which a process that was killed forgot the transfer, and not the
     /// file.
     ///
     /// Safe beside any process: a transfer is recorded before its file comes into being, names are
-    /// never used again, and one without a transfer was read already. Whoever is about to delete it
-    /// too finds it gone, which is as good.
+    /// never used again, and one without a transfer was read already. Another process that
+    /// deletes it too finds it gone, which is as good.
     func sweep() {
         let place = PathParts.join(directory, "foreground")
         // What stands beside a file, for people to look at, has a suffix.

@@ -12,13 +12,11 @@ final class SharedStore: Sendable {
         var users = 1
         var engineUsers = 0
         var engine: EngineThread?
-        /// Foreground transfers that somebody in this process awaits.
+        /// Foreground transfers that a task of this process awaits.
         var awaited: Set<TransferID> = []
     }
 
     private static let open = Mutex<[ExactText: SharedStore]>([:])
-    /// How long an engine may take to save everything when the process ends.
-    private static let exitSeconds: Double = 3
 
     private init(_ desk: StoreExecutor) {
         self.desk = desk
@@ -53,12 +51,12 @@ final class SharedStore: Sendable {
         if release() { await desk.close() }
     }
 
-    /// ``leave()`` for who cannot wait.
+    /// ``leave()`` for callers that cannot wait.
     func abandon() {
         if release() { desk.abandon() }
     }
 
-    /// Whether nobody uses it any more.
+    /// Whether it has no user any more.
     private func release() -> Bool {
         SharedStore.open.withLock { open in
             let users = state.withLock { state in
@@ -92,7 +90,7 @@ final class SharedStore: Sendable {
         await releaseEngine()?.leave()
     }
 
-    /// ``dropEngine()`` for who cannot wait.
+    /// ``dropEngine()`` for callers that cannot wait.
     func giveUpEngine() {
         releaseEngine()?.stop()
     }
@@ -114,7 +112,7 @@ final class SharedStore: Sendable {
             open.values.compactMap { presence in presence.state.withLock { $0.engine } }
         }
         for stay in stays { stay.stop() }
-        for stay in stays { stay.leave(within: exitSeconds) }
+        for stay in stays { stay.leave(within: Limits.engineExitSeconds) }
     }
 
     // MARK: - Foreground transfers
@@ -124,4 +122,18 @@ final class SharedStore: Sendable {
     func release(_ id: TransferID) { state.withLock { _ = $0.awaited.remove(id) } }
 
     func isAwaited(_ id: TransferID) -> Bool { state.withLock { $0.awaited.contains(id) } }
+}
+
+/// Calls that may block for long, on a thread of their own: Swift's shared threads are few.
+enum Blocking {
+    static func run<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(LonghaulError) -> Value
+    ) async throws(LonghaulError) -> Value {
+        let result: Result<Value, LonghaulError> = await withCheckedContinuation { continuation in
+            DetachedThread.start(name: "longhaul-call") {
+                continuation.resume(returning: Result(catching: body))
+            }
+        }
+        return try result.get()
+    }
 }

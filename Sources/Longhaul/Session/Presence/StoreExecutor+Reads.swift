@@ -9,6 +9,27 @@ extension StoreExecutor.StoreContext {
         if transfer.state == .running, transfer.held?.isPrefetched == true {
             transfer.state = try RunningView(queue.store, now: queue.now).state(of: transfer)
         }
-        return LiveView.withLiveNumbers(transfer, from: board.look())
+        return LiveView.withLiveNumbers(transfer, from: board.read())
+    }
+}
+
+/// The progress board, read once for all tasks that ask within a moment.
+final class BoardGlance {
+    private let directory: String
+    private var taken: Instant?
+    private var live: [FetchID: BoardReader.Live] = [:]
+
+    init(_ directory: String) {
+        self.directory = directory
+    }
+
+    /// How far each running fetch is; empty when no engine runs.
+    func read() -> [FetchID: BoardReader.Live] {
+        let now = SystemClock.now().monotonic
+        if let taken, now - taken < Limits.boardValidSeconds { return live }
+        let hasEngine = (try? EngineLock.isHeld(in: directory)) ?? false
+        live = hasEngine ? BoardReader.live(in: directory) : [:]
+        taken = now
+        return live
     }
 }

@@ -5,9 +5,9 @@ internal import LonghaulPlatform
 internal import Synchronization
 
 /// Where the asynchronous callers of this process meet one store: a thread that does their reads
-/// and writes, one after the other, and tells those who wait that the store has changed.
+/// and writes, one after the other, and tells the waiters that the store has changed.
 ///
-/// It sleeps until somebody asks or another connection writes. Its connection is not the engine's:
+/// It sleeps until a call comes or another connection writes. Its connection is not the engine's:
 /// SQLite tells a connection only of the commits of others.
 final class StoreExecutor: Sendable {
     typealias Job = @Sendable (StoreContext) -> Void
@@ -51,9 +51,6 @@ final class StoreExecutor: Sendable {
         var closers: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// How often the store is looked at although nothing was written: a notice may have been lost.
-    private static let lookSeconds: Double = 30
-
     /// Opens the store and starts the thread.
     static func open(
         _ directory: String, begin: DetachedThread.Start = DetachedThread.begin
@@ -94,7 +91,7 @@ final class StoreExecutor: Sendable {
         return try result.get()
     }
 
-    /// The same for what changes the store, which those who wait here are told of, too.
+    /// The same for what changes the store, which the waiters here are told of, too.
     func change<Value: Sendable>(
         _ body: @escaping @Sendable (TransferQueue) throws(LonghaulError) -> Value
     ) async throws(LonghaulError) -> Value {
@@ -151,7 +148,7 @@ final class StoreExecutor: Sendable {
         }
     }
 
-    /// Ends the thread after what was asked for, and closes the store. Whoever waits is told.
+    /// Ends the thread after what was asked for, and closes the store. The waiters are told.
     func close() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -164,7 +161,7 @@ final class StoreExecutor: Sendable {
         }
     }
 
-    /// ``close()`` for who cannot wait.
+    /// ``close()`` for callers that cannot wait.
     func abandon() {
         state.withLock { $0.isClosing = true }
         watch.call()
@@ -222,7 +219,7 @@ final class StoreExecutor: Sendable {
             let woken = watch.wait(atMost: pause(settling))
             if woken.isWritten { settling.written() } else if !woken.isCalled { settling.looked() }
         }
-        let (changes, waits) = state.withLock { ($0.changes.takeAll(), $0.ends.takeAll()) }
+        let (changes, waits) = state.withLock { ($0.changes.removeAll(), $0.ends.removeAll()) }
         for continuation in changes { continuation.resume(throwing: StoreExecutor.closed) }
         for continuation in waits { continuation.resume(throwing: StoreExecutor.closed) }
     }
@@ -230,14 +227,14 @@ final class StoreExecutor: Sendable {
     private func pause(_ settling: WriteSettling) -> Double {
         let due = state.withLock { $0.changes.waits.compactMap(\.until).min() }
         let left = due.map { max(0, $0 - SystemClock.now().monotonic) }
-        return min(left ?? .infinity, settling.pause ?? .infinity, StoreExecutor.lookSeconds)
+        return min(left ?? .infinity, settling.pause ?? .infinity, Limits.storePollSeconds)
     }
 
     private func tellOfChanges() {
         let now = SystemClock.now().monotonic
         let due = state.withLock { state in
             let edition = state.edition
-            return state.changes.take { $0.isOver(at: edition, now) }
+            return state.changes.removeAll { $0.isOver(at: edition, now) }
         }
         for continuation in due { continuation.resume() }
     }
@@ -248,11 +245,11 @@ final class StoreExecutor: Sendable {
             return (state.edition, state.fresh, Set(state.ends.waits.map(\.id)))
         }
         if waited.isEmpty { return watch.rest() }
-        let found = watch.look(in: books.queue, for: waited, fresh: fresh, edition: edition)
+        let found = watch.findEnds(in: books.queue, for: waited, fresh: fresh, edition: edition)
         for (id, result) in found {
             let isOver = (try? result.get().isOver) ?? true
             let waiting = state.withLock {
-                $0.ends.take { $0.id == id && (isOver || $0.orInput) }
+                $0.ends.removeAll { $0.id == id && (isOver || $0.orInput) }
             }
             for continuation in waiting { continuation.resume(with: result) }
         }

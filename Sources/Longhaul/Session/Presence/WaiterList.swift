@@ -26,19 +26,19 @@ struct WaiterList<Wait: Sendable, Value>: Sendable {
         return true
     }
 
-    /// Whom to tell; `nil` when its task is not suspended (yet, or any more).
+    /// The task to resume; `nil` when its task is not suspended (yet, or any more).
     mutating func cancel(_ token: Int) -> Continuation? {
         announced.remove(token)
         return entries.removeValue(forKey: token)?.continuation
     }
 
-    mutating func take(_ isOver: (Wait) -> Bool) -> [Continuation] {
+    mutating func removeAll(where isOver: (Wait) -> Bool) -> [Continuation] {
         let tokens = entries.filter { isOver($0.value.wait) }.keys
         return tokens.compactMap { entries.removeValue(forKey: $0)?.continuation }
     }
 
-    mutating func takeAll() -> [Continuation] {
-        take { _ in true }
+    mutating func removeAll() -> [Continuation] {
+        removeAll { _ in true }
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 struct EventsCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
@@ -102,9 +103,6 @@ struct EventsCommand: ConsoleCommand {
         return try queue.attach(host: host)
     }
 
-    /// How often to check for signals that arrived between two waits.
-    private static let breathSeconds: Double = 1
-
     private func followOn(_ queue: TransferQueue, _ console: Console) throws -> ExitStatus {
         let attachment = try attach ? attached(queue) : nil
         defer { withExtendedLifetime(attachment) {} }
@@ -112,17 +110,18 @@ struct EventsCommand: ConsoleCommand {
             after: after, session: session, waitingOnly: unacknowledged)
         Signals.watch()
         // A closed reader is noticed even while no events come.
-        try Platform.startThread {
-            if Platform.waitForReaderToGo(1) { follower.cancel() }
+        let isWatched = DetachedThread.begin(name: "longhaul-reader") {
+            if CommandStream.waitForReaderToGo(1) { follower.cancel() }
         }
+        if !isWatched { throw LonghaulError.noThread() }
         while true {
-            for event in try follower.next(timeout: EventsCommand.breathSeconds) {
+            for event in try follower.next(timeout: Limits.followPollSeconds) {
                 try console.line { $0.loggedEvent(event) }
             }
             try console.flush()
-            if Platform.hasNoReader(1) { throw Console.Closed() }
+            if CommandStream.hasNoReader(1) { throw Console.Closed() }
             if let signal = Signals.received {
-                if signal != Signals.interrupt { Signals.end(by: signal) }
+                if signal != Signals.interrupt { OwnProcess.end(by: signal) }
                 return .interrupted
             }
         }

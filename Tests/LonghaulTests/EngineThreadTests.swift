@@ -3,8 +3,8 @@ import Longhaul
 import LonghaulTestSupport
 import Testing
 
-/// Who the engine is, and that nothing is left of it.
-@Suite(.timeLimit(.minutes(10))) struct EngineSeatTests {
+/// Which process is the engine, and that nothing is left of it.
+@Suite(.timeLimit(.minutes(10))) struct EngineThreadTests {
     @Test func externalNeverMovesAByte() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in
@@ -81,7 +81,7 @@ import Testing
                 other.send(SIGKILL)
                 try await other.wait()
                 // A second, and one for a busy machine.
-                try await eventually(within: .seconds(2), "the seat is taken") {
+                try await eventually(within: .seconds(2), "the engine takes over") {
                     try queue.status().engine?.pid == getpid()
                 }
                 server.goOn()
@@ -93,7 +93,7 @@ import Testing
     }
 
     /// The engine goes from process to process, always by a kill, while files come.
-    @Test func theSeatIsTakenAgainAndAgain() async throws {
+    @Test func theEngineMovesFromProcessToProcess() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in
             func stand() throws -> CLIProcess {

@@ -1,0 +1,63 @@
+internal import LonghaulCore
+
+/// The bounds and defaults of this module.
+extension Limits {
+    // Requests.
+    /// Destinations in one directory that are inspected one by one; from this many on the
+    /// directory's names are read at once.
+    static let namesInspectedSingly = 256
+    /// Directories whose check is remembered; a batch that goes to more checks again.
+    static let checkedDirectoriesMax = 1024
+    /// Requests that are handed over together. A shorter input is recorded on the caller's thread.
+    static let requestsPerBatch = 256
+    /// Batches between the two threads of an enqueue, which bounds the memory.
+    static let enqueueBatchesMax = 8
+    /// Deeper nesting is refused: input from outside must not use up the stack.
+    static let jsonDepthMax = 64
+
+    // Reads.
+    /// Events that a follower reads at once.
+    static let eventsPerRead = 500
+    /// Events of a session that are held in memory.
+    static let sessionEventsPerRead = 128
+    /// Ends of transfers that are read from the log at once.
+    static let endsPerRead = 256
+    /// A reading of the progress board serves all tasks that ask within this time.
+    static let boardValidSeconds = 0.05
+    /// Least time between two values of a task's progress.
+    static let progressSeconds = 0.1
+    /// How often the store is read although no write was noticed: a notice may have been lost.
+    static let storePollSeconds: Double = 30
+    /// How soon a store that could not be read is read again.
+    static let inputRetrySeconds: Double = 1
+    /// How long a listing waits for the machine's conditions.
+    static let viewConditionsSeconds: Double = 0.5
+    /// With fewer open files than this, hardly more than one transfer has its files and
+    /// connections.
+    static let doctorOpenFiles = 64
+    /// A store written this much later than now shows a wrong clock: clocks are corrected by less
+    /// every day.
+    static let doctorClockSeconds: Double = 60
+
+    // The engine.
+    /// A source of conditions that has not answered by then counts as missing until it does.
+    static let engineConditionsSeconds: Double = 1
+    /// Least time between two reports of the number of transfers to the service manager.
+    static let serviceStatusSeconds: Double = 2
+    /// How long a service manager has to start the engine.
+    static let activationSeconds = 1.0
+    /// How long a background engine stays with nothing left to do or to wait for.
+    static let backgroundIdleSeconds = 10
+    /// How long a session that insists on its own engine waits for one that is about to leave.
+    static let engineTakeOverSeconds: Double = 2
+    /// An embedded engine that failed is tried again after this pause, twice as long each time,…
+    static let enginePauseMinimumSeconds: Double = 1
+    /// …up to this one.
+    static let enginePauseMaximumSeconds: Double = 60
+    /// How long an engine may take to save everything when the process ends.
+    static let engineExitSeconds: Double = 3
+    /// Events that are read at once when they are handed to a host.
+    static let handoverEventsPerRead = 200
+    /// ``EngineOptions/leavingSeconds``.
+    static let leavingSeconds: Double = 30
+}

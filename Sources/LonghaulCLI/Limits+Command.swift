@@ -1,0 +1,47 @@
+import Longhaul
+
+/// The bounds and defaults of the command line.
+extension Limits {
+    // Input.
+    /// Characters of a refused value that are shown; a line may be a megabyte long.
+    static let quotedCharacters = 200
+
+    // Output.
+    /// Output is written when this much is buffered.
+    static let consoleFlushBytes = 64 << 10
+    /// Changed transfers that are read and shown together.
+    static let changesPerRead = 500
+    /// Rows laid out together; later pages keep the column widths.
+    static let listRowsPerPage = 500
+    /// Transfers that have a line each in a note.
+    static let notedTransfers = 20
+    /// Paused transfers that have a line each when `get` is interrupted.
+    static let pausedShown = 20
+    /// Ids in one suggested command line, whose length is limited.
+    static let idsPerCommand = 1000
+    /// Rows of transfers on a terminal.
+    static let progressRows = 16
+    /// Between two drawings on a terminal.
+    static let progressLiveSeconds = 0.2
+    /// Between two lines elsewhere.
+    static let progressPlainSeconds: Double = 10
+    /// With more transfers than this, only those that fail leave a line.
+    static let progressNamed = 20
+
+    // Waiting.
+    /// Up to this many transfers are all read each time, so that waiting ones can show the reason.
+    static let waitingShown = 32
+    /// The time for another engine to stop the transfers that were paused here.
+    static let settleSeconds: Double = 10
+    /// Transfers that are read together. A read ends after this many unfinished ones.
+    static let watchedPerRead = 64
+    /// Poll interval where no notification arrives.
+    static let blindPollSeconds: Double = 0.1
+    /// How long a cancel may take: an engine takes milliseconds, a hanging engine is not waited
+    /// for.
+    static let cancelWait = Duration.seconds(5)
+    /// How long a change may go unnoticed if its notification is lost.
+    static let waitPollSeconds: Double = 1
+    /// How often `events --follow` checks for signals that arrived between two waits.
+    static let followPollSeconds: Double = 1
+}
