@@ -25,7 +25,7 @@ import Testing
 
     /// With all extensions, by name.
     private static let largeTypes: [String: Int] = [
-        "FetchMachine": 1803, "Store": 1316, "EngineTransaction": 1160,
+        "Store": 1316, "EngineTransaction": 1160,
         "EasyHandle": 894, "TransferQueue": 858, "Connection": 968,
     ]
 
@@ -47,7 +47,7 @@ import Testing
 
     /// Records and options only store, and may have as many as they need.
     private static let manyProperties = [
-        "ActiveSegment": 17, "EasyHandle": 32, "FetchMachine": 42,
+        "ActiveSegment": 17, "EasyHandle": 32,
         "TransferInserter": 18, "TransportLoop": 18, "YieldControl": 16,
     ]
 

@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 /// Part files that are to be deleted. A row stays until the file is known to be gone.
 extension Connection {

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+package import LonghaulCore
 
 /// The row of a transfer, read for display (``Transfer``), with the numbers of its fetch while it
 /// has one.
