@@ -47,6 +47,7 @@ package struct ActiveSegment: Hashable, Sendable {
 
     /// The head told where the body's bytes go.
     mutating func begins(at start: Int64, end: Int64?) {
+        assert(start >= 0, "a body begins in the file")
         self.start = start
         self.end = end
         written = start

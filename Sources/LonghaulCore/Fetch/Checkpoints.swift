@@ -98,6 +98,7 @@ extension FetchBytes {
     /// Returns whether the sync was awaited: a restart or an earlier failure voids it.
     mutating func synced(_ token: Int64, at now: Instant, _ step: inout FetchStep) -> Bool {
         guard let pending = checkpoints.endSync(token) else { return false }
+        assert(pending.covers.ranges.allSatisfy(have.contains), "what is void ends its sync")
         checkpoints.start(at: now)
         state.durable = state.durable.union(pending.covers)
         state.isPrefetched = false

@@ -3,6 +3,7 @@ extension FetchMachine {
         var step = FetchStep()
         if stage == .left { return step }
         handle(event, context, &step)
+        assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")
         step.nextTick = nextTick
         step.isWhole = isWhole && wire.fromZero == nil
         return step

@@ -47,6 +47,7 @@ extension FetchMachine {
     /// The name is committed before the rename, so that a successor knows where to look for a file
     /// that was renamed and not recorded.
     mutating func publish(as path: String, _ step: inout FetchStep) {
+        precondition(state.isDurable, "only a whole and durable file gets its name")
         wire.bytes.state.publication = path
         step.writes.append(.save(state))
         step.durable = true

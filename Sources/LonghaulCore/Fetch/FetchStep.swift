@@ -58,6 +58,7 @@ package struct TransferTotals: Hashable, Sendable {
     package var restarts: Int
 
     package init(_ state: FetchState, bytesDone: Int64) {
+        assert(bytesDone >= 0 && state.bytesFetched >= 0, "bytes are counted from zero")
         bytesTotal = state.bytesTotal
         self.bytesDone = bytesDone
         bytesFetched = state.bytesFetched
@@ -174,6 +175,7 @@ package struct PartOrder: Hashable, Sendable {
             publication: bytes.state.publication ?? publication, needs: needs)
         held = bytes.have.count
         heldEnd = bytes.have.ranges.last?.upperBound ?? 0
+        assert(held <= heldEnd, "what is held ends with its last byte")
         isBackground = target.request.isDiscretionary
         disk = bytes.state.partDisk
         partSuffix = target.partSuffix

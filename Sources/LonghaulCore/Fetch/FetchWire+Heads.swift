@@ -165,6 +165,7 @@ extension FetchWire {
                 step.effects.append(.stop([segments[index].key]))
                 return
             }
+            assert(start < segments[other].end ?? .max, "a range is only shortened")
             segments[other].end = start
             step.effects.append(.shrink(segments[other].key, end: start))
         }

@@ -29,6 +29,7 @@ extension FetchWire {
         ask.isForMirror = !isAtOwnOrigin
         ask.isForNoPage = ask.proof != .nothingHeld && FileNaming.isOfNoPage(target.destination)
         let key = SegmentKey(fetch: bytes.state.id, serial: nextSerial)
+        assert(!segments.contains { $0.key == key }, "a request has a key of its own")
         nextSerial += 1
         bytes.state.attempts += 1
         segments.append(
