@@ -39,7 +39,7 @@ import Testing
             transfer: id, request: work.request, destination: "/d/a", deadline: nil, state: state,
             firstSerial: 1)
         _ = machine.begin()
-        #expect(machine.sources.contains(machine.url))
+        #expect(machine.target.sources.contains(machine.url))
         #expect(!machine.isWhole)
         var next = state
         next.generation += 1

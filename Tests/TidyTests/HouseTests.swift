@@ -25,7 +25,7 @@ import Testing
 
     /// With all extensions, by name.
     private static let largeTypes: [String: Int] = [
-        "FetchMachine": 1803, 
+        
     ]
 
     @Test func typesAreOfASizeToLiveIn() {
@@ -46,7 +46,7 @@ import Testing
 
     /// Records and options only store, and may have as many as they need.
     private static let manyProperties = [
-        "ActiveSegment": 17, "FetchMachine": 42,
+        "ActiveSegment": 17, 
         "YieldControl": 16,
     ]
 
@@ -118,7 +118,7 @@ import Testing
 
     /// What is impossible by our own code is said where it would be seen.
     @Test func invariantsAreAsserted() {
-        for (module, least) in ["LonghaulCore": 0.45, "LonghaulEngine": 0.9] {
+        for (module, least) in ["LonghaulCore": 1.5, "LonghaulEngine": 0.9] {
             let files = Self.modules[module] ?? []
             let lines = files.reduce(0) { $0 + $1.lines.count }
             let assertions = files.flatMap(\.code).count { line in

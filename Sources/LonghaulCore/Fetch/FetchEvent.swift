@@ -101,76 +101,25 @@ package enum FetchDeparture: Hashable, Sendable {
     }
 }
 
-/// A failure of this machine: its disk, its permissions.
-package struct LocalFault: Hashable, Sendable {
-    package var code: LonghaulError.Code
-    package var message: String
-    /// The machine is short of something for a moment: tried again with back-off.
-    package var isPassing: Bool
-    /// Where the disk was mounted that holds the part file, and is not mounted.
-    package private(set) var unmounted: String?
-    /// Where the part file ends by now: it was cut off, and what was held behind it is gone.
-    package private(set) var cutAt: Int64?
+/// What the machine may know besides the event: the turn's one `now`, the origin, and what stands
+/// on the progress board.
+package struct FetchContext: Sendable {
+    package var now: Moment
+    /// Of the transfer's own URL.
+    package var origin: OriginMemory
+    /// The origins of its mirrors, by the mirrors' URLs.
+    package var mirrors: [String: OriginMemory] = [:]
+    /// Requests that the origin's budget allows this fetch to have at a time.
+    package var connectionsAllowed: Int
+    /// The turn's randomness, for back-off jitter.
+    package var seed: UInt64
 
-    package init(code: LonghaulError.Code, message: String, isPassing: Bool = false) {
-        self.code = code
-        self.message = message
-        self.isPassing = isPassing
+    package init(
+        now: Moment, origin: OriginMemory, connectionsAllowed: Int, seed: UInt64
+    ) {
+        self.now = now
+        self.origin = origin
+        self.connectionsAllowed = connectionsAllowed
+        self.seed = seed
     }
-
-    /// The disk has not got the bytes that are to come, whether the server said so or only the
-    /// user.
-    package init(needed: Int64, available: Int64, for destination: String, isExpected: Bool) {
-        let disk = "the disk that holds \(destination)"
-        let what: String
-        if available <= 0 {
-            what = "is full; free some space, then resume"
-        } else {
-            let lack = SizeText.shown(needed - available)
-            let start = "lacks \(lack) for the \(SizeText.shown(needed)) that "
-            what =
-                start
-                + (isExpected
-                    ? "--expect says are to come; free some space, or correct that with "
-                        + "`set --expect`, then resume"
-                    : "are to come; free some space, then resume")
-        }
-        self.init(code: .noSpace, message: "\(disk) \(what)")
-    }
-
-    package init(unmounted mountPoint: String) {
-        self.init(
-            code: .io,
-            message: "the disk that was mounted at \(mountPoint), and holds what was fetched, is "
-                + "not mounted; mount it, then resume")
-        unmounted = mountPoint
-    }
-
-    package init(cutOff path: String, at size: Int64) {
-        self.init(
-            code: .io,
-            message: "\(path) is shorter than what was written to it: it was cut off; "
-                + "retry the transfer, which fetches what is missing again")
-        cutAt = size
-    }
-
-    /// What is missing, where it is storage that can be waited for.
-    package var storageNeed: StorageNeed? {
-        if unmounted != nil { return .disk }
-        return code == .noSpace ? .space : nil
-    }
-
-    /// What is told of a transfer that goes on by itself.
-    var messageWhileWaiting: String {
-        guard let unmounted else { return message }
-        return "the one that was mounted at \(unmounted) is not mounted; mount it, or begin anew "
-            + "without it: `cancel`, then `retry`"
-    }
-}
-
-/// What a transfer lacks that waits for storage.
-package enum StorageNeed: String, Hashable, Sendable {
-    case space = "free space"
-    /// The one that its part file is on.
-    case disk = "its disk"
 }

@@ -1,33 +1,11 @@
 extension FetchMachine {
-    /// What stands on the progress board for a request of this fetch, told before any event that
-    /// depends on it.
-    package mutating func note(
-        _ key: SegmentKey, written: Int64, received: Int64, now: Instant
-    ) {
-        guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
-        let segment = segments[index]
-        if received > segment.received { heard(index, at: now) }
-        count(received, of: index)
-        if segment.isWriting, segment.isOpen, written > segment.written {
-            segments[index].written = written
-            have.insert(segment.start..<written)
-            learnVersion(segments[index])
-        }
-    }
-
-    /// So many body bytes of a request have come by now.
-    mutating func count(_ received: Int64, of index: Int) {
-        let more = max(0, received - segments[index].received)
-        segments[index].received += more
-        state.bytesFetched = state.bytesFetched + more
-    }
-
     package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {
         var step = FetchStep()
         if stage == .left { return step }
         handle(event, context, &step)
+        assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")
         step.nextTick = nextTick
-        step.isWhole = isWhole && fromZero == nil
+        step.isWhole = isWhole && wire.fromZero == nil
         return step
     }
 
@@ -37,20 +15,20 @@ extension FetchMachine {
         switch event {
         case .prepared(
             let identity, let path, let created, let size, let mountPoint, let isReplacing):
-            if stage == .preparing { state.partMount = mountPoint }
+            if stage == .preparing { wire.bytes.state.partMount = mountPoint }
             let lost = isReplacing ? RestartReason.partFileReplaced : .partFileMissing
             prepared(
                 identity, path: path, lost: created ? lost : nil, size: size, context, &step)
         case .prepareFailed(let fault) where fault.unmounted != nil && leaving == nil && !isAtHome:
             goElsewhere(&step)
         case .prepareFailed(let fault):
-            leaving = leaving ?? local(fault, context)
+            leaving = leaving ?? leaving(after: fault)
             stage = .settling
             exit(context, &step)
-        case .reserved: proceedWithHeld(&step)
+        case .reserved: if stage == .moving { wire.proceedWithHeld(&step) }
         case .truncated: emptied(context, &step)
         case .truncateFailed(let fault):
-            isEmptying = false
+            wire.isEmptying = false
             failedLocally(fault, context, &step)
         case .reserveFailed(let fault), .verifyFailed(let fault), .publishFailed(let fault):
             failedLocally(fault, context, &step)
@@ -79,97 +57,58 @@ extension FetchMachine {
         }
     }
 
-    // MARK: - Preparing
+    // MARK: - Requests
 
-    /// Never more is held than the file has: a shorter one was cut off by somebody, or by a file
-    /// system check, and would be filled up with zeros. What is behind is fetched again.
-    private mutating func cutOff(at size: Int64, _ step: inout FetchStep) {
-        let kept = have.upTo(size)
-        if kept == have { return }
-        if kept.isEmpty {
-            voidBytes(.partFileShorter, &step)
-        } else {
-            state.durable = state.durable.upTo(size)
-            have = kept
+    private mutating func head(
+        _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        switch stage {
+        case .moving: wire.head(key, head, context, &step)
+        case .settling: wire.lateHead(key, head, context, &step)
+        case .preparing, .verifying, .securing, .sharing, .publishing, .left: break
         }
-        step.writes.append(.save(state))
-        step.durable = true
     }
+
+    private mutating func ended(
+        _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard let ended = wire.remove(key, end, context, &step) else { return }
+        if end.failure == .withdrawn, leaving == nil {
+            // Back to the queue, where what is more urgent may pass.
+            return leave(.requeue, context, &step)
+        }
+        switch stage {
+        case .settling: quiet(context, &step)
+        case .moving:
+            switch wire.next(after: ended, context, &step) {
+            case .finish?: finish(&step)
+            case .leave(let leaving)?: leave(leaving, context, &step)
+            case nil: break
+            }
+        case .preparing, .verifying, .securing, .sharing, .publishing, .left: break
+        }
+    }
+
+    // MARK: - Preparing
 
     private mutating func prepared(
         _ identity: FileIdentity, path: String, lost: RestartReason?, size: Int64?,
         _ context: FetchContext, _ step: inout FetchStep
     ) {
         guard stage == .preparing else { return }
-        if let size { cutOff(at: size, &step) }
-        let isAnother = lost != nil && state.partIdentity != nil
-        if let lost, isAnother { voidBytes(lost, &step) }
-        let isRenumbered = lost == nil && state.partIdentity.map { $0 != identity } ?? false
-        state.partIdentity = identity
-        state.partPath = path
-        state.publication = nil
-        if isRenumbered { doubtBytes(&step) }
-        // Its number may be that of the one that is gone: what was held there is void in the store,
-        // too, before a byte is written.
-        if isAnother { step.writes.append(.save(state)) }
-        // A version of which there is no byte: the next answer may be of another, and until that is
-        // recorded nothing on the board may be taken for this one.
-        if have.isEmpty, state.validator != nil, !isWhole {
-            state.validator = nil
-            state.bytesTotal = nil
-            step.writes.append(.save(state))
-        }
-        lastCheckpoint = context.now.monotonic
-        startedMoving = context.now.monotonic
-        receivedAtStart = state.bytesFetched
-        atStart = (have.count, state.restarts)
+        wire.bytes.opened(identity, path: path, lost: lost, size: size, of: transfer, &step)
+        wire.bytes.checkpoints.start(at: context.now.monotonic)
+        wire.run.start(wire.bytes, at: context.now.monotonic)
         if leaving != nil {
-            // Somebody changed their mind while the file was being opened.
+            // Something else was asked for while the file was being opened.
             stage = .settling
             quiet(context, &step)
         } else if isWhole {
             finish(&step)
         } else {
             stage = .moving
-            askNext(context, &step)
+            wire.askNext(context, &step)
         }
-    }
-
-    /// Its file system gives files other numbers after each mount, and only its name says that it
-    /// is ours. Before anything is put to what it holds, the end of that is compared with what
-    /// comes, as after an answer that brought nothing; of a whole file, too.
-    private mutating func doubtBytes(_ step: inout FetchStep) {
-        let end = min(have.prefix, (state.bytesTotal ?? .max) - Limits.overlapBytes)
-        if end > 0 {
-            state.generation += 1
-            have = ByteRanges(0..<end)
-            state.durable = have
-            state.emptyAnswers = max(1, state.emptyAnswers)
-            step.durable = true
-        } else {
-            voidBytes(.partFileReplaced, &step)
-        }
-        step.writes.append(.save(state))
-    }
-
-    /// Gives up all that is held. The caller sees to it that this is committed before a byte is
-    /// overwritten.
-    mutating func voidBytes(_ reason: RestartReason, _ step: inout FetchStep) {
-        let lost = have.count
-        state.generation += 1
-        state.durable = ByteRanges()
-        state.publication = nil
-        have = ByteRanges()
-        syncing = nil
-        release(first: retired.count, &step)
-        state.validator = nil
-        state.bytesTotal = nil
-        rangesProven = false
-        if lost > 0 {
-            state.restarts += 1
-            step.writes.append(.restarted(transfer, reason: reason.description, bytesLost: lost))
-        }
-        step.durable = true
     }
 
     // MARK: - Leaving
@@ -191,38 +130,30 @@ extension FetchMachine {
             if leaving == nil || isBeingCancelled { leave(.requeue, context, &step) }
         case .cancel(let keepingBytes):
             leave(.cancel(keepingBytes: keepingBytes), context, &step)
-        case .expire: leave(.fail(FetchMachine.expired), context, &step)
+        case .expire: leave(.fail(.deadlinePassed), context, &step)
         }
     }
 
-    /// Which somebody may still take back.
-    package var isBeingCancelled: Bool {
-        guard case .cancel = leaving else { return false }
-        return true
-    }
-
-    package static let expired = LonghaulError(
-        .timedOut,
-        "the deadline passed before the transfer was complete; "
-            + "its bytes are kept: retry it, with a later deadline where that was fixed")
+    /// Which may still be taken back.
+    package var isBeingCancelled: Bool { leaving?.isCancel ?? false }
 
     /// A cancel has the last word, whatever fails on the way out.
-    func outlasted(_ other: Leaving) -> Leaving {
+    func outlasted(_ other: FetchLeaving) -> FetchLeaving {
         isBeingCancelled ? leaving ?? other : other
     }
 
     /// Stop the wire, checkpoint, and let `leaving` happen.
     mutating func leave(
-        _ leaving: Leaving, _ context: FetchContext, _ step: inout FetchStep
+        _ leaving: FetchLeaving, _ context: FetchContext, _ step: inout FetchStep
     ) {
         self.leaving = leaving
-        held = nil
+        wire.held = nil
         // The outcome of what the disk is at is awaited: it finds `leaving`.
         if stage == .preparing || stage == .verifying || stage == .securing { return }
         let wasMoving = stage == .moving
         // How long it needs in one go is known by that, the next time.
-        if case .requeue = leaving, let origin = asked(context), isUnresumable(origin) {
-            noteThroughput(context, &step)
+        if case .requeue = leaving, let origin = wire.asked(context), isUnresumable(origin) {
+            wire.noteThroughput(context, &step)
         }
         stage = .settling
         if segments.isEmpty {
@@ -236,19 +167,26 @@ extension FetchMachine {
     mutating func quiet(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .settling, segments.isEmpty, syncing == nil else { return }
         if have != state.durable {
-            sync(&step)
+            wire.bytes.sync(digests: digests, &step)
         } else {
             exit(context, &step)
         }
     }
 
-    /// The answer for whose sake it was may have broken off meanwhile.
+    private mutating func exit(_ context: FetchContext, _ step: inout FetchStep) {
+        guard let leaving else { return }
+        stage = .left
+        step.exit(&wire, leaving, context)
+    }
+
+    /// The answer that needed it empty may have broken off meanwhile.
     private mutating func emptied(_ context: FetchContext, _ step: inout FetchStep) {
-        isEmptying = false
-        if stage == .moving, segments.isEmpty {
-            askNext(context, &step)
+        wire.isEmptying = false
+        guard stage == .moving else { return }
+        if segments.isEmpty {
+            wire.askNext(context, &step)
         } else {
-            proceedWithHeld(&step)
+            wire.proceedWithHeld(&step)
         }
     }
 
@@ -259,40 +197,11 @@ extension FetchMachine {
         case .verifying, .securing, .sharing, .publishing: stage = .settling
         case .preparing, .moving, .settling, .left: break
         }
-        if let end = fault.cutAt { cutOff(at: end, &step) }
-        leave(outlasted(local(fault, context)), context, &step)
+        if let end = fault.cutAt { wire.bytes.cutOff(at: end, of: transfer, &step) }
+        leave(outlasted(leaving(after: fault)), context, &step)
     }
 
-    /// What a failure of this machine means for the transfer.
-    func local(_ fault: LocalFault, _ context: FetchContext) -> Leaving {
-        var error = LonghaulError(
-            fault.code, fault.message, transferID: transfer, retryable: true,
-            bytesKept: have.count)
-        if let need = fault.storageNeed, !request.options.failOnFullDisk {
-            error.message = fault.messageWhileWaiting
-            return .waitForStorage(error, needs: need)
-        }
-        if fault.isPassing { return .retry(Failure(.transient, error)) }
-        return .fail(error)
-    }
-}
-
-extension ActiveSegment {
-    /// Whether the end of its body is the end of the file.
-    var bringsTheWhole: Bool {
-        switch decision {
-        case .fresh, .skip, .restart: true
-        case .append, .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty,
-            nil:
-            false
-        }
-    }
-
-    /// Whether what stands on the board was written for it: only after its head was found good.
-    var isWriting: Bool {
-        switch decision {
-        case .fresh, .append, .skip, .restart: true
-        case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty, nil: false
-        }
+    private func leaving(after fault: LocalFault) -> FetchLeaving {
+        wire.target.leaving(after: fault, bytesKept: have.count)
     }
 }

@@ -17,9 +17,7 @@ extension FetchMachine {
 
     /// What the whole file must come to, by the user's word and the server's.
     var digests: [Checksum] {
-        IntegrityPlan.digests(
-            expected: request.options.checksum, reported: state.validator?.digest
-        ).filter { !proven.contains($0) }
+        wire.target.digests(reported: wire.bytes.state.validator?.digest)
     }
 
     mutating func verified(_ context: FetchContext, _ step: inout FetchStep) {
@@ -35,7 +33,7 @@ extension FetchMachine {
 
     mutating func secured(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .securing else { return }
-        state.durable = have
+        wire.bytes.state.durable = have
         if leaving != nil { return turnBack(context, &step) }
         shareOrPublish(&step)
     }
@@ -49,7 +47,8 @@ extension FetchMachine {
     /// The name is committed before the rename, so that a successor knows where to look for a file
     /// that was renamed and not recorded.
     mutating func publish(as path: String, _ step: inout FetchStep) {
-        state.publication = path
+        precondition(state.isDurable, "only a whole and durable file gets its name")
+        wire.bytes.state.publication = path
         step.writes.append(.save(state))
         step.durable = true
         step.effects.append(
@@ -72,21 +71,20 @@ extension FetchMachine {
         }
     }
 
-    /// The same as if the file had been there when it was enqueued: it stays, and nobody has to do
-    /// anything. What was fetched is dropped.
+    /// The same as if the file had been there when it was enqueued: it stays, and nothing has to
+    /// be done. What was fetched is dropped.
     private mutating func skip(_ step: inout FetchStep) {
         stage = .left
-        let path = state.publication ?? destination
-        let error = LonghaulError(
-            .destinationExists,
-            "\(path) exists by now and was kept, as --if-exists skip says; what was fetched was "
-                + "dropped", transferID: transfer)
+        let path = state.publication ?? wire.target.destination
+        let error = wire.target.skipped(keeping: path)
         step.writes.append(.skipped(transfer, error, path: path, totals))
         step.durable = true
         step.effects.append(.close(deletingPart: true))
     }
 
-    package var finalDestination: String { state.finalDestination(of: request, at: destination) }
+    package var finalDestination: String {
+        wire.bytes.state.finalDestination(of: request, at: wire.target.destination)
+    }
 
     mutating func published(_ path: String, _ step: inout FetchStep) {
         guard stage == .publishing else { return }
@@ -102,9 +100,9 @@ extension FetchMachine {
     ) {
         guard stage == .preparing else { return }
         guard isWhole else {
-            // Somebody changed it since: it is theirs now, and ours begins anew.
-            voidBytes(.partFileReplaced, &step)
-            state.partIdentity = nil
+            // It was changed since: it is the user's now, and the fetch begins anew.
+            wire.voidBytes(.partFileReplaced, &step)
+            wire.bytes.state.partIdentity = nil
             step.writes.append(.save(state))
             step.effects.append(.prepare(part(needs: nil)))
             return
@@ -118,58 +116,18 @@ extension FetchMachine {
         _ wanted: Checksum, actual: String, keptAt: String, _ context: FetchContext,
         _ step: inout FetchStep
     ) {
-        // The server's word is not for the user to check.
-        let isExpected = wanted == request.options.checksum
-        let (whose, suspects) =
-            isExpected
-            ? ("the expected \(wanted.hex)", "the expected value and the source")
-            : ("\(wanted.hex), the digest that the server announced", "the source")
-        let error = LonghaulError(
-            .checksumMismatch,
-            "the \(wanted.algorithm.rawValue) of the file is \(actual), not \(whose); "
-                + "it is kept as \(keptAt); check \(suspects), then retry",
-            transferID: transfer)
         // A mirror may have brought what is wrong: the file's own URL gets its chance, once.
-        let isOfMirror = !isAtOwnOrigin || state.validator?.elsewhere != nil
+        let isOfMirror = !wire.isAtOwnOrigin || state.validator?.elsewhere != nil
         let mayBegin = isOfMirror && state.restarts == 0
         if mayBegin {
-            state.source = sources.count - 1
-            voidBytes(.digestDiffers, &step)
+            wire.bytes.state.source = wire.target.sources.count - 1
+            wire.voidBytes(.digestDiffers, &step)
         }
-        state.durable = ByteRanges()
-        state.publication = nil
-        have = ByteRanges()
-        state.generation += 1
-        state.partIdentity = nil
-        state.validator = nil
-        state.bytesTotal = nil
+        wire.bytes.forgetAll()
+        wire.bytes.state.partIdentity = nil
         stage = .settling
-        let end = mayBegin ? Leaving.retry(Failure(.transient, error)) : .fail(error)
+        let error = wire.target.mismatch(wanted, actual: actual, keptAt: keptAt)
+        let end = mayBegin ? FetchLeaving.retry(Failure(.transient, error)) : .fail(error)
         leave(outlasted(end), context, &step)
-    }
-}
-
-extension FetchState {
-    /// The reserved destination, or the server's name for it beside it where that was asked for.
-    package func finalDestination(
-        of request: TransferRequest, at destination: String
-    ) -> String {
-        guard request.options.remoteName, let name = proposedName,
-            let slash = destination.utf8.lastIndex(of: UInt8(ascii: "/"))
-        else { return destination }
-        return String(destination[..<destination.utf8.index(after: slash)]) + name
-    }
-}
-
-/// Which digests a whole file must have before it is given its name: the user's, and the one that
-/// the server announced.
-package enum IntegrityPlan {
-    package static func digests(expected: Checksum?, reported: String?) -> [Checksum] {
-        var digests: [Checksum] = []
-        if let expected { digests.append(expected) }
-        if let reported = reported.flatMap(DigestField.checksum), reported != expected {
-            digests.append(reported)
-        }
-        return digests
     }
 }

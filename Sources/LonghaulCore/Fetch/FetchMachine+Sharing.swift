@@ -1,30 +1,18 @@
 /// What is different for a fetch that serves several transfers.
 extension FetchMachine {
-    /// Who leads from now on, and what is to be heeded of all.
+    /// The leader from now on, and what is to be heeded of all.
     package mutating func serve(_ subscribers: Subscribers) {
-        if subscribers.leader.id != transfer { state.publication = nil }
-        transfer = subscribers.leader.id
-        destination = subscribers.leader.destination
-        deadline = subscribers.deadline
-        request = subscribers.request
-        isShared = subscribers.isShared
+        if subscribers.leader.id != transfer { wire.bytes.state.publication = nil }
+        wire.target.serve(subscribers)
     }
 
     /// Whether the part file can be given its leader by a rename.
-    package var isAtHome: Bool {
-        state.partPath.isEmpty
-            || FileNaming.directory(of: state.partPath)
-                .isExactly(FileNaming.directory(of: destination))
-    }
+    package var isAtHome: Bool { wire.bytes.state.isBeside(wire.target.destination) }
 
     /// Whether another transfer may still come along. None may while the file is, or may be, under
-    /// its leader's name: whoever came to lead after that one would not look for it there.
+    /// its leader's name: it is not looked for there once another transfer leads.
     package var isJoinable: Bool {
-        if state.publication != nil { return false }
-        switch leaving {
-        case .requeue, .retry, .pause, .waitForStorage, nil: break
-        case .fail, .needInput, .cancel: return false
-        }
+        if state.publication != nil || leaving?.isForNow == false { return false }
         return switch stage {
         case .preparing, .moving, .settling, .verifying, .securing, .sharing: true
         case .publishing, .left: false
@@ -35,7 +23,7 @@ extension FetchMachine {
     /// wait. The bytes stay for those that share them; if there are none, they are given up.
     mutating func goElsewhere(_ step: inout FetchStep) {
         stage = .left
-        if !isShared { voidBytes(.partFileMissing, &step) }
+        if !target.isShared { wire.voidBytes(.partFileMissing, &step) }
         step.writes.append(.save(state))
         step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
         step.writes.append(.dropFetch(transfer))
@@ -43,10 +31,10 @@ extension FetchMachine {
         step.effects.append(.close(deletingPart: false))
     }
 
-    /// The copies are made while the part file is still ours alone: nobody can change it under
+    /// The copies are made while the part file is still ours alone: nothing changes it under
     /// them, and after a crash at any point it is there for those that are missing.
     mutating func shareOrPublish(_ step: inout FetchStep) {
-        if isShared || !isAtHome {
+        if target.isShared || !isAtHome {
             stage = .sharing
             step.writes.append(.save(state))
             step.effects.append(.handOut)
@@ -72,29 +60,41 @@ extension FetchMachine {
     }
 
     /// The digests that the whole file was found to have.
-    package var verified: [Checksum] { digests + proven }
+    package var verified: [Checksum] { digests + target.proven }
 
     /// What is known of a copy of the whole file.
     package func copy(
         for subscriber: Subscriber, _ identity: FileIdentity, path: String, mountPoint: String?
     ) -> FetchState {
-        var copy = FetchState(id: state.id)
-        copy.partPath = path
-        copy.partIdentity = identity
-        copy.partMount = mountPoint
-        copy.durable = have
-        copy.validator = state.validator
-        copy.bytesTotal = state.bytesTotal
-        copy.attempts = state.attempts
-        copy.restarts = state.restarts
-        copy.askedURL = subscriber.request.url
-        copy.effectiveURL = state.effectiveURL
-        copy.proposedName = state.proposedName
-        copy.contentCoding = state.contentCoding
-        copy.response = subscriber.request.options.keepsResponse ? state.response : nil
-        // What was received is counted once.
-        copy.bytesFetched = subscriber.id == transfer ? state.bytesFetched : subscriber.bytesFetched
-        return copy
+        wire.bytes.copy(
+            for: subscriber, isLeader: subscriber.id == transfer, identity, path: path,
+            mountPoint: mountPoint)
+    }
+
+    // MARK: - The kept file
+
+    /// The part file is a copy of the file that was kept.
+    mutating func filled(_ step: inout FetchStep) {
+        guard stage == .moving, segments.isEmpty, have.isEmpty, let kept = target.kept
+        else { return }
+        wire.target.kept = nil
+        wire.fromZero = nil
+        wire.bytes.fill(with: kept, askedFor: request.url)
+        step.writes.append(.save(state))
+        finish(&step)
+    }
+
+    /// The file is not what it was, or cannot be read: asked for as if there were none.
+    mutating func fillFailed(
+        _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard stage == .moving, segments.isEmpty, wire.target.kept != nil else { return }
+        wire.target.kept = nil
+        if fault.code == .noSpace {
+            failedLocally(fault, context, &step)
+        } else {
+            wire.askNext(context, &step)
+        }
     }
 }
 

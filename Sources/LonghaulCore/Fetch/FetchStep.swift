@@ -181,6 +181,21 @@ package struct PartOrder: Hashable, Sendable {
         self.publication = publication
         self.needs = needs
     }
+
+    /// - Parameter publication: Where the file may stand unless something else is recorded.
+    init(_ target: FetchTarget, _ bytes: FetchBytes, publication: String, needs: Int64?) {
+        self.init(
+            destination: target.destination, transfer: target.transfer,
+            expected: bytes.state.partIdentity, path: bytes.state.partPath,
+            publication: bytes.state.publication ?? publication, needs: needs)
+        held = bytes.have.count
+        heldEnd = bytes.have.ranges.last?.upperBound ?? 0
+        assert(held <= heldEnd, "what is held ends with its last byte")
+        isBackground = target.request.isDiscretionary
+        disk = bytes.state.partDisk
+        partSuffix = target.partSuffix
+        leftSince = target.leftSince
+    }
 }
 
 package struct PublicationOrder: Hashable, Sendable {

@@ -114,7 +114,7 @@ extension OriginMemory {
         now < end && end <= now + Limits.retryAfterMaximumSeconds
     }
 
-    private func isCooling(at now: Timestamp) -> Bool {
+    func isCooling(at now: Timestamp) -> Bool {
         if case .cooling = health(at: now) { true } else { false }
     }
 

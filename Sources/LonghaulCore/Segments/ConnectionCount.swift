@@ -94,6 +94,7 @@ package struct AutoConnections: Hashable, Sendable {
         }
         // Near the end another connection would only begin.
         guard Double(remaining) / rate > Limits.minSplitSeconds else { return }
+        assert(allowed >= 1 && allowed < most, "connections are added up to the most")
         allowed = min(most, allowed * 2)
         before = rate
         since = nil

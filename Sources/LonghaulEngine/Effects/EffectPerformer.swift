@@ -23,7 +23,7 @@ struct EffectPerformer {
             case .release(let keys): release(keys, of: fetches[fetch])
             case .prepare(let part):
                 wire.expectRequests()
-                let fetched = fetches[fetch]?.machine.state.bytesFetched ?? 0
+                let fetched = fetches[fetch]?.machine.bytesFetched ?? 0
                 orders.append(.prepare(fetch, part, fetched: fetched))
             case .reserve(let bytes): orders.append(.reserve(fetch, bytes: bytes))
             case .truncate(let generation):

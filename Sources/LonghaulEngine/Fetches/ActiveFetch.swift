@@ -95,7 +95,7 @@ final class ActiveFetch {
     var isUnresumable: Bool { machine.isUnresumable(sources.own.known) }
 
     /// Body bytes that this engine has received for it.
-    var received: Int64 { max(0, machine.state.bytesFetched - start.receivedBefore) }
+    var received: Int64 { max(0, machine.bytesFetched - start.receivedBefore) }
 
     /// How the scheduler counts it.
     func asRunning(now: Timestamp) -> Running? {
@@ -119,7 +119,7 @@ final class ActiveFetch {
                 now: now.monotonic)
         }
         let before = rate.bytesPerSecond
-        rate.sample(machine.state.bytesFetched, at: now.monotonic)
+        rate.sample(machine.bytesFetched, at: now.monotonic)
         if rate.bytesPerSecond != before { files.publish(rate: rate.bytesPerSecond, of: id) }
     }
 

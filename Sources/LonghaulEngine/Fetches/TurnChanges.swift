@@ -90,7 +90,7 @@ extension TransferWork {
 
 extension FetchMachine {
     static func expired(_ id: TransferID, bytesKept: Int64) -> LonghaulError {
-        var error = expired
+        var error = LonghaulError.deadlinePassed
         error.transferID = id
         error.bytesKept = bytesKept
         return error

@@ -165,12 +165,12 @@ extension Engine {
             transfer: work.id, request: work.request, destination: work.destination,
             deadline: work.deadline, state: started.state, firstSerial: fetches.takeSerials())
         machine.serve(started.subscribers)
-        machine.proven = started.proven
-        machine.kept = started.kept
+        machine.target.proven = started.proven
+        machine.target.kept = started.kept
         let sources = origins.sources(of: work)
         machine.begin(elsewhereThan: sources.resting(at: now.wall))
-        machine.partSuffix = work.partSuffix
-        machine.leftSince = fetches.unrecordedSince.removeValue(forKey: work.id)
+        machine.target.partSuffix = work.partSuffix
+        machine.target.leftSince = fetches.unrecordedSince.removeValue(forKey: work.id)
         journal?.starts(
             work.id, url: work.request.url, holding: started.state.durable.count,
             of: started.state.bytesTotal)

@@ -1,0 +1,99 @@
+/// A request on the wire.
+package struct ActiveSegment: Hashable, Sendable {
+    package let key: SegmentKey
+    package let number: Int
+    package let ask: RangeRequest
+    package let url: String
+    package let startedAt: Timestamp
+    /// The same moment, for how long it has taken.
+    package let begunAt: Instant
+    /// Where its writing starts: the plan's position after the overlap.
+    package var start: Int64
+    /// Where its range ends; `nil` = open.
+    package var end: Int64?
+    /// File offset after the last byte written.
+    package var written: Int64
+    package var received: Int64 = 0
+    package var head: ResponseHead?
+    package var decision: ResumeDecision?
+    package var isParallel: Bool
+    /// When it was sent, or something last came of it.
+    package internal(set) var heardAt: Instant
+    /// It was silent, and is to end so that others take what it leaves.
+    package internal(set) var isGivenUp = false
+    /// It asks whether the version of the kept file is still the current one: else a 304 answers
+    /// nothing.
+    package internal(set) var asksForChange = false
+    /// False while its body is held back: its cell still says where it was meant to begin, in a
+    /// version that may be given up by now. What it says then is nothing that was written.
+    package var isOpen = true
+
+    package init(
+        key: SegmentKey, number: Int, ask: RangeRequest, url: String, startedAt: Moment,
+        isParallel: Bool
+    ) {
+        self.key = key
+        self.number = number
+        self.ask = ask
+        self.url = url
+        self.startedAt = startedAt.wall
+        begunAt = startedAt.monotonic
+        heardAt = startedAt.monotonic
+        self.isParallel = isParallel
+        start = ask.position
+        end = ask.end
+        written = start
+    }
+
+    /// The head told where the body's bytes go.
+    mutating func begins(at start: Int64, end: Int64?) {
+        assert(start >= 0, "a body begins in the file")
+        self.start = start
+        self.end = end
+        written = start
+    }
+}
+
+extension ActiveSegment {
+    /// Whether the end of its body is the end of the file.
+    var bringsTheWhole: Bool {
+        switch decision {
+        case .fresh, .skip, .restart: true
+        case .append, .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty,
+            nil:
+            false
+        }
+    }
+
+    /// Whether what stands on the board was written for it: only after its head was found good.
+    var isWriting: Bool {
+        switch decision {
+        case .fresh, .append, .skip, .restart: true
+        case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty, nil: false
+        }
+    }
+
+    /// Enough to say that it was let in, and merely cut off when it ended early.
+    var hasBroughtAPiece: Bool { isWriting && written - start >= Limits.minPieceBytes }
+
+    /// Whether it is there already, or nearly.
+    func reaches(_ position: Int64, soonAt now: Instant) -> Bool {
+        let seconds = now - begunAt
+        let count = written - start
+        let soon = seconds > 0 ? Double(count) / seconds * Limits.takeOverSeconds : 0
+        return Double(position - written) < soon
+    }
+
+    func asActive(total: Int64, now: Instant) -> SegmentPlanner.Active {
+        let seconds = now - begunAt
+        return SegmentPlanner.Active(
+            range: start..<max(start, end ?? total), written: written,
+            bytesPerSecond: seconds > 0.5 ? Double(written - start) / seconds : nil)
+    }
+}
+
+/// See ``HeadVerdict/hold``.
+package struct HeldBody: Hashable, Sendable {
+    package var key: SegmentKey
+    package var plan: BodyPlan
+}

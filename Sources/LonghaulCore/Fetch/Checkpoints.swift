@@ -1,0 +1,112 @@
+/// When the bytes that have come are made durable, and what is recorded once they are.
+struct Checkpoints: Sendable {
+    /// What the sync that is under way will have made durable.
+    private(set) var syncing: PendingSync?
+    /// Requests that have ended and whose bytes no checkpoint covers yet. Their cells stay on the
+    /// board: a successor in this boot learns from nothing else what they wrote.
+    private(set) var retired: [SegmentKey] = []
+    private(set) var lastCheckpoint: Instant?
+    private var lastTick: Instant?
+    /// When to record what the bytes are of that were let in at once.
+    var pinDue: Instant?
+    private var nextToken: Int64 = 1
+
+    /// The part file is open: nothing is unsynced.
+    mutating func start(at now: Instant) {
+        lastCheckpoint = now
+    }
+
+    mutating func ticked(at now: Instant) {
+        lastTick = now
+    }
+
+    mutating func retire(_ key: SegmentKey) {
+        assert(!retired.contains(key), "a request ends once")
+        retired.append(key)
+    }
+
+    /// Returns the token of the sync that is to be made.
+    mutating func beginSync(of have: ByteRanges) -> Int64 {
+        precondition(syncing == nil, "one sync at a time")
+        let token = nextToken
+        syncing = PendingSync(token: token, covers: have, retired: retired.count)
+        nextToken += 1
+        return token
+    }
+
+    /// `nil` = a restart or an earlier failure has voided it.
+    mutating func endSync(_ token: Int64) -> PendingSync? {
+        guard let pending = syncing, pending.token == token else { return nil }
+        syncing = nil
+        return pending
+    }
+
+    /// What was written is of no more use.
+    mutating func void(_ step: inout FetchStep) {
+        syncing = nil
+        release(first: retired.count, &step)
+    }
+
+    /// After the commit that this step asks for.
+    mutating func release(first count: Int, _ step: inout FetchStep) {
+        guard count > 0 else { return }
+        assert(count <= retired.count, "what a sync covers is retired until it has ended")
+        step.effects.append(.release(Array(retired.prefix(count))))
+        retired.removeFirst(count)
+    }
+
+    func isDue(unsynced: Int64, at now: Instant) -> Bool {
+        guard syncing == nil, unsynced > 0 else { return false }
+        if unsynced >= Limits.checkpointBytes { return true }
+        guard let lastCheckpoint else { return true }
+        return now - lastCheckpoint >= Limits.checkpointSeconds
+    }
+
+    /// Whether it is time to record what the version is. True once.
+    mutating func pinFallsDue(at now: Instant) -> Bool {
+        guard let pinDue, pinDue <= now else { return false }
+        self.pinDue = nil
+        return true
+    }
+
+    func nextTick(after pause: Double) -> Instant? {
+        [(lastTick ?? lastCheckpoint).map { $0 + pause }, pinDue].compactMap(\.self).min()
+    }
+}
+
+/// A sync under way, and what it will have made durable.
+package struct PendingSync: Hashable, Sendable {
+    package var token: Int64
+    package var covers: ByteRanges
+    /// So many of the retired requests, the first ones, are covered by it.
+    package var retired: Int
+}
+
+/// Store progress ≤ durable bytes, always: sync first, then commit what the sync covered.
+extension FetchBytes {
+    func isCheckpointDue(at now: Instant) -> Bool {
+        guard state.validator != nil else { return false }
+        return checkpoints.isDue(unsynced: have.count - state.durable.count, at: now)
+    }
+
+    mutating func sync(digests: [Checksum], _ step: inout FetchStep) {
+        let token = checkpoints.beginSync(of: have)
+        step.effects.append(
+            .sync(token: token, digests: digests.map(\.algorithm), through: have.prefix))
+    }
+
+    /// Returns whether the sync was awaited: a restart or an earlier failure voids it.
+    mutating func synced(_ token: Int64, at now: Instant, _ step: inout FetchStep) -> Bool {
+        guard let pending = checkpoints.endSync(token) else { return false }
+        assert(pending.covers.ranges.allSatisfy(have.contains), "what is void ends its sync")
+        checkpoints.start(at: now)
+        state.durable = state.durable.union(pending.covers)
+        state.isPrefetched = false
+        step.writes.append(.save(state))
+        // A power cut may take every commit since the last one that was made durable, however old
+        // they are: what is to cost one checkpoint at most has to reach the disk with it.
+        step.durable = true
+        checkpoints.release(first: pending.retired, &step)
+        return true
+    }
+}

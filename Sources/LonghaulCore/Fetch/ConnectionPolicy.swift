@@ -1,0 +1,93 @@
+/// How many requests a fetch has on the wire at a time: what the server has shown to allow, what
+/// has paid so far, and which request is given up because nothing comes of it.
+struct ConnectionPolicy: Sendable {
+    private var auto = AutoConnections()
+    /// No more than have worked, for a while after one was refused or cut off at once.
+    private var ceiling = ConnectionCeiling()
+    private var lastSample: ThroughputSample?
+    private var silence = SilenceWatch()
+    /// The answer that said what the file is has promised ranges.
+    var rangesOffered = false
+    /// A parallel request came back with something else: one connection it is.
+    var rangesRefused = false
+    /// One request of this run has brought all that it was sent for.
+    var hasEndedWell = false
+
+    /// Whether parts belong together: ranges were answered, or at least promised, and a strong
+    /// validator names the version.
+    func maySplit(_ bytes: FetchBytes) -> Bool {
+        !rangesRefused && bytes.state.validator?.isStrong == true
+            && (bytes.rangesProven || rangesOffered)
+    }
+
+    /// Whether a request that is taken off the wire is known to cost no byte.
+    func goesOnWhenAskedAgain(_ bytes: FetchBytes) -> Bool {
+        bytes.rangesProven || rangesOffered && bytes.state.validator?.isStrong == true
+    }
+
+    // MARK: - How many
+
+    /// As many as the last sample has left it at, and as the server has not refused.
+    func count(for target: FetchTarget, _ context: FetchContext) -> Int {
+        let most = min(
+            target.connectionsMax, max(1, context.connectionsAllowed), ceiling.allowed ?? .max)
+        return target.isConnectionCountAutomatic ? min(most, auto.allowed) : most
+    }
+
+    /// Whether another sample may lead to another connection.
+    func isTrying(for target: FetchTarget, total: Int64) -> Bool {
+        target.isConnectionCountAutomatic && target.connectionsMax > 1 && !auto.isSettled
+            && ceiling.allowed ?? .max >= auto.allowed && total >= 2 * Limits.minSplitBytes
+    }
+
+    /// Looked at while bytes come: where none do, another connection is no help.
+    mutating func observe(held: Int64, at now: Instant) {
+        ceiling.look(held: held, now: now)
+    }
+
+    mutating func sample(held: Int64, total: Int64, running: Int, at now: Instant) {
+        assert(running >= 0, "requests are counted from zero")
+        guard let last = lastSample else {
+            lastSample = ThroughputSample(at: now, bytes: held)
+            return
+        }
+        let seconds = now - last.at
+        guard seconds >= Limits.splitTickSeconds / 2 else { return }
+        auto.sample(
+            bytesPerSecond: Double(held - last.bytes) / seconds, remaining: total - held,
+            running: running, now: now)
+        lastSample = ThroughputSample(at: now, bytes: held)
+    }
+
+    mutating func refused(beside working: Int, held: Int64, at now: Instant) {
+        ceiling.refused(beside: working, held: held, now: now)
+    }
+
+    mutating func worked(_ count: Int) {
+        ceiling.worked(count)
+    }
+
+    // MARK: - Silence
+
+    mutating func heard(after seconds: Double) {
+        silence.heard(after: seconds)
+    }
+
+    /// The first request that has been silent for too long. A connection that has gone silent with
+    /// the last part would hold all of the file up until the stall timeout, while others have
+    /// nothing left to do.
+    mutating func giveUpSilent(among segments: [ActiveSegment], at now: Instant) -> Int? {
+        let index = segments.firstIndex { segment in
+            silence.mayGiveUp(at: segment.written, silentFor: now - segment.heardAt)
+        }
+        guard let index else { return nil }
+        silence.gaveUp(at: segments[index].written)
+        return index
+    }
+}
+
+/// How many bytes were held at a moment.
+private struct ThroughputSample: Hashable, Sendable {
+    var at: Instant
+    var bytes: Int64
+}

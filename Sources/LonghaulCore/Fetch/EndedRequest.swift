@@ -1,0 +1,88 @@
+/// A request that has left the wire, and what its end says.
+struct EndedRequest {
+    let segment: ActiveSegment
+    let end: SegmentEnd
+    /// `nil` if it did what it was sent for.
+    private(set) var failure: Failure?
+    /// The kept file is still the one that the server has.
+    let saysUnchanged: Bool
+
+    init(
+        _ segment: ActiveSegment, _ end: SegmentEnd, of target: FetchTarget, _ bytes: FetchBytes
+    ) {
+        self.segment = segment
+        self.end = end
+        saysUnchanged =
+            segment.head?.status == 304 && segment.asksForChange && bytes.have.isEmpty
+            && target.kept != nil
+        failure = classified(for: target, bytesTotal: bytes.state.bytesTotal)
+            .map { end.isProxied ? target.byProxy($0, segment) : $0 }
+    }
+
+    /// The failure that the request ended with.
+    private func classified(for target: FetchTarget, bytesTotal: Int64?) -> Failure? {
+        if case .fail(let failure)? = segment.decision {
+            return target.sendsCredentials(segment)
+                ? FailureTable.refusedCredentials(failure) : failure
+        }
+        if let wire = end.failure {
+            if wire == .bodyTooLong, bytesTotal == nil, target.request.options.maxSize != nil {
+                let text = "the body is longer than --max-size allows; raise it with set --max-size"
+                return Failure(.permanent, LonghaulError(.tooLarge, text))
+            }
+            return FailureTable.classify(wire)
+        }
+        // An answer that is allowed to end early ends with its plan; the rest is asked for again.
+        switch proof(bytesTotal: bytesTotal) {
+        // A shortened request may have written on before it heard of that: bytes of the file as
+        // well.
+        case .complete, .unknownLengthComplete, .tooLong, nil: return nil
+        case .short:
+            return Failure(
+                .transient,
+                LonghaulError(.network, "the server sent fewer bytes than it had promised"),
+                blamesOrigin: true)
+        }
+    }
+
+    /// What the end of an answer says of its body; `nil` = it had none that counts.
+    private func proof(bytesTotal: Int64?) -> SizeProof? {
+        guard segment.isWriting, var plan = segment.decision?.bodyPlan else { return nil }
+        plan.end = segment.end
+        return SizeProof.judge(plan: plan, end: end, bytesTotal: bytesTotal)
+    }
+
+    /// The length of the file, told by nothing but the end of its body. What was only compared
+    /// counts: the whole of it may have been held already.
+    var length: Int64? {
+        switch proof(bytesTotal: nil) {
+        case .unknownLengthComplete(let length): length
+        case .complete: segment.end
+        case .short, .tooLong, nil: nil
+        }
+    }
+
+    func outcome(at now: Timestamp) -> AttemptOutcome {
+        let word: String
+        if let failure {
+            word = failure.error.code.rawValue
+        } else if end.failure == .stopped {
+            word = "stopped"
+        } else if saysUnchanged {
+            word = "unchanged"
+        } else {
+            word = end.failure == .refused ? "unusable" : "completed"
+        }
+        return AttemptOutcome(
+            number: segment.number, startedAt: segment.startedAt, endedAt: now,
+            url: segment.head?.effectiveURL ?? segment.url, bytes: end.bytesReceived,
+            httpStatus: segment.head.flatMap { $0.scheme == .http ? $0.status : nil },
+            httpVersion: end.httpVersion == 0 ? segment.head?.httpVersion : end.httpVersion,
+            outcome: word, message: failure?.error.message ?? silenceNote)
+    }
+
+    private var silenceNote: String? {
+        guard segment.isGivenUp, end.failure == .stopped else { return nil }
+        return "it was silent while others had nothing to do; what it left was asked for anew"
+    }
+}

@@ -1,0 +1,56 @@
+/// Which source is in use, and how far its name for the version is trusted.
+extension FetchBytes {
+    /// The list may be another one than when the source in use was chosen: it is looked for by its
+    /// URL. Another one has to prove that it has the same version, unless it has named it before.
+    mutating func findSource(in target: FetchTarget) {
+        if let asked = state.askedURL, !asked.isExactly(target.request.url) {
+            state.validator = state.validator?.withoutIdentity
+            state.source = 0
+        } else if let mirror = state.validator?.mirror,
+            mirror != target.url(ofSource: state.source)
+        {
+            if let index = target.sources.firstIndex(of: mirror) {
+                state.source = index
+            } else {
+                state.source = 0
+                state.validator = state.validator?.moved(from: mirror, to: target.url(ofSource: 0))
+            }
+        }
+        // Of a longer list.
+        state.source %= target.sources.count
+    }
+
+    /// The next mirror. Its name for the version is another: length and overlap must agree, and
+    /// when it is asked again that name as well.
+    mutating func nextSource(in target: FetchTarget) {
+        guard !target.request.options.mirrors.isEmpty else { return }
+        let old = target.url(ofSource: state.source)
+        state.source = (state.source + 1) % target.sources.count
+        let url = target.url(ofSource: state.source)
+        state.validator = state.validator?.moved(from: old, to: url)
+        noteSource(url, of: target.request)
+    }
+
+    /// Whose name for the version it is that is pinned.
+    mutating func noteSource(_ url: String, of request: TransferRequest) {
+        state.validator?.mirror = url == request.url ? nil : url
+    }
+}
+
+extension FetchState {
+    /// Whether the part file, if there is one, is in the destination's directory.
+    func isBeside(_ destination: String) -> Bool {
+        partPath.isEmpty
+            || FileNaming.directory(of: partPath).isExactly(FileNaming.directory(of: destination))
+    }
+
+    /// The reserved destination, or the server's name for it beside it where that was asked for.
+    package func finalDestination(
+        of request: TransferRequest, at destination: String
+    ) -> String {
+        guard request.options.remoteName, let name = proposedName,
+            let slash = destination.utf8.lastIndex(of: UInt8(ascii: "/"))
+        else { return destination }
+        return String(destination[..<destination.utf8.index(after: slash)]) + name
+    }
+}

@@ -1,0 +1,224 @@
+/// The bytes of a fetch, and what is recorded of them.
+///
+/// Invariants: `have` holds only bytes of the representation that `state.validator` pins;
+/// `state.durable` is a part of `have`.
+struct FetchBytes: Sendable {
+    var state: FetchState
+    /// Bytes in the part file: durable, or written in this boot.
+    var have: ByteRanges
+    /// A 206 came: the origin honours ranges for this version.
+    var rangesProven = false
+    var checkpoints = Checkpoints()
+
+    init(_ state: FetchState) {
+        self.state = state
+        have = state.durable
+    }
+
+    /// Every byte is there.
+    var isWhole: Bool {
+        guard let total = state.bytesTotal else { return false }
+        return have.contains(0..<total)
+    }
+
+    var totals: TransferTotals { TransferTotals(state, bytesDone: have.count) }
+
+    /// Where the next bytes are missing: `end` is nil while the length is unknown, or the gap runs
+    /// to it.
+    var firstGap: (start: Int64, end: Int64?) {
+        guard let total = state.bytesTotal, let gap = have.gaps(upTo: total).first
+        else { return (have.prefix, nil) }
+        return (gap.lowerBound, gap.upperBound == total ? nil : gap.upperBound)
+    }
+
+    /// What is known of the origin, as the next request uses it. What a proxy did is not
+    /// remembered: after an answer that brought nothing the next rung of the ladder is tried all
+    /// the same.
+    func ways(of origin: OriginMemory) -> OriginMemory {
+        var ways = origin
+        if state.emptyAnswers > 0 {
+            ways.mishandlesIfRange = true
+        } else if have.count <= Limits.ifRangeTrialBytes {
+            ways.mishandlesIfRange = false
+        }
+        return ways
+    }
+
+    // MARK: - The part file
+
+    /// - Parameters:
+    ///   - lost: Why a new and empty file was made, if it was.
+    ///   - size: Of a file that was there; `nil` = not looked at.
+    mutating func opened(
+        _ identity: FileIdentity, path: String, lost: RestartReason?, size: Int64?,
+        of transfer: TransferID, _ step: inout FetchStep
+    ) {
+        if let size { cutOff(at: size, of: transfer, &step) }
+        let isAnother = lost != nil && state.partIdentity != nil
+        if let lost, isAnother { void(lost, of: transfer, &step) }
+        let isRenumbered = lost == nil && state.partIdentity.map { $0 != identity } ?? false
+        state.partIdentity = identity
+        state.partPath = path
+        state.publication = nil
+        if isRenumbered { doubt(of: transfer, &step) }
+        // Its number may be that of the one that is gone: what was held there is void in the store,
+        // too, before a byte is written.
+        if isAnother { step.writes.append(.save(state)) }
+        // A version of which there is no byte: the next answer may be of another, and until that is
+        // recorded nothing on the board may be taken for this one.
+        if have.isEmpty, state.validator != nil, !isWhole {
+            forgetVersion()
+            step.writes.append(.save(state))
+        }
+    }
+
+    // MARK: - Given up
+
+    /// Gives up all that is held. The caller sees to it that this is committed before a byte is
+    /// overwritten.
+    mutating func void(_ reason: RestartReason, of transfer: TransferID, _ step: inout FetchStep) {
+        let lost = have.count
+        forgetAll()
+        checkpoints.void(&step)
+        rangesProven = false
+        if lost > 0 {
+            state.restarts += 1
+            step.writes.append(.restarted(transfer, reason: reason.description, bytesLost: lost))
+        }
+        step.durable = true
+    }
+
+    /// Under a new generation, so that what the board says of them is void too.
+    mutating func forgetAll() {
+        state.generation += 1
+        state.durable = ByteRanges()
+        state.publication = nil
+        have = ByteRanges()
+        forgetVersion()
+    }
+
+    mutating func forgetVersion() {
+        state.validator = nil
+        state.bytesTotal = nil
+    }
+
+    /// Back to what is durable.
+    mutating func distrust() {
+        have = state.durable
+    }
+
+    /// The file system gives files other numbers after each mount, and only its name says that the
+    /// file is ours. Before anything is put to what it holds, the end of that is compared with what
+    /// comes, as after an answer that brought nothing; of a whole file, too.
+    mutating func doubt(of transfer: TransferID, _ step: inout FetchStep) {
+        let end = min(have.prefix, (state.bytesTotal ?? .max) - Limits.overlapBytes)
+        if end > 0 {
+            state.generation += 1
+            have = ByteRanges(0..<end)
+            state.durable = have
+            state.emptyAnswers = max(1, state.emptyAnswers)
+            step.durable = true
+        } else {
+            void(.partFileReplaced, of: transfer, &step)
+        }
+        step.writes.append(.save(state))
+    }
+
+    /// Never more is held than the file has: a shorter one was cut off, maybe by a file system
+    /// check, and would be filled up with zeros. What is behind is fetched again.
+    mutating func cutOff(at size: Int64, of transfer: TransferID, _ step: inout FetchStep) {
+        let kept = have.upTo(size)
+        if kept == have { return }
+        if kept.isEmpty {
+            void(.partFileShorter, of: transfer, &step)
+        } else {
+            state.durable = state.durable.upTo(size)
+            have = kept
+        }
+        step.writes.append(.save(state))
+        step.durable = true
+    }
+
+    // MARK: - The version
+
+    /// The first answer of a representation says what the file is.
+    mutating func pin(
+        _ validator: Validator, _ head: ResponseHead, for request: TransferRequest, at url: String
+    ) {
+        state.response = nil
+        keep(head, for: request)
+        state.validator = validator
+        noteSource(url, of: request)
+        state.bytesTotal = validator.length
+        state.askedURL = request.url
+        state.effectiveURL = head.effectiveURL
+        state.contentCoding = head.headers.contentCoding
+        // Even if this transfer does not ask for it: another that shares the fetch may.
+        state.proposedName = head.headers["Content-Disposition"]
+            .flatMap(ContentDisposition.fileName).flatMap(FileNaming.sanitised)
+    }
+
+    /// The first answer of a representation says what it is; those that bring the rest add nothing.
+    mutating func keep(_ head: ResponseHead, for request: TransferRequest) {
+        guard request.options.keepsResponse, state.response == nil else { return }
+        state.response = TransferResponse(head, length: state.bytesTotal)
+    }
+
+    /// What the answer says of the version that it has proven to be of, and that was not known. Its
+    /// length, where the first one told none: a part of a file of another length is of another
+    /// version. Its name at a source that is new: a later answer under another is, too.
+    ///
+    /// Not before what is held has been compared with what came: until then the answer may be of
+    /// another version, and a shorter length would make a whole file of what is held.
+    mutating func learnVersion(_ segment: ActiveSegment, askedFor url: String) {
+        guard case .append? = segment.decision, let head = segment.head,
+            !isVersionKnown || !state.askedURL.isExactly(url)
+        else { return }
+        let answer = Validator(head, start: segment.ask.start)
+        state.bytesTotal = state.bytesTotal ?? answer.length
+        state.validator?.adopt(answer)
+        if state.validator?.length == nil { state.validator?.length = state.bytesTotal }
+        state.askedURL = url
+    }
+
+    private var isVersionKnown: Bool {
+        guard state.bytesTotal != nil, let validator = state.validator else { return false }
+        return validator.length != nil && validator.isNamed
+    }
+
+    // MARK: - Copies
+
+    /// The part file is a durable copy of the kept file.
+    mutating func fill(with kept: KeptFile, askedFor url: String) {
+        state.validator = kept.validator
+        state.validator?.length = kept.length
+        state.bytesTotal = kept.length
+        state.askedURL = url
+        have = ByteRanges(0..<kept.length)
+        state.durable = have
+    }
+
+    /// What is known of a copy of the whole file.
+    func copy(
+        for subscriber: Subscriber, isLeader: Bool, _ identity: FileIdentity, path: String,
+        mountPoint: String?
+    ) -> FetchState {
+        var copy = FetchState(id: state.id)
+        copy.partPath = path
+        copy.partIdentity = identity
+        copy.partMount = mountPoint
+        copy.durable = have
+        copy.validator = state.validator
+        copy.bytesTotal = state.bytesTotal
+        copy.attempts = state.attempts
+        copy.restarts = state.restarts
+        copy.askedURL = subscriber.request.url
+        copy.effectiveURL = state.effectiveURL
+        copy.proposedName = state.proposedName
+        copy.contentCoding = state.contentCoding
+        copy.response = subscriber.request.options.keepsResponse ? state.response : nil
+        // What was received is counted once.
+        copy.bytesFetched = isLeader ? state.bytesFetched : subscriber.bytesFetched
+        return copy
+    }
+}

@@ -1,0 +1,64 @@
+/// Where a fetch stands.
+package enum FetchStage: Hashable, Sendable {
+    /// The part file is being opened.
+    case preparing
+    /// At least one request is out, or is about to be.
+    case moving
+    /// The wire is quiet and stays so: stopping, or the last checkpoint before leaving.
+    case settling
+    case verifying
+    /// All bytes are there; made durable together with others.
+    case securing
+    /// Whole and durable, and others are given their copies first.
+    case sharing
+    case publishing
+    /// Gone: nothing may follow.
+    case left
+}
+
+/// What becomes of the transfer once the wire is quiet and the last checkpoint is made.
+package enum FetchLeaving: Hashable, Sendable {
+    case requeue
+    case retry(Failure)
+    /// What is missing is asked for when the server wants to be asked again. No failure: the
+    /// answers before it were good.
+    case pause(AskedPause)
+    case waitForStorage(LonghaulError, needs: StorageNeed)
+    case fail(LonghaulError)
+    /// Goes on with another URL or credentials, if the session has a host that can be asked.
+    case needInput(LonghaulError)
+    case cancel(keepingBytes: Bool)
+
+    var isCancel: Bool {
+        guard case .cancel = self else { return false }
+        return true
+    }
+
+    /// The transfer goes on later, with all that it has.
+    var isForNow: Bool {
+        switch self {
+        case .requeue, .retry, .pause, .waitForStorage: true
+        case .fail, .needInput, .cancel: false
+        }
+    }
+}
+
+/// No request before a moment, by the server's word.
+package struct AskedPause: Hashable, Sendable {
+    package var until: Timestamp
+    package var error: LonghaulError
+}
+
+/// What an event on the wire asks of the machine.
+enum WireOutcome {
+    /// Every byte is held, and no request is out.
+    case finish
+    case leave(FetchLeaving)
+}
+
+extension LonghaulError {
+    package static let deadlinePassed = LonghaulError(
+        .timedOut,
+        "the deadline passed before the transfer was complete; "
+            + "its bytes are kept: retry it, with a later deadline where that was fixed")
+}

@@ -1,0 +1,87 @@
+/// What one run has come to: from the part file's opening until the fetch leaves the wire.
+struct FetchRun: Sendable {
+    private(set) var startedMoving: Instant?
+    private var receivedAtStart: Int64 = 0
+    /// What was held when the file was opened, and how often it had been given up by then.
+    private var atStart: (held: Int64, restarts: Int) = (0, 0)
+    /// Bytes that requests have brought to their ends.
+    private(set) var gained: Int64 = 0
+    /// Sources that have failed; each gets its chance before the transfer backs off or fails.
+    private(set) var sourcesFailed = 0
+    /// One of them may fare better later: the transfer does, too. Of several the one that wants
+    /// the least time.
+    private var passingFailure: Failure?
+    /// What has become of the transfer's own URL: said of it when no source is left.
+    private var ownFailure: Failure?
+    /// The server has asked for time beside an answer that went on.
+    private(set) var pause: AskedPause?
+    var lastHTTPVersion = 0
+
+    mutating func start(_ bytes: FetchBytes, at now: Instant) {
+        startedMoving = now
+        receivedAtStart = bytes.state.bytesFetched
+        atStart = (bytes.have.count, bytes.state.restarts)
+    }
+
+    mutating func gain(_ count: Int64) {
+        assert(count >= 0, "what was gained is not lost by an answer")
+        gained += count
+    }
+
+    /// What the run is worth: bytes that only take the place of those that were given up during it
+    /// are none, or a server whose answers disagree would be asked for ever.
+    func progress(_ bytes: FetchBytes) -> Int64 {
+        bytes.state.restarts == atStart.restarts
+            ? gained : max(0, min(gained, bytes.have.count - atStart.held))
+    }
+
+    /// Bytes per second, for planning; `nil` where the run was too short to tell.
+    func throughput(received: Int64, at now: Instant) -> Double? {
+        guard let startedMoving else { return nil }
+        let seconds = now - startedMoving
+        let bytes = received - receivedAtStart
+        guard seconds > 1, bytes > 1 << 20 else { return nil }
+        return Double(bytes) / seconds
+    }
+
+    // MARK: - Pauses
+
+    /// A second connection that is refused with a time to wait (RFC 9110 §10.2.3): the first goes
+    /// on, and nothing new is asked before that time is over.
+    mutating func askedPause(by failure: Failure, at now: Timestamp) {
+        guard let wish = failure.retryAfter else { return }
+        let until = now + min(wish, Limits.retryAfterMaximumSeconds)
+        pause = AskedPause(until: max(until, pause?.until ?? until), error: failure.error)
+    }
+
+    /// Whether the server has not been given the time yet that it has asked for.
+    func isToPause(at now: Timestamp) -> Bool {
+        pause.map { $0.until > now } ?? false
+    }
+
+    // MARK: - Sources
+
+    mutating func sourceFailed(_ failure: Failure) {
+        sourcesFailed += 1
+        // What comes first with one of the sources is waited for, and no other's wish.
+        guard failure.kind == .transient else { return }
+        if let passingFailure, passingFailure.retryAfter ?? 0 < failure.retryAfter ?? 0 { return }
+        passingFailure = failure
+    }
+
+    mutating func ownURLFailed(_ failure: Failure) {
+        ownFailure = failure
+    }
+
+    /// Each source has been blamed for its own failure.
+    mutating func exemptOrigin() {
+        passingFailure?.blamesOrigin = false
+    }
+
+    /// What is said when no source is left. What may pass is waited out.
+    func leaving(after failure: Failure) -> FetchLeaving {
+        if let passingFailure { return .retry(passingFailure) }
+        let failure = ownFailure ?? failure
+        return failure.kind == .needsInput ? .needInput(failure.error) : .fail(failure.error)
+    }
+}

@@ -1,0 +1,102 @@
+/// Off the wire, checkpointed: what is recorded of the transfer now.
+extension FetchStep {
+    mutating func exit(
+        _ wire: inout FetchWire, _ leaving: FetchLeaving, _ context: FetchContext
+    ) {
+        let progress = wire.run.progress(wire.bytes)
+        if progress > 0 { wire.bytes.state.fruitlessAttempts = 0 }
+        switch leaving {
+        case .requeue:
+            writes.append(.save(wire.bytes.state))
+            writes.append(.queued(wire.target.transfer, readyAt: nil, waitingFor: []))
+        case .retry(let failure): retry(&wire, failure, gained: progress, context)
+        case .pause(let pause):
+            requeue(
+                wire, at: pause.until, .backoff, required: WaitReason.retryAfter, pause.error,
+                context)
+        case .waitForStorage(let error, let need):
+            waitForStorage(wire, error, needs: need, context)
+        case .fail(let error): fail(wire, error)
+        case .needInput(let error): needInput(wire, error)
+        case .cancel(let keepingBytes):
+            if keepingBytes { writes.append(.save(wire.bytes.state)) }
+            writes.append(.cancelled(wire.target.transfer, wire.bytes.totals))
+            durable = true
+            if !keepingBytes { writes.append(.dropFetch(wire.target.transfer)) }
+            effects.append(.close(deletingPart: !keepingBytes))
+            return
+        }
+        effects.append(.close(deletingPart: false))
+    }
+
+    private mutating func retry(
+        _ wire: inout FetchWire, _ failure: Failure, gained: Int64, _ context: FetchContext
+    ) {
+        var random = SeededGenerator(seed: context.seed)
+        wire.blame(failure, context, &self)
+        let verdict = RetryPolicy.decide(
+            failure,
+            attempts: RetryPolicy.Attempts(
+                fruitless: wire.bytes.state.fruitlessAttempts, gained: gained,
+                retries: wire.target.request.options.retries),
+            now: context.now.wall, deadline: wire.target.deadline, using: &random)
+        wire.bytes.nextSource(in: wire.target)
+        let wish = failure.retryAfter.map { _ in WaitReason.retryAfter }
+        switch verdict {
+        case .retry(let at, let count, let error):
+            wire.bytes.state.fruitlessAttempts = count
+            requeue(wire, at: at, .backoff, required: wish, error, context)
+        case .restart(_, let at, let count):
+            wire.bytes.state.fruitlessAttempts = count
+            requeue(wire, at: at, .backoff, required: wish, failure.error, context)
+        case .waitForStorage(let error):
+            waitForStorage(wire, error, needs: .space, context)
+        case .needsInput(let error): needInput(wire, error)
+        case .fail(let error): fail(wire, error)
+        }
+    }
+
+    private mutating func fail(_ wire: FetchWire, _ error: LonghaulError) {
+        writes.append(.save(wire.bytes.state))
+        writes.append(.failed(wire.target.transfer, signed(error, wire), wire.bytes.totals))
+        durable = true
+    }
+
+    private mutating func needInput(_ wire: FetchWire, _ error: LonghaulError) {
+        writes.append(.save(wire.bytes.state))
+        writes.append(.needsInput(wire.target.transfer, signed(error, wire), wire.bytes.totals))
+        durable = true
+    }
+
+    private mutating func waitForStorage(
+        _ wire: FetchWire, _ error: LonghaulError, needs need: StorageNeed,
+        _ context: FetchContext
+    ) {
+        requeue(
+            wire, at: context.now.wall + Limits.storageCheckSeconds, .storage,
+            required: need.rawValue, error, context)
+    }
+
+    private mutating func requeue(
+        _ wire: FetchWire, at next: Timestamp, _ reason: WaitReason.Reason, required: String?,
+        _ error: LonghaulError, _ context: FetchContext
+    ) {
+        writes.append(.save(wire.bytes.state))
+        writes.append(
+            .queued(
+                wire.target.transfer, readyAt: next,
+                waitingFor: [
+                    WaitReason(
+                        reason, required: required, current: error.message,
+                        since: context.now.wall, nextCheck: next)
+                ]))
+    }
+
+    /// Says whose error it is, and what is kept.
+    private func signed(_ error: LonghaulError, _ wire: FetchWire) -> LonghaulError {
+        var error = error
+        error.transferID = wire.target.transfer
+        error.bytesKept = wire.bytes.have.count
+        return error
+    }
+}

@@ -1,0 +1,135 @@
+/// What a fetch is for: the transfer that leads it, and what is to be heeded of all that share it.
+package struct FetchTarget: Sendable {
+    /// Of several that share the fetch, the one that leads.
+    package internal(set) var transfer: TransferID
+    package internal(set) var request: TransferRequest
+    /// Absolute path of the reserved destination.
+    package internal(set) var destination: String
+    package internal(set) var deadline: Timestamp?
+    /// Others wait for copies of the whole file.
+    package internal(set) var isShared = false
+    /// Digests that the file, of which this one is a copy, was found to have.
+    package var proven: [Checksum] = []
+    /// A file that may be copied if the server says that its version is the current one.
+    package var kept: KeptFile?
+    /// See ``Subscriber/partSuffix``.
+    package var partSuffix = 0
+    /// See ``PartOrder/leftSince``.
+    package var leftSince: Timestamp?
+
+    init(
+        transfer: TransferID, request: TransferRequest, destination: String, deadline: Timestamp?
+    ) {
+        self.transfer = transfer
+        self.request = request
+        self.destination = destination
+        self.deadline = deadline
+    }
+
+    mutating func serve(_ subscribers: Subscribers) {
+        transfer = subscribers.leader.id
+        destination = subscribers.leader.destination
+        deadline = subscribers.deadline
+        request = subscribers.request
+        isShared = subscribers.isShared
+    }
+
+    // MARK: - Sources
+
+    /// The sources in the order they are tried.
+    package var sources: [String] { [request.url] + request.options.mirrors }
+
+    func url(ofSource source: Int) -> String {
+        if request.options.mirrors.isEmpty { return request.url }
+        let all = sources
+        return all[source % all.count]
+    }
+
+    /// Requests that the fetch may have on the wire at a time, whatever the origin's budget.
+    var connectionsMax: Int {
+        switch request.options.connections {
+        // A limited transfer gains nothing by more.
+        case .automatic: request.options.limitRate == nil ? Limits.automaticSegments : 1
+        case .exactly(let count): min(max(1, count), Limits.segmentsPerFetch)
+        }
+    }
+
+    var isConnectionCountAutomatic: Bool {
+        guard case .automatic = request.options.connections else { return false }
+        return true
+    }
+
+    /// Whether the request carried credentials. What netrc says of the server is not known here.
+    func sendsCredentials(_ segment: ActiveSegment) -> Bool {
+        if segment.ask.isForMirror { return false }
+        return request.options.user != nil || request.options.headers.contains("Authorization")
+            || (try? URLParts(segment.url))?.userInfo != nil
+    }
+
+    /// Through a tunnel only the server answers. The proxy asks for credentials only in its answer
+    /// to CONNECT.
+    func byProxy(_ failure: Failure, _ segment: ActiveSegment) -> Failure {
+        if segment.url.beginsIgnoringCase(with: "https:"), failure.error.httpStatus != 407 {
+            return failure
+        }
+        let options = request.options
+        let proxy = options.proxy ?? options.proxyVariables?.proxy(for: segment.url)
+        let userInfo = proxy.flatMap { ProxyAddress.userInfo(of: $0) }
+        return FailureTable.byProxy(failure, hadCredentials: userInfo != nil)
+    }
+
+    // MARK: - The whole file
+
+    /// What the whole file must come to, by the user's word and the server's.
+    func digests(reported: String?) -> [Checksum] {
+        IntegrityPlan.digests(expected: request.options.checksum, reported: reported)
+            .filter { !proven.contains($0) }
+    }
+
+    func mismatch(_ wanted: Checksum, actual: String, keptAt: String) -> LonghaulError {
+        // The server's word is not for the user to check.
+        let isExpected = wanted == request.options.checksum
+        let (whose, suspects) =
+            isExpected
+            ? ("the expected \(wanted.hex)", "the expected value and the source")
+            : ("\(wanted.hex), the digest that the server announced", "the source")
+        return LonghaulError(
+            .checksumMismatch,
+            "the \(wanted.algorithm.rawValue) of the file is \(actual), not \(whose); "
+                + "it is kept as \(keptAt); check \(suspects), then retry",
+            transferID: transfer)
+    }
+
+    func skipped(keeping path: String) -> LonghaulError {
+        LonghaulError(
+            .destinationExists,
+            "\(path) exists by now and was kept, as --if-exists skip says; what was fetched was "
+                + "dropped", transferID: transfer)
+    }
+
+    /// What a failure of this machine means for the transfer.
+    func leaving(after fault: LocalFault, bytesKept: Int64) -> FetchLeaving {
+        var error = LonghaulError(
+            fault.code, fault.message, transferID: transfer, retryable: true,
+            bytesKept: bytesKept)
+        if let need = fault.storageNeed, !request.options.failOnFullDisk {
+            error.message = fault.messageWhileWaiting
+            return .waitForStorage(error, needs: need)
+        }
+        if fault.isPassing { return .retry(Failure(.transient, error)) }
+        return .fail(error)
+    }
+}
+
+/// Which digests a whole file must have before it is given its name: the user's, and the one that
+/// the server announced.
+package enum IntegrityPlan {
+    package static func digests(expected: Checksum?, reported: String?) -> [Checksum] {
+        var digests: [Checksum] = []
+        if let expected { digests.append(expected) }
+        if let reported = reported.flatMap(DigestField.checksum), reported != expected {
+            digests.append(reported)
+        }
+        return digests
+    }
+}

@@ -1,0 +1,218 @@
+/// What becomes of the fetch when a request has left the wire.
+extension FetchWire {
+    /// Takes the request off the wire and keeps what it has brought; `nil` = it was not there.
+    mutating func remove(
+        _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
+    ) -> EndedRequest? {
+        guard let index = segments.firstIndex(where: { $0.key == key }) else { return nil }
+        // The board may have had no cell for it.
+        count(end.bytesReceived, of: index)
+        var segment = segments.remove(at: index)
+        bytes.checkpoints.retire(key)
+        if end.failure == .withdrawn {
+            // It has not gone out and is no attempt.
+            if segment.number == bytes.state.attempts { bytes.state.attempts -= 1 }
+            return EndedRequest(segment, end, of: target, bytes)
+        }
+        if segment.isWriting, segment.isOpen, end.writtenThrough > segment.start {
+            bytes.have.insert(segment.start..<end.writtenThrough)
+            run.gain(end.writtenThrough - segment.start)
+            segment.written = end.writtenThrough
+            bytes.state.emptyAnswers = 0
+            if end.failure == nil { connections.hasEndedWell = true }
+        }
+        if segment.isOpen, end.failure == nil || end.writtenThrough > segment.start {
+            bytes.learnVersion(segment, askedFor: target.request.url)
+        }
+        if held?.key == key { held = nil }
+        let ended = EndedRequest(segment, end, of: target, bytes)
+        step.writes.append(.attempt(target.transfer, ended.outcome(at: context.now.wall)))
+        return ended
+    }
+
+    /// While the fetch moves: what is asked instead, or what else there is to do.
+    mutating func next(
+        after ended: EndedRequest, _ context: FetchContext, _ step: inout FetchStep
+    ) -> WireOutcome? {
+        let (segment, failure) = (ended.segment, ended.failure)
+        if segment.bringsTheWhole, bytes.state.bytesTotal == nil, failure == nil,
+            ended.end.failure == nil
+        {
+            // The framing ended as it should, and nothing else promised a length.
+            bytes.state.bytesTotal = ended.length
+        }
+        if bytes.isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
+            return wholeOnWire(context, &step)
+        } else if let failure {
+            return failed(failure, segment, context, &step)
+        } else if !segments.isEmpty {
+            split(context, &step)
+            return nil
+        } else if segment.isParallel || segment.isWriting || segment.isGivenUp
+            || (fromZero != nil && segment.ask.sendsRange)
+        {
+            // Another gap, or all of it; not all of it again when that brought nothing.
+            return askInTime(context, &step)
+        } else {
+            return broughtNothing(ended, context, &step)
+        }
+    }
+
+    private func wholeOnWire(
+        _ context: FetchContext, _ step: inout FetchStep
+    ) -> WireOutcome? {
+        if segments.isEmpty {
+            noteThroughput(context, &step)
+            return .finish
+        }
+        step.effects.append(.stop(segments.map(\.key)))
+        return nil
+    }
+
+    /// The origin's throughput, for planning, from transfers long enough to tell.
+    func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
+        guard let origin = asked(context),
+            let rate = run.throughput(
+                received: bytes.state.bytesFetched, at: context.now.monotonic)
+        else { return }
+        step.writes.append(
+            .originWorked(
+                origin: origin.origin, bytesPerSecond: rate, http2: run.lastHTTPVersion >= 20))
+    }
+
+    private mutating func failed(
+        _ failure: Failure, _ segment: ActiveSegment, _ context: FetchContext,
+        _ step: inout FetchStep
+    ) -> WireOutcome? {
+        if segment.isParallel, failure.kind.isAboutTheRequest {
+            // Many servers refuse a second connection, with any status: the first is as good as
+            // before.
+            if !segment.hasBroughtAPiece { noteRefused(segment, context) }
+            run.askedPause(by: failure, at: context.now.wall)
+            return segments.isEmpty ? askInTime(context, &step) : nil
+        }
+        switch failure.kind {
+        case .restartFromZero where segment.ask.isForMirror:
+            // What is held is for the transfer's own URL to give up.
+            if segments.isEmpty {
+                return tryElsewhere(
+                    FailureTable.mirror(failure.restart ?? .noBytes), context, &step)
+            }
+            connections.rangesRefused = true
+            return nil
+        case .restartFromZero:
+            // Refuted: nothing is to be whole by it.
+            if failure.restart == .lengthDisagrees, bytes.have.isEmpty {
+                bytes.forgetVersion()
+            }
+            // Once; if a start from zero ends so too, it is a failure like any other.
+            if case .restarting = segment.ask.proof {
+                return .leave(.retry(failure))
+            }
+            if segment.ask.proof == .nothingHeld, bytes.have.isEmpty {
+                return .leave(.retry(failure))
+            }
+            fromZero = failure.restart ?? .noBytes
+            if segments.isEmpty {
+                askNext(context, &step)
+            } else {
+                step.effects.append(.stop(segments.map(\.key)))
+            }
+            return nil
+        case .transient:
+            // Otherwise the others go on.
+            if segments.isEmpty { return tryElsewhere(failure, context, &step) }
+            if !segment.hasBroughtAPiece { noteRefused(segment, context) }
+            return nil
+        case .waitForStorage, .localFault:
+            let fault = LocalFault(code: failure.error.code, message: failure.error.message)
+            return .leave(target.leaving(after: fault, bytesKept: bytes.have.count))
+        case .needsInput, .permanent: return tryElsewhere(failure, context, &step)
+        }
+    }
+
+    private mutating func askInTime(
+        _ context: FetchContext, _ step: inout FetchStep
+    ) -> WireOutcome? {
+        if let pause = run.pause, run.isToPause(at: context.now.wall), target.sources.count == 1 {
+            return .leave(.pause(pause))
+        }
+        askNext(context, &step)
+        return nil
+    }
+
+    /// The next source takes over at once. When all have failed, what may pass is waited out.
+    private mutating func tryElsewhere(
+        _ failure: Failure, _ context: FetchContext, _ step: inout FetchStep
+    ) -> WireOutcome? {
+        run.sourceFailed(failure)
+        if isAtOwnOrigin { run.ownURLFailed(failure) }
+        // Why its own URL is asked from zero is nothing to a mirror.
+        fromZero = nil
+        if target.sources.count > 1 {
+            blame(failure, context, &step)
+            run.exemptOrigin()
+        }
+        if segments.isEmpty, isAtNextSource(context) {
+            askNext(context, &step)
+            return nil
+        }
+        return .leave(run.leaving(after: failure))
+    }
+
+    /// One that is left alone for now counts as one that has failed, and is not asked.
+    private mutating func isAtNextSource(_ context: FetchContext) -> Bool {
+        while run.sourcesFailed < target.sources.count {
+            bytes.nextSource(in: target)
+            guard let origin = asked(context), origin.isCooling(at: context.now.wall)
+            else { return true }
+            run.sourceFailed(FailureTable.leftAlone(origin, now: context.now.wall))
+        }
+        return false
+    }
+
+    /// An answer without use: complete, unusable, or empty.
+    private mutating func broughtNothing(
+        _ ended: EndedRequest, _ context: FetchContext, _ step: inout FetchStep
+    ) -> WireOutcome? {
+        if ended.saysUnchanged, let kept = target.kept {
+            step.effects.append(.fill(kept))
+            return nil
+        }
+        let ask = ended.segment.ask
+        switch ended.segment.decision {
+        case .alreadyComplete(let length)?:
+            fromZero = nil
+            bytes.state.bytesTotal = length
+            return bytes.isWhole ? .finish : unusable("it calls an incomplete file complete")
+        case .restartFromZero(let reason)?:
+            if !ask.sendsRange, ask.bypassesCaches || !reason.mayBeOfCache {
+                return unusable(reason.description)
+            }
+            fromZero = reason
+        case .empty?, .redirect?, .fresh?, .append?, .skip?, .restart?, .fail?, .dropSegment?,
+            nil:
+            bytes.state.emptyAnswers += 1
+            guard bytes.state.emptyAnswers >= Limits.emptyAnswersBeforeZero, ask.sendsRange
+            else { return unusable("it brought no bytes") }
+            fromZero = .noBytes
+        }
+        askNext(context, &step)
+        return nil
+    }
+
+    private func unusable(_ what: String) -> WireOutcome {
+        let text = "the server's answer could not be used: \(what)"
+        return .leave(.retry(Failure(.transient, LonghaulError(.serverError, text))))
+    }
+}
+
+extension FailureClass {
+    /// Whether another request may fare better while this one's fetch goes on.
+    fileprivate var isAboutTheRequest: Bool {
+        switch self {
+        case .transient, .needsInput, .permanent: true
+        case .waitForStorage, .restartFromZero, .localFault: false
+        }
+    }
+}

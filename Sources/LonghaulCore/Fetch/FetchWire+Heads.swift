@@ -1,0 +1,175 @@
+/// What an answer means, once its head is in.
+extension FetchWire {
+    mutating func head(
+        _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
+        let segment = segments[index]
+        let judgement = judge(
+            segment.ask, head, pinned: bytes.state.validator,
+            maxSize: target.request.options.maxSize)
+        segments[index].head = head
+        heard(index, at: context.now.monotonic)
+        segments[index].decision = judgement.decision
+        run.lastHTTPVersion = head.httpVersion
+        step.writes +=
+            asked(context)?.writes(after: head, judgement, segment.ask, now: context.now.wall) ?? []
+        if segment.isParallel {
+            parallelHead(judgement.decision, at: index, context, &step)
+            return
+        }
+        switch judgement.decision {
+        case .fresh(let validator, _): pin(validator, head, key, context, &step)
+        case .append(let plan):
+            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            bytes.rangesProven = true
+            if plan.compare == 0 {
+                bytes.learnVersion(segments[index], askedFor: target.request.url)
+            }
+            bytes.state.effectiveURL = head.effectiveURL
+            bytes.keep(head, for: target.request)
+        case .skip(let plan):
+            fromZero = nil
+            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            connections.rangesOffered = head.headers.offersByteRanges
+            bytes.state.effectiveURL = head.effectiveURL
+        case .restart(let reason, let validator):
+            voidBytes(reason, &step)
+            segments[index].begins(at: 0, end: validator.length)
+            pin(validator, head, key, context, &step)
+        case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty:
+            // The transport reads no body of these; what they mean is settled when the request has
+            // ended.
+            break
+        }
+    }
+
+    /// The fetch is on its way out, and the body of this answer may have come meanwhile: what of it
+    /// belongs to the version that is held is kept, and nothing is given up for the rest.
+    mutating func lateHead(
+        _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard let index = segments.firstIndex(where: { $0.key == key }), segments[index].isOpen
+        else { return }
+        let segment = segments[index]
+        let decision = judge(
+            segment.ask, head, pinned: bytes.state.validator,
+            maxSize: target.request.options.maxSize
+        ).decision
+        func accept() {
+            segments[index].head = head
+            segments[index].decision = decision
+        }
+        switch decision {
+        case .append(let plan):
+            accept()
+            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            if plan.compare == 0 {
+                bytes.learnVersion(segments[index], askedFor: target.request.url)
+            }
+        case .skip(let plan) where !segment.isParallel:
+            accept()
+            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+        case .fresh(let validator, _) where decision.verdict != .hold && !segment.isParallel:
+            accept()
+            pin(validator, head, key, context, &step)
+        // A pause that the server asks for holds for the next request, of this transfer or another.
+        case .fail(let failure) where failure.retryAfter != nil:
+            blame(failure, context, &step)
+        case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .redirect,
+            .fail, .empty:
+            break
+        }
+    }
+
+    /// The first answer of a representation: commit what it is before its first byte is written,
+    /// unless it is small.
+    private mutating func pin(
+        _ validator: Validator, _ head: ResponseHead, _ key: SegmentKey, _ context: FetchContext,
+        _ step: inout FetchStep
+    ) {
+        fromZero = nil
+        connections.rangesOffered = head.headers.offersByteRanges
+        bytes.pin(validator, head, for: target.request, at: url)
+        guard let index = segments.firstIndex(where: { $0.key == key }),
+            let decision = segments[index].decision, decision.verdict == .hold
+        else {
+            bytes.checkpoints.pinDue = context.now.monotonic + Limits.pinSeconds
+            return
+        }
+        bytes.checkpoints.pinDue = nil
+        segments[index].isOpen = false
+        held = HeldBody(
+            key: key,
+            plan: BodyPlan(position: 0, end: validator.length ?? target.request.options.maxSize))
+        bytes.state.isPrefetched = false
+        step.writes.append(.save(bytes.state))
+        if case .restart = decision {
+            // The truncation follows the commit: a power cut between the two leaves a longer file,
+            // never a spliced one.
+            step.durable = true
+            isEmptying = true
+            step.effects.append(.truncate(generation: bytes.state.generation))
+        } else if let length = validator.length {
+            step.effects.append(.reserve(bytes: length))
+        } else {
+            proceedWithHeld(&step)
+        }
+    }
+
+    mutating func proceedWithHeld(_ step: inout FetchStep) {
+        guard let held else { return }
+        self.held = nil
+        for index in segments.indices where segments[index].key == held.key {
+            segments[index].isOpen = true
+        }
+        step.effects.append(.proceed(held.key, held.plan))
+    }
+
+    /// A parallel request is of use only if it appends under the pinned validator. One that shows
+    /// another version brings nothing and changes nothing: of several servers behind one name, two
+    /// may call the same file by two tags, and what the others bring is of the version that they
+    /// began. What is left when they are done is asked for alone, and that answer decides.
+    private mutating func parallelHead(
+        _ decision: ResumeDecision, at index: Int, _ context: FetchContext,
+        _ step: inout FetchStep
+    ) {
+        switch decision {
+        case .append(let plan):
+            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            bytes.rangesProven = true
+            takeOver(from: index, plan, context, &step)
+        // One more is too many just now: settled when it has ended.
+        case .fail where segments[index].head?.status ?? 0 >= 400: break
+        case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment,
+            .redirect, .fail, .empty:
+            connections.rangesRefused = true
+        }
+    }
+
+    /// Not before its head is good: a request that fetches the same bytes goes on with them if it
+    /// is not. Its body has waited for that.
+    private mutating func takeOver(
+        from index: Int, _ plan: BodyPlan, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        let start = segments[index].start
+        let other = segments.indices.first { other in
+            let segment = segments[other]
+            return other != index && segment.isWriting && segment.start <= start
+                && start < segment.end ?? .max
+        }
+        if let other {
+            if segments[other].reaches(start, soonAt: context.now.monotonic) {
+                // The other one is there already, or nearly: it brings the rest as soon.
+                noteRefused(segments[index], context)
+                step.effects.append(.stop([segments[index].key]))
+                return
+            }
+            assert(start < segments[other].end ?? .max, "a range is only shortened")
+            segments[other].end = start
+            step.effects.append(.shrink(segments[other].key, end: start))
+        }
+        connections.worked(segments.count(where: \.isWriting))
+        step.effects.append(.proceed(segments[index].key, plan))
+    }
+}
