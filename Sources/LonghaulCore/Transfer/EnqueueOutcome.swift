@@ -7,5 +7,6 @@ public enum EnqueueOutcome: Hashable, Sendable {
     case existing(TransferID, destination: String)
     /// `--if-exists skip` and the file is there: nothing to do.
     case skipped(destination: String)
+    /// Nothing was recorded of it, for this reason.
     case refused(LonghaulError)
 }
