@@ -46,7 +46,8 @@ struct EngineStarter {
     func startWanted() {
         guard let executable = try? queue.store.settings.removeEngineWish() else { return }
         let isWanted =
-            try? queue.store.transfers.isAnyWanted() || queue.hosts().contains { $0.nextLaunch != nil }
+            try? queue.store.transfers.isAnyWanted()
+            || queue.hosts().contains { $0.nextLaunch != nil }
         if isWanted ?? true { try? start(executable, found: executable) }
     }
 

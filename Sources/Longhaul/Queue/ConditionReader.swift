@@ -25,7 +25,8 @@ struct ConditionReader {
 
     /// An engine that runs has watched for longer: what it sees the same is so since it says.
     private func remembered(_ now: Conditions) -> Conditions {
-        guard queue.isEngineRunning, let known = try? queue.store.settings.engineView()?.conditions else {
+        guard queue.isEngineRunning, let known = try? queue.store.settings.engineView()?.conditions
+        else {
             return now
         }
         var result = now

@@ -60,10 +60,12 @@ struct ConnectionPolicy: Sendable {
     }
 
     mutating func refused(beside working: Int, held: Int64, at now: Instant) {
+        assert(working >= 0 && held >= 0, "requests and bytes are counted from zero")
         ceiling.refused(beside: working, held: held, now: now)
     }
 
     mutating func worked(_ count: Int) {
+        assert(count > 0, "the request that has proven itself is one of them")
         ceiling.worked(count)
     }
 

@@ -45,7 +45,8 @@ struct IntentApplier {
         }
         let asked = try tx.questions.askHosts(now.wall, limit: Limits.intentsPerTransaction)
         // No further than hosts were asked: a later transfer may have to be asked about first.
-        let promoted = try tx.timers.promoteDue(now.wall, limit: Limits.intentsPerTransaction - asked)
+        let promoted = try tx.timers.promoteDue(
+            now.wall, limit: Limits.intentsPerTransaction - asked)
         let isMoreExpired = try expire(tx, &changes)
         let waivers = PreferenceWaivers(origins: origins, now: now.wall)
         let areMoreWaived = try waivers.apply(tx, limit: Limits.intentsPerTransaction)

@@ -184,7 +184,8 @@ struct FetchSharing {
 extension TransferWork {
     /// Those of its fetch, if it leads one.
     func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferTotals {
-        guard let fetchID, let state = try tx.fetches.state(of: fetchID), state.leader ?? id == id else {
+        guard let fetchID, let state = try tx.fetches.state(of: fetchID), state.leader ?? id == id
+        else {
             return numbers
         }
         return TransferTotals(state)

@@ -65,14 +65,16 @@ struct FetchStarter {
         var snapshot = StartSnapshot(first: work, equals: try equals(of: work, tx))
         let works = [work] + snapshot.equals
         for work in works {
-            guard let id = work.fetchID, snapshot.fetches[id] == nil, let state = try tx.fetches.state(of: id)
+            guard let id = work.fetchID, snapshot.fetches[id] == nil,
+                let state = try tx.fetches.state(of: id)
             else { continue }
             var held = StartSnapshot.Held(state: state)
             held.isActive = fetches[id] != nil
             held.isStarted = started.contains(id)
             held.isAway = sharing.index.away.contains(id)
             // A transfer that held it alone is not in the list of those that share it.
-            held.holders = Set(try tx.sharing.members(of: id) + works.filter { $0.fetchID == id }.map(\.id))
+            held.holders = Set(
+                try tx.sharing.members(of: id) + works.filter { $0.fetchID == id }.map(\.id))
             snapshot.fetches[id] = held
         }
         return snapshot
@@ -105,7 +107,9 @@ struct FetchStarter {
         _ changes: inout TurnChanges
     ) throws -> StartedFetch? {
         for id in decision.strangers { try tx.sharing.leave(id) }
-        for id in decision.givingUp { changes.deletions += try tx.fetches.drop(of: id, now: now.wall) }
+        for id in decision.givingUp {
+            changes.deletions += try tx.fetches.drop(of: id, now: now.wall)
+        }
         // Read again: what they give up is gone from their rows.
         guard let lead = try tx.transfers.work(decision.leader),
             let fetch = try tx.sharing.start(lead.id, into: decision.fetch?.id, now: now.wall)
@@ -124,7 +128,8 @@ struct FetchStarter {
             try tx.sharing.setLeader(of: fetch, to: lead.id)
         }
         // Its numbers are in the store only now.
-        guard let work = try tx.transfers.work(lead.id), let state = try tx.fetches.state(of: fetch) else { return nil }
+        guard let work = try tx.transfers.work(lead.id), let state = try tx.fetches.state(of: fetch)
+        else { return nil }
         return StartedFetch(work: work, state: state, session: session, subscribers: subscribers)
     }
 
