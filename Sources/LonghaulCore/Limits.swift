@@ -17,8 +17,8 @@ package enum Limits {
     package static let openFilesOfItsOwn = 24
     /// After waiting this long for nothing but its turn, a transfer counts one priority higher.
     package static let starvationSeconds: Double = 30 * 60
-    /// Places that discretionary transfers leave free, so that who asks for something now need not
-    /// wait for them.
+    /// Places that discretionary transfers leave free, so that a transfer that is asked for now
+    /// need not wait for them.
     package static let reservedTransfers = 2
     /// After the network has changed, nothing starts for so long.
     package static let networkSettleSeconds: Double = 5
@@ -68,7 +68,7 @@ package enum Limits {
     package static let automaticSegments = 4
     /// The first split needs a file of twice this.
     package static let minSplitBytes: Int64 = 8 << 20
-    /// Who is within so long of what another connection is to bring is not stopped before it.
+    /// A request within so long of what another connection is to bring is not stopped before it.
     package static let takeOverSeconds: Double = 0.5
     /// No piece is made smaller than this by splitting.
     package static let minPieceBytes: Int64 = 1 << 20
@@ -102,7 +102,8 @@ package enum Limits {
     /// A deadline so near is looked for wherever its transfer stands in the queue, and so many are.
     package static let nearDeadlineSeconds: Double = 3600
     package static let nearDeadlinesMax = 64
-    /// After a pause that a server asked for, others go first: who was refused may be so again.
+    /// After a pause that a server asked for, others go first: one that was refused may be refused
+    /// again.
     package static let afterPauseSeconds = 1.0...3.0
 
     /// How often a transfer that found the disk full looks again.

@@ -8,18 +8,18 @@ public struct Conditions: Hashable, Sendable {
     public var battery: Reading<Int> = .unknown
     /// Whether there is a way out, and what it costs.
     public var network: Reading<NetworkState> = .unknown
-    /// Nobody uses the machine, and it has nothing else to do.
+    /// No user is at the machine, and it has nothing else to do.
     public var isIdle: Reading<Bool> = .unknown
 
     /// All unknown.
     public init() {}
 }
 
-/// One condition as it was read: what it is, who says so, and since when.
+/// One condition as it was read: what it is, its source, and since when.
 public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
     /// `nil` = unknown.
     public var value: Value?
-    /// Who says so: `upower`, `networkmanager`, `logind`, `sysfs`, `rtnetlink`, `proc`,
+    /// The source: `upower`, `networkmanager`, `logind`, `sysfs`, `rtnetlink`, `proc`,
     /// `environment`, `store`, `none`.
     public var source: String
     /// Since when it has this value, as far as this engine has seen; `nil` = never looked. Of the
@@ -33,7 +33,7 @@ public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
         self.since = since
     }
 
-    /// Nobody has looked, or nobody can tell.
+    /// Not read yet, or no source can tell.
     public static var unknown: Reading { Reading(nil, source: "none", since: nil) }
 }
 
@@ -80,15 +80,15 @@ public enum ConditionKind: String, Codable, Sendable, CaseIterable {
 }
 
 extension Reading {
-    /// What a source says now. ``since`` goes on as long as the value stays the same, whoever says
-    /// so.
+    /// What a source says now. ``since`` goes on as long as the value stays the same, whatever
+    /// source says so.
     package mutating func note(_ value: Value?, source: String, now: Timestamp) {
         let isSame = since != nil && self.value == value
         self = Reading(value, source: source, since: isSame ? since : now)
     }
 }
 
-/// Who has looked at what: an engine looks at what somebody asks for, and not before it runs.
+/// What has been read: an engine reads what is asked for, and not before it runs.
 extension Conditions {
     /// All was looked at, and nothing could be found out.
     package static func unknown(since: Timestamp) -> Conditions {
@@ -109,7 +109,7 @@ extension Conditions {
         return !needs.idle || isIdle.since != nil
     }
 
-    /// With what others have seen where nobody has looked yet.
+    /// With what other processes have seen where this one has not read yet.
     package func completed(by others: Conditions) -> Conditions {
         var all = self
         if power.since == nil { all.power = others.power }

@@ -1,15 +1,15 @@
-/// What tells whether a machine is in use, where nobody keeps track of its users.
+/// What tells whether a machine is in use, where no service keeps track of its users.
 package struct IdleFacts: Hashable, Sendable {
     /// Of the last minute, divided by the processors; `nil` = unknown.
     package var load: Double?
     /// Part of the last ten seconds in which something waited for a processor, in percent (PSI).
     package var pressure: Double?
-    /// Since somebody typed at any terminal; `nil` = there is no terminal.
+    /// Since the last key at any terminal; `nil` = there is no terminal.
     package var secondsSinceInput: Double?
 
     package init() {}
 
-    /// A user who has not typed for so long is away; desktops take the same five minutes.
+    /// A user that has not typed for so long is away; desktops take the same five minutes.
     package static let awaySeconds: Double = 300
 
     /// - Parameter wasIdle: what it came to the last time. An idle machine is given work by us, and
@@ -21,8 +21,9 @@ package struct IdleFacts: Hashable, Sendable {
         return (load ?? 0) < marks.load && (pressure ?? 0) < marks.pressure
     }
 
-    /// How long it lasts at least until the machine can be idle, which it is not now: should nobody
-    /// type any more, and everything that runs end at once. `nil` = nothing is known to wait for.
+    /// How long it lasts at least until the machine can be idle, which it is not now: should no
+    /// user type any more, and everything that runs end at once. `nil` = nothing is known to wait
+    /// for.
     package var secondsUntilIdle: Double? {
         let waits = [
             secondsSinceInput.map { Self.awaySeconds - $0 },

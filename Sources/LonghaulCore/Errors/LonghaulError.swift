@@ -81,7 +81,7 @@ extension LonghaulError {
         public static let network = Code(rawValue: "network")
         /// The name of the server or proxy was not found.
         public static let dns = Code(rawValue: "dns")
-        /// The TLS handshake failed, or one side does not believe who the other one is.
+        /// The TLS handshake failed, or one side refuses the other's certificate.
         public static let tls = Code(rawValue: "tls")
         /// The whole file has another digest than the expected one. It is kept beside the
         /// destination as `NAME.longhaul-bad`.
@@ -100,7 +100,7 @@ extension LonghaulError {
         public static let unsupported = Code(rawValue: "unsupported")
         /// What was asked for is malformed or contradicts itself.
         public static let invalidRequest = Code(rawValue: "invalidRequest")
-        /// Somebody cancelled the transfer.
+        /// The transfer was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
 
         // Refusals of a command, which no transfer ends with.

@@ -40,7 +40,7 @@ extension SegmentAsk {
         let decision = judge(ask, head, pinned: pinned, maxSize: maxSize).decision
         switch decision {
         case .redirect: return .redirect
-        // Until whoever fetches the same bytes has been told to leave them.
+        // Until the request that fetches the same bytes has been told to leave them.
         case .append: return isParallel ? .hold : bounded(decision.verdict)
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .fail,
             .empty:
@@ -48,7 +48,7 @@ extension SegmentAsk {
         }
     }
 
-    /// Where nobody tells how long the file is, no more is taken than is allowed. A bound, and no
+    /// Where the length of the file is unknown, no more is taken than is allowed. A bound, and no
     /// promise: a body that ends before it is whole.
     private func bounded(_ verdict: HeadVerdict) -> HeadVerdict {
         guard case .accept(var plan) = verdict, plan.end == nil else { return verdict }

@@ -45,7 +45,7 @@ package enum FetchEvent: Sendable {
     case copyFailed(TransferID, LocalFault)
     /// All that others were to get of the file they have.
     case handedOut(leaderHasCopy: Bool)
-    /// Nobody is left but the leader, who cannot be given its own copy: the bytes stay where they
+    /// None is left but the leader, which cannot be given its own copy: the bytes stay where they
     /// are.
     case handOutFailed(LocalFault)
     /// Leave the wire, checkpointed.
@@ -84,7 +84,7 @@ extension FetchEvent {
 
 /// Why a fetch is asked to leave the wire.
 package enum FetchDeparture: Hashable, Sendable {
-    /// Nobody wants it just now: back to the queue.
+    /// It is not to run just now: back to the queue.
     case requeue
     /// Something else is wanted of it: back to the queue, and not to its end as it was begun.
     case renew

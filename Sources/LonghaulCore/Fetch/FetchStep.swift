@@ -38,9 +38,9 @@ package indirect enum StoreWrite: Hashable, Sendable {
     case give(TransferID, FetchState, proven: [Checksum])
     /// The shared fetch serves this transfer no more.
     case leave(TransferID)
-    /// The shared fetch serves nobody any more.
+    /// The shared fetch serves no transfer any more.
     case discard(FetchID)
-    /// Nothing is left of a part file that nobody wanted any more.
+    /// Nothing is left of a part file that was given up.
     case forget(OrphanedPart)
     case learn(origin: String, OriginLesson)
     case originFailed(origin: String, Failure, gained: Int64)
@@ -82,7 +82,7 @@ package struct TransferTotals: Hashable, Sendable {
     }
 }
 
-/// One request, for people who ask what was tried.
+/// One request, as `show` lists it.
 package struct AttemptOutcome: Hashable, Codable, Sendable {
     /// Counts the transfer's requests, from 1.
     package var number: Int
@@ -162,7 +162,7 @@ package struct PartOrder: Hashable, Sendable {
     package var heldEnd: Int64 = 0
     /// Known only from what the user expects.
     package var isNeedExpected = false
-    /// Nobody waits for it: the disk and its cache belong to others first.
+    /// Discretionary: the disk and its cache belong to others first.
     package var isBackground = false
     /// See ``Subscriber/partSuffix``.
     package var partSuffix = 0

@@ -5,7 +5,7 @@ extension HeaderFields {
     }
 
     /// The value when the field is there once, or several times alike; `nil` when it is missing or
-    /// its copies disagree: who cannot say which one is meant must use none.
+    /// its copies disagree: where it is unknown which one is meant, none is used.
     package func single(_ name: String) -> String? {
         var found: String?
         for field in fields where field.name.equalsIgnoringCase(name) {
@@ -67,7 +67,7 @@ extension HeaderFields {
     /// A transfer coding frames the message itself and voids Content-Length (RFC 9112 §6.3).
     package var hasTransferCoding: Bool { contains("Transfer-Encoding") }
 
-    /// A transfer coding that nobody takes off again. None is asked for (RFC 9112 §7.4).
+    /// A transfer coding that is not taken off again. None is asked for (RFC 9112 §7.4).
     package var foreignTransferCoding: String? {
         values("Transfer-Encoding").lazy
             .flatMap { $0.split(separator: ",") }

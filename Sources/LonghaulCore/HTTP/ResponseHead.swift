@@ -21,10 +21,10 @@ package struct ResponseHead: Hashable, Sendable {
     /// It came through a proxy, and may be its.
     package var isProxied = false
     /// What it says of the version that it belongs to. Read once, where the head arrives: on the
-    /// transport's thread, and not again by each who judges it.
+    /// transport's thread, and not again for each judgement.
     private(set) var announced = Validator()
     /// The body is a part of the file, or may be. Many scripts send the range that was asked for
-    /// and forget the status; who has stored such an answer gives it to others.
+    /// and forget the status; a cache that has stored such an answer gives it to others.
     private(set) var isPart = false
 
     package init(
@@ -45,7 +45,8 @@ package struct ResponseHead: Hashable, Sendable {
         announced = Validator(reading: self)
     }
 
-    /// Content-Range means nothing with a 200 (RFC 9110 §14.4), but for the whole nobody sends it.
+    /// Content-Range means nothing with a 200 (RFC 9110 §14.4), but no server sends it for the
+    /// whole.
     private var deniesWhole: Bool {
         guard scheme == .http, headers.contains("Content-Range") else { return false }
         guard case .bytes(let range, let total?) = contentRange, range == 0..<total else {

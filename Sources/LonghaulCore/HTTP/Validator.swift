@@ -11,8 +11,8 @@ package struct Validator: Hashable, Sendable, Codable {
     package var length: Int64?
     /// `Repr-Digest` value for an algorithm that we can check, as `sha-256=:…:` (RFC 9530).
     package var digest: String?
-    /// How other sources of the same bytes name this version, by URL: whoever is asked again must
-    /// still call it that.
+    /// How other sources of the same bytes name this version, by URL: a source that is asked again
+    /// must still call it that.
     package var elsewhere: [String: Name]?
     /// The mirror that names it so; `nil` = the request's own URL does.
     package var mirror: String?

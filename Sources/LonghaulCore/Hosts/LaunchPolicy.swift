@@ -18,7 +18,7 @@ package struct HostFacts: Hashable, Sendable {
     }
 }
 
-/// A session with events that nobody has acknowledged.
+/// A session with events that are not acknowledged.
 package struct WaitingSession: Hashable, Sendable {
     package var name: String
     package var launchEvents = true

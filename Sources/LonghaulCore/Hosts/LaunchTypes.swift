@@ -26,7 +26,7 @@ public enum LaunchEnding: String, Codable, Sendable, CaseIterable {
 
 /// Why a host cannot be started as things are. Its events wait until that is mended.
 public enum LaunchObstacle: String, Codable, Sendable, CaseIterable {
-    /// Nobody knows it any more, or not yet.
+    /// It is not known any more, or not yet.
     case removed
     /// Its program is not there.
     case missing
@@ -74,9 +74,9 @@ public struct HostSettings: Hashable, Sendable {
     }
 }
 
-/// What holds for all transfers of a session, and who is told of them.
+/// What holds for all transfers of a session, and the host that is told of them.
 public struct SessionSettings: Hashable, Sendable {
-    /// The program that is told what happened; `nil` = nobody is, the events wait.
+    /// The program that is told what happened; `nil` = none, the events wait.
     public var host: String?
     /// Transfers enqueued from now on are discretionary, whatever their request says.
     public var isDiscretionary = false

@@ -2,7 +2,7 @@
 ///
 /// - `longhaul.service` is the engine. It begins with the user's manager, leaves when nothing is
 ///   left to do or to wait for, and says how it does.
-/// - `longhaul.path` starts it again when somebody wants something: who asks for an engine touches
+/// - `longhaul.path` starts it again when there is work: a command that wants an engine touches
 ///   a file beside the store.
 /// - `longhaul-run.timer` and `.service` drain the queue once an hour should there be no engine,
 ///   for whatever reason.

@@ -40,7 +40,7 @@ package struct FetchState: Hashable, Sendable {
     /// to that. Committed before the rename, so that a successor knows where to look; `nil` again
     /// once the file was found under the part's name.
     package var publication: String?
-    /// What the server said of the representation, where somebody wants to know.
+    /// What the server said of the representation, where the request asks to keep it.
     package var response: TransferResponse?
     /// It was made ready for a connection that others had then, and nothing was recorded since of
     /// what it moves.
@@ -62,6 +62,6 @@ package struct FetchState: Hashable, Sendable {
     /// Every byte is on the disk.
     package var isDurable: Bool { durable.contains(0..<(bytesTotal ?? .max)) }
 
-    /// The whole file was about to be renamed, and nobody has looked since.
+    /// The whole file was about to be renamed, and no engine has compared since.
     package var mayHaveItsName: Bool { publication != nil && isDurable }
 }

@@ -3,7 +3,7 @@ package struct KeptFile: Hashable, Sendable {
     package var path: String
     package var identity: FileIdentity
     package var length: Int64
-    /// Whoever changed the file, its name or its mode since did so after this moment, and the
+    /// Any change of the file, its name or its mode since came after this moment, and the
     /// kernel has noted it (`st_ctim`, which no program can set).
     package var finishedAt: Timestamp
     package var validator: Validator
@@ -34,8 +34,8 @@ package struct KeptFile: Hashable, Sendable {
     }
 }
 
-/// A part file that a transfer had and nobody wants any more, and which file that is. What is to be
-/// deleted is recorded in the transaction that makes it nobody's, and forgotten when it is gone: an
+/// A part file that a transfer had and that is of no use any more, and which file that is. What is
+/// to be deleted is recorded in the transaction that gives it up, and forgotten when it is gone: an
 /// engine that follows a killed one deletes the rest.
 package struct OrphanedPart: Hashable, Sendable {
     package var path: String
@@ -53,7 +53,7 @@ extension FetchState {
         partIdentity.map { OrphanedPart(path: partPath, identity: $0) }
     }
 
-    /// What is to be deleted when nobody wants its bytes. The file is under one of two names: the
+    /// What is to be deleted when its bytes are given up. The file is under one of two names: the
     /// directory could not be synced after it had been renamed.
     package var orphanedParts: [OrphanedPart] {
         guard let partIdentity else { return [] }

@@ -32,7 +32,7 @@ package func reconcile(
     if follows { return .rejoin }
     guard let fetch, let identity = fetch.partIdentity else { return .requeueFresh }
     if fetch.mayHaveItsName, let total = fetch.bytesTotal {
-        // Somebody may have changed a file since: no wrong length is ever called complete.
+        // A file may have been changed since: no wrong length is ever called complete.
         if case .present(identity, let size) = facts.destination {
             // The rename came through and the commit did not.
             return size == total ? .markCompleted : lost(fetch, .partFileReplaced)
@@ -48,8 +48,8 @@ package func reconcile(
         return kept(claimed, size: size, of: fetch)
     case .present: return lost(fetch, .partFileReplaced)
     case .missing:
-        // Its directory could not be synced after the rename, and somebody asked again: the next
-        // attempt finds it there.
+        // Its directory could not be synced after the rename, and the transfer was asked for again:
+        // the next attempt finds it there.
         if case .present(identity, let size) = facts.destination, size == fetch.bytesTotal,
             fetch.isDurable
         {
@@ -66,8 +66,8 @@ package func reconcile(
     }
 }
 
-/// Never more than the file holds: a shorter one was cut off by somebody, or by a file system
-/// check.
+/// Never more than the file holds: a shorter one was cut off by another program, or by a file
+/// system check.
 private func kept(_ claimed: ByteRanges, size: Int64, of fetch: FetchState) -> RecoveryAction {
     let have = claimed.upTo(size)
     if have.isEmpty { return lost(fetch, .partFileShorter) }

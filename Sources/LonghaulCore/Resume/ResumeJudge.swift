@@ -19,7 +19,7 @@ struct ResumeJudge {
         let judgement = byStatus
         guard ask.isForMirror else { return judgement }
         switch judgement.decision {
-        // Nobody could prove anything: there is no better than this mirror.
+        // No source could prove anything: there is no better than this mirror.
         case .restart(.nothingToProve, _): return judgement
         case .restart(let reason, _), .restartFromZero(let reason):
             // What is held is for the transfer's own URL to give up.
@@ -86,7 +86,7 @@ struct ResumeJudge {
         switch head.headers.contentLength {
         case .absent, .bytes: return nil
         case .invalid:
-            // Copies that disagree: who knows where this body ends (RFC 9110 §8.6).
+            // Copies that disagree: where this body ends is unknown (RFC 9110 §8.6).
             return Failure(
                 .transient,
                 LonghaulError(.network, "the server's Content-Length is contradictory"),
@@ -99,9 +99,9 @@ struct ResumeJudge {
         }
     }
 
-    /// Many networks answer with a page of their own to whoever has not logged in. Such a page is
-    /// shorter than what is held, and tells no version of a file whose version was told; where the
-    /// file is no page by its name, it may tell one.
+    /// Many networks answer with a page of their own to a user that has not logged in. Such a page
+    /// is shorter than what is held, and tells no version of a file whose version was told; where
+    /// the file is no page by its name, it may tell one.
     private func isForeignPage(_ answer: Validator) -> Bool {
         guard head.scheme == .http, holdsBytes, answer.digest == nil else { return false }
         let type = head.headers["Content-Type"] ?? ""
@@ -207,7 +207,7 @@ struct ResumeJudge {
         switch ask.proof {
         case .entityTag:
             // It must be there (RFC 9110 §15.3.7).
-            // Whoever marks it weak on the way may answer with bytes that are not the same.
+            // A proxy that marks it weak on the way may answer with bytes that are not the same.
             if answer.etag == nil || match == .similar { return versionMissing }
         case .date:
             // It may be left out there, but then a server that ignores If-Range looks just the

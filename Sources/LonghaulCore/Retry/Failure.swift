@@ -6,7 +6,7 @@ package enum FailureClass: Hashable, Sendable, CaseIterable {
     case waitForStorage
     /// The bytes held are of no use with what the server now sends.
     case restartFromZero
-    /// Goes on once somebody gives another URL or credentials; bytes are kept.
+    /// Goes on once it is given another URL or credentials; bytes are kept.
     case needsInput
     /// Trying again cannot help; bytes are kept.
     case permanent

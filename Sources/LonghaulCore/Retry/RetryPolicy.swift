@@ -8,7 +8,7 @@ package enum RetryPolicy {
         case restart(RestartReason, at: Timestamp, fruitlessAttempts: Int)
         /// When there is room again.
         case waitForStorage(LonghaulError)
-        /// When somebody has given another URL or credentials; without anybody to ask it fails.
+        /// When another URL or credentials are given; without a host to ask it fails.
         case needsInput(LonghaulError)
         case fail(LonghaulError)
     }

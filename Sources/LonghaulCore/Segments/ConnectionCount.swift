@@ -84,7 +84,7 @@ package struct AutoConnections: Hashable, Sendable {
         guard now - start >= AutoConnections.watchSeconds else { return }
         let rate = median(samples)
         if let before, rate < before * (1 + Limits.worthwhileGain) {
-            // It stays: taking it away again would cost its bytes in flight, and it harms nobody.
+            // It stays: taking it away again would cost its bytes in flight, and it does no harm.
             isSettled = true
             return
         }

@@ -1,6 +1,6 @@
 /// What the fetch heeds of all that it serves: always the least strict.
 extension Subscribers {
-    /// Those whose word counts; all of them where nobody wants to run.
+    /// Those whose word counts; all of them where none wants to run.
     private var heeded: [Subscriber] {
         if followers.isEmpty { return [leader] }
         let wanted = wanted
@@ -21,12 +21,12 @@ extension Subscribers {
         request.options.limitRate = freest(options.map(\.limitRate))
         request.options.retries = freest(options.map(\.retries))
         request.options.stallTimeout = options.map(\.stallTimeout).max() ?? 60
-        // Who can wait for space does; a command that somebody watches waits with it.
+        // One that can wait for space does; a command in the foreground waits with it.
         request.options.failOnFullDisk = options.allSatisfy(\.failOnFullDisk)
         return request
     }
 
-    /// The last of their deadlines. Who has an earlier one fails alone when it comes.
+    /// The last of their deadlines. One with an earlier deadline fails alone when it comes.
     package var deadline: Timestamp { heeded.map(\.deadline).max() ?? leader.deadline }
 
     /// Any of these lets it run.
@@ -39,7 +39,7 @@ extension Subscribers {
     }
 
     /// The conditions that decide about it: those of every eligibility that may let it run. One
-    /// that nobody watches would be unknown, and close that eligibility again.
+    /// that is not watched would be unknown, and close that eligibility again.
     package var interest: ConditionNeeds {
         eligibilities.reduce(ConditionNeeds()) { $0.union($1.interest) }
     }
@@ -52,7 +52,7 @@ extension Subscribers {
             ?? leader.eligibility
     }
 
-    /// Whether somebody's time has come. A fetch runs for the first of them; the others come along.
+    /// Whether the time of one has come. A fetch runs for the first of them; the others come along.
     package func isTimely(now: Timestamp) -> Bool {
         heeded.contains { ($0.request.earliestBegin ?? now) <= now }
     }

@@ -2,7 +2,7 @@
 /// fetch, and it is given the part file itself where that stands in its directory; the others
 /// follow and are given copies.
 ///
-/// A value without side effects: who leads after whom, and what the fetch heeds of all.
+/// A value without side effects: which one leads next, and what the fetch heeds of all.
 package struct Subscribers: Hashable, Sendable {
     package private(set) var leader: Subscriber
     /// In the order in which they joined.
@@ -48,7 +48,8 @@ package struct Subscribers: Hashable, Sendable {
 
     /// Takes one out. The last one stays where it is: what becomes of the fetch is its affair.
     ///
-    /// - Parameter home: The directory of the part file: who has its destination there can be given
+    /// - Parameter home: The directory of the part file: one with its destination there can be
+    ///   given
     ///   the file itself.
     package mutating func remove(_ id: TransferID, home: String) -> Departure {
         if let index = followers.firstIndex(where: { $0.id == id }) {
@@ -74,8 +75,8 @@ package struct Subscribers: Hashable, Sendable {
         return next.id
     }
 
-    /// Who wants to run before who does not; who can be given the file itself before who must copy
-    /// it; then who came first.
+    /// One that wants to run before one that does not; one that can be given the file itself before
+    /// one that must copy it; then the earliest.
     package static func successor(among subscribers: [Subscriber], home: String) -> Subscriber? {
         subscribers.min { left, right in
             rank(left, home) == rank(right, home)

@@ -52,7 +52,7 @@ package enum MomentText {
 
 /// Durations as people type them: `90s`, `15m`, `2h`, `7d`, and put together `2h30m`; `250ms` too.
 package enum DurationText {
-    /// Seconds; `nil` for anything else, a bare number included: nobody knows its unit.
+    /// Seconds; `nil` for anything else, a bare number included: its unit is unknown.
     package static func parse(_ text: String) -> Double? {
         var rest = Substring(text)
         var seconds = 0.0

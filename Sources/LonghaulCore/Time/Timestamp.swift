@@ -114,7 +114,7 @@ package struct ClockMark: Hashable, Sendable {
     }
 
     /// By how many milliseconds the clock was set since, backwards below zero; `nil` where it was
-    /// not, and across a boot, where nobody can say.
+    /// not, and across a boot, where it is unknown.
     package func jump(since earlier: ClockMark) -> Int64? {
         guard boot == earlier.boot else { return nil }
         let jump = milliseconds.subtractingClamped(earlier.milliseconds)

@@ -5,7 +5,7 @@
 /// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
 /// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
 /// 24–34 start of the window plus one, 35–45 its end plus one, 46 preferences were given, 47 has
-/// mirrors, 48 somebody waits for it.
+/// mirrors, 48 a command waits for it.
 package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 

@@ -1,5 +1,5 @@
-/// What makes two requests one: whoever asks for this gets these bytes, in this way, and fails for
-/// the same reasons. Transfers of equal identity may share a fetch.
+/// What makes two requests one: each that asks for this gets these bytes, in this way, and fails
+/// for the same reasons. Transfers of equal identity may share a fetch.
 ///
 /// The rule: what can change the bytes, where they may come from, or whether they are accepted is
 /// part of it. When, how fast, how often and under which name is not: that is each transfer's own,
@@ -16,10 +16,10 @@ package struct FetchIdentity: Hashable, Sendable {
     /// One that expects another digest must not fail, nor be failed by, its neighbour.
     package var checksum: Checksum?
     package var maxSize: Int64?
-    /// Who did not name a mirror does not get its bytes.
+    /// A request that did not name a mirror does not get its bytes.
     package var mirrors: [ExactText]
 
-    /// Who asks, and whom it trusts. Files are told by their paths.
+    /// The credentials, and the certificates that are trusted. Files are told by their paths.
     package struct Credentials: Hashable, Sendable {
         package var userInfo: ExactText?
         package var user: ExactText?

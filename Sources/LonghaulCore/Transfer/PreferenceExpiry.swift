@@ -29,7 +29,7 @@ package struct PreferenceExpiry: Hashable, Sendable {
     /// Of the time that the bytes should take.
     static let margin = 2.0
     static let fixedSeconds: Double = 300
-    /// For bytes of which nobody knows how many they are, and at most half of the whole time.
+    /// For an unknown number of bytes, and at most half of the whole time.
     static let unknownSizeSeconds: Double = 3600
     /// Before the origin's throughput was measured.
     static let assumedBytesPerSecond: Double = 262_144

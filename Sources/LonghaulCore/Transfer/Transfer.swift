@@ -20,7 +20,7 @@ public struct Transfer: Hashable, Sendable {
     public var url: String
     /// Absolute path.
     public var destination: String
-    /// Whose it is, and who gets its events.
+    /// The session that it belongs to, and that gets its events.
     public var session: String
     /// The host that the session belongs to; `nil` = none.
     public var host: String?
@@ -100,7 +100,7 @@ public struct Transfer: Hashable, Sendable {
     package var isUnresumable = false
     /// How its connections stand to other traffic on the line; `nil` unless it runs and yields.
     public var yielding: YieldReport?
-    /// What the store knows of the bytes held, for those who also see the progress board.
+    /// What the store knows of the bytes held, for readers that also see the progress board.
     package var held: HeldBytes?
     package var sharedFetch: FetchID?
 
@@ -230,7 +230,7 @@ public struct WaitReason: Hashable, Codable, Sendable {
     }
 
     /// What a back-off waits for where the server has asked for it (RFC 9110 §10.2.3): neither
-    /// another network nor anybody's hurry shortens it.
+    /// another network nor `resume` shortens it.
     public static let retryAfter = "Retry-After"
 }
 

@@ -10,8 +10,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// URL of a proxy (CURLOPT_PROXY): http, https, socks4, socks4a, socks5 or socks5h; `nil` = by
     /// the `*_proxy` variables.
     public var proxy: String?
-    /// Those of whoever asked for the transfer, where no `proxy` is named; `nil` = those of the
-    /// process that carries it out.
+    /// Those of the process that asked for the transfer, where no `proxy` is named; `nil` = those
+    /// of the process that carries it out.
     package var proxyVariables: ProxyVariables?
     /// File of the authorities to believe, in place of the system's (CURLOPT_CAINFO).
     public var caCertificate: String?
@@ -43,7 +43,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var waiveAfter: Double = PreferenceExpiry.defaultSeconds
     /// The name may come from the server's `Content-Disposition`.
     public var remoteName: Bool = false
-    /// A full disk fails the transfer instead of letting it wait for space: somebody is watching.
+    /// A full disk fails the transfer instead of letting it wait for space: the command is in the
+    /// foreground.
     public var failOnFullDisk: Bool = false
     /// What the server said of the file is kept with the transfer (``Transfer/response``).
     public var keepsResponse: Bool = false

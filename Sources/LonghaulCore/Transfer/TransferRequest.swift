@@ -44,7 +44,7 @@ public struct TransferRequest: Hashable, Sendable {
         deadline = .after(seconds: Deadline.defaultSeconds)
     }
 
-    /// The session of those who name none.
+    /// The session of requests that name none.
     public static let defaultSession = "default"
 
     /// Whether ``isDiscretionary`` was said, or only has its default: a session's own default gives

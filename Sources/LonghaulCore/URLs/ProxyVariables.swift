@@ -1,5 +1,5 @@
 /// The variables by which libcurl finds a proxy where none is named, and what they mean by its
-/// rules: those of whoever asks for a transfer, which another process may carry out.
+/// rules: those of the process that asks for a transfer, which another process may carry out.
 package struct ProxyVariables: Hashable, Codable, Sendable {
     /// By the schemes of URLs.
     private var proxies: [String: String] = [:]

@@ -104,7 +104,7 @@ package enum Redaction {
     private static func userInfoEnd(in rest: ArraySlice<UInt8>, wellFormed: Bool) -> Int? {
         guard wellFormed else { return rest.lastIndex(of: UInt8(ascii: "@")) }
         let authority = rest.prefix { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 }
-        // `http://user:/secret@host` reads as a host with an empty port, which nobody writes.
+        // `http://user:/secret@host` reads as a host with an empty port, which is no URL in use.
         if authority.last == UInt8(ascii: ":") { return rest.lastIndex(of: UInt8(ascii: "@")) }
         guard let at = authority.lastIndex(of: UInt8(ascii: "@")), at > authority.startIndex
         else { return nil }
@@ -166,8 +166,8 @@ extension Redaction {
     /// Whether the value of a query parameter of that name is a secret, compared after decoding and
     /// without regard to case.
     ///
-    /// There is no list of all that services and programs call such a parameter, and nobody misses
-    /// a value that is hidden for nothing: names are judged by the words in them.
+    /// There is no list of all that services and programs call such a parameter, and no reader
+    /// misses a value that is hidden for nothing: names are judged by the words in them.
     package static func isSecret(parameter name: some StringProtocol) -> Bool {
         let name = PercentDecoding.text(name)
         let lower = name.lowercased()

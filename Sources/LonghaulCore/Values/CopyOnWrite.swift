@@ -1,6 +1,6 @@
-/// A large value behind one reference: whoever copies what holds it copies a pointer, and not two
+/// A large value behind one reference: a copy of what holds it copies a pointer, and not two
 /// dozen fields. What is changed is a new one, for
-/// whoever changes it.
+/// the copy that is changed.
 package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
     private final class Box: Sendable {
         let value: Value

@@ -21,7 +21,7 @@ package struct SegmentRequest: Sendable {
     package var noticeEvery: Int64
     /// Bytes per second for this request; `nil` = unlimited.
     package var limitRate: Int64?
-    /// Nobody waits for it: marked as such on its way (RFC 8622), on connections apart.
+    /// Discretionary: marked as such on its way (RFC 8622), on connections apart.
     package var isBackground = false
     /// Takes only what others leave of the line (``YieldControl``), on connections apart.
     package var yields = false

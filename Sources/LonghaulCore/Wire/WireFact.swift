@@ -41,7 +41,7 @@ package struct SegmentEnd: Hashable, Sendable {
 package enum WireFailure: Hashable, Sendable {
     /// The engine said stop, or its rate was limited and the rest goes another way.
     case stopped
-    /// It was taken back before it went out: nobody was asked for anything.
+    /// It was taken back before it went out: no server has seen it.
     case withdrawn
     /// The verdict was `refuse`: see the head.
     case refused
@@ -63,7 +63,7 @@ package enum WireFailure: Hashable, Sendable {
     case proxyCannotReach(text: String)
     /// A SOCKS proxy has a rule against it, or cannot do what it takes. libcurl's words.
     case proxyForbids(text: String)
-    /// A SOCKS proxy does not accept who we say we are, or how. libcurl's words.
+    /// A SOCKS proxy does not accept the credentials, or their kind. libcurl's words.
     case proxyRefusedCredentials(text: String)
     /// The key of an SSH host is not the one in `known_hosts`, or none is there. libcurl's words.
     case unknownHostKey(text: String)
@@ -119,8 +119,8 @@ package enum SizeProof: Hashable, Sendable {
 ///
 /// Each is 64 bytes of native `UInt64`: the cell at `SegmentTarget.cell` belongs to the segment,
 /// its word `fetchCell` holds the address of the fetch's. The transport, one thread, stores
-/// `written` after each `pwrite` and adds to both `received` words; nobody else writes them while
-/// the request runs.
+/// `written` after each `pwrite` and adds to both `received` words; no other thread writes them
+/// while the request runs.
 package enum ProgressCell {
     package static let size = 64
     // Word indices.

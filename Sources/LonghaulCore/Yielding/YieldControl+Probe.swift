@@ -56,7 +56,7 @@ extension YieldControl {
             return
         }
         probe.doublings += 1
-        // Sixteen packets in a round trip and no queue: whoever is there leaves room.
+        // Sixteen packets in a round trip and no queue: other traffic leaves room.
         if probe.doublings > 3 {
             takeLine(all, isProven: false, now)
             return

@@ -1,11 +1,11 @@
-/// Makes the discretionary connections of one machine take the line that nobody else wants, at the
-/// receiver: values in at every tick, a window for each sender out.
+/// Makes the discretionary connections of one machine take what other traffic leaves of the line,
+/// at the receiver: values in at every tick, a window for each sender out.
 ///
 /// Three ideas on top of each other. A target for the queueing delay (LEDBAT, RFC 6817), kept by
 /// the advertised window (rLEDBAT, RFC 9840), with pauses in which the path's own delay shows
 /// (LEDBAT++). Then: a sender with a small queue of its own (BBR) would never reach the target, so
-/// that a rate well below the line's while packets queue also says that somebody else is there.
-/// And: whoever is there gets the line, not a share; a trickle keeps the connection alive, and
+/// that a rate well below the line's while packets queue also means that there is other traffic.
+/// And: other traffic gets the line, not a share; a trickle keeps the connection alive, and
 /// short probes tell when the line is free again.
 ///
 /// All connections are one: their windows grow together at the pace of one, and one alone probes
@@ -15,7 +15,7 @@ package struct YieldControl: Hashable, Sendable {
 
     /// Seconds of queueing that our own packets may cause.
     static let target = 0.022
-    /// Below this part of the line's rate, with a queue, somebody else is on it.
+    /// Below this part of the line's rate, with a queue, there is other traffic.
     static let freeShare = 0.8
     /// What the window of a connection begins with, in packets (RFC 6928).
     static let firstWindow = 10.0

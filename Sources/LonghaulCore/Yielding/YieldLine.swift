@@ -66,7 +66,7 @@ public struct YieldReport: Hashable, Sendable {
     public enum State: UInt8, Sendable, CaseIterable {
         /// The line is ours as far as can be seen.
         case open = 1
-        /// Somebody else uses the line; only a trickle is taken.
+        /// Other traffic uses the line; only a trickle is taken.
         case yielded = 2
         /// Trying whether the line is free again.
         case probing = 3

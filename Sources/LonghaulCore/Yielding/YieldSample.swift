@@ -30,7 +30,7 @@ package struct YieldOrder: Hashable, Sendable {
     package var window: Int
     /// Bytes per second at which it may be read; `nil` = as they come.
     package var rate: Int64?
-    /// Somebody else has the line: no more is taken in than is read.
+    /// Other traffic has the line: no more is taken in than is read.
     package var isGated: Bool
 
     package init(connection: UInt64, window: Int, rate: Int64? = nil, isGated: Bool = false) {
