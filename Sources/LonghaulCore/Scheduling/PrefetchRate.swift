@@ -5,10 +5,6 @@
 /// opened than there are connections: the wire never waits, and the work is done in batches. Where
 /// transfers take long, none is prefetched.
 package struct PrefetchRate: Hashable, Sendable {
-    /// The requests of prefetched transfers go out within about this time.
-    package static let horizonSeconds: Double = 0.05
-    package static let aheadMax = 512
-
     /// The last ends, in order; bounded by ``aheadMax``.
     private var ends: [Instant] = []
     private var next = 0
@@ -40,8 +36,4 @@ package struct PrefetchRate: Hashable, Sendable {
     private func end(_ index: Int) -> Instant {
         ends[(next + index) % ends.count]
     }
-
-    /// Ends at the same reading of the clock count as this far apart.
-    private static let leastSeconds: Double = 0.002
-    private static let aheadPerEnd = 4
 }
