@@ -33,7 +33,7 @@ import Testing
     @Test func cellsSayWhatTheTransportWrites() throws {
         let board = ready()
         let whole = board.takeFetch(fetch, received: 500)
-        let cell = board.take(fetch, generation: 3, start: 1_000, fetchCell: whole)
+        let cell = board.claim(fetch, generation: 3, start: 1_000, fetchCell: whole)
         try #require(cell != 0 && whole != 0 && cell != whole)
         #expect(board.written(at: cell) == 1_000)
         #expect(board.received(at: cell) == 0)
@@ -69,7 +69,7 @@ import Testing
     @Test func aCellMovesToAnotherGeneration() throws {
         do {
             let board = ready()
-            let cell = board.take(fetch, generation: 1, start: 100, fetchCell: 0)
+            let cell = board.claim(fetch, generation: 1, start: 100, fetchCell: 0)
             store(900, ProgressCell.written, of: cell)
             board.retag(cell, generation: 2, start: 0)
             store(50, ProgressCell.written, of: cell)
@@ -86,8 +86,8 @@ import Testing
         do {
             let board = ready()
             let whole = board.takeFetch(fetch, received: 500)
-            let cell = board.take(fetch, generation: 3, start: 0, fetchCell: whole)
-            _ = board.take(other, generation: 3, start: 0, fetchCell: 0)
+            let cell = board.claim(fetch, generation: 3, start: 0, fetchCell: whole)
+            _ = board.claim(other, generation: 3, start: 0, fetchCell: 0)
             store(900, ProgressCell.written, of: cell)
             board.distrust(fetch)
             #expect(board.written(at: cell) == 900)
@@ -101,7 +101,7 @@ import Testing
     @Test func cellsAreApartAndAligned() throws {
         let board = ready()
         let cells = (1...50).map {
-            board.take(.init(rawValue: $0), generation: 1, start: 0, fetchCell: 0)
+            board.claim(.init(rawValue: $0), generation: 1, start: 0, fetchCell: 0)
         }
         #expect(Set(cells).count == 50)
         #expect(cells.allSatisfy { $0 % UInt(ProgressCell.size) == 0 })
@@ -111,11 +111,11 @@ import Testing
         do {
             let board = ready()
             let whole = board.takeFetch(fetch, received: 500, mount: 77)
-            let cell = board.take(fetch, generation: 3, start: 1_000, fetchCell: whole)
+            let cell = board.claim(fetch, generation: 3, start: 1_000, fetchCell: whole)
             store(9_000, ProgressCell.written, of: cell)
             store(8_000, ProgressCell.received, of: cell)
             store(8_500, ProgressCell.received, of: whole)
-            board.free(board.take(fetch, generation: 4, start: 0, fetchCell: 0))
+            board.free(board.claim(fetch, generation: 4, start: 0, fetchCell: 0))
         }
         let expected: Set = [
             Leftover(
@@ -187,7 +187,7 @@ import Testing
     @Test func aCutFileIsMadeWhole() throws {
         try scratch.write("short", to: ProgressBoard.fileName)
         let board = ready()
-        #expect(board.take(fetch, generation: 1, start: 0, fetchCell: 0) != 0)
+        #expect(board.claim(fetch, generation: 1, start: 0, fetchCell: 0) != 0)
         var facts = stat()
         try #require(stat(scratch.path(ProgressBoard.fileName), &facts) == 0)
         #expect(Int(facts.st_size) == BoardLayout.bytes)
@@ -197,14 +197,14 @@ import Testing
     @Test func runsOutOfCellsWithoutHarm() throws {
         let board = ready()
         let cells = (1...BoardLayout.cellCount).map {
-            board.take(.init(rawValue: Int64($0)), generation: 1, start: 0, fetchCell: 0)
+            board.claim(.init(rawValue: Int64($0)), generation: 1, start: 0, fetchCell: 0)
         }
         #expect(!cells.contains(0))
-        #expect(board.take(fetch, generation: 1, start: 0, fetchCell: 0) == 0)
+        #expect(board.claim(fetch, generation: 1, start: 0, fetchCell: 0) == 0)
         #expect(board.takeFetch(fetch, received: 0) == 0)
         board.free(0)
         board.free(cells[5])
-        #expect(board.take(fetch, generation: 1, start: 0, fetchCell: 0) == cells[5])
+        #expect(board.claim(fetch, generation: 1, start: 0, fetchCell: 0) == cells[5])
     }
 
     @Test func worksInMemoryWhenThereIsNoFile() throws {
@@ -212,7 +212,7 @@ import Testing
         #expect(board.degraded?.errno == ENOENT)
         #expect(board.leftovers.isEmpty)
         board.reset()
-        let cell = board.take(fetch, generation: 1, start: 5, fetchCell: 0)
+        let cell = board.claim(fetch, generation: 1, start: 5, fetchCell: 0)
         #expect(board.written(at: cell) == 5)
     }
 
@@ -231,7 +231,7 @@ import Testing
         let board = ProgressBoard.open(in: disk.path, boot: boot)
         #expect(board.degraded?.errno == ENOSPC)
         board.reset()
-        #expect(board.take(fetch, generation: 1, start: 0, fetchCell: 0) != 0)
+        #expect(board.claim(fetch, generation: 1, start: 0, fetchCell: 0) != 0)
     }
 }
 
@@ -244,7 +244,7 @@ import Testing
         let directory = try #require(Environment.value(Self.variable))
         let board = ProgressBoard.open(in: directory)
         board.reset()
-        let cell = board.take(.init(rawValue: 7), generation: 2, start: 10, fetchCell: 0)
+        let cell = board.claim(.init(rawValue: 7), generation: 2, start: 10, fetchCell: 0)
         UnsafeMutablePointer<UInt64>(bitPattern: cell)![ProgressCell.written] = 4_242
         _ = try DirectoryHandle.creating(directory + "/written")
         sleep(60)

@@ -8,7 +8,7 @@ extension TransferQueue {
     /// others report their error.
     ///
     /// The same URL to the same destination is recorded once as long as it has not completed
-    /// (``EnqueueOutcome/existing(_:destination:)``). What is asked for otherwise than by default
+    /// (`EnqueueOutcome.existing`). What is asked for otherwise than by default
     /// is then changed as by ``change(_:_:)``, but for the earliest moment.
     ///
     /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`)

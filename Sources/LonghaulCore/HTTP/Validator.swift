@@ -45,7 +45,7 @@ extension Validator {
             etag: etag, lastModified: lastModified, lastModifiedIsStrong: lastModifiedIsStrong)
     }
 
-    private mutating func take(_ name: Name?) {
+    private mutating func adoptName(_ name: Name?) {
         etag = name?.etag
         lastModified = name?.lastModified
         lastModifiedIsStrong = name?.lastModifiedIsStrong ?? false
@@ -61,13 +61,13 @@ extension Validator {
         var moved = self
         if let name { moved.elsewhere = (elsewhere ?? [:]).merging([old: name]) { $1 } }
         moved.mirror = nil
-        moved.take(moved.elsewhere?.removeValue(forKey: new))
+        moved.adoptName(moved.elsewhere?.removeValue(forKey: new))
         if moved.elsewhere?.isEmpty == true { moved.elsewhere = nil }
         return moved
     }
 
     /// A source that had no name for this version has proven to have it, and names it so.
     package mutating func adopt(_ answer: Validator) {
-        if name == nil { take(answer.name) }
+        if name == nil { adoptName(answer.name) }
     }
 }

@@ -10,7 +10,7 @@ package enum MomentText {
             return DurationText.parse(String(text.dropFirst())).map { now + $0 }
         }
         var reader = DigitReader(rest: Substring(text).utf8[...])
-        if text.utf8.count == 5, let hour = reader.number(2), reader.take(":"),
+        if text.utf8.count == 5, let hour = reader.number(2), reader.consume(":"),
             let minute = reader.number(2)
         {
             guard hour < 24, minute < 60 else { return nil }

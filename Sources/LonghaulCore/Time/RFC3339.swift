@@ -12,15 +12,15 @@ package enum RFC3339 {
     /// kept; a space may stand for the T. In UTC, too, it is in the years 0 to 9999.
     package static func parse(_ text: some StringProtocol) -> Timestamp? {
         var reader = DigitReader(rest: Substring(text).utf8[...])
-        guard let year = reader.number(4), reader.take("-"), let month = reader.number(2),
-            reader.take("-"), let day = reader.number(2),
-            reader.take("T") || reader.take("t") || reader.take(" "),
-            let hour = reader.number(2), reader.take(":"), let minute = reader.number(2),
-            reader.take(":"), let second = reader.number(2)
+        guard let year = reader.number(4), reader.consume("-"), let month = reader.number(2),
+            reader.consume("-"), let day = reader.number(2),
+            reader.consume("T") || reader.consume("t") || reader.consume(" "),
+            let hour = reader.number(2), reader.consume(":"), let minute = reader.number(2),
+            reader.consume(":"), let second = reader.number(2)
         else { return nil }
         var civil = CivilTime(
             year: year, month: month, day: day, hour: hour, minute: minute, second: second)
-        if reader.take(".") {
+        if reader.consume(".") {
             guard let milliseconds = reader.fraction() else { return nil }
             civil.millisecond = milliseconds
         }
@@ -36,7 +36,7 @@ package enum RFC3339 {
 struct DigitReader {
     var rest: Substring.UTF8View
 
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    mutating func consume(_ character: Unicode.Scalar) -> Bool {
         guard rest.first == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
@@ -69,16 +69,16 @@ struct DigitReader {
 
     /// Minutes ahead of UTC.
     mutating func offset() -> Int? {
-        if take("Z") || take("z") { return 0 }
+        if consume("Z") || consume("z") { return 0 }
         let sign: Int
-        if take("+") {
+        if consume("+") {
             sign = 1
-        } else if take("-") {
+        } else if consume("-") {
             sign = -1
         } else {
             return nil
         }
-        guard let hours = number(2), take(":"), let minutes = number(2), hours < 24, minutes < 60
+        guard let hours = number(2), consume(":"), let minutes = number(2), hours < 24, minutes < 60
         else { return nil }
         return sign * (hours * 60 + minutes)
     }

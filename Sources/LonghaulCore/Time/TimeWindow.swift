@@ -20,9 +20,9 @@ public struct TimeWindow: Hashable, Sendable {
     /// `HH:MM-HH:MM`; `nil` for anything else.
     public init?(parsing text: some StringProtocol) {
         var reader = DigitReader(rest: Substring(text).utf8[...])
-        guard let startHour = reader.number(2), reader.take(":"),
-            let startMinute = reader.number(2), reader.take("-"),
-            let endHour = reader.number(2), reader.take(":"), let endMinute = reader.number(2),
+        guard let startHour = reader.number(2), reader.consume(":"),
+            let startMinute = reader.number(2), reader.consume("-"),
+            let endHour = reader.number(2), reader.consume(":"), let endMinute = reader.number(2),
             reader.rest.isEmpty, startHour < 24, endHour < 24, startMinute < 60, endMinute < 60
         else { return nil }
         self.init(start: startHour * 60 + startMinute, end: endHour * 60 + endMinute)

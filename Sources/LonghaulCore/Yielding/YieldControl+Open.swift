@@ -3,7 +3,7 @@ extension YieldControl {
     mutating func stayOpen(seconds: Double, _ now: Instant) {
         let delay = queueing(now) ?? 0
         steadyRate += (rate - steadyRate) * min(1, seconds / 0.25)
-        capacity.note(steadyRate, at: openTime)
+        capacity.record(steadyRate, at: openTime)
         if isContended(delay, now) {
             guard isUnproven else {
                 giveWay(now)

@@ -79,9 +79,9 @@ package struct YieldControl: Hashable, Sendable {
         let seconds = last.map { now - $0 } ?? 0
         if last == nil { since = now }
         last = now
-        take(samples, seconds: seconds, now: now)
+        measure(samples, seconds: seconds, now: now)
         guard !lines.isEmpty else { return [] }
-        look(now)
+        updateShare(now)
         switch stage {
         case .open: stayOpen(seconds: seconds, now)
         case .measuring(let measuring): measure(measuring, now)
@@ -114,7 +114,7 @@ package struct YieldControl: Hashable, Sendable {
     /// Delay that is more than the clock's grain (1 ms with most kernels' timestamps) and jitter.
     var noticeable: Double { 0.0012 + min(0.008, base / 10) }
 
-    private mutating func take(_ samples: [YieldSample], seconds: Double, now: Instant) {
+    private mutating func measure(_ samples: [YieldSample], seconds: Double, now: Instant) {
         let known = lines
         var hasChanged = known.count != samples.count
         // Time with a foreign queue counts less for the path's delay, but it counts: a route that
@@ -131,10 +131,10 @@ package struct YieldControl: Hashable, Sendable {
             guard var line = found else {
                 var line = YieldLine(sample, window: 0, now: now)
                 line.window = newWindow(line)
-                if let trip = sample.roundTrip { line.base.note(trip, at: openTime) }
+                if let trip = sample.roundTrip { line.base.record(trip, at: openTime) }
                 return line
             }
-            if line.take(sample, seconds: seconds, baseTime: openTime, now: now) { lastLoss = now }
+            if line.add(sample, seconds: seconds, baseTime: openTime, now: now) { lastLoss = now }
             return line
         }
         if hasChanged { settledAt = now + max(0.25, 4 * (base + (queueing(now) ?? 0))) }
@@ -148,7 +148,7 @@ package struct YieldControl: Hashable, Sendable {
     }
 
     /// Notices when round trips are missing, or no window is kept.
-    private mutating func look(_ now: Instant) {
+    private mutating func updateShare(_ now: Instant) {
         if case .sharing = stage { return }
         let moving = lines.filter { now - $0.lastBytes < 0.2 }
         let isBlind =

@@ -38,7 +38,7 @@ struct YieldLine: Hashable, Sendable {
         now - lastBytes < max(0.2, 3 * (roundTrip ?? 0))
     }
 
-    mutating func take(
+    mutating func add(
         _ sample: YieldSample, seconds: Double, baseTime: Double, now: Instant
     ) -> Bool {
         let gained = Double(sample.bytes &- bytes)
@@ -54,7 +54,7 @@ struct YieldLine: Hashable, Sendable {
         }
         if let trip = sample.roundTrip, gained > 0 {
             roundTrip = trip
-            base.note(trip, at: baseTime)
+            base.record(trip, at: baseTime)
         }
         return hasLost
     }

@@ -59,7 +59,7 @@ struct RecentExtreme: Hashable, Sendable {
     var value: Double? { isLeast ? parts.min() : parts.max() }
 
     /// - Parameter time: seconds on a clock of the caller's choice that never goes back.
-    mutating func note(_ value: Double, at time: Double) {
+    mutating func record(_ value: Double, at time: Double) {
         if let begun, time - begun < partSeconds, let last = parts.indices.last {
             parts[last] = isLeast ? min(parts[last], value) : max(parts[last], value)
             return

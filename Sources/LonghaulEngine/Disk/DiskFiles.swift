@@ -139,7 +139,7 @@ package final class DiskFiles: FilePort {
     package func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {
         open.withLock { open in
             guard let entry = open[fetch] else { return nil }
-            let cell = board.take(
+            let cell = board.claim(
                 fetch, generation: generation, start: start, fetchCell: entry.fetchCell)
             open[fetch]?.segmentCells.append(cell)
             return SegmentTarget(

@@ -70,7 +70,7 @@ extension ActiveFetch {
     /// A leader that is given a copy like the others leaves last, and the fetch ends with it at
     /// once, although copies for transfers that have left may still be under way.
     private func removeServed(_ transfer: TransferID, _ step: inout CopyStep) {
-        if subscribers.remove(transfer, home: machine.home) == .wasLast {
+        if subscribers.remove(transfer, home: machine.state.home) == .wasLast {
             copies.isGivenAway = true
         } else {
             machine.serve(subscribers)
@@ -111,13 +111,15 @@ extension ActiveFetch {
     }
 }
 
-extension FetchMachine {
+extension FetchState {
     /// The directory of the part file; empty while there is none.
-    var home: String { FileNaming.directory(of: state.partPath) }
+    var home: String { FileNaming.directory(of: partPath) }
+}
 
-    /// Its leader is being given the file, or is about to be.
+extension FetchStage {
+    /// The leader is being given the file, or is about to be.
     var isEnding: Bool {
-        switch stage {
+        switch self {
         case .sharing, .publishing, .left: true
         case .preparing, .moving, .settling, .verifying, .securing: false
         }

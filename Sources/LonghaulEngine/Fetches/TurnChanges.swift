@@ -88,8 +88,8 @@ extension TransferWork {
     }
 }
 
-extension FetchMachine {
-    static func expired(_ id: TransferID, bytesKept: Int64) -> LonghaulError {
+extension LonghaulError {
+    static func deadlinePassed(_ id: TransferID, bytesKept: Int64) -> LonghaulError {
         var error = LonghaulError.deadlinePassed
         error.transferID = id
         error.bytesKept = bytesKept

@@ -25,8 +25,9 @@ extension ServedFetch {
     init(_ entry: ActiveFetch, _ subscribers: Subscribers) {
         let machine = entry.machine
         self.init(
-            subscribers: subscribers, totals: machine.totals, home: machine.home,
-            url: machine.url, isSharing: machine.stage == .sharing, isEnding: machine.isEnding,
+            subscribers: subscribers, totals: machine.totals, home: machine.state.home,
+            url: machine.url, isSharing: machine.stage == .sharing,
+            isEnding: machine.stage.isEnding,
             isJoinable: machine.isJoinable, isBeingCancelled: machine.isBeingCancelled)
     }
 }

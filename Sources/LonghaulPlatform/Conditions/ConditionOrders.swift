@@ -73,7 +73,7 @@ final class ConditionOrders: Sendable {
     var wants: Wants { state.withLock { $0.wants } }
 
     /// The current wants; `nil` = stop.
-    func take() -> Wants? {
+    func removeWants() -> Wants? {
         _ = lh_eventfd_take(wake.number)
         return state.withLock { state in
             defer { state.wants.looksAnew = false }

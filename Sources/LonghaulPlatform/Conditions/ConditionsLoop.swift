@@ -35,7 +35,7 @@ final class ConditionsLoop {
 
     /// Returns when a stop was requested.
     func run() {
-        while let next = orders.take() {
+        while let next = orders.removeWants() {
             let now = SystemClock.now()
             wants = next
             if next.looksAnew { lookAnew(now.monotonic) }
@@ -149,8 +149,8 @@ final class ConditionsLoop {
     }
 
     private func lookAnew(_ now: Instant) {
-        power?.look()
-        network?.look(now: now)
+        power?.refresh()
+        network?.refresh(now: now)
         idle.forget()
         retry = BusRetry(snapshot.busRetrySeconds)
     }

@@ -35,14 +35,14 @@ struct BoundedLog {
     /// Opens it for appending (0600); a full file is renamed first. `nil` = it cannot be opened.
     static func open(_ path: String, bytesMax: Int = bytesMax) -> Descriptor? {
         guard let file = append(path) else { return nil }
-        guard let found = look(file.number), found.size >= bytesMax else { return file }
+        guard let found = facts(of: file.number), found.size >= bytesMax else { return file }
         return successor(of: file.number, at: path) ?? file
     }
 
     /// Those of the descriptors that lead to the file, or to its renamed predecessor.
     static func leading(to path: String, of descriptors: [Int32]) -> [Int32] {
         let files = [path, path + ".1"].compactMap { try? FileLook(at: $0).identity }
-        return descriptors.filter { look($0).map { files.contains($0.identity) } ?? false }
+        return descriptors.filter { facts(of: $0).map { files.contains($0.identity) } ?? false }
     }
 
     /// To be called before each line, with its length. If the file cannot be replaced, it grows
@@ -51,12 +51,12 @@ struct BoundedLog {
         room -= count
         if room >= 0 { return }
         room = lookEvery
-        guard let now = BoundedLog.look(descriptors[0]) else { return }
+        guard let now = BoundedLog.facts(of: descriptors[0]) else { return }
         var size = Int(now.size)
         if size + count > bytesMax || !now.isUnder(path) {
             guard let next = BoundedLog.successor(of: descriptors[0], at: path) else { return }
             for descriptor in descriptors { dup2(next.number, descriptor) }
-            size = BoundedLog.look(next.number).map { Int($0.size) } ?? 0
+            size = BoundedLog.facts(of: next.number).map { Int($0.size) } ?? 0
         }
         room = min(max(0, bytesMax - size - count), lookEvery)
     }
@@ -77,12 +77,12 @@ struct BoundedLog {
     private static func successor(of descriptor: Int32, at path: String) -> Descriptor? {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
         defer { flock(descriptor, LOCK_UN) }
-        guard let own = look(descriptor) else { return nil }
+        guard let own = facts(of: descriptor) else { return nil }
         if own.isUnder(path), rename(path, path + ".1") < 0 { return nil }
         return append(path)
     }
 
-    private static func look(_ descriptor: Int32) -> FileLook? {
+    private static func facts(of descriptor: Int32) -> FileLook? {
         try? FileLook(at: descriptor, path: "")
     }
 }

@@ -81,7 +81,7 @@ package final class HostsLoop {
 
     func run() {
         while true {
-            guard let bodies = orders.take() else { return }
+            guard let bodies = orders.removeFirst() else { return }
             for body in bodies { body(self) }
             wait()
         }

@@ -77,7 +77,7 @@ final class HostOrders: Sendable {
     }
 
     /// `nil` = the thread is to end.
-    func take() -> [@Sendable (HostsLoop) -> Void]? {
+    func removeFirst() -> [@Sendable (HostsLoop) -> Void]? {
         _ = lh_eventfd_take(wake.number)
         return state.withLock { state in
             if state.isStopped { return nil }

@@ -166,8 +166,8 @@ package final class ProgressBoard: Sendable {
     ///
     /// - Parameter fetchCell: the fetch's own cell, from ``takeFetch(_:received:mount:)``; 0 =
     ///   none.
-    package func take(_ fetch: FetchID, generation: Int64, start: Int64, fetchCell: UInt) -> UInt {
-        take(fetch, kind: BoardLayout.segment) { cell in
+    package func claim(_ fetch: FetchID, generation: Int64, start: Int64, fetchCell: UInt) -> UInt {
+        claim(fetch, kind: BoardLayout.segment) { cell in
             store(generation, cell, ProgressCell.generation)
             store(start, cell, ProgressCell.start)
             store(start, cell, ProgressCell.written)
@@ -182,7 +182,7 @@ package final class ProgressBoard: Sendable {
     ///
     /// - Parameter mount: The mount that its part file was opened through, see ``FileFacts/mount``.
     package func takeFetch(_ fetch: FetchID, received: Int64, mount: UInt64 = 0) -> UInt {
-        take(fetch, kind: BoardLayout.fetch) { cell in
+        claim(fetch, kind: BoardLayout.fetch) { cell in
             store(Int64(bitPattern: mount), cell, ProgressCell.mount)
             store(0, cell, ProgressCell.start)
             store(0, cell, ProgressCell.written)
@@ -239,7 +239,7 @@ package final class ProgressBoard: Sendable {
 
     // MARK: -
 
-    private func take(_ fetch: FetchID, kind: UInt64, _ fill: (UInt) -> Void) -> UInt {
+    private func claim(_ fetch: FetchID, kind: UInt64, _ fill: (UInt) -> Void) -> UInt {
         precondition(fetch.rawValue > 0, "a fetch has a positive id")
         let cell = free.withLock { free -> UInt? in
             precondition(free != nil, "the leftovers are committed and the board is reset first")

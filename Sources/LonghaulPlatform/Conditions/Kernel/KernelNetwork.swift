@@ -24,7 +24,7 @@ final class KernelNetwork {
         self.sysfs = sysfs
         let socket = lh_route_watch()
         changes = socket < 0 ? nil : Descriptor(owning: socket)
-        look(now: now)
+        refresh(now: now)
     }
 
     var descriptor: Int32? { changes?.number }
@@ -39,10 +39,10 @@ final class KernelNetwork {
     }
 
     func advance(to now: Instant) {
-        if let lookAt, now >= lookAt { look(now: now) }
+        if let lookAt, now >= lookAt { refresh(now: now) }
     }
 
-    func look(now: Instant) {
+    func refresh(now: Instant) {
         lookAt = nil
         looked = now
         let links: [NetworkLink]

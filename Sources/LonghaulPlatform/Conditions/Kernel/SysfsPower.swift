@@ -28,7 +28,7 @@ final class SysfsPower {
         // A sandbox may forbid it.
         events = socket < 0 ? nil : Descriptor(owning: socket)
         isTold = hears && events != nil
-        look()
+        refresh()
     }
 
     var descriptor: Int32? { events?.number }
@@ -36,7 +36,7 @@ final class SysfsPower {
     /// The descriptor is readable.
     func receive() {
         // Only the kernel or root can send there, and the message only causes a read.
-        if let events, lh_uevent_watch_take(events.number, "power_supply") != 0 { look() }
+        if let events, lh_uevent_watch_take(events.number, "power_supply") != 0 { refresh() }
     }
 
     /// Polls where changes are not notified. The first poll is one interval away: the present
@@ -49,12 +49,12 @@ final class SysfsPower {
             return
         }
         let isDue = due.map { now >= $0 } ?? false
-        if isDue { look() }
+        if isDue { refresh() }
         // An interval shorter than before counts from now.
         if isDue || due.map({ $0 > now + pause }) ?? true { due = now + pause }
     }
 
-    func look() {
+    func refresh() {
         guard let names = directoryNames(directory) else {
             // A machine without sysfs has no values; one without supplies has an empty directory.
             facts = nil
