@@ -32,6 +32,7 @@ package struct ActiveSegment: Hashable, Sendable {
         key: SegmentKey, number: Int, ask: RangeRequest, url: String, startedAt: Moment,
         isParallel: Bool
     ) {
+        assert((ask.end ?? .max) > ask.position, "an empty range is never asked for")
         self.key = key
         self.number = number
         self.ask = ask

@@ -41,6 +41,12 @@ package struct ByteRanges: Hashable, Sendable {
         }
         if !placed { result.append(merged) }
         ranges = result
+        assert(isNormal, "ranges are sorted, disjoint and not adjacent")
+    }
+
+    private var isNormal: Bool {
+        ranges.allSatisfy { !$0.isEmpty }
+            && zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }
     }
 
     package func union(_ other: ByteRanges) -> ByteRanges {
@@ -67,6 +73,7 @@ package struct ByteRanges: Hashable, Sendable {
 
     /// What of `0..<length` is not in the set, in order.
     package func gaps(upTo length: Int64) -> [Range<Int64>] {
+        assert(length >= 0, "a file has no negative length")
         var result: [Range<Int64>] = []
         var position: Int64 = 0
         for range in ranges where range.lowerBound < length {

@@ -70,6 +70,9 @@ package struct SegmentPlanner: Hashable, Sendable {
         let allowed = max(situation.allowed, 1)
         while work.running < allowed, work.startGap() {}
         while work.running < allowed, split(&work) {}
+        assert(
+            work.starts.allSatisfy { !$0.isEmpty && $0.upperBound <= situation.total },
+            "what is asked for lies in the file")
         return work.starts.map { Start($0, toEnd: $0.upperBound == situation.total) }
     }
 

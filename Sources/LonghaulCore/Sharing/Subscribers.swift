@@ -35,6 +35,8 @@ package struct Subscribers: Hashable, Sendable {
         }
     }
 
+    private var isEachOnce: Bool { !followers.contains { $0.id == leader.id } }
+
     /// What a departure leaves behind.
     package enum Departure: Hashable, Sendable {
         case wasNotThere
@@ -49,8 +51,7 @@ package struct Subscribers: Hashable, Sendable {
     /// Takes one out. The last one stays where it is: what becomes of the fetch is its affair.
     ///
     /// - Parameter home: The directory of the part file: one with its destination there can be
-    ///   given
-    ///   the file itself.
+    ///   given the file itself.
     package mutating func remove(_ id: TransferID, home: String) -> Departure {
         if let index = followers.firstIndex(where: { $0.id == id }) {
             followers.remove(at: index)
@@ -62,6 +63,7 @@ package struct Subscribers: Hashable, Sendable {
         }
         followers.removeAll { $0.id == next.id }
         leader = next
+        assert(isEachOnce, "a subscriber leads or follows")
         return .succeeded(by: next.id)
     }
 
@@ -72,6 +74,7 @@ package struct Subscribers: Hashable, Sendable {
         followers.removeAll { $0.id == next.id }
         followers.append(leader)
         leader = next
+        assert(isEachOnce, "a subscriber leads or follows")
         return next.id
     }
 

@@ -44,6 +44,7 @@ package struct CivilTime: Hashable, Sendable {
         day = Int(dayOfYear - (153 * shifted + 2) / 5) + 1
         month = Int(shifted < 10 ? shifted + 3 : shifted - 9)
         year = Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0)
+        assert((1...12).contains(month) && (1...31).contains(day), "a day of the calendar")
     }
 
     package var daysSinceEpoch: Int64 {

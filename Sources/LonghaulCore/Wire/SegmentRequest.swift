@@ -120,6 +120,7 @@ package struct BodyPlan: Hashable, Sendable {
         skip: Int64 = 0, compare: Int64 = 0, position: Int64, end: Int64? = nil,
         isCutAtEnd: Bool = false
     ) {
+        assert(skip >= 0 && compare >= 0 && position >= 0, "a body lies in the file")
         self.skip = skip
         self.compare = compare
         self.position = position
