@@ -137,7 +137,7 @@ import Testing
 
     @Test(arguments: [BootID(high: 1, low: 3), BootID(high: 0, low: 2), nil])
     func nothingIsLeftByAnotherBoot(later: BootID?) throws {
-        _ = ready().take(fetch, generation: 1, start: 0, fetchCell: 0)
+        _ = ready().claim(fetch, generation: 1, start: 0, fetchCell: 0)
         #expect(ProgressBoard.open(in: scratch.path, boot: later).leftovers.isEmpty)
     }
 
@@ -165,7 +165,7 @@ import Testing
             [42, 1, 0, 9, .max, 0, 1],
         ] as [[UInt64]])
     func nonsenseInTheFileIsNoProgress(words: [UInt64]) throws {
-        _ = ready().take(fetch, generation: 1, start: 0, fetchCell: 0)
+        _ = ready().claim(fetch, generation: 1, start: 0, fetchCell: 0)
         #expect(ProgressBoard.open(in: scratch.path, boot: boot).leftovers.count == 1)
         let file = open(scratch.path(ProgressBoard.fileName), O_RDWR | O_CLOEXEC)
         try #require(file >= 0)
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test func aFileOfAnotherLayoutIsNotRead() throws {
-        _ = ready().take(fetch, generation: 1, start: 0, fetchCell: 0)
+        _ = ready().claim(fetch, generation: 1, start: 0, fetchCell: 0)
         let file = open(scratch.path(ProgressBoard.fileName), O_RDWR | O_CLOEXEC)
         defer { close(file) }
         var magic = BoardLayout.magic + 1
