@@ -2,10 +2,10 @@
 ///
 /// Invariants: `have` holds only bytes of the representation that `state.validator` pins;
 /// `state.durable` is a part of `have`.
-struct FetchBytes: Sendable {
-    var state: FetchState
+package struct FetchBytes: Sendable {
+    package internal(set) var state: FetchState
     /// Bytes in the part file: durable, or written in this boot.
-    var have: ByteRanges
+    package internal(set) var have: ByteRanges
     /// A 206 came: the origin honours ranges for this version.
     var rangesProven = false
     var checkpoints = Checkpoints()

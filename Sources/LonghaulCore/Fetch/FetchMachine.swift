@@ -7,7 +7,7 @@
 package struct FetchMachine: Sendable {
     package internal(set) var stage: FetchStage = .preparing
     package internal(set) var leaving: FetchLeaving?
-    var wire: FetchWire
+    package internal(set) var wire: FetchWire
 
     package init(
         transfer: TransferID, request: TransferRequest, destination: String, deadline: Timestamp?,

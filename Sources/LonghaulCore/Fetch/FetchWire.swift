@@ -1,11 +1,11 @@
 /// A fetch on the wire: what it is for, what it holds, its requests and what they bring. It decides
 /// what is asked next; when the wire is left is for the machine to say.
-struct FetchWire: Sendable {
-    var target: FetchTarget
-    var bytes: FetchBytes
+package struct FetchWire: Sendable {
+    package internal(set) var target: FetchTarget
+    package internal(set) var bytes: FetchBytes
     var connections = ConnectionPolicy()
     var run = FetchRun()
-    var segments: [ActiveSegment] = []
+    package internal(set) var segments: [ActiveSegment] = []
     /// A request whose body waits until what its head means has been committed.
     var held: HeldBody?
     /// The part file is about to be emptied: what is written before that has happened is lost.

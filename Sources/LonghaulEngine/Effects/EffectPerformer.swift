@@ -23,7 +23,7 @@ struct EffectPerformer {
             case .release(let keys): release(keys, of: fetches[fetch])
             case .prepare(let part):
                 wire.expectRequests()
-                let fetched = fetches[fetch]?.machine.bytesFetched ?? 0
+                let fetched = fetches[fetch]?.machine.wire.bytes.state.bytesFetched ?? 0
                 orders.append(.prepare(fetch, part, fetched: fetched))
             case .reserve(let bytes): orders.append(.reserve(fetch, bytes: bytes))
             case .truncate(let generation):
@@ -62,7 +62,7 @@ struct EffectPerformer {
 
     /// The file system that its part file is on.
     private func device(of entry: ActiveFetch?) -> UInt64 {
-        entry?.machine.state.partIdentity?.device ?? 0
+        entry?.machine.wire.bytes.state.partIdentity?.device ?? 0
     }
 
     private func release(_ keys: [SegmentKey], of entry: ActiveFetch?) {
@@ -77,10 +77,11 @@ struct EffectPerformer {
         guard let entry else { return nil }
         guard
             let target = files.target(
-                for: entry.id, generation: entry.machine.state.generation, start: ask.ask.position)
+                for: entry.id, generation: entry.machine.wire.bytes.state.generation,
+                start: ask.ask.position)
         else { preconditionFailure("a request goes out only while its part file is open") }
         entry.targets.append((ask.key, target))
-        let wanted = entry.machine.request
+        let wanted = entry.machine.wire.target.request
         let options = wanted.options
         let isElsewhere = isElsewhere(ask, wanted)
         var headers = isElsewhere ? options.headers.forElsewhere : options.headers
@@ -102,8 +103,8 @@ struct EffectPerformer {
 
     /// A limit holds for the transfer, whatever the number of its connections.
     private func share(of entry: ActiveFetch) -> Int64? {
-        guard let limit = entry.machine.request.options.limitRate else { return nil }
-        return max(1, limit / Int64(max(1, entry.machine.segments.count)))
+        guard let limit = entry.machine.wire.target.request.options.limitRate else { return nil }
+        return max(1, limit / Int64(max(1, entry.machine.wire.segments.count)))
     }
 
     /// After the number of its connections has changed. No decision, and nothing that must follow a
@@ -112,7 +113,7 @@ struct EffectPerformer {
         let share = share(of: entry)
         if share == entry.rateShare { return }
         entry.rateShare = share
-        for segment in entry.machine.segments { wire.setRate(segment.key, share) }
+        for segment in entry.machine.wire.segments { wire.setRate(segment.key, share) }
     }
 
     /// A mirror at another origin than the request's own URL must not get its credentials.

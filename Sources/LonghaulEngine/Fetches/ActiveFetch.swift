@@ -60,7 +60,7 @@ final class ActiveFetch {
         isShared = subscribers.isShared
     }
 
-    var id: FetchID { machine.state.id }
+    var id: FetchID { machine.wire.bytes.state.id }
 
     /// The connections that it holds at its origin.
     var connections: Int { counted.connections }
@@ -95,14 +95,15 @@ final class ActiveFetch {
     var isUnresumable: Bool { machine.isUnresumable(sources.own.known) }
 
     /// Body bytes that this engine has received for it.
-    var received: Int64 { max(0, machine.bytesFetched - start.receivedBefore) }
+    var received: Int64 { max(0, machine.wire.bytes.state.bytesFetched - start.receivedBefore) }
 
     /// How the scheduler counts it.
     func asRunning(now: Timestamp) -> Running? {
         guard holdsPlace else { return nil }
         var running = Running(
-            id: machine.transfer, session: start.session, origin: OriginID(rawValue: site.name),
-            connections: max(1, machine.segments.count), eligibility: eligibility,
+            id: machine.wire.target.transfer, session: start.session,
+            origin: OriginID(rawValue: site.name),
+            connections: max(1, machine.wire.segments.count), eligibility: eligibility,
             overdueSince: start.overdueSince)
         if isShared { running.anyOf = subscribers.eligibilities(at: now) }
         running.isLetFinish = isLetFinish || machine.isBeingCancelled
@@ -112,14 +113,14 @@ final class ActiveFetch {
     /// Reads the progress board, before the machine decides anything.
     func readBoard(_ files: any FilePort, now: Moment) {
         // Without a request nothing is received and nothing is written.
-        if machine.segments.isEmpty { return }
+        if machine.wire.segments.isEmpty { return }
         for (key, target) in targets {
             machine.note(
                 key, written: files.written(target), received: files.received(target),
                 now: now.monotonic)
         }
         let before = rate.bytesPerSecond
-        rate.sample(machine.bytesFetched, at: now.monotonic)
+        rate.sample(machine.wire.bytes.state.bytesFetched, at: now.monotonic)
         if rate.bytesPerSecond != before { files.publish(rate: rate.bytesPerSecond, of: id) }
     }
 
@@ -129,7 +130,8 @@ final class ActiveFetch {
         isWhole = step.isWhole
         let hasLeft = machine.stage == .left
         let now = HeldAtOrigin(
-            connections: hasLeft ? 0 : max(1, machine.segments.count), places: holdsPlace ? 1 : 0)
+            connections: hasLeft ? 0 : max(1, machine.wire.segments.count),
+            places: holdsPlace ? 1 : 0)
         if now == counted { return }
         site.recount(from: counted, to: now)
         counted = now

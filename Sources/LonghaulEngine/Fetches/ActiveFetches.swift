@@ -98,7 +98,7 @@ final class ActiveFetches {
             guard entry.machine.stage == .moving, entry.subscribers.leader.eligibility.usesNetwork,
                 entry.machine.goesOnWhenAskedAgain
             else { return [] }
-            return entry.machine.segments.map(\.key)
+            return entry.machine.wire.segments.map(\.key)
         }
     }
 

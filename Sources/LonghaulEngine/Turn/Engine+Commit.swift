@@ -136,7 +136,7 @@ extension Engine {
     private func stop(_ stops: Set<TransferID>, now: Moment) {
         if stops.isEmpty { return }
         for fetch in fetches.sortedIDs {
-            guard let entry = fetches[fetch], stops.contains(entry.machine.transfer)
+            guard let entry = fetches[fetch], stops.contains(entry.machine.wire.target.transfer)
             else { continue }
             feed(.leave(.requeue), to: fetch, now: now)
         }
@@ -192,7 +192,7 @@ extension Engine {
     private func replaceSubscribers(_ lists: [FetchID: Subscribers], now: Moment) {
         for fetch in lists.keys.sorted() {
             guard let subscribers = lists[fetch], let entry = fetches[fetch] else { continue }
-            let before = entry.machine.request
+            let before = entry.machine.wire.target.request
             entry.subscribers = subscribers
             entry.machine.serve(subscribers)
             // The conditions that let it run from now on are not watched yet.
@@ -203,7 +203,8 @@ extension Engine {
             if !gate.isOpen { schedule.needsPlan = true }
             effects.divideRate(of: entry)
             let isOther =
-                !before.isOnWireLike(entry.machine.request) && entry.machine.goesOnWhenAskedAgain
+                !before.isOnWireLike(entry.machine.wire.target.request)
+                && entry.machine.goesOnWhenAskedAgain
             if entry.machine.stage == .sharing {
                 perform(entry.orderCopies(), of: entry, now: now)
             } else if isOther || !subscribers.isTimely(now: now.wall) {

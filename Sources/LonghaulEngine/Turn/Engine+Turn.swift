@@ -88,7 +88,7 @@ extension Engine {
 
     /// Cancelled while its part file could not be opened: no open file is deleted with it.
     private func deleteUnopened(_ step: FetchStep, _ entry: ActiveFetch) {
-        let state = entry.machine.state
+        let state = entry.machine.wire.bytes.state
         for effect in step.effects {
             guard case .close(deletingPart: true) = effect else { continue }
             pending.orders += state.orphanedParts.map { .delete($0) }
