@@ -20,6 +20,9 @@ package struct FetchMachine: Sendable {
 
     // MARK: - What others see
 
+    // A computed property that is read through an object copies the whole machine first: what the
+    // engine reads for each event, it reads in `wire`.
+
     package var target: FetchTarget {
         get { wire.target }
         set { wire.target = newValue }
@@ -28,8 +31,6 @@ package struct FetchMachine: Sendable {
     package var transfer: TransferID { wire.target.transfer }
     package var request: TransferRequest { wire.target.request }
     package var state: FetchState { wire.bytes.state }
-    /// Body bytes ever received.
-    package var bytesFetched: Int64 { wire.bytes.state.bytesFetched }
     package var have: ByteRanges { wire.bytes.have }
     package var segments: [ActiveSegment] { wire.segments }
     package var held: HeldBody? { wire.held }

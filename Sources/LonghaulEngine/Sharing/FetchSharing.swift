@@ -77,7 +77,7 @@ struct FetchSharing {
         let candidates = index.fetches(work.identityKey)
         guard !candidates.isEmpty, let identity = work.sharedIdentity else { return nil }
         if let own = work.fetchID, !candidates.contains(own),
-            try !mayGiveUpItsFetch(work, for: nil, tx)
+            try !mayGiveUpItsFetch(work, tx)
         {
             return nil
         }
@@ -109,11 +109,11 @@ struct FetchSharing {
         try tx.sharing.share(fetch, among: [leader, work.id])
     }
 
-    /// What it has of its own is no more than an empty file, or is the very fetch in question.
-    func mayGiveUpItsFetch(
-        _ work: TransferWork, for fetch: FetchID?, _ tx: borrowing EngineTransaction
+    /// What it has of its own is no more than an empty file.
+    private func mayGiveUpItsFetch(
+        _ work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
-        guard let own = work.fetchID, own != fetch else { return true }
+        guard let own = work.fetchID else { return true }
         if fetches[own] != nil { return false }
         return try tx.fetches.state(of: own)?.durable.isEmpty ?? true
     }

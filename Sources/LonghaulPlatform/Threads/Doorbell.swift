@@ -20,7 +20,6 @@ package final class Doorbell: Sendable {
     package func wait(timeout seconds: Double) {
         var entry = pollfd(fd: event.number, events: Int16(POLLIN), revents: 0)
         guard poll(&entry, 1, Int32(min(seconds, 1e6) * 1000)) > 0 else { return }
-        var count: UInt64 = 0
-        read(event.number, &count, MemoryLayout<UInt64>.size)
+        _ = lh_eventfd_take(event.number)
     }
 }
