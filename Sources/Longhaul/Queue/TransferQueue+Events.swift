@@ -44,7 +44,7 @@ extension TransferQueue {
 
     /// The same for single events, in any order.
     ///
-    /// - Throws: `noSuchEvent`, and nothing is acknowledged.
+    /// - Throws: `LonghaulError` `noSuchEvent`, `storeUnavailable`. Then nothing is acknowledged.
     public func acknowledge(events sequences: [Int64]) throws(LonghaulError) {
         _ = try store.events.acknowledge(sequences, now: now)
         WakeChannel.poke(directory)

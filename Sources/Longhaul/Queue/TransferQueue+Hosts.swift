@@ -53,7 +53,8 @@ public struct LaunchRecord: Sendable {
 extension TransferQueue {
     /// Makes a program known that may be started, or known anew: earlier failures are forgotten.
     ///
-    /// - Throws: `invalidRequest` for a name that is none, or a program without an absolute path.
+    /// - Throws: `LonghaulError` `storeUnavailable`; `invalidRequest` for a name that is none, or a
+    ///   program without an absolute path.
     public func add(host name: String, _ settings: HostSettings) throws(LonghaulError) {
         try settings.check(as: name)
         try store.hosts.add(name, settings, now: now)

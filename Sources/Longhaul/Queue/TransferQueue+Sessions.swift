@@ -40,7 +40,8 @@ extension TransferQueue {
     /// enqueued before keep what they were enqueued with; the host holds for all of them, and for
     /// the events that wait.
     ///
-    /// - Throws: `noSuchHost`.
+    /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`; `invalidRequest` for an empty
+    ///   name and for a negative launch delay.
     public func change(session name: String, _ change: SessionChange) throws(LonghaulError) {
         if name.isEmpty { throw LonghaulError(.invalidRequest, "a session has a name") }
         if case .some(.some(let delay)) = change.launchDelay, !(delay >= 0) || !delay.isFinite {
@@ -52,8 +53,8 @@ extension TransferQueue {
 
     /// Forgets a session, its ended transfers and its acknowledged events, never a completed file.
     ///
-    /// - Throws: `noSuchSession`; `conflict` while a transfer has not ended, and while events wait
-    ///   that are not to be discarded.
+    /// - Throws: `LonghaulError` `noSuchSession`, `storeUnavailable`; `conflict` while a transfer
+    ///   has not ended, and while events wait that are not to be discarded.
     public func remove(
         session name: String, discardingEvents: Bool = false
     ) throws(LonghaulError) {
