@@ -107,7 +107,7 @@ import Testing
                 let gate = DispatchSemaphore(value: 0)
                 let isHeld = Atomic(false)
                 let held = Task {
-                    try await session.desk.perform { _ in
+                    try await session.executor.perform { _ in
                         isHeld.store(true, ordering: .relaxed)
                         gate.wait()
                     }

@@ -102,8 +102,9 @@ import Testing
             for _ in 1...10 {
                 for (from, to) in [(store, aside), (aside, store)] {
                     #expect(rename(from, to) == 0)
-                    // As after any change; then what is asked of the desk meanwhile has its turn.
-                    try await session.desk.change { _ in }
+                    // As after any change; then what is asked of the executor meanwhile has its
+                    // turn.
+                    try await session.executor.change { _ in }
                     for _ in 1...5 {
                         let tasks = try? await session.tasks
                         #expect(tasks?.count == (from == store ? nil : 1))

@@ -19,9 +19,9 @@ struct OriginQueueTests {
     }
 
     /// Takes all that may go out.
-    private mutating func takeAll() -> [(request: SegmentRequest, line: HostQueue)] {
+    private mutating func takeAll() -> [(request: SegmentRequest, host: HostQueue)] {
         var taken: [(SegmentRequest, HostQueue)] = []
-        while let (waiting, line) = queue.next() { taken.append((waiting.request, line)) }
+        while let (waiting, host) = queue.next() { taken.append((waiting.request, host)) }
         return taken
     }
 
@@ -29,7 +29,7 @@ struct OriginQueueTests {
         for serial in 1...10 { queue.append(request(Int64(serial))) }
         let taken = takeAll()
         #expect(taken.map(\.request.key.serial) == [1, 2, 3, 4, 5, 6])
-        queue.release(taken[0].line, isAlone: false)
+        queue.release(taken[0].host, isAlone: false)
         #expect(takeAll().map(\.request.key.serial) == [7])
     }
 
@@ -49,7 +49,7 @@ struct OriginQueueTests {
         for serial in 1...100 { queue.append(request(Int64(serial))) }
         let taken = takeAll()
         #expect(taken.count == 6)
-        taken[0].line.speaksHTTP2 = true
+        taken[0].host.speaksHTTP2 = true
         #expect(takeAll().count == 58)
     }
 
@@ -62,23 +62,23 @@ struct OriginQueueTests {
         for serial in 1...10 { queue.append(request(Int64(serial), alone: serial % 2 == 0)) }
         var taken = takeAll()
         #expect(taken.count == 2)
-        taken[0].line.speaksHTTP2 = true
+        taken[0].host.speaksHTTP2 = true
         #expect(takeAll().isEmpty)
-        queue.release(taken.removeFirst().line, isAlone: false)
+        queue.release(taken.removeFirst().host, isAlone: false)
         #expect(takeAll().count == 1)
     }
 
     @Test mutating func connectionsOfTheirOwnStayFewOverHTTP2() {
         queue.append(request(1))
         let first = takeAll()[0]
-        first.line.speaksHTTP2 = true
+        first.host.speaksHTTP2 = true
         for serial in 2...20 { queue.append(request(Int64(serial), alone: true)) }
         let alone = takeAll()
         // One of the six is shared.
         #expect(alone.count == 5)
-        queue.release(first.line, isAlone: false)
+        queue.release(first.host, isAlone: false)
         #expect(takeAll().count == 1)
-        queue.release(alone[0].line, isAlone: true)
+        queue.release(alone[0].host, isAlone: true)
         #expect(takeAll().count == 1)
     }
 
@@ -95,7 +95,7 @@ struct OriginQueueTests {
         queue.shrink(request(9).key, 77)
         let removed = queue.remove([request(8).key, request(1).key])
         #expect(removed == [request(8).key])
-        for (_, line) in taken { queue.release(line, isAlone: false) }
+        for (_, host) in taken { queue.release(host, isAlone: false) }
         var ends: [Int64: Int64?] = [:]
         while let (waiting, _) = queue.next() {
             ends[waiting.request.key.serial] = waiting.stopAt

@@ -51,7 +51,7 @@ extension BackgroundSession {
     private func enqueue(_ requests: [TransferRequest]) async throws(LonghaulError) -> [TransferID]
     {
         try checkOpen()
-        return try await desk.change { queue throws(LonghaulError) in
+        return try await executor.change { queue throws(LonghaulError) in
             var ids: [TransferID] = []
             for outcome in try queue.enqueue(requests) {
                 switch outcome {

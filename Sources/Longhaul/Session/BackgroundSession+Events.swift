@@ -15,7 +15,7 @@ extension BackgroundSession {
     public func acknowledge(_ event: SessionEvent) async throws(LonghaulError) {
         try checkOpen()
         let sequence = event.sequence
-        try await desk.change { queue throws(LonghaulError) in
+        try await executor.change { queue throws(LonghaulError) in
             try queue.store.events.acknowledge(event: sequence, now: queue.now)
         }
     }
@@ -24,11 +24,12 @@ extension BackgroundSession {
     ///
     /// - Parameter sequence: The ``SessionEvent/sequence`` of the last one; `.max` = all that there
     ///   are.
-    /// - Throws: `invalidRequest` for another number that no event has had yet.
+    /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`; `invalidRequest` for
+    ///   another number that no event has had yet.
     public func acknowledge(through sequence: Int64) async throws(LonghaulError) {
         try checkOpen()
         let session = identifier
-        try await desk.change { queue throws(LonghaulError) in
+        try await executor.change { queue throws(LonghaulError) in
             _ = try queue.store.events.acknowledge(
                 through: sequence, session: session, now: queue.now)
         }
@@ -39,10 +40,10 @@ extension BackgroundSession {
         after cursor: Int64, limit: Int
     ) async throws(LonghaulError) -> (events: [SessionEvent], last: Int64?) {
         let (session, presence) = (identifier, presence)
-        return try await desk.perform { books throws(LonghaulError) in
-            let page = try books.queue.store.events.listWithTransfers(
+        return try await executor.perform { context throws(LonghaulError) in
+            let page = try context.queue.store.events.listWithTransfers(
                 after: cursor, session: session, isWaiting: true, limit: limit,
-                now: books.queue.now)
+                now: context.queue.now)
             // On this thread a transfer ceases to be awaited, too: none is passed over by mistake.
             let events = page.filter { logged in
                 !(logged.event.transfer.map(presence.isAwaited) ?? false)

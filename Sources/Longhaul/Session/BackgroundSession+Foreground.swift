@@ -27,8 +27,8 @@ extension BackgroundSession {
         defer { presence.release(id) }
         let file = try await fetch(id)
         let path = file.url.path(percentEncoded: false)
-        let data = try await desk.perform { books throws(LonghaulError) in
-            try ForegroundContents(books.queue).read(of: id, at: path)
+        let data = try await executor.perform { context throws(LonghaulError) in
+            try ForegroundContents(context.queue).read(of: id, at: path)
         }
         return (data, file.response)
     }
@@ -51,7 +51,7 @@ extension BackgroundSession {
     private func fetch(_ id: TransferID) async throws -> DownloadedFile {
         do {
             // Without a handler for input, a wait for input would never end.
-            let seen = try await desk.end(of: id, orInput: !inputs.isWatching)
+            let seen = try await executor.end(of: id, orInput: !inputs.isWatching)
             if !seen.state.hasEnded { try await giveUp(id) }
             return try await deliver(seen)
         } catch is CancellationError {
@@ -71,20 +71,20 @@ extension BackgroundSession {
     }
 
     private func consume(_ id: TransferID) async throws(LonghaulError) {
-        try await desk.change { queue throws(LonghaulError) in
+        try await executor.change { queue throws(LonghaulError) in
             try queue.store.events.consume(id, forgetting: false, now: queue.now)
         }
     }
 
     /// It waits for input that no handler gives: the waiting task gets the reason, and it ends.
     private func giveUp(_ id: TransferID) async throws {
-        let error = try await desk.change { queue throws(LonghaulError) in
+        let error = try await executor.change { queue throws(LonghaulError) in
             let error = try queue.store.questions.inputError(of: id)
             _ = try queue.cancel(.ids([id]))
             if !queue.isEngineRunning { try queue.settle() }
             return error
         }
-        let ended = try await desk.end(of: id)
+        let ended = try await executor.end(of: id)
         try? await consume(id)
         throw error
             ?? LonghaulError(
@@ -100,10 +100,10 @@ extension BackgroundSession {
         try checkOpen()
         let name = prefix + ForegroundContents.freshName()
         var request = try completed(
-            request, PathParts.join(PathParts.join(desk.directory, "foreground"), name))
+            request, PathParts.join(PathParts.join(executor.directory, "foreground"), name))
         request.isDiscretionary = false
         let (foreground, presence) = (request, presence)
-        return try await desk.change { queue throws(LonghaulError) in
+        return try await executor.change { queue throws(LonghaulError) in
             guard case .recorded(let id, _) = try queue.enqueue([foreground]).first else {
                 throw LonghaulError(.internal, "a request was neither recorded nor refused")
             }
@@ -116,9 +116,9 @@ extension BackgroundSession {
     /// is returned instead, because an event of its may have been passed over.
     private func promote(_ id: TransferID) async throws(LonghaulError) -> Transfer? {
         let presence = presence
-        // Not in the cancelled task's own time: what is asked of the desk is not cancelled.
-        return try await desk.perform { books throws(LonghaulError) in
-            let transfer = try books.queue.store.transfers.find(id, now: books.queue.now)
+        // Not in the cancelled task's own time: what is asked of the executor is not cancelled.
+        return try await executor.perform { context throws(LonghaulError) in
+            let transfer = try context.queue.store.transfers.find(id, now: context.queue.now)
             if let transfer, transfer.state.hasEnded { return transfer }
             presence.release(id)
             return nil

@@ -6,7 +6,7 @@ extension BackgroundSession {
     /// this process to the host: as long as it is, its events are told here and it is not started.
     func record() async throws(LonghaulError) -> HostAttachment? {
         let (session, configuration) = (identifier, configuration)
-        return try await desk.change { queue throws(LonghaulError) in
+        return try await executor.change { queue throws(LonghaulError) in
             let known = try queue.session(session)?.settings
             if let wanted = configuration.host, let other = known?.host,
                 other != wanted.identifier

@@ -27,7 +27,7 @@ public final class BackgroundSession: Sendable {
         case open, invalidated
     }
 
-    var desk: StoreExecutor { presence.desk }
+    var executor: StoreExecutor { presence.executor }
 
     /// Opens the session, and makes it if there is none of that name.
     ///
@@ -43,7 +43,7 @@ public final class BackgroundSession: Sendable {
         presence = try await Blocking.run { () throws(LonghaulError) in
             try SharedStore.enter(configuration.store)
         }
-        inputs = InputWatch(presence.desk, session: identifier)
+        inputs = InputWatch(presence.executor, session: identifier)
         do throws(LonghaulError) {
             let attachment = try await record()
             self.attachment.withLock { $0 = attachment }
@@ -101,14 +101,14 @@ public final class BackgroundSession: Sendable {
     private func isEngineHere(within seconds: Double) async -> Bool {
         let end = ContinuousClock.now + .seconds(seconds)
         while true {
-            let edition = desk.edition
-            let pid = try? await desk.perform { books throws(LonghaulError) in
-                try books.queue.status().engine?.pid
+            let edition = executor.edition
+            let pid = try? await executor.perform { context throws(LonghaulError) in
+                try context.queue.status().engine?.pid
             }
             if pid == ProcessInfo.processInfo.processIdentifier { return true }
             let left = (end - .now) / .seconds(1)
             if left <= 0 { return false }
-            guard (try? await desk.changed(since: edition, within: min(left, 0.1))) != nil
+            guard (try? await executor.changed(since: edition, within: min(left, 0.1))) != nil
             else { return false }
         }
     }
@@ -120,8 +120,8 @@ public final class BackgroundSession: Sendable {
     public var tasks: [DownloadTask] {
         get async throws(LonghaulError) {
             let session = identifier
-            let ids = try await desk.perform { books throws(LonghaulError) in
-                try books.queue.store.sessions.openTransfers(of: session)
+            let ids = try await executor.perform { context throws(LonghaulError) in
+                try context.queue.store.sessions.openTransfers(of: session)
             }
             return ids.map { DownloadTask($0, self) }
         }
@@ -132,8 +132,8 @@ public final class BackgroundSession: Sendable {
     /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
     public func task(_ id: TransferID) async throws(LonghaulError) -> DownloadTask? {
         let session = identifier
-        let found = try await desk.perform { books throws(LonghaulError) in
-            try books.queue.store.transfers.find(id, now: books.queue.now)?.session
+        let found = try await executor.perform { context throws(LonghaulError) in
+            try context.queue.store.transfers.find(id, now: context.queue.now)?.session
                 .isExactly(session) ?? false
         }
         return found ? DownloadTask(id, self) : nil
@@ -160,7 +160,7 @@ public final class BackgroundSession: Sendable {
         if cancelling {
             let session = identifier
             do throws(LonghaulError) {
-                try await desk.change { queue throws(LonghaulError) in
+                try await executor.change { queue throws(LonghaulError) in
                     _ = try queue.cancel(.session(session))
                     if !queue.isEngineRunning { try queue.settle() }
                 }

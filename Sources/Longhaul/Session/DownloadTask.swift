@@ -15,7 +15,7 @@ public struct DownloadTask: Sendable, Identifiable {
 
     /// How it goes, from now to its end.
     public var progress: ProgressUpdates {
-        ProgressUpdates(desk: session.desk, id: id)
+        ProgressUpdates(executor: session.executor, id: id)
     }
 
     /// The file, as soon as it is there, whole and durable.
@@ -24,7 +24,7 @@ public struct DownloadTask: Sendable, Identifiable {
     /// Cancelling the Swift task ends the wait (`CancellationError`), not the transfer.
     public var value: DownloadedFile {
         get async throws {
-            let ended = try await session.desk.end(of: id)
+            let ended = try await session.executor.end(of: id)
             return try DownloadedFile(ended)
         }
     }
@@ -33,8 +33,8 @@ public struct DownloadTask: Sendable, Identifiable {
     public var transfer: Transfer {
         get async throws(LonghaulError) {
             let id = id
-            let transfer = try await session.desk.perform { books throws(LonghaulError) in
-                try books.transfer(id)
+            let transfer = try await session.executor.perform { context throws(LonghaulError) in
+                try context.transfer(id)
             }
             guard let transfer else { throw LonghaulError.noTransfer(id) }
             return transfer
@@ -44,7 +44,7 @@ public struct DownloadTask: Sendable, Identifiable {
     /// Why it is not running, and what is to be expected: what `longhaul why` tells.
     public var explanation: TransferExplanation {
         get async throws(LonghaulError) {
-            let (id, directory) = (id, session.desk.directory)
+            let (id, directory) = (id, session.executor.directory)
             return try await Blocking.run { () throws(LonghaulError) in
                 let queue = try TransferQueue(directory: directory)
                 guard let transfer = try queue.transfer(id) else { throw .noTransfer(id) }
@@ -99,7 +99,7 @@ public struct DownloadTask: Sendable, Identifiable {
     ///   `invalidRequest` for a URL that is none; `sessionInvalidated`, `storeUnavailable`.
     public func replaceURL(_ url: URL) async throws(LonghaulError) {
         let id = id
-        try await session.desk.change { queue throws(LonghaulError) in
+        try await session.executor.change { queue throws(LonghaulError) in
             var change = TransferChange()
             change.url = url.absoluteString
             try queue.change(id, change)
@@ -112,7 +112,7 @@ public struct DownloadTask: Sendable, Identifiable {
             [ChangeOutcome]
     ) async throws(LonghaulError) {
         let id = id
-        let refusal = try await session.desk.change { queue throws(LonghaulError) in
+        let refusal = try await session.executor.change { queue throws(LonghaulError) in
             let outcome = try body(queue, id).first
             // Without an engine, no other process would carry the change out.
             if !queue.isEngineRunning { try queue.settle() }

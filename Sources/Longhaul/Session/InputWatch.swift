@@ -8,7 +8,7 @@ internal import Synchronization
 final class InputWatch: Sendable {
     typealias Handler = @Sendable (InputNeed) async throws -> InputReply
 
-    private let desk: StoreExecutor
+    private let executor: StoreExecutor
     private let session: String
     private let state = Mutex(State())
 
@@ -17,8 +17,8 @@ final class InputWatch: Sendable {
         var task: Task<Void, Never>?
     }
 
-    init(_ desk: StoreExecutor, session: String) {
-        self.desk = desk
+    init(_ executor: StoreExecutor, session: String) {
+        self.executor = executor
         self.session = session
     }
 
@@ -30,11 +30,11 @@ final class InputWatch: Sendable {
 
     /// From now on `handler` is asked, in the place of an earlier one.
     func ask(_ handler: @escaping Handler) {
-        let (desk, session) = (desk, session)
+        let (executor, session) = (executor, session)
         state.withLock { state in
             state.handler = handler
             state.task?.cancel()
-            state.task = Task { await InputWatch.watch(desk, session, handler) }
+            state.task = Task { await InputWatch.watch(executor, session, handler) }
         }
     }
 
@@ -46,12 +46,14 @@ final class InputWatch: Sendable {
         }
     }
 
-    private static func watch(_ desk: StoreExecutor, _ session: String, _ handler: Handler) async {
+    private static func watch(_ executor: StoreExecutor, _ session: String, _ handler: Handler)
+        async
+    {
         var asked: Set<Int64> = []
         while !Task.isCancelled {
-            let edition = desk.edition
-            let open = try? await desk.perform { books throws(LonghaulError) in
-                try books.queue.store.questions.openNeeds(of: session, now: books.queue.now)
+            let edition = executor.edition
+            let open = try? await executor.perform { context throws(LonghaulError) in
+                try context.queue.store.questions.openNeeds(of: session, now: context.queue.now)
             }
             // While the store cannot be read, what was asked stays asked.
             if let open { asked.formIntersection(open.map(\.event)) }
@@ -59,12 +61,12 @@ final class InputWatch: Sendable {
                 let question = InputNeed(
                     reason: need.isDelayed ? .delayedRequest : .expired, transfer: need.transfer)
                 guard let reply = try? await handler(question) else { continue }
-                try? await desk.change { queue throws(LonghaulError) in
+                try? await executor.change { queue throws(LonghaulError) in
                     try queue.answer(need, with: reply)
                 }
             }
             let pause = open == nil ? Limits.inputRetrySeconds : nil
-            if (try? await desk.changed(since: edition, within: pause)) == nil { return }
+            if (try? await executor.changed(since: edition, within: pause)) == nil { return }
         }
     }
 }

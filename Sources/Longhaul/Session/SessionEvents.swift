@@ -34,13 +34,13 @@ public struct SessionEvents: AsyncSequence, Sendable {
                 try Task.checkCancellation()
                 try session.checkOpen()
                 if let event = page.popFirst() { return event }
-                let edition = session.desk.edition
+                let edition = session.executor.edition
                 let read = try await session.readEvents(
                     after: cursor, limit: Limits.sessionEventsPerRead)
                 cursor = read.last ?? cursor
                 page = read.events[...]
                 // What was read may all have been for others.
-                if read.last == nil { try await session.desk.changed(since: edition) }
+                if read.last == nil { try await session.executor.changed(since: edition) }
             }
         }
     }

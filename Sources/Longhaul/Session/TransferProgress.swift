@@ -35,24 +35,24 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
     /// One state of the transfer.
     public typealias Element = TransferProgress
 
-    let desk: StoreExecutor
+    let executor: StoreExecutor
     let id: TransferID
 
     /// Begins with the state as it is now.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(desk: desk, id: id)
+        Iterator(executor: executor, id: id)
     }
 
     /// Reads shared memory while the transfer runs, and else waits for a change of the store.
     public struct Iterator: AsyncIteratorProtocol {
-        let desk: StoreExecutor
+        let executor: StoreExecutor
         let id: TransferID
         private var last: TransferProgress?
         private var lastGiven: ContinuousClock.Instant?
         private var hasEnded = false
 
-        init(desk: StoreExecutor, id: TransferID) {
-            self.desk = desk
+        init(executor: StoreExecutor, id: TransferID) {
+            self.executor = executor
             self.id = id
         }
 
@@ -69,9 +69,9 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
             }
             while true {
                 try Task.checkCancellation()
-                let edition = desk.edition
-                let transfer = try await desk.perform { books throws(LonghaulError) in
-                    try books.transfer(id)
+                let edition = executor.edition
+                let transfer = try await executor.perform { context throws(LonghaulError) in
+                    try context.transfer(id)
                 }
                 guard let transfer else { throw LonghaulError.noTransfer(id) }
                 hasEnded = transfer.state.hasEnded
@@ -82,7 +82,7 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
                     return progress
                 }
                 let isMoving = progress.state == .running
-                try await desk.changed(
+                try await executor.changed(
                     since: edition, within: isMoving ? Limits.progressSeconds : nil)
             }
         }

@@ -100,7 +100,7 @@ extension TransportLoop {
         // Some may have ended together with the stalled ones.
         for handle in lost where handle.running != nil {
             handle.curl.closesConnection()
-            if let line = handle.running?.line { staleConnections.mark(line.name, now: now) }
+            if let host = handle.running?.host { staleConnections.mark(host.name, now: now) }
             finish(handle, .lostWay)
         }
     }
@@ -130,7 +130,7 @@ extension TransportLoop {
                 for mate in mates where mate.running?.hop.isStalled == false {
                     finish(mate, .deadConnection)
                 }
-                if let line = handle.running?.line { staleConnections.mark(line.name, now: now) }
+                if let host = handle.running?.host { staleConnections.mark(host.name, now: now) }
             }
             complete(handle, CURLE_OPERATION_TIMEDOUT)
         }

@@ -4,24 +4,24 @@ internal import LonghaulCore
 extension TransportLoop {
     /// Starts waiting requests, as far as the limits allow.
     func admit() {
-        while let (waiting, line) = queue.next() {
+        while let (waiting, host) = queue.next() {
             guard
                 let handle = waiting.handle ?? handles.spareHandle()
                     ?? EasyHandle(
                         configuration: configuration, facts: batch, pools: yieldDriver.pools,
                         turn: turn)
             else {
-                queue.release(line, isAlone: waiting.isAlone)
+                queue.release(host, isAlone: waiting.isAlone)
                 report(waiting.request, .noMemory)
                 continue
             }
             handles.insert(handle, for: waiting.request.key)
             if waiting.request.yields { yieldDriver.activeRequests += 1 }
-            let trustedFor = staleConnections.trustedFor(line.name, now: turn.pointee.now)
+            let trustedFor = staleConnections.trustedFor(host.name, now: turn.pointee.now)
             if waiting.handle != nil {
                 handle.goOn(waiting, trustedFor: trustedFor)
                 put(handle)
-            } else if let failure = handle.begin(waiting, line: line, trustedFor: trustedFor) {
+            } else if let failure = handle.begin(waiting, host: host, trustedFor: trustedFor) {
                 retire(handle, failure)
             } else {
                 put(handle)
@@ -104,7 +104,7 @@ extension TransportLoop {
         // Bytes still held back would precede the next request's body.
         let isUsable = handle.flow.pointer.pointee.paused == 0
         handle.clear()
-        queue.release(running.line, isAlone: running.isAlone)
+        queue.release(running.host, isAlone: running.isAlone)
         if isUsable { handles.keepSpare(handle, atMost: configuration.maxActiveRequests) }
     }
 
@@ -141,10 +141,10 @@ extension TransportLoop {
         // Latest first, because each is put before the others of its queue.
         late.sort { ($0.request?.key.serial ?? 0) > ($1.request?.key.serial ?? 0) }
         for handle in late {
-            guard let waiting = handle.parked(), let line = handle.running?.line else { continue }
+            guard let waiting = handle.parked(), let host = handle.running?.host else { continue }
             curl_multi_remove_handle(multi, handle.curl.pointer)
             leaveActive(handle, waiting.request)
-            queue.putBack(waiting, line, until: now + Limits.pendingNanoseconds)
+            queue.putBack(waiting, host, until: now + Limits.pendingNanoseconds)
         }
     }
 

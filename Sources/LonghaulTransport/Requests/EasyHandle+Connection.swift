@@ -29,7 +29,7 @@ extension EasyHandle {
         let now = turn.pointee.now
         if let seconds, seconds < 1, !isFresh, !mayShare || !running.isRenewed(now: now) {
             isFresh = true
-            if mayShare { running.line.renewedAt = now }
+            if mayShare { running.host.renewedAt = now }
         }
         curl.set(CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0)
         curl.set(CURLOPT_MAXLIFETIME_CONN, isFresh ? 0 : seconds.map { max(1, $0) } ?? 0)

@@ -23,8 +23,8 @@ extension EasyHandle {
         }
         self.running?.hop.answer = .judged(Hop.JudgedAnswer(head: head, verdict: verdict))
         if head.httpVersion == 20 {
-            running.line.speaksHTTP2 = true
-            running.line.isResting = false
+            running.host.speaksHTTP2 = true
+            running.host.isResting = false
         }
         switch verdict {
         case .accept(let plan):
@@ -51,7 +51,7 @@ extension EasyHandle {
     /// A body on a shared connection is to be slowed down, which was not known when it was sent.
     func sharesThoughLimited(_ running: RunningRequest, _ head: ResponseHead) -> Bool {
         !running.isSlowed && running.hop.framing == .any && head.httpVersion == 20
-            && flow.isUnderRate && !running.line.lacksHTTP1
+            && flow.isUnderRate && !running.host.lacksHTTP1
     }
 
     /// An HTTP/2 answer without a length ends with its stream, and libcurl may not distinguish a
@@ -63,14 +63,14 @@ extension EasyHandle {
         case .any where sharesThoughLimited(running, head):
             return verdict.takesBody ? .http1 : nil
         case .any:
-            guard !CurlGlobal.tellsResets, head.httpVersion == 20, !running.line.lacksHTTP1,
+            guard !CurlGlobal.tellsResets, head.httpVersion == 20, !running.host.lacksHTTP1,
                 head.headers["content-length"] == nil, head.status != 206
             else { return nil }
             return verdict.takesBody ? .http1 : nil
         case .http1:
             // "Upgrade Required" and "HTTP Version Not Supported".
             guard head.status == 426 || head.status == 505 else { return nil }
-            running.line.lacksHTTP1 = true
+            running.host.lacksHTTP1 = true
             return .unproven
         case .unproven: return nil
         }
@@ -83,7 +83,7 @@ extension EasyHandle {
         guard hop.framing == .http1, hop.isAwaited, !flow.hasFinalHead else { return false }
         switch code {
         case CURLE_SSL_CONNECT_ERROR, CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
-            running.line.lacksHTTP1 = true
+            running.host.lacksHTTP1 = true
             return true
         // The network may be the cause: assumed for this request only.
         case CURLE_GOT_NOTHING, CURLE_RECV_ERROR: return hop.hadHTTP2

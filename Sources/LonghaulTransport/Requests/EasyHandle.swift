@@ -51,9 +51,9 @@ final class EasyHandle {
 
     /// Makes the handle ready for a new request. The failure, if any, is how the request ends
     /// without having been sent.
-    func begin(_ waiting: WaitingRequest, line: HostQueue, trustedFor: Int64?) -> WireFailure? {
+    func begin(_ waiting: WaitingRequest, host: HostQueue, trustedFor: Int64?) -> WireFailure? {
         var running = RunningRequest(
-            waiting, line: line, trustedFor: trustedFor, now: turn.pointee.now)
+            waiting, host: host, trustedFor: trustedFor, now: turn.pointee.now)
         running.slow(waiting.isSlowed, pools)
         return prepare(running)
     }

@@ -85,7 +85,7 @@ struct OriginQueue {
     var configuration: TransportConfiguration
     /// A rate is set for all requests together.
     var slowsAll = false
-    private var lines: [Substring: HostQueue] = [:]
+    private var hosts: [Substring: HostQueue] = [:]
     /// Queues with waiting requests, served round-robin.
     private var order: [HostQueue] = []
     private var active = 0
@@ -100,30 +100,30 @@ struct OriginQueue {
 
     mutating func append(_ request: SegmentRequest) {
         let name = RequestURL.prefix(of: request.url)
-        let line = lines[name] ?? add(name)
-        if !line.isWaiting { order.append(line) }
-        line.append(request)
+        let host = hosts[name] ?? add(name)
+        if !host.isWaiting { order.append(host) }
+        host.append(request)
     }
 
     private mutating func add(_ name: Substring) -> HostQueue {
-        let line = HostQueue(name: name)
-        lines[name] = line
-        return line
+        let host = HostQueue(name: name)
+        hosts[name] = host
+        return host
     }
 
     /// The next request that may go out, counted as active from here to ``release(_:)``.
     mutating func next() -> (WaitingRequest, HostQueue)? {
         guard active < configuration.maxActiveRequests else { return nil }
         guard let index = order.firstIndex(where: hasRoom) else { return nil }
-        let line = order.remove(at: index)
-        var waiting = line.next()
+        let host = order.remove(at: index)
+        var waiting = host.next()
         waiting.isSlowed = isSlowed(waiting.request)
         waiting.isAlone = isAlone(waiting.request)
-        if line.isWaiting { order.append(line) }
-        line.active += 1
-        if waiting.isAlone { line.activeAlone += 1 }
+        if host.isWaiting { order.append(host) }
+        host.active += 1
+        if waiting.isAlone { host.activeAlone += 1 }
         active += 1
-        return (waiting, line)
+        return (waiting, host)
     }
 
     private func isAlone(_ request: SegmentRequest) -> Bool {
@@ -135,52 +135,52 @@ struct OriginQueue {
     }
 
     /// - Parameter isAlone: its value when the request was dequeued.
-    mutating func release(_ line: HostQueue, isAlone: Bool) {
-        leave(line, isAlone: isAlone)
-        if line.active == 0, !line.isWaiting { lines[line.name] = nil }
+    mutating func release(_ host: HostQueue, isAlone: Bool) {
+        leave(host, isAlone: isAlone)
+        if host.active == 0, !host.isWaiting { hosts[host.name] = nil }
         endRests()
     }
 
-    private mutating func leave(_ line: HostQueue, isAlone: Bool) {
-        line.active -= 1
-        if isAlone { line.activeAlone -= 1 }
+    private mutating func leave(_ host: HostQueue, isAlone: Bool) {
+        host.active -= 1
+        if isAlone { host.activeAlone -= 1 }
         active -= 1
     }
 
     /// Puts back a request that libcurl had no connection for. Its queue rests until any request
     /// ends, at most until this moment.
-    mutating func putBack(_ waiting: WaitingRequest, _ line: HostQueue, until moment: Int64) {
-        leave(line, isAlone: waiting.isAlone)
-        if !line.isWaiting { order.append(line) }
-        line.putBack(waiting)
-        line.isResting = true
+    mutating func putBack(_ waiting: WaitingRequest, _ host: HostQueue, until moment: Int64) {
+        leave(host, isAlone: waiting.isAlone)
+        if !host.isWaiting { order.append(host) }
+        host.putBack(waiting)
+        host.isResting = true
         restsEndAt = min(restsEndAt, moment)
     }
 
     mutating func endRests() {
         guard restsEndAt != .max else { return }
         restsEndAt = .max
-        for line in order { line.isResting = false }
+        for host in order { host.isResting = false }
     }
 
     func shrink(_ key: SegmentKey, _ end: Int64) {
-        for line in order { line.change(key) { $0.stopAt = min(end, $0.stopAt ?? end) } }
+        for host in order { host.change(key) { $0.stopAt = min(end, $0.stopAt ?? end) } }
     }
 
     func limit(_ key: SegmentKey, to rate: Int64?) {
-        for line in order { line.change(key) { $0.request.limitRate = rate } }
+        for host in order { host.change(key) { $0.request.limitRate = rate } }
     }
 
     /// Removes requests that still wait.
     mutating func remove(_ keys: Set<SegmentKey>) -> [SegmentKey] {
         var removed: [SegmentKey] = []
-        for line in order {
-            line.remove { request in
+        for host in order {
+            host.remove { request in
                 guard keys.contains(request.key) else { return false }
                 removed.append(request.key)
                 return true
             }
-            if line.active == 0, !line.isWaiting { lines[line.name] = nil }
+            if host.active == 0, !host.isWaiting { hosts[host.name] = nil }
         }
         order.removeAll { !$0.isWaiting }
         return removed
@@ -189,20 +189,20 @@ struct OriginQueue {
     /// Removes all waiting requests.
     mutating func removeAll() -> [SegmentKey] {
         var removed: [SegmentKey] = []
-        for line in order {
-            while line.isWaiting { removed.append(line.next().request.key) }
-            if line.active == 0 { lines[line.name] = nil }
+        for host in order {
+            while host.isWaiting { removed.append(host.next().request.key) }
+            if host.active == 0 { hosts[host.name] = nil }
         }
         order = []
         return removed
     }
 
-    private func hasRoom(_ line: HostQueue) -> Bool {
-        if line.isResting { return false }
-        guard line.speaksHTTP2 else { return line.active < configuration.maxConnectionsPerHost }
-        guard line.active < configuration.maxConcurrentStreams else { return false }
-        guard line.upcoming.map(isAlone) == true else { return true }
-        let shared = line.active > line.activeAlone ? 1 : 0
-        return line.activeAlone + shared < configuration.maxConnectionsPerHost
+    private func hasRoom(_ host: HostQueue) -> Bool {
+        if host.isResting { return false }
+        guard host.speaksHTTP2 else { return host.active < configuration.maxConnectionsPerHost }
+        guard host.active < configuration.maxConcurrentStreams else { return false }
+        guard host.upcoming.map(isAlone) == true else { return true }
+        let shared = host.active > host.activeAlone ? 1 : 0
+        return host.activeAlone + shared < configuration.maxConnectionsPerHost
     }
 }

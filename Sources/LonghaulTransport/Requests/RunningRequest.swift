@@ -3,7 +3,7 @@ internal import LonghaulCore
 /// A request that a handle serves, from the queue to `ended`, hops of redirects included.
 struct RunningRequest {
     let request: SegmentRequest
-    let line: HostQueue
+    let host: HostQueue
     /// An end before the requested one that counts as success.
     var stopAt: Int64?
     /// Monotonic nanoseconds.
@@ -21,9 +21,9 @@ struct RunningRequest {
     private(set) var hops = 0
     var hop: Hop
 
-    init(_ waiting: WaitingRequest, line: HostQueue, trustedFor: Int64?, now: Int64) {
+    init(_ waiting: WaitingRequest, host: HostQueue, trustedFor: Int64?, now: Int64) {
         request = waiting.request
-        self.line = line
+        self.host = host
         stopAt = waiting.stopAt
         begunAt = now
         isAlone = waiting.isAlone
@@ -42,7 +42,7 @@ struct RunningRequest {
         self.isSlowed = isSlowed
         guard hop.url.hasPrefix("https:") else { return }
         if isSlowed {
-            hop.framing = line.lacksHTTP1 ? .unproven : .http1
+            hop.framing = host.lacksHTTP1 ? .unproven : .http1
         } else if pools.isUnshared(hop.url) {
             hop.framing = .http1
         }
@@ -85,7 +85,7 @@ struct RunningRequest {
     /// Another request of its queue has begun a connection to share since the old ones are not
     /// trusted.
     func isRenewed(now: Int64) -> Bool {
-        guard let renewedAt = line.renewedAt, let connectionsTrustedFor else { return false }
+        guard let renewedAt = host.renewedAt, let connectionsTrustedFor else { return false }
         return renewedAt >= now - connectionsTrustedFor
     }
 

@@ -2,10 +2,10 @@ internal import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// What this process has of one store, shared by all its sessions there: a desk, and while one of
-/// them wants it, readiness to be the engine.
+/// What this process has of one store, shared by all its sessions there: an executor, and while one
+/// of them wants it, readiness to be the engine.
 final class SharedStore: Sendable {
-    let desk: StoreExecutor
+    let executor: StoreExecutor
     private let state = Mutex(State())
 
     private struct State {
@@ -18,8 +18,8 @@ final class SharedStore: Sendable {
 
     private static let open = Mutex<[ExactText: SharedStore]>([:])
 
-    private init(_ desk: StoreExecutor) {
-        self.desk = desk
+    private init(_ executor: StoreExecutor) {
+        self.executor = executor
     }
 
     /// The presence of this process at the store, made if there is none. Blocks.
@@ -28,7 +28,7 @@ final class SharedStore: Sendable {
         if let there = retained(directory, else: nil) { return there }
         let made = SharedStore(try StoreExecutor.open(directory))
         guard let there = retained(directory, else: made) else { return made }
-        made.desk.abandon()
+        made.executor.abandon()
         return there
     }
 
@@ -48,12 +48,12 @@ final class SharedStore: Sendable {
     /// A session ends. The last one takes everything with it; when this returns, threads and
     /// descriptors are gone and the engine's place is free.
     func leave() async {
-        if release() { await desk.close() }
+        if release() { await executor.close() }
     }
 
     /// ``leave()`` for callers that cannot wait.
     func abandon() {
-        if release() { desk.abandon() }
+        if release() { executor.abandon() }
     }
 
     /// Whether it has no user any more.
@@ -63,7 +63,7 @@ final class SharedStore: Sendable {
                 state.users -= 1
                 return state.users
             }
-            let directory = ExactText(desk.directory)
+            let directory = ExactText(executor.directory)
             if users == 0, open[directory] === self { open[directory] = nil }
             return users == 0
         }
@@ -78,7 +78,7 @@ final class SharedStore: Sendable {
             state.engineUsers += 1
             // One that has ended while it has users had no thread.
             if let engine = state.engine, !engine.hasEnded { return nil }
-            state.engine = EngineThread(desk.directory)
+            state.engine = EngineThread(executor.directory)
             return state.engine
         }
         stay?.start()

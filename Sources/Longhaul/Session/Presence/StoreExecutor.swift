@@ -12,7 +12,7 @@ internal import Synchronization
 final class StoreExecutor: Sendable {
     typealias Job = @Sendable (StoreContext) -> Void
 
-    /// What a job works with, on the desk's thread alone.
+    /// What a job works with, on the executor's thread alone.
     final class StoreContext {
         private(set) var queue: TransferQueue
         let board: BoardGlance
@@ -62,12 +62,12 @@ final class StoreExecutor: Sendable {
         } catch {
             throw error.longhaulError()
         }
-        let desk = StoreExecutor(queue.directory, watch)
-        guard begin("longhaul-store", { desk.work(StoreContext(queue)) }) else {
+        let executor = StoreExecutor(queue.directory, watch)
+        guard begin("longhaul-store", { executor.work(StoreContext(queue)) }) else {
             try? queue.store.close()
             throw .noThread()
         }
-        return desk
+        return executor
     }
 
     private init(_ directory: String, _ watch: CommitWatch) {
@@ -78,13 +78,13 @@ final class StoreExecutor: Sendable {
 
     // MARK: - Callers
 
-    /// Runs `body` on the desk's thread, after all that was asked for before.
+    /// Runs `body` on the executor's thread, after all that was asked for before.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (StoreContext) throws(LonghaulError) -> Value
     ) async throws(LonghaulError) -> Value {
         let result: Result<Value, LonghaulError> = await withCheckedContinuation { continuation in
-            let isTaken = post { books in
-                continuation.resume(returning: outcome(of: body, books))
+            let isTaken = post { context in
+                continuation.resume(returning: outcome(of: body, context))
             }
             if !isTaken { continuation.resume(returning: .failure(StoreExecutor.closed)) }
         }
@@ -95,7 +95,7 @@ final class StoreExecutor: Sendable {
     func change<Value: Sendable>(
         _ body: @escaping @Sendable (TransferQueue) throws(LonghaulError) -> Value
     ) async throws(LonghaulError) -> Value {
-        let value = try await perform { books throws(LonghaulError) in try body(books.queue) }
+        let value = try await perform { context throws(LonghaulError) in try body(context.queue) }
         state.withLock { $0.edition += 1 }
         watch.call()
         return value
@@ -182,10 +182,10 @@ final class StoreExecutor: Sendable {
 
     // MARK: - The thread
 
-    private func work(_ books: StoreContext) {
-        ForegroundContents(books.queue).sweep()
-        serve(books)
-        try? books.queue.store.close()
+    private func work(_ context: StoreContext) {
+        ForegroundContents(context.queue).sweep()
+        serve(context)
+        try? context.queue.store.close()
         let closers = state.withLock { state in
             state.hasClosed = true
             defer { state.closers.removeAll() }
@@ -194,8 +194,8 @@ final class StoreExecutor: Sendable {
         for closer in closers { closer.resume() }
     }
 
-    private func serve(_ books: StoreContext) {
-        var version = try? books.queue.store.dataVersion()
+    private func serve(_ context: StoreContext) {
+        var version = try? context.queue.store.dataVersion()
         var settling = WriteSettling()
         var ends = EndWatch()
         while true {
@@ -203,19 +203,19 @@ final class StoreExecutor: Sendable {
                 defer { state.jobs.removeAll(keepingCapacity: true) }
                 return (state.jobs, state.isClosing)
             }
-            if books.followRepair() {
+            if context.followRepair() {
                 ends.forgetLog()
                 version = nil
             }
-            for job in jobs { job(books) }
+            for job in jobs { job(context) }
             if isClosing { break }
-            let seen = try? books.queue.store.dataVersion()
+            let seen = try? context.queue.store.dataVersion()
             if seen != version {
                 version = seen
                 state.withLock { $0.edition += 1 }
             }
             tellOfChanges()
-            tellOfEnds(books, &ends)
+            tellOfEnds(context, &ends)
             let woken = watch.wait(atMost: pause(settling))
             if woken.isWritten { settling.written() } else if !woken.isCalled { settling.looked() }
         }
@@ -239,13 +239,13 @@ final class StoreExecutor: Sendable {
         for continuation in due { continuation.resume() }
     }
 
-    private func tellOfEnds(_ books: StoreContext, _ watch: inout EndWatch) {
+    private func tellOfEnds(_ context: StoreContext, _ watch: inout EndWatch) {
         let (edition, fresh, waited) = state.withLock { state in
             defer { state.fresh.removeAll() }
             return (state.edition, state.fresh, Set(state.ends.waits.map(\.id)))
         }
         if waited.isEmpty { return watch.rest() }
-        let found = watch.findEnds(in: books.queue, for: waited, fresh: fresh, edition: edition)
+        let found = watch.findEnds(in: context.queue, for: waited, fresh: fresh, edition: edition)
         for (id, result) in found {
             let isOver = (try? result.get().isOver) ?? true
             let waiting = state.withLock {
@@ -258,10 +258,10 @@ final class StoreExecutor: Sendable {
 
 private func outcome<Value>(
     of body: (StoreExecutor.StoreContext) throws(LonghaulError) -> Value,
-    _ books: StoreExecutor.StoreContext
+    _ context: StoreExecutor.StoreContext
 ) -> Result<Value, LonghaulError> {
     do {
-        return .success(try body(books))
+        return .success(try body(context))
     } catch {
         return .failure(error)
     }
