@@ -11,6 +11,13 @@ extension SharingTests {
         world.disk.orders.contains { if case .copy = $0 { true } else { false } }
     }
 
+    private func isPreparing(_ world: SimWorld, _ destination: String) -> Bool {
+        world.disk.orders.contains { order in
+            guard case .prepare(_, let part, _) = order else { return false }
+            return part.publication == destination
+        }
+    }
+
     /// Whose leader was cancelled: it leads and is given a copy.
     private func heir(_ world: SimWorld) throws -> TransferID {
         let first = try add(world, "/d/1")
@@ -23,6 +30,24 @@ extension SharingTests {
 
     private func ends(_ world: SimWorld, _ id: TransferID) throws -> [EventType] {
         try world.store.events.list(of: id).map(\.type).filter { $0 != .transferRestarted }
+    }
+
+    /// Copies of a whole file are fetches of their own until they have their names.
+    @Test func aPausedTransferGoesOnInItsOwnFetch() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        var ids = [try add(world, "/d/1"), try add(world, "/e/2"), try add(world, "/f/3")]
+        try #require(try world.run(for: 60, disk: 1) { isPreparing(world, "/f/3") })
+        ids.append(try add(world, "/g/4"))
+        try world.run(for: 0.1, disk: 0)
+        #expect(try world.transfer(ids[3]).sharedWith == [ids[1]])
+        try change(world, [ids[1]], .pause)
+        // The fetch of another copy comes first from now on.
+        try world.restart(in: .utc)
+        try world.run(for: 0.1, disk: 0)
+        try change(world, [ids[1]], .resume)
+        #expect(try world.run(for: 60) { try isCompleted(world, ids) })
+        try check(world, ids)
     }
 
     /// The bytes go to one that is paused.

@@ -85,6 +85,8 @@ struct FetchSharing {
             guard let entry = fetches[fetch], !changes.departing.contains(fetch) else {
                 return false
             }
+            // A paused transfer keeps its part in a fetch that runs: another would serve it twice.
+            if let own = work.fetchID, candidates.contains(own), own != fetch { return false }
             let subscribers = subscribers(of: entry, changes)
             return entry.isOpen(subscribers)
                 && FetchIdentity(subscribers.leader.request) == identity
