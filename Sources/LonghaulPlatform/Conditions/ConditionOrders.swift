@@ -118,6 +118,11 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
     /// With ``idle``: a running transfer must stop within about a second when the machine is used.
     package static let idleEnd = ConditionInterest(rawValue: 32)
 
+    /// Reports that the machine has woken, without delaying its sleep.
+    package static let wakes = ConditionInterest(rawValue: 64)
+    /// Reports what is mounted, at once and whenever it changes.
+    package static let mounts = ConditionInterest(rawValue: 128)
+
     package static let conditions: ConditionInterest = [.power, .battery, .network, .idle]
 
     package init(_ kinds: some Sequence<ConditionKind>) {
@@ -146,6 +151,8 @@ package enum MachineEvent: Sendable {
     case willShutDown(DelayPermit)
     /// The announced shutdown was cancelled.
     case shutdownCancelled
+    /// All mounts, each by a number of its own.
+    case mounts(Set<Int64>)
 }
 
 /// Delays the announced sleep or shutdown until it is released or deallocated.
