@@ -106,7 +106,7 @@ struct BusTests {
                     switch event {
                     case .willSleep(let new) where signal == "PrepareForSleep": permit = new
                     case .willShutDown(let new) where signal == "PrepareForShutdown": permit = new
-                    case .willSleep, .willShutDown, .didWake, .shutdownCancelled: break
+                    case .willSleep, .willShutDown, .didWake, .shutdownCancelled, .mounts: break
                     }
                 }
                 return permit != nil
@@ -120,7 +120,7 @@ struct BusTests {
                     switch $0 {
                     case .didWake: signal == "PrepareForSleep"
                     case .shutdownCancelled: signal == "PrepareForShutdown"
-                    case .willSleep, .willShutDown: false
+                    case .willSleep, .willShutDown, .mounts: false
                     }
                 }
             }
@@ -128,6 +128,20 @@ struct BusTests {
         }
         watched.watch.setInterest(.idle)
         try eventually("who has nothing to save keeps nobody waiting") { try bus.locks(0) }
+        withExtendedLifetime(service) {}
+    }
+
+    /// Triggers are told, and keep nothing waiting.
+    @Test func aWakeIsToldWithoutADelay() throws {
+        let service = try bus.service(.logind)
+        let watched = try Watched(snapshot, .wakes)
+        try eventually("a wake is told") {
+            try announce("PrepareForSleep", false)
+            return watched.takeEvents().contains {
+                if case .didWake = $0 { true } else { false }
+            }
+        }
+        #expect(try bus.locks(0))
         withExtendedLifetime(service) {}
     }
 
