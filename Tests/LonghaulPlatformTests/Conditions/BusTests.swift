@@ -99,7 +99,7 @@ struct BusTests {
         let watched = try Watched(snapshot, .machineEvents)
         try eventually("the machine is asked to wait") { try bus.locks(1) }
         for round in 1...2 {
-            try announce(signal, true)
+            try bus.announce(signal, true)
             var permit: DelayPermit?
             eventually(within: .seconds(2), "\(signal) is told, round \(round)") {
                 for event in watched.takeEvents() {
@@ -114,7 +114,7 @@ struct BusTests {
             #expect(try bus.locks(1))
             permit?.release()
             try eventually("the machine goes on") { try bus.locks(0) }
-            try announce(signal, false)
+            try bus.announce(signal, false)
             eventually(within: .seconds(2), "the end of it is told, round \(round)") {
                 watched.takeEvents().contains {
                     switch $0 {
@@ -129,15 +129,6 @@ struct BusTests {
         watched.watch.setInterest(.idle)
         try eventually("who has nothing to save keeps nobody waiting") { try bus.locks(0) }
         withExtendedLifetime(service) {}
-    }
-
-    private func announce(_ signal: String, _ isComing: Bool) throws {
-        try bus.tell(
-            .logind,
-            """
-            EmitSignal('org.freedesktop.login1.Manager', '\(signal)', 'b', \
-            [\(isComing ? "True" : "False")])
-            """)
     }
 
     // MARK: - Coming and going
