@@ -52,7 +52,7 @@ extension Limits {
     /// An activity ends so long after its expiration although its handler has not returned.
     static let activityHandlerSeconds: Double = 5
     /// After so long without an answer about the delay lock it is said that there is none.
-    static let delayLockSeconds: Double = 1
+    static let delayLockSeconds: Double = 2
 
     // The engine.
     /// A source of conditions that has not answered by then counts as missing until it does.

@@ -6,7 +6,7 @@ import Longhaul
 ///     LonghaulTestSession STORE data URL awaits the data, says its size, acknowledges nothing
 ///     LonghaulTestSession STORE stay is the engine when no other is, until it is killed
 ///     LonghaulTestSession STORE exit URL FILE asks for a file and ends at once, as the engine
-///     LonghaulTestSession - activity NAME    lets go of an activity, holds another until it is killed
+///     LonghaulTestSession - activity NAME leaks an activity, holds another until it is killed
 ///     LonghaulTestSession STORE leave URL       opens and leaves 55 sessions, says what is left
 ///
 /// What has happened is one line on standard output each.

@@ -148,7 +148,7 @@ struct ActivityLockTests {
         let first = try home.begin("send message")
         try await eventually("the lock is held") { home.center.holdsSleepBack }
         let second = try home.begin("save document")
-        #expect(try bus.locks(1, reason: "Background activity: send message"))
+        #expect(try bus.locks(1, reason: "background activity: send message"))
         first.end()
         #expect(home.center.holdsSleepBack)
         #expect(try bus.locks(1))
@@ -158,10 +158,10 @@ struct ActivityLockTests {
 
         let third = try home.begin("print")
         try await eventually("it is held for another reason") {
-            try bus.locks(1, reason: "Background activity: print")
+            try bus.locks(1, reason: "background activity: print")
         }
         third.end()
-        #expect(home.notices.isEmpty)
+        #expect(home.faults.isEmpty)
         withExtendedLifetime(service) {}
     }
 
@@ -175,6 +175,9 @@ struct ActivityLockTests {
         try bus.announce(signal, true)
         try await eventually("its time is logind's") { activity.remainingTime < 600 }
         #expect(activity.remainingTime > 300)
+        let late = try home.begin("save document", budget: 900)
+        #expect(late.remainingTime < 600)
+        late.end()
         #expect(home.center.holdsSleepBack)
         #expect(try bus.locks(1))
         activity.end()
@@ -200,10 +203,15 @@ struct ActivityLockTests {
         try bus.announce("PrepareForSleep", true)
         try await eventually("the handlers run") { calls.load(ordering: .relaxed) == 2 }
         #expect(first.remainingTime == 0 && second.remainingTime == 0)
+        #expect(home.center.holdsSleepBack)
+        // No time is left to one that begins now.
+        let late = try home.begin("print") { calls.add(1, ordering: .relaxed) }
+        try await eventually("its handler runs") { calls.load(ordering: .relaxed) == 3 }
+        #expect(late.remainingTime == 0)
         letReturn.finish()
         try await eventually("the machine goes on") { try bus.locks(0) }
         #expect(!home.center.holdsSleepBack)
-        #expect(home.notices.isEmpty)
+        #expect(home.faults.isEmpty)
         withExtendedLifetime(service) {}
     }
 
@@ -238,9 +246,7 @@ struct ActivityLockTests {
 
     @Test func aBusThatHangsHoldsNoWorkUp() async throws {
         bus.hang()
-        let clock = ContinuousClock()
-        let activity = try home.begin("send message")
-        let taken = clock.measure { activity.end() }
+        let taken = try ContinuousClock().measure { try home.begin("send message").end() }
         #expect(taken < .seconds(1))
         let second = try home.begin("send message")
         try await eventually("it is said that nothing holds sleep back") {
@@ -258,7 +264,7 @@ struct ActivityLockTests {
                 "DBUS_SYSTEM_BUS_ADDRESS": bus.address
             ]) { $1 })
         try await program.waitForOutput("held")
-        #expect(try bus.locks(1, reason: "Background activity: send message"))
+        #expect(try bus.locks(1, reason: "background activity: send message"))
         #expect(
             program.errors.contains("warning longhaul: a background activity was let go of"))
         #expect(program.errors.contains("activity=\"send message\""))
@@ -295,6 +301,9 @@ private final class Activities: Sendable {
     }
 
     var notices: Set<ActivityNotice> { Set(reported.notices.withLock { $0 }) }
+
+    /// Faults of the program; a slow machine may have logind's answer come late.
+    var faults: Set<ActivityNotice> { notices.subtracting([.nothingHoldsSleepBack]) }
 
     func count(of notice: ActivityNotice) -> Int {
         reported.notices.withLock { $0.count { $0 == notice } }

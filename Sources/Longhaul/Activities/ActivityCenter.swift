@@ -157,7 +157,7 @@ final class ActivityCenter: Sendable {
                 onEvent: { [weak self] event in self?.respond(to: event) },
                 onDelayLock: { [weak self] lock in self?.respond(to: lock) })
         }
-        state.watch?.delayMachine(reason: "Background activity: \(name)")
+        state.watch?.delayMachine(reason: "background activity: \(name)")
     }
 
     private func respond(to lock: DelayLockState) {

@@ -30,7 +30,7 @@ enum ActivityNotice: Hashable, Sendable {
         case .leaked: "a background activity was let go of before its end; keep it, and call end()"
         case .overdue: "a background activity has outlived its budget; it was ended"
         case .nothingHoldsSleepBack:
-            "sleep and shutdown do not wait for background activities: logind is not available"
+            "sleep and shutdown do not wait for background activities; logind does not answer"
         }
     }
 

@@ -8,7 +8,8 @@ internal import LonghaulPlatform
 /// many activities there are: logind then waits before the machine sleeps or shuts down, 5 seconds
 /// unless `InhibitDelayMaxSec` in logind.conf(5) says otherwise. Work may go on for most of that
 /// time. The expiration handlers run one second before its end (at half of it where it is shorter
-/// than two seconds), and the machine goes on when all activities have ended.
+/// than two seconds), and the machine goes on when all activities have ended. Logging out is not
+/// announced by logind, and nothing delays it.
 ///
 /// An activity ends with ``end()``, when its handler has returned, or when the object is
 /// deinitialised. The last two are for faults: an activity that outlives its budget or was let go
@@ -112,8 +113,8 @@ public final class BackgroundActivity: Sendable {
 ///
 /// When its time is over, by the budget or because the machine is about to sleep or shut down,
 /// `onExpiration` is called and then the operation's Swift task is cancelled. The machine goes on
-/// when the operation has returned. Inside of it ``BackgroundActivity/remainingTime-type.property``
-/// tells how long it has. Where there is no logind it runs all the same.
+/// when the operation has returned. Inside of the operation `BackgroundActivity.remainingTime` tells
+/// how long it has. Where there is no logind it runs all the same.
 ///
 /// ```swift
 /// let sent = try await withBackgroundActivity("send message") {
@@ -129,9 +130,9 @@ public final class BackgroundActivity: Sendable {
 ///   - operation: the work, a Swift task of its own, which is cancelled with the caller's.
 ///   - onExpiration: called once when the time is over, before the cancellation.
 /// - Returns: what the operation returns, after an expiration, too.
-/// - Throws: what the operation throws; `LonghaulError` `invalidRequest` for a name or a budget that
-///   is none, as ``BackgroundActivity/begin(_:budget:onExpiration:)``; `CancellationError` where the
-///   task was cancelled before the operation began.
+/// - Throws: what the operation throws; `LonghaulError` `invalidRequest` for a name or a budget
+///   that ``BackgroundActivity/begin(_:budget:onExpiration:)`` refuses; `CancellationError` where
+///   the task was cancelled before the operation began.
 public func withBackgroundActivity<Result: Sendable>(
     _ name: String, budget: Double = BackgroundActivity.defaultBudget,
     _ operation: @escaping @Sendable () async throws -> Result,
