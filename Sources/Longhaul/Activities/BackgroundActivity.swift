@@ -113,8 +113,8 @@ public final class BackgroundActivity: Sendable {
 ///
 /// When its time is over, by the budget or because the machine is about to sleep or shut down,
 /// `onExpiration` is called and then the operation's Swift task is cancelled. The machine goes on
-/// when the operation has returned. Inside of the operation `BackgroundActivity.remainingTime` tells
-/// how long it has. Where there is no logind it runs all the same.
+/// when the operation has returned. In the operation `BackgroundActivity.remainingTime` tells how
+/// long it has. Where there is no logind it runs all the same.
 ///
 /// ```swift
 /// let sent = try await withBackgroundActivity("send message") {
