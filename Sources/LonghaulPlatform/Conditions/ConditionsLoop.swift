@@ -24,6 +24,7 @@ final class ConditionsLoop {
     private var sleepCheckAt: Instant?
     /// The values read, without overrides; for conditions outside the interest, the latest value.
     private var seen = Conditions()
+    private var reportedLock = DelayLockState.pending
 
     init(_ orders: ConditionOrders, _ snapshot: ConditionContext) {
         self.orders = orders
@@ -64,7 +65,7 @@ final class ConditionsLoop {
 
     private func followBus(_ now: Instant) {
         if needed.isEmpty { return leaveBus() }
-        login.delaysMachine = needed.contains(.machineEvents)
+        login.delayReason = needed.contains(.machineEvents) ? wants.delayReason : nil
         do throws(SystemFailure) {
             guard let bus = try connected(now) else { return }
             if !needed.isDisjoint(with: [.power, .battery]) { try upower.service.attach(to: bus) }
@@ -79,6 +80,11 @@ final class ConditionsLoop {
             leaveBus()
             retry.failed(now: now)
         }
+    }
+
+    private var delayLock: DelayLockState {
+        guard needed.contains(.machineEvents) else { return .pending }
+        return bus == nil ? .unavailable : login.delayLock
     }
 
     private func connected(_ now: Instant) throws(SystemFailure) -> BusConnection? {
@@ -212,6 +218,10 @@ final class ConditionsLoop {
         if interest.contains(.network) { shown.network = seen.network }
         if interest.contains(.idle) { shown.isIdle = seen.isIdle }
         orders.tell(wants.overrides.apply(to: shown), wants, complete: isRead)
+        if delayLock != reportedLock {
+            reportedLock = delayLock
+            orders.report(delayLock)
+        }
     }
 
     // MARK: - Sleep

@@ -99,7 +99,7 @@ struct BusTests {
         let watched = try Watched(snapshot, .machineEvents)
         try eventually("the machine is asked to wait") { try bus.locks(1) }
         for round in 1...2 {
-            try announce(signal, true)
+            try bus.announce(signal, true)
             var permit: DelayPermit?
             eventually(within: .seconds(2), "\(signal) is told, round \(round)") {
                 for event in watched.takeEvents() {
@@ -114,7 +114,7 @@ struct BusTests {
             #expect(try bus.locks(1))
             permit?.release()
             try eventually("the machine goes on") { try bus.locks(0) }
-            try announce(signal, false)
+            try bus.announce(signal, false)
             eventually(within: .seconds(2), "the end of it is told, round \(round)") {
                 watched.takeEvents().contains {
                     switch $0 {
@@ -131,6 +131,7 @@ struct BusTests {
         withExtendedLifetime(service) {}
     }
 
+<<<<<<< HEAD
     /// Triggers are told, and keep nothing waiting.
     @Test func aWakeIsToldWithoutADelay() throws {
         let service = try bus.service(.logind)
@@ -154,6 +155,8 @@ struct BusTests {
             """)
     }
 
+=======
+>>>>>>> 7c6fd64d6fcea5105b3a3e31592f2b682dec8c1f
     // MARK: - Coming and going
 
     @Test func aServiceMayDieAndComeBack() throws {
