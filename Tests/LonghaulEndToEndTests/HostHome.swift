@@ -9,8 +9,12 @@ final class HostHome: Sendable {
     static let sample = Fixture.path("hosts/album.sh")
     let home: LonghaulHome
 
-    init() throws {
-        home = try LonghaulHome()
+    convenience init() throws {
+        self.init(try LonghaulHome())
+    }
+
+    init(_ home: LonghaulHome) {
+        self.home = home
     }
 
     var script: String { home.scratch("host.sh") }
