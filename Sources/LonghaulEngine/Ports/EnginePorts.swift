@@ -72,5 +72,7 @@ package enum EngineInput: Sendable {
     case wake
     /// What the machine is like now, whole.
     case conditions(Conditions)
+    /// It has slept, or something was mounted.
+    case machine(MachineFacts)
     case host(HostReport)
 }

@@ -38,7 +38,7 @@ extension Engine {
                 && origins.freed.isEmpty,
             nextReady: schedule.due.ready,
             nextReadyBesidesStorage: schedule.due.readyBesidesStorage,
-            waitsForConditions: triggers.holdsBack, interest: triggers.interest,
+            waitsForConditions: triggers.holdsBack, interest: triggers.interest.union(launches.outlook.interest),
             runsWhileIdle: triggers.interest.idle && fetches.runsWhileIdle,
             isWellAhead: prefetch.isWellAhead(origins, now: now),
             isBehind: intents.isBehind && intents.isDue && writer.retryAt == nil,
