@@ -1,25 +1,36 @@
 /// Learning when hosts are used.
 extension Limits {
+    // What is kept.
     /// Uses so close together count once.
     package static let usageBurstSeconds: Double = 3600
     /// Days before today of which uses are kept: whole weeks.
     package static let usageDays = 21
-    /// Uses of one day that are kept: at most one an hour.
+    /// Uses of one day that are kept; no more bursts begin in a day, unless the clock is set.
     package static let usesPerDay = 24
-    /// What the same weekday counts, of what it counts a week later.
-    package static let usageWeekDecay = 0.7
-    /// What a day counts for those after it, of what it counts a day later.
-    package static let usageDayDecay = 0.5
+
+    // What is expected.
+    /// A weekday counts for itself a week later, and by this factor less each week after that.
+    package static let usageWeekDecay = 0.8
+    /// A day counts for the next one, and by this factor less each day after that.
+    package static let usageDayDecay = 0.3
+    /// Quarter hours between uses that count as at the same time.
+    package static let usageMatchQuarters = 2
+    /// How much more the likelier of the two counts, weekdays or the days before: a power.
+    package static let usageSimilarityPower = 4
+    /// Expected uses of a day that may fail to come until its other ones are believed to be half as
+    /// likely.
+    package static let usagePrior = 0.3
+
+    // What follows from it.
     /// Before so long an observation refreshes run as asked.
     package static let usageLearningSeconds: Double = 7 * 86_400
-    /// A host without a use for so long has at most two refreshes a day,…
-    package static let usageSeldomSeconds: Double = 7 * 86_400
-    /// …and for so long one; its next use begins a new observation.
+    /// A host without a use for so long has one refresh a day; its next use begins a new
+    /// observation.
     package static let usageForgottenSeconds: Double = 14 * 86_400
     /// The longest time from one refresh to the next that learning makes.
     package static let refreshHeldSeconds: Double = 86_400
-    /// Expected uses within an hour that make it a likely one,…
-    package static let likelyUse = 0.1
-    /// …and of the likeliest hour of a day such a part.
-    package static let likelyUseOfPeak = 0.6
+    /// A use is likely where so many are expected…
+    package static let likelyUse = 0.3
+    /// …in so many quarter hours from now on.
+    package static let likelyUseQuarters = 3
 }

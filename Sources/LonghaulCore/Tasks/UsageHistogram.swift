@@ -1,7 +1,8 @@
-/// When a host was used, by quarter hour of local time, over the last three weeks.
+/// When a host was used: the quarter hours of local time with a use, of today and three weeks
+/// before.
 ///
 /// A day is expected to be like the same weekday of earlier weeks and like the days just before it.
-/// Which of the two is believed more is learnt from how well each foretold the uses so far.
+/// Which of the two counts more is taken from how alike such days have been.
 package struct UsageHistogram: Codable, Hashable, Sendable {
     /// When the observation began, or began anew with a use after a long time without.
     package private(set) var observedSince: Timestamp
@@ -11,101 +12,93 @@ package struct UsageHistogram: Codable, Hashable, Sendable {
     private var today: Int64?
     /// Quarter hours with a use, 0…95 each, of today and the days before.
     private var days: [[UInt8]] = []
-    /// How well earlier weeks and the last days foretell uses, 0…1.
-    private var weekScore = 0.5
-    private var dayScore = 0.5
 
     package init(observedSince: Timestamp) {
         self.observedSince = observedSince
     }
 
     /// Counts a use: the host attached, or was run by its user. A burst of uses within an hour
-    /// counts once, so it may be told as often as it likes.
+    /// counts once, so a use that lasts may be recorded again and again. Nothing changes then.
     package mutating func record(_ now: Timestamp, _ time: LocalTime) {
-        if let lastUse, now >= lastUse, now - lastUse < Limits.usageBurstSeconds { return }
-        if now - (lastUse ?? now) >= Limits.usageForgottenSeconds {
-            self = UsageHistogram(observedSince: now)
+        if let lastUse {
+            if now >= lastUse, now - lastUse < Limits.usageBurstSeconds { return }
+            if now - lastUse >= Limits.usageForgottenSeconds { self = Self(observedSince: now) }
         }
         // A clock that was set back.
         observedSince = min(observedSince, now)
         lastUse = now
         let (day, quarter) = QuarterHour(now, time).dayAndQuarter
-        score(day, quarter, time)
-        begin(day)
+        beginPage(day)
         if days[0].count < Limits.usesPerDay { days[0].append(UInt8(quarter)) }
     }
 
-    /// The expected number of uses in each quarter hour from `first` on.
-    func expected(from first: QuarterHour, count: Int, _ time: LocalTime) -> [Double] {
-        var result = Array(repeating: 0.0, count: count)
-        let start = first.dayAndQuarter.day
-        let end = QuarterHour(number: first.number + Int64(count)).dayAndQuarter.day
-        for day in start...end {
-            let references = references(of: day, time)
-            let total = references.reduce(0) { $0 + $1.weight }
-            for reference in references {
-                for quarter in uses(on: day - Int64(reference.age)) {
-                    let index = day * 96 + Int64(quarter) - first.number
-                    guard result.indices.contains(Int(index)) else { continue }
-                    result[Int(index)] += reference.weight / total
-                }
-            }
-        }
-        return result
-    }
-
-    /// The days by which a day is judged.
-    private func references(of day: Int64, _ time: LocalTime) -> [(age: Int, weight: Double)] {
-        let known = day - time.day(of: observedSince)
-        var result: [(age: Int, weight: Double)] = []
-        var weight = weekScore * weekScore
-        for age in stride(from: 7, through: Limits.usageDays, by: 7) where known > age {
-            result.append((age, weight))
-            weight *= Limits.usageWeekDecay
-        }
-        weight = dayScore * dayScore
-        for age in 1...6 where known > age {
-            result.append((age, weight))
-            weight *= Limits.usageDayDecay
-        }
-        return result
+    /// After a clock was set back, the day continues on the page that is open.
+    private mutating func beginPage(_ day: Int64) {
+        let passed = today.map { day.subtractingClamped($0) } ?? 1
+        today = day
+        guard passed > 0 || days.isEmpty else { return }
+        let pages = Limits.usageDays + 1
+        let empty = Array(repeating: [UInt8](), count: Int(max(1, min(passed, Int64(pages)))))
+        days = Array((empty + days).prefix(pages))
     }
 
     private func uses(on day: Int64) -> [UInt8] {
-        guard let today else { return [] }
-        let age = today - day
-        return days.indices.contains(Int(clamping: age)) ? days[Int(age)] : []
+        guard let today, day <= today, today - day < days.count else { return [] }
+        return days[Int(today - day)]
     }
 
-    /// Opens the page of a day. A clock that was set back continues on the page that it finds.
-    private mutating func begin(_ day: Int64) {
-        let skipped = day - (today ?? day - 1)
-        today = day
-        guard skipped > 0 || days.isEmpty else { return }
-        let empty = Array(
-            repeating: [UInt8](), count: Int(min(skipped, Int64(Limits.usageDays + 1))))
-        days = Array((empty + days).prefix(Limits.usageDays + 1))
-    }
-
-    /// Compares a use with what was to be expected of its quarter hour.
-    private mutating func score(_ day: Int64, _ quarter: Int, _ time: LocalTime) {
-        let known = day - time.day(of: observedSince)
-        func share(_ ages: [Int], _ decay: Double) -> Double? {
-            var (hits, total, weight) = (0.0, 0.0, 1.0)
-            for age in ages where known > age {
-                let uses = uses(on: day - Int64(age))
-                if uses.contains(where: { abs(Int($0) - quarter) <= 2 }) { hits += weight }
-                total += weight
-                weight *= decay
+    /// The expected number of uses in each of `count` quarter hours from `first` on, at most a day.
+    func expected(from first: QuarterHour, count: Int, _ time: LocalTime) -> [Double] {
+        let (day, passed) = first.dayAndQuarter
+        let begun = time.day(of: observedSince)
+        let week = similarity(of: day, to: 7, begun: begun)
+        let near = similarity(of: day, to: 1, begun: begun)
+        var expected = Array(repeating: 0.0, count: passed + count)
+        for target in day...QuarterHour(number: first.number + Int64(count)).dayAndQuarter.day {
+            var likeness: [(day: Int64, weight: Double)] = []
+            for age in 1...Limits.usageDays where target - Int64(age) > begun {
+                let weight =
+                    age % 7 == 0
+                    ? week * Limits.usageWeekDecay.power(age / 7)
+                    : age < 7 ? near * Limits.usageDayDecay.power(age - 1) : 0
+                likeness.append((target - Int64(age), weight))
             }
-            return total > 0 ? hits / total : nil
+            let total = likeness.reduce(0) { $0 + $1.weight }
+            for (earlier, weight) in likeness where weight > 0 {
+                for quarter in uses(on: earlier) {
+                    let index = Int(target - day) * 96 + Int(quarter)
+                    if index < expected.count { expected[index] += weight / total }
+                }
+            }
         }
-        if let hits = share([7, 14, 21], Limits.usageWeekDecay) {
-            weekScore += (hits - weekScore) / 8
+        // Without its first uses, the others of a day are less likely, too.
+        let missed = expected[..<passed].reduce(0, +) + Limits.usagePrior
+        let presence = min(1, (Double(uses(on: day).count) + Limits.usagePrior) / missed)
+        for index in passed..<max(passed, min(96, expected.count)) { expected[index] *= presence }
+        return Array(expected[passed...])
+    }
+
+    /// How alike the days before `day` and those `distance` days earlier were, above 0 to 1: the
+    /// part of their uses that have one of the other at about the same time.
+    private func similarity(of day: Int64, to distance: Int, begun: Int64) -> Double {
+        var (matches, uses) = (1, 1)
+        for age in 1...Limits.usageDays - distance {
+            let later = day - Int64(age)
+            let earlier = later - Int64(distance)
+            guard earlier > begun else { break }
+            let (left, right) = (self.uses(on: later), self.uses(on: earlier))
+            uses += max(left.count, right.count)
+            matches += left.count { use in
+                right.contains { abs(Int($0) - Int(use)) <= Limits.usageMatchQuarters }
+            }
         }
-        if let hits = share(Array(1...6), Limits.usageDayDecay) {
-            dayScore += (hits - dayScore) / 8
-        }
+        return (Double(matches) / Double(uses)).power(Limits.usageSimilarityPower)
+    }
+}
+
+extension Double {
+    fileprivate func power(_ exponent: Int) -> Double {
+        (0..<exponent).reduce(1) { result, _ in result * self }
     }
 }
 
