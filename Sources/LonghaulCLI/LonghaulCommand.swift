@@ -44,7 +44,10 @@ struct LonghaulCommand: ParsableCommand {
                 ]),
             .init(
                 name: "Event",
-                subcommands: [EventsCommand.self, SessionCommand.self, HostCommand.self]),
+                subcommands: [
+                    EventsCommand.self, SessionCommand.self, HostCommand.self, TaskCommand.self,
+                    Wake.self,
+                ]),
             .init(
                 name: "Engine",
                 subcommands: [

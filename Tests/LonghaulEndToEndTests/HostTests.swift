@@ -25,8 +25,13 @@ import Testing
     }
 
     /// What the documentation shows is what runs.
-    @Test(arguments: ["README.md", "docs/events.md"]) func theSampleIsShown(page: String) throws {
-        let sample = try String(contentsOfFile: HostHome.sample, encoding: .utf8)
+    @Test(
+        arguments: [
+            ("README.md", "album.sh"), ("docs/events.md", "album.sh"),
+            ("docs/background-tasks.md", "feed.sh"),
+        ])
+    func theSampleIsShown(page: String, name: String) throws {
+        let sample = try String(contentsOfFile: Fixture.path("hosts/\(name)"), encoding: .utf8)
         let root = HostHome.sample.replacingOccurrences(of: "/Fixtures/hosts/album.sh", with: "")
         let text = try String(contentsOfFile: "\(root)/\(page)", encoding: .utf8)
         #expect(text.contains("```sh\n\(sample)```"))

@@ -47,6 +47,7 @@ struct EngineStarter {
         guard let executable = try? queue.store.settings.removeEngineWish() else { return }
         let isWanted =
             try? queue.store.transfers.isAnyWanted()
+            || !queue.store.tasks.isEmpty()
             || queue.hosts().contains { $0.nextLaunch != nil }
         if isWanted ?? true { try? start(executable, found: executable) }
     }

@@ -27,6 +27,7 @@ extension JSONText {
             $0.field("firstSeq", launch.events?.lowerBound)
             $0.field("lastSeq", launch.events?.upperBound)
             $0.field("handed", launch.handed)
+            $0.field("tasks", array: launch.tasks) { $0.value($1) }
             $0.field("pid", launch.pid.map { Int($0) })
             $0.field("startedAt", launch.startedAt)
             $0.field("deadline", launch.deadline)

@@ -34,6 +34,8 @@ public struct LaunchRecord: Sendable {
     public var events: ClosedRange<Int64>?
     /// How many they were.
     public var handed: Int
+    /// The identifiers of the tasks that it carries.
+    public var tasks: [String]
     /// The process; `nil` = it could not be started.
     public var pid: Int32?
     /// When it was started.
@@ -123,6 +125,7 @@ private struct HostReader {
     ) throws(LonghaulError) -> [HostRecord] {
         let facts = try queue.store.hosts.facts()
         let hasEngine = queue.isEngineRunning
+        let tasks = try queue.store.tasks.isEmpty() ? nil : TaskReader(queue)
         var records: [HostRecord] = []
         for host in hosts {
             let launches = try queue.store.hosts.launches(of: host.name, limit: limit)
@@ -130,8 +133,13 @@ private struct HostReader {
             known.isBusy = hasEngine && launches.first.map { $0.endedAt == nil } ?? false
             known.isAttached = HostLock.isHeld(host.name, in: queue.directory)
             known.obstacle = Executable.obstacle(host.settings.argv[0])
+            known.failures = host.failures
+            known.retryAt = host.retryAt
+            let due = try tasks?.due(of: host)
+            known.tasks = due?.tasks ?? []
             let state = LaunchPolicy.state(of: known, now: queue.now)
             var record = HostRecord(host, state, launches)
+            record.nextLaunch = record.nextLaunch ?? due?.next
             record.obstacle = known.obstacle
             records.append(record)
         }
@@ -209,7 +217,8 @@ extension LaunchRecord {
     fileprivate init(_ launch: StoredLaunch) {
         self.init(
             id: launch.id.rawValue, reason: launch.reason, session: launch.session,
-            events: launch.events, handed: launch.handed, pid: launch.process?.pid,
+            events: launch.events, handed: launch.handed, tasks: launch.tasks,
+            pid: launch.process?.pid,
             startedAt: launch.startedAt, deadline: launch.deadline, endedAt: launch.endedAt,
             ending: launch.ending, status: launch.status, output: launch.output,
             expiration: launch.cost.expiration, processorSeconds: launch.cost.processorSeconds)

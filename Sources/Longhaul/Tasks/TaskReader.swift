@@ -25,16 +25,36 @@ struct TaskReader {
         request.host = task.host
         var record = TaskRecord(
             request: request, state: task.launch == nil ? .waiting : .running,
-            submittedAt: task.submittedAt, forecast: Forecast(text: "it runs"),
+            submittedAt: task.submittedAt, forecast: Forecast(text: ""),
             failures: task.timing.failures)
         record.runs = try runs(request.identifier, task.host)
-        if task.launch != nil {
-            record.forecast.startsAt = task.startedAt
-            return record
-        }
-        record.waitingFor = try waits(task)
-        record.forecast = Forecast(task, record.waitingFor, now: queue.now)
+        if task.launch == nil { record.waitingFor = try waits(task) }
+        record.forecast = record.forecast(now: queue.now) { RFC3339.format($0) }
+        if task.launch != nil { record.forecast.startsAt = task.startedAt }
         return record
+    }
+
+    /// What waits for a host and may begin now, and when more of it is due by the clock.
+    func due(
+        of host: StoredHost
+    ) throws(LonghaulError) -> (tasks: [DueTask], next: Timestamp?) {
+        let now = queue.now
+        let hasUrgency = host.urgencyLostUntil.map { $0 <= now } ?? true
+        var due: [DueTask] = []
+        var next: Timestamp?
+        for task in try queue.store.tasks.waiting(for: host.name) {
+            let key = task.eligibility
+            guard key.gate(in: machine.snapshot(for: key), now: now).isOpen else { continue }
+            let at = task.timing.dueAt
+            if at <= now {
+                due.append(
+                    DueTask(
+                        id: task.id, kind: task.kind, isUrgent: task.isUrgent && hasUrgency))
+            } else if at < .distantFuture {
+                next = min(next ?? at, at)
+            }
+        }
+        return (due, next)
     }
 
     func done(_ identifier: String, host: String) throws(LonghaulError) -> TaskRecord? {
@@ -112,32 +132,39 @@ struct TaskReader {
     }
 }
 
-extension Forecast {
-    /// Of a task that waits.
-    fileprivate init(_ task: StoredTask, _ waits: [WaitReason], now: Timestamp) {
-        let conditions = waits.filter { $0.nextCheck == nil || $0.isPreference }
-        let clock = waits.filter { !$0.isPreference }.compactMap(\.nextCheck).max()
-        if waits.contains(where: { $0.reason == .trigger }) {
-            self.init(
-                text: "it begins when one of these happens: "
-                    + task.request.triggers.map(\.rawValue).joined(separator: ", "))
-            return
+extension TaskRecord {
+    /// When it begins, from what it waits for.
+    ///
+    /// - Parameter shown: How a moment is written.
+    package func forecast(now: Timestamp, shown: (Timestamp) -> String) -> Forecast {
+        switch state {
+        case .running: return Forecast(text: "it runs")
+        case .done: return Forecast(text: "it is done")
+        case .waiting: break
         }
-        let required = conditions.filter { !$0.isPreference }.map(\.reason.rawValue)
-        let preferred = conditions.filter(\.isPreference).map(\.reason.rawValue)
+        if waitingFor.contains(where: { $0.reason == .trigger }) {
+            let events = request.triggers.map(\.rawValue).joined(separator: ", ")
+            return Forecast(text: "it begins when one of these happens: \(events)")
+        }
+        let preferred = waitingFor.filter(\.isPreference)
+        let required = waitingFor.filter { $0.nextCheck == nil && !$0.isPreference }
+        let clock = waitingFor.filter { !$0.isPreference }.compactMap(\.nextCheck).max()
         if !required.isEmpty {
-            let from = clock.map { ", not before \(RFC3339.format($0))" } ?? ""
-            self.init(
-                text: "it begins when these are met: \(required.joined(separator: ", "))\(from)")
-        } else if !preferred.isEmpty, let latest = task.timing.waivesAt {
-            self.init(
-                startsAt: max(latest, clock ?? now),
-                text: "it begins when these are met: \(preferred.joined(separator: ", ")), or at"
-                    + " \(RFC3339.format(max(latest, clock ?? now))) without them")
-        } else if let clock {
-            self.init(startsAt: clock, text: "it begins at \(RFC3339.format(clock))")
-        } else {
-            self.init(startsAt: now, text: "it begins now")
+            let from = clock.map { ", not before \(shown($0))" } ?? ""
+            return Forecast(text: "it begins when these are met: \(Self.names(required))\(from)")
         }
+        if let waived = preferred.compactMap(\.nextCheck).max() {
+            let latest = max(waived, clock ?? now)
+            return Forecast(
+                startsAt: latest,
+                text: "it begins when these are met: \(Self.names(preferred)), or at"
+                    + " \(shown(latest)) without them")
+        }
+        guard let clock else { return Forecast(startsAt: now, text: "it begins now") }
+        return Forecast(startsAt: clock, text: "it begins at \(shown(clock))")
+    }
+
+    private static func names(_ waits: [WaitReason]) -> String {
+        waits.map(\.reason.rawValue).joined(separator: ", ")
     }
 }

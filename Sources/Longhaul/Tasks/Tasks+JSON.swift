@@ -11,7 +11,8 @@ extension JSONText {
             $0.field("state", task.state.rawValue)
             $0.field("submittedAt", task.submittedAt)
             $0.field("earliestBegin", request.earliestBegin)
-            $0.field("requires", array: request.requirements.names) { $0.value($1) }
+            $0.field("require", array: request.requirements.names) { $0.value($1) }
+            $0.field("whenLost", request.whenLost)
             $0.field("every", seconds: request.repetition?.interval)
             $0.field("tolerance", seconds: request.repetition?.slack)
             $0.field("on", array: request.triggers) { $0.value($1.rawValue) }
@@ -32,5 +33,13 @@ extension JSONText {
             $0.field("result", run.result?.rawValue)
             $0.field("expiration", run.expiration?.rawValue)
         }
+    }
+}
+
+extension TaskRequest {
+    /// What a lost requirement does to a run, as it is typed.
+    fileprivate var whenLost: String {
+        if !expiresWhenRequirementIsLost { return "continue" }
+        return returnsAfterExpiration ? "again" : "drop"
     }
 }

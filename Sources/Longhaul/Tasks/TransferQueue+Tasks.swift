@@ -14,9 +14,9 @@ extension TransferQueue {
         if let defect = request.defect { throw LonghaulError(.invalidRequest, defect) }
         var request = request
         if let payload = request.payload { request.payload = try Self.checked(payload) }
-        if let name = request.host, let host = try store.hosts.find(name) {
-            try checkAvailable(host)
-        }
+        let host = try store.tasks.host(for: request)
+        try checkAvailable(host)
+        request.host = host.name
         let task = try store.tasks.submit(request, now: now)
         WakeChannel.poke(directory)
         return try TaskReader(self).record(task)

@@ -21,8 +21,11 @@ enum ExitStatus: Int32, CaseIterable {
     /// The status of a refused command.
     init(_ error: LonghaulError) {
         switch error.code {
-        case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent: self = .noSuchTransfer
-        case .conflict, .destinationExists, .permission, .noSpace, .tooLarge: self = .refused
+        case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent, .noSuchTask:
+            self = .noSuchTransfer
+        case .conflict, .destinationExists, .permission, .noSpace, .tooLarge, .notPermitted,
+            .tooManyPendingTaskRequests, .unavailable:
+            self = .refused
         case .invalidRequest, .unsupported: self = .usage
         case .storeUnavailable: self = .storeUnavailable
         // Codes are open: a code that no refusal can have is an internal error.
@@ -80,7 +83,7 @@ extension ExitStatus {
         case .transferFailed: "a named transfer failed or was cancelled"
         case .internalError: "internal error"
         case .timedOut: "the time given with --timeout ran out"
-        case .noSuchTransfer: "no such transfer, session, host or event"
+        case .noSuchTransfer: "no such transfer, session, host, event or task"
         case .refused: "refused: conflict, limit reached, not permitted"
         case .usage: "usage error; nothing was recorded"
         case .storeUnavailable: "the store cannot be opened or created"

@@ -14,6 +14,7 @@ extension TransferState: ExpressibleByArgument {}
 
 extension ExistingFilePolicy: ExpressibleByArgument {}
 extension DuplicatePolicy: ExpressibleByArgument {}
+extension TaskKind: ExpressibleByArgument {}
 
 /// The arguments as raw bytes. Swift's own list is repaired UTF-8: the name of one file could
 /// become the name of another.

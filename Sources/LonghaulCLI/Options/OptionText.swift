@@ -78,6 +78,20 @@ enum OptionText {
         return needs
     }
 
+    /// Several texts form one list.
+    static func triggers(_ texts: [String], _ name: String) throws(LonghaulError) -> [TaskTrigger] {
+        var triggers: [TaskTrigger] = []
+        let words = texts.joined(separator: ",")
+        for word in words.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let trigger = TaskTrigger(rawValue: String(word)) else {
+                let all = TaskTrigger.allCases.map(\.rawValue).joined(separator: ", ")
+                throw bad(words, name, "it is a list of \(all)")
+            }
+            if !triggers.contains(trigger) { triggers.append(trigger) }
+        }
+        return triggers
+    }
+
     static func url(_ text: String, _ name: String? = nil) throws(LonghaulError) -> String {
         do {
             return try URLParts(text).url

@@ -21,7 +21,8 @@ struct HostText {
         return lines
     }
 
-    func lines(_ host: HostRecord) -> [String] {
+    /// - Parameter tasks: Its requests that wait or run.
+    func lines(_ host: HostRecord, _ tasks: [TaskRecord] = []) -> [String] {
         let settings = host.settings
         let budgets = [
             settings.eventBudget ?? HostSettings.defaultEventBudget,
@@ -33,9 +34,9 @@ struct HostText {
             "program    \(program(settings))",
             "state      \(state(host.state))",
             "failures   \(host.failures)",
-            "budgets    events \(budgets[0]), tasks \(budgets[1])",
+            "budgets    events, refreshes and wake-ups \(budgets[0]), processing \(budgets[1])",
             "permitted  \(permitted.isEmpty ? "none" : permitted.joined(separator: ", "))",
-        ] + host.launches.flatMap { lines($0) }
+        ] + tasks.map { TaskText(time: time).short($0) } + host.launches.flatMap { lines($0) }
     }
 
     private func program(_ settings: HostSettings) -> String {
@@ -44,23 +45,27 @@ struct HostText {
 
     private func state(_ state: HostState) -> String {
         switch state {
-        case .idle: "nothing waits for it"
+        case .idle: "nothing is due for it"
         case .attached: "attached"
         case .running: "runs"
         case .due(let at): "due " + time.distance(at)
         case .delayed(let at): "failed; started again " + time.distance(at)
         case .blocked(.removed): "not known any more"
-        case .blocked(.missing): "its program is not there; its events wait"
-        case .blocked(.notExecutable): "its program may not be run; its events wait"
+        case .blocked(.missing): "its program is not there; what is due waits"
+        case .blocked(.notExecutable): "its program may not be run; what is due waits"
         }
     }
 
     private func lines(_ launch: LaunchRecord) -> [String] {
-        let about = launch.session.map { ", session " + TerminalText.shown($0) } ?? ""
-        let events = Units.counted(launch.handed, "event")
+        var parts = [time.full(launch.startedAt), launch.reason.rawValue]
+        if let session = launch.session { parts.append("session " + TerminalText.shown(session)) }
+        if launch.session != nil || launch.handed > 0 {
+            parts.append(Units.counted(launch.handed, "event"))
+        }
+        parts += launch.tasks.map { TerminalText.shown($0) }
+        let used = launch.processorSeconds.map { ", \(Units.duration($0)) of a processor" } ?? ""
         var lines = [
-            "launch \(launch.id): \(time.full(launch.startedAt)), \(launch.reason.rawValue)"
-                + "\(about), \(events): \(ending(launch))"
+            "launch \(launch.id): \(parts.joined(separator: ", ")): \(ending(launch))\(used)"
         ]
         let output = ShownOutput.text(launch.output ?? "").split(separator: "\n")
         for line in output.suffix(5) { lines.append("    " + TerminalText.shown(String(line))) }
@@ -72,7 +77,7 @@ struct HostText {
         case nil: "runs"
         case .exited?: "exit status \(launch.status ?? 0)"
         case .signalled?: "ended by signal \(launch.status ?? 0)"
-        case .expired?: "ended because its time was over"
+        case .expired?: (launch.expiration ?? .time).text
         case .notStarted?: "could not be started"
         case .unknown?: "ended, and no engine saw how"
         }

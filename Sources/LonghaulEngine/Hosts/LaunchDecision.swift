@@ -86,22 +86,21 @@ struct HostSnapshot {
         snapshot.facts = try store.hosts.facts()
         var places: [String: Int] = [:]
         for (index, host) in snapshot.facts.enumerated() { places[host.name] = index }
-        var urgencyLost: [String: Timestamp] = [:]
+        var known: [String: StoredHost] = [:]
         for task in tasks {
+            if known[task.host] == nil { known[task.host] = try store.hosts.find(task.host) }
+            let host = known[task.host]
             if places[task.host] == nil {
                 var facts = HostFacts(name: task.host)
-                if let known = try store.hosts.find(task.host) {
-                    facts.failures = known.failures
-                    facts.retryAt = known.retryAt
-                    urgencyLost[task.host] = known.urgencyLostUntil
-                } else {
-                    facts.obstacle = .removed
-                }
+                facts.failures = host?.failures ?? 0
+                facts.retryAt = host?.retryAt
+                if host == nil { facts.obstacle = .removed }
                 places[task.host] = snapshot.facts.count
                 snapshot.facts.append(facts)
             }
             guard let place = places[task.host] else { continue }
-            let isUrgent = task.isUrgent && urgencyLost[task.host].map { $0 <= now } ?? true
+            let hasUrgency = host?.urgencyLostUntil.map { $0 <= now } ?? true
+            let isUrgent = task.isSimulated || task.isUrgent && hasUrgency
             snapshot.facts[place].tasks.append(
                 DueTask(id: task.id, kind: task.kind, isUrgent: isUrgent))
         }

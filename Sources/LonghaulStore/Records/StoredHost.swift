@@ -21,6 +21,8 @@ package struct StoredLaunch: Hashable, Sendable {
     /// The first and last of the events that it was handed.
     package var events: ClosedRange<Int64>?
     package var handed: Int
+    /// The identifiers of its tasks.
+    package var tasks: [String] = []
     package var startedAt: Timestamp
     package var deadline: Timestamp
     package var process: LaunchedProcess?
@@ -85,7 +87,9 @@ enum LaunchColumns {
     static let select = """
         SELECT l.id, l.host, (SELECT name FROM session s WHERE s.id = l.sessionID), l.reason, \
         l.firstSeq, l.lastSeq, l.handed, l.startedAt, l.deadline, l.pid, l.pidStart, l.bootID, \
-        l.endedAt, l.ending, l.status, l.output, l.expiration, l.processorSeconds FROM launch l
+        l.endedAt, l.ending, l.status, l.output, l.expiration, l.processorSeconds, \
+        (SELECT group_concat(identifier) FROM taskRun INDEXED BY taskRunByLaunch \
+        WHERE launch = l.id) FROM launch l
         """
 
     static func read(_ row: StoredRow) -> StoredLaunch {
@@ -96,7 +100,9 @@ enum LaunchColumns {
         return StoredLaunch(
             id: LaunchID(rawValue: row.int64(0)), host: row.text(1), session: row.optionalText(2),
             reason: LaunchReason(rawValue: row.text(3)) ?? .sessionEvents, events: events,
-            handed: row.int(6), startedAt: row.timestamp(7), deadline: row.timestamp(8),
+            handed: row.int(6),
+            tasks: (row.optionalText(18) ?? "").split(separator: ",").map(String.init),
+            startedAt: row.timestamp(7), deadline: row.timestamp(8),
             process: row.isNull(9)
                 ? nil
                 : LaunchedProcess(

@@ -20,6 +20,8 @@ package struct StoredTask: Sendable {
     package var startedAt: Timestamp?
     /// What the launch was for, of a standing request.
     package var firedBy: FiredTrigger?
+    /// A launch, or the end of the one that carries it, was asked for.
+    package var isSimulated = false
 }
 
 /// A trigger, and when the world has changed so.
@@ -79,7 +81,8 @@ enum TaskColumns {
     static let select = """
         SELECT id, host, identifier, kind, definition, payload, urgent, expiresAt, submittedAt, \
         eligibility, readyAt, dueAt, mayBeginAt, waivesAt, windowAt, lastStart, failures, \
-        deferrals, writtenAt, trigger, triggeredAt, launch, startedAt, firedBy, firedAt FROM task
+        deferrals, writtenAt, trigger, triggeredAt, launch, startedAt, firedBy, firedAt, \
+        simulated FROM task
         """
 
     static func read(_ row: StoredRow) -> StoredTask {
@@ -102,7 +105,8 @@ enum TaskColumns {
             submittedAt: row.timestamp(8), eligibility: EligibilityKey(rawValue: row.int64(9)),
             readyAt: row.timestamp(10), timing: timing, trigger: fired(row, 19),
             launch: row.optionalInt64(21).map(LaunchID.init(rawValue:)),
-            startedAt: row.optionalTimestamp(22), firedBy: fired(row, 23))
+            startedAt: row.optionalTimestamp(22), firedBy: fired(row, 23),
+            isSimulated: row.bool(25))
     }
 
     private static func fired(_ row: StoredRow, _ column: Int32) -> FiredTrigger? {

@@ -13,7 +13,7 @@ package struct TaskRequests {
     ) throws(LonghaulError) -> StoredTask {
         try store.write(.durable) { connection in
             let rows = TaskRows(connection)
-            let host = try host(for: request, connection)
+            let host = try host(for: request, connection).name
             let replaced = try rows.pending(request.identifier, of: host)
             if replaced == nil { try checkRoom(for: request, of: host, connection) }
             let running = try rows.running(request.identifier, of: host)
@@ -43,13 +43,18 @@ package struct TaskRequests {
         }
     }
 
-    private func host(for request: TaskRequest, _ connection: Connection) throws -> String {
+    /// The host that a request is for: it permits the identifier.
+    package func host(for request: TaskRequest) throws(LonghaulError) -> StoredHost {
+        try store.snapshot { try host(for: request, $0) }
+    }
+
+    private func host(for request: TaskRequest, _ connection: Connection) throws -> StoredHost {
         if let name = request.host {
             guard let host = try HostRows(connection).find(name) else { throw noSuchHost(name) }
             guard host.settings.permitted.contains(request.identifier) else {
                 throw notPermitted(request.identifier, " to the host \(name)")
             }
-            return name
+            return host
         }
         let hosts = try connection.all(
             HostColumns.select + """
@@ -62,7 +67,7 @@ package struct TaskRequests {
                 .invalidRequest,
                 "the task \(request.identifier) is permitted to several hosts; name one")
         }
-        return host.name
+        return host
     }
 
     private func notPermitted(_ identifier: String, _ whom: String) -> LonghaulError {
@@ -108,6 +113,16 @@ package struct TaskRequests {
                      WHERE kind <> 2 AND (?1 IS NULL OR host = ?1) \
                     ORDER BY host, identifier, launch IS NULL
                     """, host, read: TaskColumns.read)
+        }
+    }
+
+    /// All that waits for a host, wake-ups among them.
+    package func waiting(for host: String) throws(LonghaulError) -> [StoredTask] {
+        try store.access {
+            try $0.all(
+                TaskColumns.select
+                    + " INDEXED BY taskPending WHERE host = ?1 AND launch IS NULL ORDER BY id",
+                host, read: TaskColumns.read)
         }
     }
 

@@ -30,7 +30,8 @@ import Testing
                 location: location)
         }
 
-        private func real(_ word: String) -> String {
+        private func real(_ quoted: String) -> String {
+            let word = quoted.replacing("'", with: "")
             guard let name = word.components(separatedBy: "https://example.com/").dropFirst().first
             else { return word.replacing("/home/me", with: home.scratch.path) }
             return server.url("\(name)?\(knobs[name] ?? "size=1M")")
@@ -58,6 +59,7 @@ import Testing
             try await looks(teller)
             try await changes(teller)
             try await tellsPrograms(teller)
+            try await asksForTasks(teller)
             try await isEngine(teller)
         }
     }
@@ -130,6 +132,34 @@ import Testing
         try await teller.tell("longhaul host list --json", under: "host")
         try await teller.tell("longhaul events --after 4 --session default", under: "events")
         try await teller.tell("longhaul events --ack 4 --session default --json", under: "events")
+    }
+
+    private func asksForTasks(_ teller: Teller) async throws {
+        try teller.home.scratch.write("#!/bin/sh\n", to: "feed.sh")
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755], ofItemAtPath: teller.home.scratch("feed.sh"))
+        let task = "task"
+        try await teller.tell(
+            "longhaul host add com.example.feed --permit refresh --permit clean --permit sync"
+                + " -- /home/me/feed.sh", under: task)
+        try await teller.tell("longhaul task submit refresh --every 1h", under: task)
+        try await teller.tell(
+            "longhaul task submit clean --kind processing --require power,battery=50"
+                + " --earliest +1h", under: task)
+        try await teller.tell(
+            #"longhaul task submit sync --on online,resume --payload '{"full":false}'"#, under: task
+        )
+        try await teller.tell("longhaul task list", under: task)
+        try await teller.tell("longhaul task show clean", under: task)
+        try await teller.tell("longhaul task show sync --json", under: task)
+        try await teller.tell("longhaul task cancel sync", under: task)
+        try await teller.tell("longhaul task submit other", under: task, status: 5)
+        let wake = "wake"
+        try await teller.tell(
+            #"longhaul wake com.example.feed --identifier mail --payload '{"folder":"inbox"}'"#,
+            under: wake)
+        try await teller.tell("longhaul wake com.example.feed --urgent --json", under: wake)
+        _ = try await teller.home.run("host", "remove", "com.example.feed")
     }
 
     private func isEngine(_ teller: Teller) async throws {

@@ -4,10 +4,10 @@ import Longhaul
 struct HostCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host",
-        abstract: "Programs that are started with what happened to their transfers.",
+        abstract: "Programs that are started with what happened, and for background tasks.",
         discussion: """
-            A host reads JSON Lines from its standard input; an exit with status 0 says that it \
-            has dealt with all of them.
+            A host reads JSON Lines from its standard input: events of its sessions, its tasks and \
+            wake-ups. An exit with status 0 says that it has dealt with all of them.
 
               longhaul host add com.example.photos -- /usr/local/bin/photosync --background
               longhaul session set photos --host com.example.photos
@@ -38,17 +38,20 @@ struct HostAdd: ConsoleCommand {
 
     @Option(
         name: .customLong("permit"),
-        help: ArgumentHelp("A background task that it may submit (repeatable).", valueName: "task"))
+        help: ArgumentHelp(
+            "A background task that may be submitted for it (repeatable).", valueName: "task"))
     var permitted: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "How long a launch for events may take (default: 30s).", valueName: "duration"))
+            "How long a launch for events, refreshes and wake-ups may take (default: 30s).",
+            valueName: "duration"))
     var eventBudget: String?
 
     @Option(
         help: ArgumentHelp(
-            "How long a launch for tasks may take (default: 10m).", valueName: "duration"))
+            "How long a launch for processing tasks may take (default: 10m).", valueName: "duration"
+        ))
     var taskBudget: String?
 
     @OptionGroup var start: StartOptions
@@ -122,14 +125,16 @@ struct HostShow: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        guard let host = try TransferQueue().host(id) else {
+        let queue = try TransferQueue()
+        guard let host = try queue.host(id) else {
             throw LonghaulError(.noSuchHost, "there is no host \(TerminalText.shown(id))")
         }
         if console.isJSON {
             try console.line { $0.host(host) }
             return .done
         }
-        for line in HostText(time: .current()).lines(host) { try console.line(line) }
+        let tasks = try queue.tasks(host: id)
+        for line in HostText(time: .current()).lines(host, tasks) { try console.line(line) }
         return .done
     }
 }
@@ -137,7 +142,8 @@ struct HostShow: ConsoleCommand {
 struct HostRemove: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Start that program no more; its sessions and their events stay.",
+        abstract:
+            "Start that program no more; its sessions and their events stay, its tasks do not.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
 
     @Argument(help: "The host's name.")
@@ -154,7 +160,8 @@ struct HostRemove: ConsoleCommand {
 
 struct HostReset: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reset", abstract: "Forget that a host failed: it may be started at once.",
+        commandName: "reset",
+        abstract: "Forget that a host and its tasks failed: it may be started at once.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
 
     @Argument(help: "The host's name.")

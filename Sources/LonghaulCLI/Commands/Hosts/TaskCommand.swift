@@ -1,0 +1,314 @@
+import ArgumentParser
+import Longhaul
+
+struct TaskCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "task",
+        abstract: "Ask for launches of a host: once, repeatedly, or when the machine changes.",
+        discussion: """
+            A request is recorded on disk and survives this process, the engine and the machine. \
+            The host has to permit its identifier (`host add --permit`).
+
+              longhaul task submit refresh --every 1h
+              longhaul task submit clean --kind processing --require power --every 7d
+              longhaul task submit sync --on online,resume
+              longhaul task show refresh
+            """,
+        subcommands: [
+            TaskSubmit.self, TaskList.self, TaskShow.self, TaskCancel.self,
+            TaskSimulateLaunch.self, TaskSimulateExpiration.self,
+        ])
+}
+
+struct TaskSubmit: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "submit", abstract: "Record a request; one of that identifier is replaced.",
+        discussion: """
+            Prints when it begins. Of one host \(Limits.pendingRefreshes) refresh and \
+            \(Limits.pendingProcessings) processing requests may wait, and \
+            \(Limits.pendingStanding) with --on.
+
+            With --every there is one run in each interval. Within the tolerance it prefers \
+            external power, an unmetered network and, for processing, an idle machine; at the end \
+            of the tolerance it runs without them. The first run is due at once.
+
+            The events of --on are online, network-change, power, battery, resume, boot and mount.
+
+              longhaul task submit refresh --earliest +15m
+              longhaul task submit clean --kind processing --require power,idle --every 7d
+              longhaul task submit index --on mount --payload '{"full":false}'
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The task's identifier, one that a host permits.")
+    var id: String
+
+    @Option(
+        help: ArgumentHelp(
+            "What a launch may take: 30 seconds or ten minutes (default: refresh).",
+            valueName: "refresh|processing"))
+    var kind: TaskKind = .refresh
+
+    @Option(help: "The host to launch (default: the one that permits the identifier).")
+    var host: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Not before: 2030-01-31T22:00:00Z, 22:00, +2h30m, now.", valueName: "time"))
+    var earliest: String?
+
+    @Option(
+        name: .customLong("require"),
+        help: ArgumentHelp(
+            "Only with power, unmetered, idle, network, battery=50 (a list).", valueName: "what"))
+    var requires: [String] = []
+
+    @Option(help: ArgumentHelp("Repeat it: 1s to 365d.", valueName: "duration"))
+    var every: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How much earlier than that a run may come (default: half).", valueName: "duration"))
+    var tolerance: String?
+
+    @Option(
+        name: .customLong("on"),
+        help: ArgumentHelp(
+            "Each time the machine changes so (a list, repeatable).", valueName: "event"),
+        completion: .list(TaskTrigger.allCases.map(\.rawValue)))
+    var events: [String] = []
+
+    @Option(help: ArgumentHelp("Your own JSON, handed to the host.", valueName: "json"))
+    var payload: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What to do when a requirement is lost meanwhile (default: again).",
+            valueName: "again|continue|drop"))
+    var whenLost: WhenLost = .again
+
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    /// What happens to a run whose requirement does not hold any more.
+    enum WhenLost: String, CaseIterable, ExpressibleByArgument {
+        /// It expires, and comes again when the requirement holds.
+        case again
+        /// It goes on.
+        case `continue`
+        /// It expires, and does not come again for that.
+        case drop
+    }
+
+    func validate() throws {
+        if tolerance != nil, every == nil {
+            throw ValidationError("--tolerance is a part of --every")
+        }
+        if every != nil, !events.isEmpty {
+            throw ValidationError("--every and --on exclude each other")
+        }
+        if host == "" { throw ValidationError("--host must not be empty") }
+    }
+
+    func request(_ context: InputContext) throws(LonghaulError) -> TaskRequest {
+        var request = TaskRequest(identifier: id, kind: kind, host: host)
+        if let earliest {
+            request.earliestBegin = try OptionText.moment(earliest, "--earliest", context)
+        }
+        if !requires.isEmpty {
+            request.requirements = try OptionText.needs(requires, "--require")
+        }
+        if let every {
+            request.repetition = TaskRepetition(
+                interval: try OptionText.duration(every, "--every"),
+                tolerance: try tolerance.map { text throws(LonghaulError) in
+                    try OptionText.duration(text, "--tolerance")
+                })
+        }
+        if !events.isEmpty { request.triggers = try OptionText.triggers(events, "--on") }
+        if let payload { request.payload = try OptionText.json(payload, "--payload") }
+        request.expiresWhenRequirementIsLost = whenLost != .continue
+        request.returnsAfterExpiration = whenLost == .again
+        return request
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let isStarted = try start.isWanted()
+        let request = try request(.current())
+        let queue = try TransferQueue()
+        var task = try queue.submit(task: request)
+        start.start(queue, on: console)
+        // What waits for an engine only begins with the one that starts now.
+        if isStarted { task.waitingFor.removeAll { $0.reason == .engine } }
+        if console.isJSON {
+            try console.line { $0.task(task) }
+        } else {
+            try console.line(TaskText(time: .current()).submitted(task))
+        }
+        return .done
+    }
+}
+
+/// Says which request is meant.
+struct TaskName: ParsableArguments {
+    @Argument(help: "The task's identifier.")
+    var id: String
+
+    @Option(help: "Its host, where several have one of that identifier.")
+    var host: String?
+
+    func find(in queue: TransferQueue) throws(LonghaulError) -> TaskRecord {
+        guard let task = try queue.task(id, host: host) else {
+            throw LonghaulError(
+                .noSuchTask, "there is no request of the task \(TerminalText.shown(id))")
+        }
+        return task
+    }
+
+    /// For programs, the request as it is now.
+    func report(_ queue: TransferQueue, on console: Console) throws -> ExitStatus {
+        guard console.isJSON, let task = try queue.task(id, host: host) else { return .done }
+        try console.line { $0.task(task) }
+        return .done
+    }
+}
+
+struct TaskList: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "The requests that wait or run, by host and identifier.",
+        discussion: """
+              longhaul task list --host com.example.feed
+              longhaul task list --json | jq -r 'select(.state == "waiting").identifier'
+
+            \(ExitStatus.help([.done, .usage, .storeUnavailable]))
+            """)
+
+    @Option(help: "Only those of this host.")
+    var host: String?
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let tasks = try TransferQueue().tasks(host: host)
+        if console.isJSON {
+            for task in tasks { try console.line { $0.task(task) } }
+            return .done
+        }
+        let terminal = TerminalFacts.of(1)
+        for line in TaskText(time: .current()).table(tasks, terminal) { try console.line(line) }
+        return .done
+    }
+}
+
+struct TaskShow: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "All about one request: what it waits for, when it begins, its last runs.",
+        discussion: """
+            One that was carried out is shown by its runs, as long as they are kept.
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+            """)
+
+    @OptionGroup var name: TaskName
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let task = try name.find(in: TransferQueue())
+        if console.isJSON {
+            try console.line { $0.task(task) }
+            return .done
+        }
+        for line in TaskText(time: .current()).lines(task) { try console.line(line) }
+        return .done
+    }
+}
+
+struct TaskCancel: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "Withdraw requests, all of them or none; a launch that runs goes on.",
+        discussion: """
+              longhaul task cancel clean refresh
+              longhaul task cancel --all --host com.example.feed
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The tasks' identifiers.")
+    var ids: [String] = []
+
+    @Flag(help: "All requests.")
+    var all = false
+
+    @Option(help: "Only those of this host.")
+    var host: String?
+
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if all == !ids.isEmpty { throw ValidationError("say which tasks, or --all") }
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        if all {
+            let count = try queue.cancelAllTasks(host: host)
+            if console.isJSON {
+                try console.line { $0.object { $0.field("cancelled", count) } }
+            } else {
+                try console.line("\(Units.counted(count, "request")) cancelled")
+            }
+            return .done
+        }
+        try queue.cancel(tasks: ids, host: host)
+        if !console.isJSON { return .done }
+        for id in ids {
+            try console.line { json in
+                json.object {
+                    $0.field("identifier", id)
+                    $0.field("cancelled", true)
+                }
+            }
+        }
+        return .done
+    }
+}
+
+struct TaskSimulateLaunch: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate-launch",
+        abstract: "Launch the host for a request now, whatever it waits for: for tests.",
+        discussion: ExitStatus.help(
+            [.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+
+    @OptionGroup var name: TaskName
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        _ = try start.isWanted()
+        let queue = try TransferQueue()
+        try queue.simulateLaunch(of: name.id, host: name.host)
+        start.start(queue, on: console)
+        return try name.report(queue, on: console)
+    }
+}
+
+struct TaskSimulateExpiration: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate-expiration",
+        abstract: "Have the launch that carries a request end now: for tests.",
+        discussion: ExitStatus.help(
+            [.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+
+    @OptionGroup var name: TaskName
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        try queue.simulateExpiration(of: name.id, host: name.host)
+        return try name.report(queue, on: console)
+    }
+}

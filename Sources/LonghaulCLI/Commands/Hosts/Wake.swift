@@ -1,0 +1,69 @@
+import ArgumentParser
+import Longhaul
+
+struct Wake: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wake",
+        abstract: "Hand a host a wake-up: the counterpart of a push.",
+        discussion: """
+            It is handed over within seconds. Until then those of one identifier are merged, and \
+            the newest payload counts. An urgent one is handed over at once, whatever delay the \
+            host has for having failed; what was not handled comes once more as another one.
+
+              longhaul wake com.example.feed --payload '{"channel":7}'
+              longhaul wake com.example.feed --identifier mail --urgent
+              longhaul wake com.example.feed --expires 10m
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The host's name.")
+    var host: String
+
+    @Option(help: ArgumentHelp("Merge it with those of this name.", valueName: "name"))
+    var identifier: String?
+
+    @Option(help: ArgumentHelp("Your own JSON, handed to the host.", valueName: "json"))
+    var payload: String?
+
+    @Flag(help: "At once, past the host's back-off.")
+    var urgent = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Drop it when it was not handed over within this time.", valueName: "duration"))
+    var expires: String?
+
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    func wakeUp(_ context: InputContext) throws(LonghaulError) -> WakeUp {
+        var wakeUp = WakeUp(identifier: identifier, isUrgent: urgent)
+        if let payload { wakeUp.payload = try OptionText.json(payload, "--payload") }
+        if let expires {
+            let seconds = try OptionText.duration(expires, "--expires")
+            if seconds <= 0 { throw .usage("--expires: it would be dropped at once") }
+            wakeUp.expiresAt = context.now + seconds
+        }
+        return wakeUp
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        _ = try start.isWanted()
+        let wakeUp = try wakeUp(.current())
+        let queue = try TransferQueue()
+        try queue.wake(host: host, wakeUp)
+        start.start(queue, on: console)
+        if !console.isJSON { return .done }
+        try console.line { json in
+            json.object {
+                $0.field("host", host)
+                $0.field("identifier", wakeUp.identifier)
+                $0.field("urgent", wakeUp.isUrgent)
+                $0.field("expiresAt", wakeUp.expiresAt)
+                $0.field("payload", json: wakeUp.payload)
+            }
+        }
+        return .done
+    }
+}
