@@ -61,7 +61,9 @@ import Testing
             change: "SetGlobalConnectionState(dbus.UInt32(70))"),
         Desktop(
             trigger: "resume", service: .logind, parameters: "{}", known: "bootID",
-            change: "EmitSignal('org.freedesktop.login1.Manager', 'PrepareForSleep', 'b', [False])"),
+            change: """
+                EmitSignal('org.freedesktop.login1.Manager', 'PrepareForSleep', 'b', [False])
+                """),
     ]
 
     @Test(

@@ -155,7 +155,9 @@ extension SimHosts {
             throw broken(
                 "\(name) comes \(now - failed.instant) s after \(host.failures) failures")
         }
-        guard let first = firstWaiting(order.eventSession) else { throw broken("\(name) for nothing") }
+        guard let first = firstWaiting(order.eventSession) else {
+            throw broken("\(name) for nothing")
+        }
         if order.reason == .inputNeeded, !needsInput(order.eventSession) {
             throw broken("\(name): nobody needs an answer")
         }

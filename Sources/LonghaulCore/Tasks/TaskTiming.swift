@@ -66,6 +66,8 @@ extension TaskTiming {
         mayBeginAt = max(next, last + (repetition.interval - slack))
         dueAt = max(next + place * slack, mayBeginAt)
         waivesAt = max(next + slack, dueAt)
+        assert(mayBeginAt <= dueAt, "no run begins before it may")
+        assert(mayBeginAt - last >= repetition.interval - slack - 0.01, "runs keep their distance")
     }
 
     /// A clock that was set back: what was written at a later moment than now was meant to last as

@@ -42,7 +42,8 @@ extension WorldFacts {
         case .battery: power == .battery && old.power == .external
         case .resume: resumes > old.resumes
         case .boot: bootID != nil && old.bootID != nil && bootID != old.bootID
-        case .mount: bootID == old.bootID && !(mounts ?? []).isSubset(of: old.mounts ?? mounts ?? [])
+        case .mount:
+            bootID == old.bootID && !(mounts ?? []).isSubset(of: old.mounts ?? mounts ?? [])
         }
     }
 

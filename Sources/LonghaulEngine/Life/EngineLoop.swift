@@ -210,11 +210,7 @@ package final class EngineLoop: Sendable {
                 case .input(let input): inputs.append(input)
                 case .machine(let event):
                     if life.respond(to: event, now: now) { watch.reason = watch.reason ?? .signal }
-                    switch event {
-                    case .mounts(let mounts): machine.mounts = mounts
-                    case .didWake: machine.resumes += 1
-                    case .willSleep, .willShutDown, .shutdownCancelled: break
-                    }
+                    machine.fold(event)
                     // The clock, power and the network may have changed.
                     inputs += [.machine(machine), .wake]
                 case .adjust(let tuning): life.adjust(tuning)
@@ -264,6 +260,16 @@ package final class EngineLoop: Sendable {
             messages = mailbox.take(
                 within: min(wait ?? .infinity, next ?? .infinity, Limits.storePollSeconds),
                 gathering: outcome.isWellAhead ? EngineLoop.gathering : nil)
+        }
+    }
+}
+
+extension MachineFacts {
+    fileprivate mutating func fold(_ event: MachineEvent) {
+        switch event {
+        case .mounts(let mounts): self.mounts = mounts
+        case .didWake: resumes += 1
+        case .willSleep, .willShutDown, .shutdownCancelled: break
         }
     }
 }

@@ -19,9 +19,7 @@ final class ConditionsLoop {
     private var power: SysfsPower?
     private var network: KernelNetwork?
     private var idle: IdleSampler
-    private var mounts: MountTable?
-    private var sleepClock = SleepClock()
-    private var sleepCheckAt: Instant?
+    private var machine = MachineChanges()
     /// The values read, without overrides; for conditions outside the interest, the latest value.
     private var seen = Conditions()
     private var reportedLock = DelayLockState.pending
@@ -139,21 +137,14 @@ final class ConditionsLoop {
 
     /// What triggers wait for.
     private func followMachine(_ now: Instant) {
-        if !wants.interest.contains(.mounts) {
-            mounts = nil
-        } else if mounts == nil {
-            mounts = MountTable(snapshot.mountTable)
-            if let mounts { orders.tell(.mounts(mounts.mounts)) }
-        }
+        let mounts = machine.follow(
+            mountTable: wants.interest.contains(.mounts) ? snapshot.mountTable : nil)
+        if let mounts { orders.tell(.mounts(mounts)) }
         // logind tells it; without it the clocks do, when they are compared.
-        guard wants.interest.contains(.wakes), login.isIdle == nil else {
-            sleepCheckAt = nil
-            return
+        let isCompared = wants.interest.contains(.wakes) && login.isIdle == nil
+        if machine.compareClocks(every: isCompared ? snapshot.sleepSampleSeconds : nil, now: now) {
+            orders.tell(.didWake)
         }
-        if sleepCheckAt == nil { sleepClock = SleepClock() }
-        if let at = sleepCheckAt, at > now { return }
-        if sleepClock.hasSlept() { orders.tell(.didWake) }
-        sleepCheckAt = now + snapshot.sleepSampleSeconds
     }
 
     private func followPower(_ now: Instant) {
@@ -233,7 +224,7 @@ final class ConditionsLoop {
         asked.append(pollfd(fd: power?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
         asked.append(pollfd(fd: network?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
         asked.append(
-            pollfd(fd: mounts?.descriptor ?? -1, events: Int16(POLLERR | POLLPRI), revents: 0))
+            pollfd(fd: machine.descriptor ?? -1, events: Int16(POLLERR | POLLPRI), revents: 0))
         let answer = poll(&asked, nfds_t(asked.count), milliseconds(now))
         if answer < 0 {
             // If memory is short, poll may fail for a while (ENOMEM).
@@ -242,8 +233,8 @@ final class ConditionsLoop {
         }
         if asked[2].revents != 0 { power?.receive() }
         if asked[3].revents != 0 { network?.receive(now: SystemClock.now().monotonic) }
-        if asked[4].revents != 0, let mounts, mounts.refresh() {
-            orders.tell(.mounts(mounts.mounts))
+        if asked[4].revents != 0, let mounts = machine.receive() {
+            orders.tell(.mounts(mounts))
         }
     }
 
@@ -251,7 +242,7 @@ final class ConditionsLoop {
     private func milliseconds(_ now: Instant) -> Int32 {
         let due = [
             bus == nil && !needed.isEmpty ? retry.due : nil, power?.due, network?.due, idle.due,
-            sleepCheckAt,
+            machine.due,
         ].compactMap { $0 }.min().map { $0 - now }
         guard let seconds = [due, bus?.patience].compactMap({ $0 }).min() else { return -1 }
         return Int32(min(max(seconds, 0) * 1_000, 3_600_000).rounded(.up))

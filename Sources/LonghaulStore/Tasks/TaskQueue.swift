@@ -184,7 +184,8 @@ package struct TaskQueue {
     package func returnDeferred(_ hasChanged: (EligibilityKey) -> Bool, now: Timestamp) throws {
         let found = try connection.all(
             TaskColumns.select
-                + " INDEXED BY taskDeferred WHERE launch IS NULL AND deferrals > 0 AND failures = 0",
+                + " INDEXED BY taskDeferred WHERE launch IS NULL AND deferrals > 0 "
+                + "AND failures = 0",
             read: TaskColumns.read)
         for task in found where task.readyAt > now && hasChanged(task.eligibility) {
             try connection.run(

@@ -98,8 +98,8 @@ package struct TaskRequests {
             let what = isStanding ? "standing" : request.kind.rawValue
             throw LonghaulError(
                 .tooManyPendingTaskRequests,
-                "the host \(host) has \(most) pending \(what) request\(most == 1 ? "" : "s"), and no"
-                    + " more may wait; `task cancel` removes one")
+                "the host \(host) has \(most) pending \(what) request\(most == 1 ? "" : "s"),"
+                    + " and no more may wait; `task cancel` removes one")
         }
     }
 

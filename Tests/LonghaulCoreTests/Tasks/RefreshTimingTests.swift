@@ -33,14 +33,32 @@ import Testing
     /// The host's last use was on 10 March at 08:00.
     @Test(arguments: [
         // Long before a use: held, however often it is asked, and started within the hour before.
-        ("10T09:00", "10T08:50", "10T09:00", "11T07:30: its host is usually used at about 11T08:00"),
-        ("10T09:00", "10T08:50", "10T23:59", "11T07:30: its host is usually used at about 11T08:00"),
-        ("10T09:00", "10T08:50", "11T07:29", "11T07:30: its host is usually used at about 11T08:00"),
-        ("10T09:00", "10T08:50", "11T07:35", "11T07:35: its host is usually used at about 11T08:00"),
+        (
+            "10T09:00", "10T08:50", "10T09:00",
+            "11T07:30: its host is usually used at about 11T08:00"
+        ),
+        (
+            "10T09:00", "10T08:50", "10T23:59",
+            "11T07:30: its host is usually used at about 11T08:00"
+        ),
+        (
+            "10T09:00", "10T08:50", "11T07:29",
+            "11T07:30: its host is usually used at about 11T08:00"
+        ),
+        (
+            "10T09:00", "10T08:50", "11T07:35",
+            "11T07:35: its host is usually used at about 11T08:00"
+        ),
         // Paced as asked there.
-        ("11T07:50", "11T07:35", "11T07:36", "11T07:50: its host is usually used at about 11T08:00"),
+        (
+            "11T07:50", "11T07:35", "11T07:36",
+            "11T07:50: its host is usually used at about 11T08:00"
+        ),
         // The time has passed and the use has not come.
-        ("11T08:50", "11T08:00", "11T09:00", "12T07:30: its host is usually used at about 12T08:00"),
+        (
+            "11T08:50", "11T08:00", "11T09:00",
+            "12T07:30: its host is usually used at about 12T08:00"
+        ),
         // Never longer than a day.
         ("10T07:00", "10T06:00", "10T09:00", "11T06:00: its host is not usually used before then"),
         ("10T07:00", "10T06:00", "11T06:00", "10T07:00"),
@@ -50,7 +68,10 @@ import Testing
         ("10T09:00", nil, "10T09:30", "11T07:30: its host is usually used at about 11T08:00"),
         ("10T06:30", nil, "10T09:30", "11T06:30: its host is not usually used before then"),
         // A clock that was set back: the last run lies ahead, and holds for a day at most.
-        ("10T09:00", "20T00:00", "10T09:30", "11T07:30: its host is usually used at about 11T08:00"),
+        (
+            "10T09:00", "20T00:00", "10T09:30",
+            "11T07:30: its host is usually used at about 11T08:00"
+        ),
         // Not used for ten days, and for two weeks.
         ("20T00:00", "19T23:45", "20T00:00", "20T23:45: its host is not usually used before then"),
         ("25T00:00", "24T23:45", "25T00:00", "25T23:45: its host has not been used since 10T08:00"),

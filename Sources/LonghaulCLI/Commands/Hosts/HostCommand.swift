@@ -133,7 +133,7 @@ struct HostShow: ConsoleCommand {
             try console.line { $0.host(host) }
             return .done
         }
-        let tasks = try queue.tasks(host: id)
+        let tasks = try queue.tasks.all(host: id)
         for line in HostText(time: .current()).lines(host, tasks) { try console.line(line) }
         return .done
     }

@@ -137,7 +137,7 @@ struct TaskSubmit: ConsoleCommand {
         let isStarted = try start.isWanted()
         let request = try request(.current())
         let queue = try TransferQueue()
-        var task = try queue.submit(task: request)
+        var task = try queue.tasks.submit(request)
         start.start(queue, on: console)
         // What waits for an engine only begins with the one that starts now.
         if isStarted { task.waitingFor.removeAll { $0.reason == .engine } }
@@ -159,7 +159,7 @@ struct TaskName: ParsableArguments {
     var host: String?
 
     func find(in queue: TransferQueue) throws(LonghaulError) -> TaskRecord {
-        guard let task = try queue.task(id, host: host) else {
+        guard let task = try queue.tasks.find(id, host: host) else {
             throw LonghaulError(
                 .noSuchTask, "there is no request of the task \(TerminalText.shown(id))")
         }
@@ -168,7 +168,7 @@ struct TaskName: ParsableArguments {
 
     /// For programs, the request as it is now.
     func report(_ queue: TransferQueue, on console: Console) throws -> ExitStatus {
-        guard console.isJSON, let task = try queue.task(id, host: host) else { return .done }
+        guard console.isJSON, let task = try queue.tasks.find(id, host: host) else { return .done }
         try console.line { $0.task(task) }
         return .done
     }
@@ -254,7 +254,7 @@ struct TaskCancel: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
         if all {
-            let count = try queue.cancelAllTasks(host: host)
+            let count = try queue.tasks.cancelAll(host: host)
             if console.isJSON {
                 try console.line { $0.object { $0.field("cancelled", count) } }
             } else {
@@ -262,7 +262,7 @@ struct TaskCancel: ConsoleCommand {
             }
             return .done
         }
-        try queue.cancel(tasks: ids, host: host)
+        try queue.tasks.cancel(ids, host: host)
         if !console.isJSON { return .done }
         for id in ids {
             try console.line { json in
@@ -290,7 +290,7 @@ struct TaskSimulateLaunch: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         _ = try start.isWanted()
         let queue = try TransferQueue()
-        try queue.simulateLaunch(of: name.id, host: name.host)
+        try queue.tasks.simulateLaunch(of: name.id, host: name.host)
         start.start(queue, on: console)
         return try name.report(queue, on: console)
     }
@@ -308,7 +308,7 @@ struct TaskSimulateExpiration: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
-        try queue.simulateExpiration(of: name.id, host: name.host)
+        try queue.tasks.simulateExpiration(of: name.id, host: name.host)
         return try name.report(queue, on: console)
     }
 }

@@ -52,7 +52,7 @@ struct Wake: ConsoleCommand {
         _ = try start.isWanted()
         let wakeUp = try wakeUp(.current())
         let queue = try TransferQueue()
-        try queue.wake(host: host, wakeUp)
+        try queue.tasks.wake(host: host, wakeUp)
         start.start(queue, on: console)
         if !console.isJSON { return .done }
         try console.line { json in

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import LonghaulCore
 
-/// What is mounted for this process (proc(5), /proc/self/mountinfo). The kernel notifies of changes:
-/// poll(2) reports POLLERR and POLLPRI for the open file.
+/// What is mounted for this process (proc(5), /proc/self/mountinfo). The kernel notifies of
+/// changes: poll(2) reports POLLERR and POLLPRI for the open file.
 final class MountTable {
     private let file: Descriptor
     /// A number for each mount: of its id, device and place, since ids are used again.
@@ -42,6 +42,47 @@ final class MountTable {
             hash = (hash ^ 0x20) &* 0x100_0000_01b3
         }
         return Int64(bitPattern: hash)
+    }
+}
+
+/// What triggers wait for besides conditions: mounts, and that the machine has slept.
+struct MachineChanges {
+    private var mounts: MountTable?
+    private var clock = SleepClock()
+    /// When the clocks are compared next.
+    private(set) var due: Instant?
+
+    var descriptor: Int32? { mounts?.descriptor }
+
+    /// - Parameter path: `nil` = mounts are not of interest.
+    /// - Returns: What is mounted, when it is read for the first time.
+    mutating func follow(mountTable path: String?) -> Set<Int64>? {
+        guard let path else {
+            mounts = nil
+            return nil
+        }
+        if mounts != nil { return nil }
+        mounts = MountTable(path)
+        return mounts?.mounts
+    }
+
+    /// The descriptor says that something has changed. Returns what is mounted, if it did.
+    mutating func receive() -> Set<Int64>? {
+        guard let mounts, mounts.refresh() else { return nil }
+        return mounts.mounts
+    }
+
+    /// - Parameter pause: `nil` = they are not compared.
+    /// - Returns: Whether the machine has slept since the last time.
+    mutating func compareClocks(every pause: Double?, now: Instant) -> Bool {
+        guard let pause else {
+            due = nil
+            return false
+        }
+        if due == nil { clock = SleepClock() }
+        if let due, due > now { return false }
+        due = now + pause
+        return clock.hasSlept()
     }
 }
 

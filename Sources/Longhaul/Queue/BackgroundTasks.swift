@@ -2,15 +2,24 @@ public import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulStore
 
-extension TransferQueue {
+/// The task requests of a queue. All calls are synchronous, short, and safe from any thread.
+public struct BackgroundTasks: Sendable {
+    private let queue: TransferQueue
+    private var store: Store { queue.store }
+    private var now: Timestamp { queue.now }
+
+    fileprivate init(_ queue: TransferQueue) {
+        self.queue = queue
+    }
+
     /// Asks for launches of a host. A request of the same identifier that waits is replaced; one
-    /// that repeats goes on with its interval. It is recorded durably: it survives this process, the
-    /// engine and the machine. The counterpart of `BGTaskScheduler.submit(_:)`.
+    /// that repeats goes on with its interval. It is recorded durably: it survives this process,
+    /// the engine and the machine. The counterpart of `BGTaskScheduler.submit(_:)`.
     ///
     /// - Throws: `LonghaulError` `notPermitted`, `tooManyPendingTaskRequests`, `unavailable` when
     ///   the host's program cannot be run, `noSuchHost`, `invalidRequest`, `storeUnavailable`.
     @discardableResult
-    public func submit(task request: TaskRequest) throws(LonghaulError) -> TaskRecord {
+    public func submit(_ request: TaskRequest) throws(LonghaulError) -> TaskRecord {
         if let defect = request.defect { throw LonghaulError(.invalidRequest, defect) }
         var request = request
         if let payload = request.payload { request.payload = try Self.checked(payload) }
@@ -18,16 +27,16 @@ extension TransferQueue {
         try checkAvailable(host)
         request.host = host.name
         let task = try store.tasks.submit(request, now: now)
-        WakeChannel.poke(directory)
-        return try TaskReader(self).record(task)
+        WakeChannel.poke(queue.directory)
+        return try TaskReader(queue).record(task)
     }
 
     /// All requests that wait or run, by host and identifier.
     ///
     /// - Parameter host: `nil` = of all hosts.
     /// - Throws: `LonghaulError` `storeUnavailable`.
-    public func tasks(host: String? = nil) throws(LonghaulError) -> [TaskRecord] {
-        let reader = try TaskReader(self)
+    public func all(host: String? = nil) throws(LonghaulError) -> [TaskRecord] {
+        let reader = try TaskReader(queue)
         var records: [TaskRecord] = []
         for task in try store.tasks.all(host: host) { records.append(try reader.record(task)) }
         return records
@@ -38,10 +47,10 @@ extension TransferQueue {
     ///
     /// - Parameter host: `nil` = the first of the hosts that have one.
     /// - Throws: `LonghaulError` `storeUnavailable`.
-    public func task(
+    public func find(
         _ identifier: String, host: String? = nil
     ) throws(LonghaulError) -> TaskRecord? {
-        let reader = try TaskReader(self)
+        let reader = try TaskReader(queue)
         if let task = try store.tasks.find(identifier, host: host).first {
             return try reader.record(task)
         }
@@ -56,21 +65,21 @@ extension TransferQueue {
     /// - Parameter host: `nil` = of all hosts.
     /// - Throws: `LonghaulError` `noSuchTask`, `storeUnavailable`.
     public func cancel(
-        tasks identifiers: [String], host: String? = nil
+        _ identifiers: [String], host: String? = nil
     ) throws(LonghaulError) {
         try store.tasks.cancel(identifiers, host: host)
-        WakeChannel.poke(directory)
+        WakeChannel.poke(queue.directory)
     }
 
-    /// Cancels all requests, and returns how many there were. A launch that carries one goes on. The
-    /// counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
+    /// Cancels all requests, and returns how many there were. A launch that carries one goes on.
+    /// The counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
     ///
     /// - Parameter host: `nil` = of all hosts.
     /// - Throws: `LonghaulError` `storeUnavailable`.
     @discardableResult
-    public func cancelAllTasks(host: String? = nil) throws(LonghaulError) -> Int {
+    public func cancelAll(host: String? = nil) throws(LonghaulError) -> Int {
         let count = try store.tasks.cancelAll(host: host)
-        WakeChannel.poke(directory)
+        WakeChannel.poke(queue.directory)
         return count
     }
 
@@ -82,7 +91,7 @@ extension TransferQueue {
         of identifier: String, host: String? = nil
     ) throws(LonghaulError) {
         try store.tasks.simulateLaunch(of: identifier, host: host)
-        WakeChannel.poke(directory)
+        WakeChannel.poke(queue.directory)
     }
 
     /// Asks the engine to end the launch that carries a request. For tests: the counterpart of
@@ -93,14 +102,14 @@ extension TransferQueue {
         of identifier: String, host: String? = nil
     ) throws(LonghaulError) {
         try store.tasks.simulateExpiration(of: identifier, host: host)
-        WakeChannel.poke(directory)
+        WakeChannel.poke(queue.directory)
     }
 
-    /// Hands a wake-up to a host. It is recorded durably, and merged with one of its identifier that
-    /// waits. The counterpart of a push.
+    /// Hands a wake-up to a host. It is recorded durably, and merged with one of its identifier
+    /// that waits. The counterpart of a push.
     ///
-    /// - Throws: `LonghaulError` `noSuchHost`; `invalidRequest` for a payload that is no JSON or too
-    ///   long, or an identifier that is none; `storeUnavailable`.
+    /// - Throws: `LonghaulError` `noSuchHost`; `invalidRequest` for a payload that is no JSON or
+    ///   too long, or an identifier that is none; `storeUnavailable`.
     public func wake(host: String, _ wakeUp: WakeUp) throws(LonghaulError) {
         var wakeUp = wakeUp
         if let identifier = wakeUp.identifier,
@@ -115,7 +124,7 @@ extension TransferQueue {
             wakeUp.payload = try Self.checked(payload)
         }
         try store.tasks.wake(host, wakeUp, now: now)
-        WakeChannel.poke(directory)
+        WakeChannel.poke(queue.directory)
     }
 
     /// A payload on one line.
@@ -135,4 +144,9 @@ extension TransferQueue {
             "the host \(host.name) cannot be launched: \(host.settings.argv[0]) \(why);"
                 + " mend it, or `host add` another program")
     }
+}
+
+extension TransferQueue {
+    /// The requests for launches of hosts.
+    public var tasks: BackgroundTasks { BackgroundTasks(self) }
 }
