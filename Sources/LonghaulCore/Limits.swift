@@ -126,6 +126,40 @@ package enum Limits {
     package static let launchesKept = 50
     /// Acknowledged events are kept this long.
     package static let eventRetentionSeconds: Double = 7 * 86_400
+
+    // Background tasks.
+    package static let taskIdentifierBytes = 128
+    package static let taskPayloadBytes = 64 << 10
+    package static let taskIntervalMaximumSeconds: Double = 365 * 86_400
+    /// Requests that may wait for one host, of each kind. Standing ones are counted apart.
+    package static let pendingRefreshes = 1
+    package static let pendingProcessings = 10
+    package static let pendingStanding = 10
+    /// The longest delay of a task that was put off.
+    package static let deferralMaximumSeconds: Double = 15 * 60
+    /// Hosts that run for tasks at the same time.
+    package static let taskLaunchesAtOnce = 16
+    /// Due tasks that one decision reads; the next one follows at once.
+    package static let tasksPerDecision = 256
+    /// The world changes in steps: a trigger waits so long for the last of them…
+    package static let triggerSettleSeconds: Double = 5
+    /// …and a request is triggered no more often than this.
+    package static let triggerPauseSeconds: Double = 60
+    /// A background wake-up waits so long for others that it is merged with.
+    package static let wakeUpMergeSeconds: Double = 5
+    /// Urgent wake-ups in a row that were not handled, after which a host loses urgency…
+    package static let urgentFailures = 3
+    /// …for this long.
+    package static let urgencyLostSeconds: Double = 86_400
+    /// A launch expires that uses more than this share of a processor…
+    package static let processorShare = 0.8
+    /// …over this time.
+    package static let processorSeconds: Double = 60
+    /// How often the processor time of a launch is read.
+    package static let processorSampleSeconds: Double = 10
+    /// Runs that are remembered of each task.
+    package static let taskRunsKept = 10
+
     /// A part file that could not be deleted is remembered this long.
     package static let leftPartsKeptSeconds: Double = 30 * 86_400
 

@@ -127,10 +127,10 @@ struct SimHostLedger {
             let host = watched[id]?.order.host ?? ""
             unsettled[id] = Truth(host: host, ending: .notStarted)
             // It had its turn.
-            if let session = watched[id]?.order.session { passedOver[session] = 0 }
+            if let session = watched[id]?.order.eventSession { passedOver[session] = 0 }
             watched[id]?.isOver = true
         case .nothingToDo(let id): watched[id]?.isOver = true
-        case .prepared, .answersWait, .answerRefused, .attachments: break
+        case .prepared, .answersWait, .answerRefused, .result, .attachments: break
         }
     }
 

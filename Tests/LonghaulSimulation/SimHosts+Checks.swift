@@ -21,11 +21,11 @@ extension SimHosts {
         guard zip(seqs, seqs.dropFirst()).allSatisfy({ $0 < $1 }) else {
             throw broken("\(name) is handed \(seqs), which is no order")
         }
-        if let event = events.first(where: { $0.session != order.session }) {
-            throw broken("\(name) for \(order.session) is handed \(event)")
+        if let event = events.first(where: { $0.session != order.eventSession }) {
+            throw broken("\(name) for \(order.eventSession) is handed \(event)")
         }
         // What was acknowledged while it was gathered may be in it.
-        let missing = ledger.waiting(of: order.session).filter { $0 <= last && !seqs.contains($0) }
+        let missing = ledger.waiting(of: order.eventSession).filter { $0 <= last && !seqs.contains($0) }
         if !missing.isEmpty { throw broken("\(name) is handed \(seqs) without \(missing)") }
         let old = seqs.filter {
             ledger.log[$0]?.isAcknowledged == true && !waiting.contains($0)
@@ -46,7 +46,7 @@ extension SimHosts {
         tally.questions += reader.needs.count
         for event in events where event.type == .transferNeedsInput {
             guard let id = event.transfer, ledger.log[event.seq]?.isWaiting == true,
-                try world.clients.questions.waitsForInput(id, session: order.session),
+                try world.clients.questions.waitsForInput(id, session: order.eventSession),
                 !reader.needs.contains(where: { $0.transfer.id == id }),
                 !isAskedAgain(id, after: event.seq)
             else { continue }
@@ -132,4 +132,9 @@ extension SimHosts {
         }
         ledger.clock = (now, wall)
     }
+}
+
+extension LaunchOrder {
+    /// For launches that hand over events.
+    var eventSession: String { session ?? "" }
 }

@@ -34,8 +34,8 @@ extension SimHosts {
             processes[id]?.deeds.removeFirst()
             world.say("hosts: launch \(id.rawValue): \(deed.what)")
             switch deed.what {
-            case .acknowledge(let seqs): try acknowledge(seqs, of: process.order.session)
-            case .enqueue: try world.enqueue(inSession: process.order.session)
+            case .acknowledge(let seqs): try acknowledge(seqs, of: process.order.eventSession)
+            case .enqueue: try world.enqueue(inSession: process.order.eventSession)
             case .answer(let transfer, let answer):
                 processes[id]?.lines.append((transfer, answer))
             case .attach(let seconds): try attach(process.host, seconds)
@@ -50,7 +50,7 @@ extension SimHosts {
     private func hear(_ id: LaunchID) throws {
         guard let process = processes[id], isWatching(id) else { return }
         for (transfer, answer) in process.lines {
-            let session = process.order.session
+            let session = process.order.eventSession
             if keptAnswers[id] != nil {
                 keptAnswers[id]?.append((transfer, answer, session))
             } else if isRefused() {
@@ -152,7 +152,7 @@ extension SimHosts {
         guard ledger.hosts[host] != nil else { return }
         tally.attachments += 1
         world.say("hosts: \(host) attaches itself")
-        try world.clients.hosts.reset(host)
+        try world.clients.hosts.reset(host, now: world.now.wall)
         ledger.hosts[host]?.forgive()
         let isSlow = Bool.random(using: &random)
         attached.append((host, now + seconds, isSlow))

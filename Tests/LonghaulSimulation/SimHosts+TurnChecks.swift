@@ -143,9 +143,9 @@ extension SimHosts {
         }
         if obstacles[order.argv[0]] != nil { throw broken("\(name) cannot be run") }
         if isAttached(order.host) { throw broken("\(name), which is attached") }
-        let settings = ledger.settings[order.session]
+        let settings = ledger.settings[order.eventSession]
         guard settings?.host == order.host, settings?.launchEvents == true else {
-            throw broken("\(name) for \(order.session), which is not to be told so")
+            throw broken("\(name) for \(order.eventSession), which is not to be told so")
         }
         let same = ledger.watched.filter { $0.value.order.host == order.host && !$0.value.isOver }
         if same.count > 1 { throw broken("\(name) beside \(same.keys.sorted())") }
@@ -155,14 +155,14 @@ extension SimHosts {
             throw broken(
                 "\(name) comes \(now - failed.instant) s after \(host.failures) failures")
         }
-        guard let first = firstWaiting(order.session) else { throw broken("\(name) for nothing") }
-        if order.reason == .inputNeeded, !needsInput(order.session) {
+        guard let first = firstWaiting(order.eventSession) else { throw broken("\(name) for nothing") }
+        if order.reason == .inputNeeded, !needsInput(order.eventSession) {
             throw broken("\(name): nobody needs an answer")
         }
         // An event of the future was written before the clock was set back.
         let waited = world.now.wall - first.wall
-        if waited >= 0, waited < delay(order.session), !isDrained(order.session),
-            !needsInput(order.session)
+        if waited >= 0, waited < delay(order.eventSession), !isDrained(order.eventSession),
+            !needsInput(order.eventSession)
         {
             throw broken("\(name) comes \(waited) s after the first event")
         }
@@ -174,7 +174,7 @@ extension SimHosts {
         // Somebody who needs an answer comes first.
         if order.reason == .inputNeeded, ledger.hosts[order.host]?.failures == 0 { return }
         let others = ledger.sessions(of: order.host).filter { session in
-            guard session != order.session, ledger.settings[session]?.launchEvents == true,
+            guard session != order.eventSession, ledger.settings[session]?.launchEvents == true,
                 let due = due(session)
             else { return false }
             return due <= world.now.wall
@@ -184,7 +184,7 @@ extension SimHosts {
 
     /// No session waits while others of the same host are told again and again.
     func checkFairness(_ order: LaunchOrder) throws {
-        ledger.passedOver[order.session] = 0
+        ledger.passedOver[order.eventSession] = 0
         // One that has another host since is not passed over by this one.
         let sessions = ledger.sessions(of: order.host)
         for session in ledger.watched[order.id]?.passesOver ?? [] where sessions.contains(session) {
@@ -192,7 +192,7 @@ extension SimHosts {
             ledger.passedOver[session] = count
             // All sessions, since some may have had this host when it was passed over before.
             if count > ledger.settings.count + 1 {
-                throw broken("\(session) is passed over \(count) times by \(order.session)")
+                throw broken("\(session) is passed over \(count) times by \(order.eventSession)")
             }
         }
     }

@@ -55,13 +55,15 @@ final class SimHosts: HostPort, @unchecked Sendable {
     func listen(_ report: @escaping @Sendable (HostReport) -> Void) {}
     func stop() {}
 
+    func processorSeconds(of id: LaunchID) -> Double? { nil }
+
     func obstacle(_ program: String) -> LaunchObstacle? { obstacles[program] }
 
     func isAttached(_ host: String) -> Bool { attached.contains { $0.host == host } }
 
     func prepare(_ order: LaunchOrder) {
         guard world.burn() else { return }
-        world.say("hosts: launch \(order.id.rawValue) of \(order.host) for \(order.session)")
+        world.say("hosts: launch \(order.id.rawValue) of \(order.host) for \(order.eventSession)")
         ledger.watched[order.id] = SimHostLedger.Watched(order: order)
         ledger.ordered.append(order)
         commands.append(.prepare(order))
@@ -108,8 +110,8 @@ final class SimHosts: HostPort, @unchecked Sendable {
                 return report(.notPrepared(order.id, message: "simulated: no process is left"))
             }
             let reader = try HandoverReader(
-                world.clients, session: order.session, limit: most, now: world.now.wall)
-            let waiting = ledger.waiting(of: order.session)
+                world.clients, session: order.eventSession, limit: most, now: world.now.wall)
+            let waiting = ledger.waiting(of: order.eventSession)
             commands.insert(.read(order, reader, [], waiting: Set(waiting)), at: 0)
         case .read(let order, var reader, var events, let waiting):
             let found = try reader.next(page: page, now: world.now.wall)
@@ -156,7 +158,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         if obstacles[process.order.argv[0]] != nil {
             process.deeds = [(now, .exit(127))]
         } else {
-            let isPoisoned = poisoned.contains(process.order.session)
+            let isPoisoned = poisoned.contains(process.order.eventSession)
             process.plan(trouble, isPoisoned: isPoisoned, from: now, &random)
         }
         processes[id] = process
@@ -191,7 +193,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         keptAnswers = [:]
         // Its turn is lost with the engine: nobody can tell whether it has run.
         for (id, entry) in ledger.watched where processes[id]?.begunAt == nil && !entry.isOver {
-            ledger.passedOver[entry.order.session] = 0
+            ledger.passedOver[entry.order.eventSession] = 0
         }
         ledger.engineIsGone()
         processes = processes.filter { $0.value.begunAt != nil }

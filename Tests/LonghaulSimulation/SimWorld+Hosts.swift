@@ -84,7 +84,7 @@ extension SimWorld {
         case 9:
             guard hosts.ledger.hosts[host] != nil else { return }
             say("\(host) is reset")
-            try clients.hosts.reset(host)
+            try clients.hosts.reset(host, now: now.wall)
             hosts.ledger.hosts[host]?.forgive()
             hintHosts()
         case 10: try hosts.attach(host, Double.random(in: 1...300, using: &random))

@@ -82,7 +82,7 @@ import Testing
             #expect(host.retryAt == .start + expected.1)
         }
         #expect(try waiting() == [1, 2])
-        try scratch.store.hosts.reset("h")
+        try scratch.store.hosts.reset("h", now: .start)
         #expect(try scratch.store.hosts.find("h")?.failures == 0)
         #expect(try scratch.store.hosts.find("h")?.retryAt == nil)
         try end(try launch(1...2), .expired)

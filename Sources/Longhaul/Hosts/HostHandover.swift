@@ -12,28 +12,21 @@ struct HostHandover {
     func make(_ loop: HostsLoop) -> HostReport {
         do {
             let input = try HostInput(in: loop.home)
-            var reader = try HandoverReader(
-                queue.store, session: order.session, limit: Limits.eventsPerLaunch, now: queue.now)
-            for need in reader.needs {
-                try input.append(line(need.transfer, isDelayed: need.isDelayed))
-            }
-            while true {
-                let events = try reader.next(page: Limits.handoverEventsPerRead, now: queue.now)
-                if events.isEmpty { break }
-                var text = JSONText(reservingBytes: events.count * 1024)
-                for event in events {
-                    text.loggedEvent(EventRecord(event.event, transfer: event.transfer))
-                    text.endLine()
-                }
-                try input.append(text.bytes)
-            }
-            guard let handover = reader.handover else { return .nothingToDo(order.id) }
             let deadline = queue.now + order.budget
+            var handover = Handover(session: nil, reason: order.reason, events: nil, count: 0)
+            if let session = order.session, let events = try appendEvents(of: session, to: input) {
+                handover = events
+            }
+            let tasks = try queue.store.tasks.waiting(order.tasks)
+            for task in tasks { try input.append(line(task, deadline: deadline)) }
+            handover.tasks = tasks.map(\.id)
+            if handover.session == nil, tasks.isEmpty { return .nothingToDo(order.id) }
             let process = try loop.make(
                 order.id.rawValue,
                 HostProgram(
                     argv: order.argv,
-                    environment: HostEnvironment.all(order, queue.directory, deadline: deadline)),
+                    environment: HostEnvironment.all(
+                        order, handover, tasks, queue.directory, deadline: deadline)),
                 input: input, marks: HostEnvironment.marks(order.id, queue.directory))
             return .prepared(
                 PreparedLaunch(
@@ -47,6 +40,58 @@ struct HostHandover {
             return .notPrepared(
                 order.id, message: (error as? LonghaulError)?.message ?? "\(error)")
         }
+    }
+
+    /// `nil`: no event waits any more.
+    private func appendEvents(
+        of session: String, to input: HostInput
+    ) throws -> Handover? {
+        var reader = try HandoverReader(
+            queue.store, session: session, limit: Limits.eventsPerLaunch, now: queue.now)
+        for need in reader.needs {
+            try input.append(line(need.transfer, isDelayed: need.isDelayed))
+        }
+        while true {
+            let events = try reader.next(page: Limits.handoverEventsPerRead, now: queue.now)
+            if events.isEmpty { break }
+            var text = JSONText(reservingBytes: events.count * 1024)
+            for event in events {
+                text.loggedEvent(EventRecord(event.event, transfer: event.transfer))
+                text.endLine()
+            }
+            try input.append(text.bytes)
+        }
+        return reader.handover
+    }
+
+    private func line(_ task: StoredTask, deadline: Timestamp) -> [UInt8] {
+        let request = task.request
+        var text = JSONText()
+        text.object {
+            if task.kind == .wakeUp {
+                $0.field("type", "wake")
+                $0.field("identifier", request.identifier.isEmpty ? nil : request.identifier)
+            } else {
+                $0.field("type", "task")
+                $0.field("identifier", request.identifier)
+                $0.field("kind", request.kind.rawValue)
+                if let fired = task.trigger {
+                    $0.field("trigger") { text in
+                        text.object {
+                            $0.field("event", fired.trigger.rawValue)
+                            $0.field("at", fired.at)
+                        }
+                    }
+                } else {
+                    $0.field("trigger", json: nil)
+                }
+                $0.field("attempt", task.timing.failures + 1)
+                $0.field("deadline", deadline)
+            }
+            $0.field("payload", json: request.payload)
+        }
+        text.endLine()
+        return text.bytes
     }
 
     private func line(_ transfer: Transfer, isDelayed: Bool) -> [UInt8] {
@@ -66,7 +111,8 @@ enum HostEnvironment {
     /// Of the engine's own those that are not about a launch, which it may itself have been made
     /// by; then what this launch is.
     static func all(
-        _ order: LaunchOrder, _ directory: String, deadline: Timestamp
+        _ order: LaunchOrder, _ handover: Handover, _ tasks: [StoredTask], _ directory: String,
+        deadline: Timestamp
     ) -> [String: String] {
         var variables = Environment.all()
         for name in ["LONGHAUL_SESSION", "LONGHAUL_TASK", "LONGHAUL_CONDITIONS"] {
@@ -77,7 +123,9 @@ enum HostEnvironment {
         variables["LONGHAUL_HOST"] = order.host
         variables["LONGHAUL_LAUNCH_ID"] = "\(order.id.rawValue)"
         variables["LONGHAUL_LAUNCH_REASON"] = order.reason.rawValue
-        variables["LONGHAUL_SESSION"] = order.session
+        variables["LONGHAUL_SESSION"] = handover.session
+        let names = tasks.filter { $0.kind != .wakeUp }.map(\.request.identifier)
+        if !names.isEmpty { variables["LONGHAUL_TASK"] = names.joined(separator: ",") }
         variables["LONGHAUL_DEADLINE"] = RFC3339.format(deadline)
         return variables
     }

@@ -15,6 +15,8 @@ final class HostLauncher: HostPort {
         var watch: HostsWatch?
         /// For whose answers is listened.
         var sessions: [LaunchID: String] = [:]
+        /// The leaders of their process groups.
+        var processes: [LaunchID: Int32] = [:]
     }
 
     init(_ queue: TransferQueue) {
@@ -42,8 +44,11 @@ final class HostLauncher: HostPort {
         }
         watch.perform { [self] loop in
             let made = HostHandover(queue: queue, order: order).make(loop)
-            if case .prepared = made {
-                state.withLock { $0.sessions[order.id] = order.session }
+            if case .prepared(let launch) = made {
+                state.withLock {
+                    $0.sessions[order.id] = order.session
+                    $0.processes[order.id] = launch.process.pid
+                }
             }
             report(made)
         }
@@ -54,7 +59,10 @@ final class HostLauncher: HostPort {
     }
 
     func discard(_ id: LaunchID) {
-        state.withLock { $0.sessions[id] = nil }
+        state.withLock {
+            $0.sessions[id] = nil
+            $0.processes[id] = nil
+        }
         watch()?.perform { $0.discard(id.rawValue) }
     }
 
@@ -63,8 +71,9 @@ final class HostLauncher: HostPort {
             HostsWatch.removeStreams(of: launch.id.rawValue, in: queue.directory)
             return false
         }
-        if let session = launch.session {
-            state.withLock { $0.sessions[launch.id] = session }
+        state.withLock {
+            $0.sessions[launch.id] = launch.session
+            $0.processes[launch.id] = identity.pid
         }
         let marks = HostEnvironment.marks(launch.id, queue.directory)
         watch.perform { [self] loop in
@@ -87,6 +96,10 @@ final class HostLauncher: HostPort {
 
     func end(_ id: LaunchID, killing: Bool) {
         watch()?.perform { $0.end(id.rawValue, killing: killing) }
+    }
+
+    func processorSeconds(of id: LaunchID) -> Double? {
+        state.withLock { $0.processes[id] }.flatMap { ProcessGroup.processorSeconds($0) }
     }
 
     func recordAnswers(of id: LaunchID) throws(LonghaulError) {
@@ -126,6 +139,9 @@ final class HostLauncher: HostPort {
         case .attachments: report(.attachments)
         case .line(let number, let line):
             let id = LaunchID(rawValue: number)
+            if let answer = TaskAnswer(line) {
+                return report(.result(id, task: answer.identifier, answer.result))
+            }
             guard let session = state.withLock({ $0.sessions[id] }),
                 let answer = InputAnswer(line)
             else { return }
@@ -135,7 +151,10 @@ final class HostLauncher: HostPort {
             if waits { report(.answersWait(id)) }
         case .ended(let number, let end, let output):
             let id = LaunchID(rawValue: number)
-            state.withLock { $0.sessions[id] = nil }
+            state.withLock {
+                $0.sessions[id] = nil
+                $0.processes[id] = nil
+            }
             switch end {
             case .exited(let status):
                 report(.ended(id, .exited, status: Int(status), output: output))

@@ -53,6 +53,38 @@ struct InputAnswer: Hashable {
     }
 }
 
+/// What a host says of a task that it was handed: a line of its standard output.
+struct TaskAnswer: Hashable {
+    var identifier: String
+    var result: TaskResult
+
+    /// `nil` for what is no answer.
+    init?(_ line: [UInt8]) {
+        var identifier: String?
+        var word: String?
+        do {
+            try line.withUnsafeBufferPointer { bytes in
+                var scanner = JSONScanner(bytes)
+                try scanner.object { key, scanner in
+                    switch key {
+                    case "task": identifier = try scanner.string()
+                    case "result": word = try scanner.string()
+                    default: _ = try scanner.raw()
+                    }
+                }
+                try scanner.end()
+            }
+        } catch {
+            return nil
+        }
+        guard let identifier, let result = word.flatMap(TaskResult.init(rawValue:)) else {
+            return nil
+        }
+        self.identifier = identifier
+        self.result = result
+    }
+}
+
 extension TransferQueue {
     /// Carries an answer out, for a transfer of that session that waits for one.
     func apply(_ answer: InputAnswer, session: String) throws(LonghaulError) {

@@ -62,12 +62,14 @@ extension JSONText {
             $0.field("id", transfer.id.rawValue)
             $0.field("state", transfer.state.rawValue)
             $0.field("waitingFor", array: transfer.waitingFor) { $0.waitReason($1) }
-            $0.field("forecast") {
-                $0.field("startsAt", forecast.startsAt)
-                $0.field("endsAt", forecast.endsAt)
-                $0.field("text", forecast.text)
-            }
+            $0.field("forecast") { $0.forecast(forecast) }
         }
+    }
+
+    package mutating func forecast(_ forecast: Forecast) {
+        field("startsAt", forecast.startsAt)
+        field("endsAt", forecast.endsAt)
+        field("text", forecast.text)
     }
 
     package mutating func waitReason(_ wait: WaitReason) {

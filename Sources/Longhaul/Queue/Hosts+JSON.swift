@@ -33,6 +33,8 @@ extension JSONText {
             $0.field("endedAt", launch.endedAt)
             $0.field("ending", launch.ending?.rawValue)
             $0.field("status", launch.status)
+            $0.field("expiration", launch.expiration?.rawValue)
+            $0.field("processorSeconds", seconds: launch.processorSeconds)
             $0.field("output", launch.output.map(ShownOutput.text))
         }
     }

@@ -141,7 +141,7 @@ struct LiveView {
 
 /// The machine's conditions, looked at when the first transfer is met that depends on them, and
 /// once: most lists hold none, and asking the bus takes longer than all the rest.
-private final class MachineNow {
+final class MachineNow {
     private let queue: TransferQueue
     /// What the engine goes by, completed by this process where it has not looked yet: it has only
     /// begun, or was not asked for that before.

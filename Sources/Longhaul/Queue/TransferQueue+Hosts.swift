@@ -48,6 +48,11 @@ public struct LaunchRecord: Sendable {
     public var status: Int?
     /// The last of what it wrote.
     public var output: String?
+    /// Why it was asked to end; `nil` = it was not.
+    public var expiration: ExpirationReason?
+    /// Seconds of processor time that it has used with all that it has started, as last read;
+    /// `nil` = not read: short launches are not measured.
+    public var processorSeconds: Double?
 }
 
 extension TransferQueue {
@@ -89,7 +94,7 @@ extension TransferQueue {
     ///
     /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`.
     public func reset(host name: String) throws(LonghaulError) {
-        try store.hosts.reset(name)
+        try store.hosts.reset(name, now: now)
         WakeChannel.poke(directory)
     }
 
@@ -206,6 +211,7 @@ extension LaunchRecord {
             id: launch.id.rawValue, reason: launch.reason, session: launch.session,
             events: launch.events, handed: launch.handed, pid: launch.process?.pid,
             startedAt: launch.startedAt, deadline: launch.deadline, endedAt: launch.endedAt,
-            ending: launch.ending, status: launch.status, output: launch.output)
+            ending: launch.ending, status: launch.status, output: launch.output,
+            expiration: launch.cost.expiration, processorSeconds: launch.cost.processorSeconds)
     }
 }

@@ -76,7 +76,7 @@ extension WaitReason {
             .originCooldown:
             true
         case .backoff: required != nil
-        case .storage, .concurrency, .originLimit, .engine, .input: false
+        case .storage, .concurrency, .originLimit, .engine, .input, .host, .trigger: false
         }
     }
 }

@@ -54,6 +54,8 @@ struct WaitText {
         case .originLimit: "a connection to its server"
         case .engine: "an engine"
         case .input: "an answer from its host"
+        case .host: "its host"
+        case .trigger: "a change of the machine"
         }
     }
 }
@@ -69,7 +71,7 @@ extension WaitReason.Reason {
         switch self {
         case .concurrency, .originLimit, .engine: true
         case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .storage,
-            .backoff, .originCooldown, .input:
+            .backoff, .originCooldown, .input, .host, .trigger:
             false
         }
     }

@@ -49,7 +49,7 @@ struct WhyText {
             return ["\(failure) and asked for this pause (\(required))"]
         case .engine where wait.since == nil: return [current ?? "none runs"]
         case .engine: return [required.map { "needs \($0)" }, current].compactMap { $0 }
-        case .storage, .input:
+        case .storage, .input, .host, .trigger:
             return [
                 [required.map { "needs \($0)" }, current].compactMap { $0 }.joined(separator: ": ")
             ]

@@ -110,6 +110,17 @@ extension LonghaulError {
         public static let noSuchSession = Code(rawValue: "noSuchSession")
         /// No host has this name.
         public static let noSuchHost = Code(rawValue: "noSuchHost")
+        /// No task request has this identifier.
+        public static let noSuchTask = Code(rawValue: "noSuchTask")
+        /// The task's identifier is not among those that the host is permitted
+        /// (`BGTaskScheduler.Error.notPermitted`).
+        public static let notPermitted = Code(rawValue: "notPermitted")
+        /// As many requests wait for the host as may
+        /// (`BGTaskScheduler.Error.tooManyPendingTaskRequests`).
+        public static let tooManyPendingTaskRequests = Code(
+            rawValue: "tooManyPendingTaskRequests")
+        /// The host cannot be launched as things are (`BGTaskScheduler.Error.unavailable`).
+        public static let unavailable = Code(rawValue: "unavailable")
         /// No event has this sequence number.
         public static let noSuchEvent = Code(rawValue: "noSuchEvent")
         /// Another transfer, session, host or engine has what was asked for. Nothing was changed.

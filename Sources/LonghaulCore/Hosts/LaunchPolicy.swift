@@ -12,6 +12,8 @@ package struct HostFacts: Hashable, Sendable {
     package var retryAt: Timestamp?
     /// Those of its sessions that have something for it.
     package var sessions: [WaitingSession] = []
+    /// Its tasks and wake-ups that may begin now.
+    package var tasks: [DueTask] = []
 
     package init(name: String) {
         self.name = name
@@ -57,17 +59,23 @@ public enum HostState: Hashable, Sendable {
 /// Which hosts are started now, and when to look again: pure.
 ///
 /// A host is started once for all that waits of a session: when the session is drained, when a
-/// transfer needs its answer, or when the first event has waited for the session's delay. It never
-/// runs twice at a time. What holds a host back holds back no transfer.
+/// transfer needs its answer, or when the first event has waited for the session's delay; and for
+/// its tasks that may begin. What is due at the same time is in one launch. It never runs twice at a
+/// time. What holds a host back holds back no transfer.
 package enum LaunchPolicy {
     package struct Due: Hashable, Sendable {
         package var host: String
-        package var session: String
+        /// `nil` = no events are handed over.
+        package var session: String?
+        package var tasks: [DueTask]
         package var reason: LaunchReason
 
-        package init(host: String, session: String, reason: LaunchReason) {
+        package init(
+            host: String, session: String?, tasks: [DueTask] = [], reason: LaunchReason
+        ) {
             self.host = host
             self.session = session
+            self.tasks = tasks
             self.reason = reason
         }
     }
@@ -87,25 +95,41 @@ package enum LaunchPolicy {
             switch state {
             case .idle, .attached, .running, .blocked: break
             case .due(let at), .delayed(let at):
-                guard at <= now, let session = first(of: host, now: now) else {
+                guard at <= now, let due = due(host, now: now) else {
                     plan.next = min(plan.next ?? at, at)
                     break
                 }
-                plan.due.append(
-                    Due(
-                        host: host.name, session: session.name,
-                        reason: session.needsInput ? .inputNeeded : .sessionEvents))
+                plan.due.append(due)
             }
         }
         return plan
     }
 
+    /// All that may be handed over now, in one launch.
+    private static func due(_ host: HostFacts, now: Timestamp) -> Due? {
+        let isHeldBack = retryAt(host, now: now) != nil
+        let session = first(of: host, now: now).flatMap { session in
+            !isHeldBack && dueAt(session, now: now) <= now ? session : nil
+        }
+        let tasks = isHeldBack ? host.tasks.filter(\.isUrgent) : host.tasks
+        if let session {
+            return Due(
+                host: host.name, session: session.name, tasks: tasks,
+                reason: session.needsInput ? .inputNeeded : .sessionEvents)
+        }
+        if tasks.isEmpty { return nil }
+        let isWoken = tasks.contains { $0.kind == .wakeUp }
+        return Due(host: host.name, session: nil, tasks: tasks, reason: isWoken ? .wake : .task)
+    }
+
     package static func state(of host: HostFacts, now: Timestamp) -> HostState {
         if host.isBusy { return .running }
         if host.isAttached { return .attached }
-        guard let session = first(of: host, now: now) else { return .idle }
+        let session = first(of: host, now: now)
+        if session == nil, host.tasks.isEmpty { return .idle }
         if let obstacle = host.obstacle { return .blocked(obstacle) }
-        let at = dueAt(session, now: now)
+        if host.tasks.contains(where: \.isUrgent) { return .due(now) }
+        let at = host.tasks.isEmpty ? session.map { dueAt($0, now: now) } ?? now : now
         guard let retry = retryAt(host, now: now), retry > at else { return .due(at) }
         return .delayed(retry)
     }

@@ -46,15 +46,47 @@ package struct LaunchID: RawRepresentable, Hashable, Comparable, Sendable {
     }
 }
 
+/// Names a request in the store.
+package struct TaskID: RawRepresentable, Hashable, Comparable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (left: TaskID, right: TaskID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// A task or wake-up that may begin now: its time has come, and its conditions hold.
+package struct DueTask: Hashable, Sendable {
+    package enum Kind: Int, Sendable {
+        case refresh = 0
+        case processing = 1
+        case wakeUp = 2
+    }
+
+    package var id: TaskID
+    package var kind: Kind
+    /// No delay of its host holds it back.
+    package var isUrgent: Bool
+
+    package init(id: TaskID, kind: Kind, isUrgent: Bool = false) {
+        self.id = id
+        self.kind = kind
+        self.isUrgent = isUrgent
+    }
+}
+
 /// A program that may be started, as it was made known.
 public struct HostSettings: Hashable, Sendable {
     /// The program by absolute path, then its arguments. Run as it is, by no shell.
     public var argv: [String]
-    /// Identifiers of background tasks that it may submit.
+    /// Identifiers of the background tasks that may be submitted for it.
     public var permitted: [String]
-    /// Seconds that a launch for events may take; `nil` = ``defaultEventBudget``.
+    /// Seconds that a launch for events, refreshes and wake-ups may take; `nil` =
+    /// ``defaultEventBudget``.
     public var eventBudget: Double?
-    /// Seconds that a launch for tasks may take; `nil` = ``defaultTaskBudget``.
+    /// Seconds that a launch for processing tasks may take; `nil` = ``defaultTaskBudget``.
     public var taskBudget: Double?
 
     /// 30 seconds.

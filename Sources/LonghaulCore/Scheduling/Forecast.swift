@@ -115,7 +115,7 @@ private struct Holds {
             case .concurrency, .originLimit: isItsTurn = true
             case .engine: needsEngine = true
             case .earliestBegin, .window, .backoff, .originCooldown, .storage, .network, .power,
-                .battery, .unmetered, .idle, .input:
+                .battery, .unmetered, .idle, .input, .host, .trigger:
                 break
             }
             if let next = wait.nextCheck { clock = max(clock ?? next, next) }
@@ -134,6 +134,8 @@ private struct Holds {
         case .network, .unmetered: "an unmetered network"
         case .idle: "an idle machine"
         case .input: "an answer from its host"
+        case .host: "a free host"
+        case .trigger: "a change of the machine"
         case .earliestBegin, .window, .backoff, .originCooldown, .storage, .concurrency,
             .originLimit, .engine:
             nil

@@ -204,6 +204,10 @@ public struct WaitReason: Hashable, Codable, Sendable {
         case engine
         /// An answer of the session's host.
         case input
+        /// The host of a task runs already, or cannot be run.
+        case host
+        /// A standing request waits for the machine to change.
+        case trigger
     }
 
     /// What kind of thing.

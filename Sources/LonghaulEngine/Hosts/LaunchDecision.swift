@@ -9,6 +9,8 @@ struct LaunchDecision {
     var nextLaunch: Timestamp?
     /// When to decide again although nothing happens.
     var nextCheck: Timestamp?
+    /// Tasks whose hosts cannot be launched before these moments.
+    var putOff: [(TaskID, until: Timestamp)] = []
 
     /// - Parameter lastID: Launches get their numbers before they are recorded.
     static func decide(
@@ -16,20 +18,52 @@ struct LaunchDecision {
     ) -> LaunchDecision {
         let plan = LaunchPolicy.plan(snapshot.facts, now: now)
         var decision = LaunchDecision()
+        decision.putOff(snapshot.facts, plan.states, now: now)
         var last = lastID
+        var placesLeft = snapshot.placesForTasks
         for due in plan.due {
             guard let settings = snapshot.settings[due.host] else { continue }
+            if due.session == nil {
+                // The others are decided about when a launch has ended.
+                if placesLeft <= 0 { continue }
+                placesLeft -= 1
+            }
             last = LaunchID(rawValue: last.rawValue + 1)
             decision.orders.append(
                 LaunchOrder(
                     id: last, host: due.host, argv: settings.argv, session: due.session,
-                    reason: due.reason,
-                    budget: settings.eventBudget ?? HostSettings.defaultEventBudget))
+                    tasks: due.tasks.map(\.id), reason: due.reason,
+                    budget: settings.budget(of: due)))
         }
-        decision.nextLaunch = plan.next
+        decision.nextLaunch = [plan.next, snapshot.nextTask].compactMap { $0 }.min()
         let check = snapshot.areSomeUnreported ? now + Limits.hostCheckSeconds : nil
-        decision.nextCheck = [plan.next, check].compactMap { $0 }.min()
+        decision.nextCheck = [decision.nextLaunch, check].compactMap { $0 }.min()
         return decision
+    }
+
+    /// What cannot be launched now is not read in each turn.
+    private mutating func putOff(
+        _ hosts: [HostFacts], _ states: [String: HostState], now: Timestamp
+    ) {
+        for host in hosts where !host.tasks.isEmpty {
+            switch states[host.name] {
+            case .idle, .due, nil: break
+            case .delayed(let at): putOff += host.tasks.map { ($0.id, at) }
+            case .attached, .running, .blocked:
+                putOff += host.tasks.map { ($0.id, now + Limits.hostCheckSeconds) }
+            }
+        }
+    }
+}
+
+extension HostSettings {
+    /// The longest of all that a launch carries.
+    fileprivate func budget(of due: LaunchPolicy.Due) -> Double {
+        let short = eventBudget ?? HostSettings.defaultEventBudget
+        guard due.tasks.contains(where: { $0.kind == .processing }) else { return short }
+        let long = taskBudget ?? HostSettings.defaultTaskBudget
+        let isMixed = due.session != nil || due.tasks.contains { $0.kind != .processing }
+        return isMixed ? max(short, long) : long
     }
 }
 
@@ -39,12 +73,38 @@ struct HostSnapshot {
     var settings: [String: HostSettings] = [:]
     /// Some of them change without a report.
     var areSomeUnreported = false
+    /// Launches for tasks that may begin now.
+    var placesForTasks = 0
+    /// When the next task is due.
+    var nextTask: Timestamp?
 
     static func load(
-        from store: Store, _ port: any HostPort, isBusy: (String) -> Bool
+        from store: Store, _ port: any HostPort, tasks: [StoredTask], now: Timestamp,
+        isBusy: (String) -> Bool
     ) throws(LonghaulError) -> HostSnapshot {
         var snapshot = HostSnapshot()
         snapshot.facts = try store.hosts.facts()
+        var places: [String: Int] = [:]
+        for (index, host) in snapshot.facts.enumerated() { places[host.name] = index }
+        var urgencyLost: [String: Timestamp] = [:]
+        for task in tasks {
+            if places[task.host] == nil {
+                var facts = HostFacts(name: task.host)
+                if let known = try store.hosts.find(task.host) {
+                    facts.failures = known.failures
+                    facts.retryAt = known.retryAt
+                    urgencyLost[task.host] = known.urgencyLostUntil
+                } else {
+                    facts.obstacle = .removed
+                }
+                places[task.host] = snapshot.facts.count
+                snapshot.facts.append(facts)
+            }
+            guard let place = places[task.host] else { continue }
+            let isUrgent = task.isUrgent && urgencyLost[task.host].map { $0 <= now } ?? true
+            snapshot.facts[place].tasks.append(
+                DueTask(id: task.id, kind: task.kind, isUrgent: isUrgent))
+        }
         for index in snapshot.facts.indices {
             let name = snapshot.facts[index].name
             snapshot.facts[index].isBusy = isBusy(name)
@@ -63,12 +123,19 @@ struct HostSnapshot {
 /// A launch in memory, from the order of its process to the commit of its end.
 struct KeptLaunch {
     let host: String
-    let session: String
+    let session: String?
     /// Seconds.
     let budget: Double
     /// When it is asked to end, and then when it is killed; `nil` = it has not begun.
     var endsAt: Instant?
     var isExpired = false
+    /// Why it was asked to end.
+    var expiration: ExpirationReason?
+    /// Its tasks that have no result yet.
+    var tasks: [RunningTask] = []
+    var monitor = ProcessorMonitor()
+    /// When its processor time is read next.
+    var sampleAt: Instant?
     /// An earlier engine began it, and its exit status is gone with that engine.
     var isAdopted = false
     /// How often its answers could not be recorded.
@@ -77,10 +144,35 @@ struct KeptLaunch {
     var hasLostAnswers = false
 }
 
+/// A task that a launch carries, as far as the end of the launch depends on it.
+struct RunningTask {
+    let identifier: String
+    /// What must hold while it runs.
+    let required: EligibilityKey
+    let expires: Bool
+    let isProcessing: Bool
+
+    init(_ task: StoredTask) {
+        identifier = task.request.identifier
+        required = task.request.eligibility.eligibility.waived
+        expires = task.kind != .wakeUp && task.request.expiresWhenRequirementIsLost
+        isProcessing = task.kind == .processing
+    }
+
+    /// Work of this kind may use the processor as long as there is external power.
+    var mayCompute: Bool { isProcessing && required.interest.power }
+}
+
 /// What a turn tells of hosts.
 package struct HostOutlook: Hashable, Sendable {
     /// A launch is being made or runs.
     package var isBusy = false
     /// When the next one is due by the clock.
     package var nextLaunch: Timestamp?
+    /// Requests wait, for a moment, a condition or a trigger.
+    package var hasPendingTasks = false
+    /// What standing requests wait for.
+    package var triggers = TriggerSet(rawValue: 0)
+    /// The conditions that decide about tasks.
+    package var interest = ConditionNeeds()
 }

@@ -18,12 +18,15 @@ struct Launches {
     /// The store could not be written.
     private var retryAt: Instant?
     private var lastID = LaunchID(rawValue: 0)
+    private var lastDecision: Timestamp?
     /// When events are deleted next that may go.
     private var purgeAt: Instant?
+    private var tasks: PendingTasks
 
     init(_ writer: StoreWriter, _ port: any HostPort) {
         self.writer = writer
         self.port = port
+        tasks = PendingTasks(writer)
     }
 
     /// What a turn has to do after its hosts.
@@ -36,13 +39,25 @@ struct Launches {
 
     mutating func add(_ report: HostReport) { reports.append(report) }
 
+    /// The machine has slept, or something was mounted.
+    mutating func replace(_ facts: MachineFacts) {
+        tasks.replace(facts)
+        isStale = true
+    }
+
+    mutating func conditionsChanged() {
+        tasks.conditionsChanged()
+        isStale = true
+    }
+
     /// - Parameters:
     ///   - isPending: What the turn could not apply comes first: an answer of a host counts before
     ///     another one is started.
     ///   - isLeaving: No launch begins.
     mutating func run(
-        isPending: Bool, isLeaving: Bool, now: Moment
+        _ conditions: ConditionSnapshot, isPending: Bool, isLeaving: Bool, now: Moment
     ) throws(LonghaulError) -> Outcome {
+        expireTasks(conditions, now: now)
         endOverdue(now: now)
         var outcome = Outcome()
         // The turn's own writes come before these.
@@ -55,7 +70,7 @@ struct Launches {
             }
             let isDue = decision.nextCheck.map { $0 <= now.wall } ?? false
             if isStale || isDue, !isPending, !outcome.mayHaveIntents {
-                try decide(isLeaving: isLeaving, now: now)
+                try decide(conditions, isLeaving: isLeaving, now: now)
             }
             try purgeEvents(now: now)
         } catch {
@@ -67,13 +82,28 @@ struct Launches {
         return outcome
     }
 
-    private mutating func decide(isLeaving: Bool, now: Moment) throws(LonghaulError) {
+    private mutating func decide(
+        _ conditions: ConditionSnapshot, isLeaving: Bool, now: Moment
+    ) throws(LonghaulError) {
         isStale = false
         decision = LaunchDecision()
         if isLeaving { return }
-        let snapshot = try HostSnapshot.load(from: writer.store, port, isBusy: isBusy)
-        if snapshot.facts.isEmpty { return }
+        let clockWentBack = lastDecision.map { now.wall < $0 } ?? false
+        lastDecision = now.wall
+        let due = try tasks.load(conditions, clockWentBack: clockWentBack, now: now)
+        var snapshot = try HostSnapshot.load(
+            from: writer.store, port, tasks: due, now: now.wall, isBusy: isBusy)
+        snapshot.nextTask = tasks.head.isCut ? now.wall : tasks.head.next
+        snapshot.placesForTasks =
+            Limits.taskLaunchesAtOnce - launches.values.count { $0.session == nil }
+        try expireSimulated(now: now)
+        if snapshot.facts.isEmpty {
+            decision.nextLaunch = snapshot.nextTask
+            decision.nextCheck = snapshot.nextTask
+            return
+        }
         decision = LaunchDecision.decide(snapshot, after: lastID, now: now.wall)
+        try writePutOff()
         for order in decision.orders {
             lastID = order.id
             let before = launches.updateValue(
@@ -89,12 +119,74 @@ struct Launches {
         launches.values.contains { $0.host == host }
     }
 
+    private mutating func writePutOff() throws(LonghaulError) {
+        if decision.putOff.isEmpty { return }
+        let putOff = decision.putOff
+        try writer.transaction(.relaxed) { tx in
+            for (id, until) in putOff { try tx.tasks.putOff(id, until: until) }
+        }
+        decision.putOff = []
+    }
+
+    // MARK: - Expiration
+
+    /// Launches whose tasks lost what they require, or that use too much of the processor.
+    private mutating func expireTasks(_ conditions: ConditionSnapshot, now: Moment) {
+        for id in launches.keys.sorted() {
+            guard var launch = launches[id], launch.endsAt != nil, !launch.isExpired else {
+                continue
+            }
+            let isLost = launch.tasks.contains { task in
+                task.expires && conditions.conditions.hasSeen(task.required.interest)
+                    && !task.required.gate(in: conditions, now: now.wall, isRunning: true).isOpen
+            }
+            var reason: ExpirationReason? = isLost ? .requirement : nil
+            if let at = launch.sampleAt, at <= now.monotonic {
+                launch.sampleAt = now.monotonic + Limits.processorSampleSeconds
+                if let used = port.processorSeconds(of: id),
+                    launch.monitor.add(used, at: Double(now.monotonic.nanoseconds) / 1e9),
+                    !launch.tasks.contains(where: \.mayCompute)
+                {
+                    reason = reason ?? .processor
+                }
+            }
+            launches[id] = launch
+            if let reason { expire(id, reason, now: now) }
+        }
+    }
+
+    /// Asks a launch to end; it is killed where it does not.
+    private mutating func expire(_ id: LaunchID, _ reason: ExpirationReason, now: Moment) {
+        guard var launch = launches[id], !launch.isExpired, !hasEnded(id) else { return }
+        launch.expiration = reason
+        launch.isExpired = true
+        launch.endsAt = now.monotonic + Limits.launchGraceSeconds
+        launches[id] = launch
+        port.end(id, killing: false)
+    }
+
+    /// Expirations that a client has asked for.
+    private mutating func expireSimulated(now: Moment) throws(LonghaulError) {
+        guard !launches.isEmpty, try !writer.store.tasks.isEmpty() else { return }
+        var asked: [LaunchID] = []
+        try writer.transaction(.relaxed) { tx in
+            asked = []
+            for task in try tx.tasks.simulated() {
+                guard let launch = task.launch else { continue }
+                try tx.tasks.endSimulation(of: task.id)
+                asked.append(launch)
+            }
+        }
+        for id in asked where launches[id]?.endsAt != nil { expire(id, .simulated, now: now) }
+    }
+
     private mutating func endOverdue(now: Moment) {
         for id in launches.keys.sorted() {
             guard var launch = launches[id], let ends = launch.endsAt, ends <= now.monotonic,
                 !hasEnded(id)
             else { continue }
             port.end(id, killing: launch.isExpired)
+            launch.expiration = launch.expiration ?? .time
             // A process in an uninterruptible system call does not end at once: it is killed again.
             launch.endsAt = now.monotonic + Limits.launchGraceSeconds
             launch.isExpired = true
@@ -108,7 +200,7 @@ struct Launches {
             switch report {
             case .ended(launch, _, _, _): true
             case .ended, .answersWait, .answerRefused, .prepared, .nothingToDo, .notPrepared,
-                .attachments:
+                .result, .attachments:
                 false
             }
         }
@@ -120,7 +212,8 @@ struct Launches {
         _ report: HostReport, isLeaving: Bool, _ outcome: inout Outcome, now: Moment
     ) throws(LonghaulError) {
         switch report {
-        case .attachments: break
+        case .attachments: try release()
+        case .result(let id, let task, let result): try record(result, of: task, id, now: now)
         case .nothingToDo(let id): launches[id] = nil
         case .notPrepared(let id, let message):
             guard let launch = launches[id] else { return }
@@ -141,6 +234,24 @@ struct Launches {
         isStale = true
     }
 
+    /// A host may be launched again that was attached.
+    private func release() throws(LonghaulError) {
+        if try writer.store.tasks.isEmpty() { return }
+        try writer.transaction(.relaxed) { tx in try tx.tasks.releaseAll() }
+    }
+
+    private mutating func record(
+        _ result: TaskResult, of task: String, _ id: LaunchID, now: Moment
+    ) throws(LonghaulError) {
+        guard let launch = launches[id] else { return }
+        var isKnown = false
+        try writer.transaction(.durable) { tx in
+            isKnown = try tx.tasks.settle(task, of: id, .result(result), now: now.wall)
+        }
+        if !isKnown { journal?.resultRefused(launch.host, id, task) }
+        launches[id]?.tasks.removeAll { $0.identifier == task }
+    }
+
     private mutating func recordEnd(
         _ id: LaunchID, _ launch: KeptLaunch, _ ending: LaunchEnding, _ exit: Int?,
         _ output: String, now: Moment
@@ -149,9 +260,14 @@ struct Launches {
         let isWell = ending == .exited && status == 0
         var how = launch.isExpired && !isWell ? .expired : ending
         if isWell, launch.hasLostAnswers { (how, status) = (.unknown, nil) }
+        let used = launch.monitor.used
+        let cost = LaunchCost(
+            expiration: how == .expired ? launch.expiration ?? .time : nil,
+            processorSeconds: used > 0 ? used : nil)
         try writer.transaction(.durable) { tx in
             try tx.launches.end(
-                id, how, status: status, output: output, wasOurs: !launch.isAdopted, now: now.wall)
+                id, how, status: status, output: output, cost, wasOurs: !launch.isAdopted,
+                now: now.wall)
         }
         journal?.launchEnded(launch.host, id, how, status: status)
         launches[id] = nil
@@ -185,12 +301,16 @@ struct Launches {
         let host = kept.host
         // Counted from now, whatever the clock was set to since the process was made.
         let deadline = now.wall + kept.budget
+        var tasks: [StoredTask] = []
         try writer.transaction(.durable) { tx in
             try tx.launches.begin(
                 launch.id, of: host, launch.handover, process: launch.process,
                 deadline: deadline, now: now.wall)
+            tasks = try tx.tasks.carried(by: launch.id)
         }
         kept.endsAt = now.monotonic + kept.budget
+        kept.tasks = tasks.map { RunningTask($0) }
+        if kept.budget > Limits.processorSeconds { kept.sampleAt = now.monotonic }
         launches[launch.id] = kept
         journal?.launches(host, launch)
         port.begin(launch.id)
@@ -200,7 +320,8 @@ struct Launches {
         _ id: LaunchID, _ launch: KeptLaunch, _ message: String, now: Moment
     ) throws(LonghaulError) {
         let nothing = Handover(
-            session: launch.session, reason: .sessionEvents, events: nil, count: 0)
+            session: launch.session, reason: launch.session == nil ? .task : .sessionEvents,
+            events: nil, count: 0)
         try writer.transaction(.durable) { tx in
             try tx.launches.begin(
                 id, of: launch.host, nothing, process: nil, deadline: now.wall, now: now.wall)
@@ -219,8 +340,14 @@ struct Launches {
             if port.adopt(launch) {
                 let left = min(launch.deadline - now.wall, launch.deadline - launch.startedAt)
                 var kept = KeptLaunch(
-                    host: launch.host, session: launch.session ?? "",
+                    host: launch.host, session: launch.session,
                     budget: launch.deadline - launch.startedAt)
+                var tasks: [StoredTask] = []
+                try writer.transaction(.relaxed) { tx in
+                    tasks = try tx.tasks.carried(by: launch.id)
+                }
+                kept.tasks = tasks.map { RunningTask($0) }
+                if kept.budget > Limits.processorSeconds { kept.sampleAt = now.monotonic }
                 kept.endsAt = now.monotonic + max(0, left)
                 kept.isAdopted = true
                 launches[launch.id] = kept
@@ -249,13 +376,25 @@ struct Launches {
 
     /// When hosts need a turn.
     func wakeAt(now: Moment) -> Instant? {
-        let end = launches.compactMap { hasEnded($0.key) ? nil : $0.value.endsAt }.min()
+        let end = launches.flatMap { id, launch in
+            hasEnded(id) ? [] : [launch.endsAt, launch.sampleAt].compactMap { $0 }
+        }.min()
         if let retryAt = writer.retryAt ?? retryAt { return min(retryAt, end ?? retryAt) }
         let check = decision.nextCheck.map { now.monotonic + max(0, $0 - now.wall) }
         return [check, end].compactMap { $0 }.min()
     }
 
     var outlook: HostOutlook {
-        HostOutlook(isBusy: !launches.isEmpty, nextLaunch: decision.nextLaunch)
+        HostOutlook(
+            isBusy: !launches.isEmpty, nextLaunch: decision.nextLaunch,
+            hasPendingTasks: tasks.head.hasPending, triggers: tasks.head.triggers,
+            interest: interest)
+    }
+
+    /// The conditions that waiting and running tasks depend on.
+    private var interest: ConditionNeeds {
+        launches.values.flatMap(\.tasks).reduce(tasks.head.interest) {
+            $1.expires ? $0.union($1.required.interest) : $0
+        }
     }
 }

@@ -9,7 +9,16 @@ extension EngineJournal {
             metadata: [
                 "host": "\(host)", "launch": "\(launch.id.rawValue)",
                 "reason": "\(launch.handover.reason.rawValue)",
-                "session": "\(launch.handover.session)", "events": "\(launch.handover.count)",
+                "session": "\(launch.handover.session ?? "none")",
+                "events": "\(launch.handover.count)", "tasks": "\(launch.handover.tasks.count)",
+            ])
+    }
+
+    func resultRefused(_ host: String, _ id: LaunchID, _ task: String) {
+        logger.warning(
+            "a host tells the result of a task that its launch does not carry, or of one twice",
+            metadata: [
+                "host": "\(host)", "launch": "\(id.rawValue)", "task": "\(task)",
             ])
     }
 

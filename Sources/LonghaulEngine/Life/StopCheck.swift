@@ -39,6 +39,7 @@ struct StopCheck {
         }
         if let seconds = orders.exitWhenIdle {
             if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
+                !outcome.hosts.hasPendingTasks,
                 !isHostDue(outcome, within: Limits.hostWaitedForSeconds, now: now)
             {
                 // Fulfilled, as far as it can be. What came since the turn is seen by the next one,

@@ -28,6 +28,10 @@ package protocol HostPort: Sendable {
     /// Asks it to end, or ends it with all that it has started.
     func end(_ id: LaunchID, killing: Bool)
 
+    /// Seconds of processor time that the launch has used, with all that it has started; `nil` =
+    /// not known.
+    func processorSeconds(of id: LaunchID) -> Double?
+
     /// Records what a host has answered and could not be recorded when it came. Throws while the
     /// store cannot be written.
     func recordAnswers(of id: LaunchID) throws(LonghaulError)
@@ -43,7 +47,10 @@ package struct LaunchOrder: Hashable, Sendable {
     package var id: LaunchID
     package var host: String
     package var argv: [String]
-    package var session: String
+    /// `nil` = no events are handed over.
+    package var session: String?
+    /// Tasks and wake-ups.
+    package var tasks: [TaskID] = []
     package var reason: LaunchReason
     /// Seconds.
     package var budget: Double
@@ -58,6 +65,8 @@ package enum HostReport: Sendable {
     case answersWait(LaunchID)
     /// It answered something that makes no sense; the transfer waits on.
     case answerRefused(LaunchID, message: String)
+    /// What it says of a task; before the end of the launch is told.
+    case result(LaunchID, task: String, TaskResult)
     case ended(LaunchID, LaunchEnding, status: Int?, output: String)
     /// A program has attached itself, or gone away, perhaps.
     case attachments
@@ -87,6 +96,7 @@ package struct NoHosts: HostPort {
     package func discard(_ id: LaunchID) {}
     package func adopt(_ launch: StoredLaunch) -> Bool { false }
     package func end(_ id: LaunchID, killing: Bool) {}
+    package func processorSeconds(of id: LaunchID) -> Double? { nil }
     package func recordAnswers(of id: LaunchID) {}
     package func dropAnswers(of id: LaunchID) {}
     package func stop() {}

@@ -29,6 +29,7 @@ extension Engine {
             intents.isDue = true
             launches.markStale()
         case .host(let report): launches.add(report)
+        case .machine(let facts): launches.replace(facts)
         case .conditions(let new): setConditions(new, now: now)
         case .fetch(let fetch, let event): feed(event, to: fetch, now: now)
         case .gone(let part): pending.writes.append(.forget(part))
@@ -153,7 +154,8 @@ extension Engine {
     private func runLaunches(now: Moment) throws(LonghaulError) {
         if schedule.scope.startsNothing { return }
         let outcome = try launches.run(
-            isPending: intents.isDue, isLeaving: schedule.isLeaving, now: now)
+            machine.snapshot(now: now), isPending: intents.isDue, isLeaving: schedule.isLeaving,
+            now: now)
         if outcome.mayHaveIntents { intents.isDue = true }
     }
 }

@@ -125,6 +125,7 @@ package final class Engine {
         }
         schedule.mustPublish = true
         schedule.needsPlan = true
+        launches.conditionsChanged()
     }
 
     /// Everything leaves the wire, checkpointed. Turns go on until ``TurnOutcome/isQuiet``.

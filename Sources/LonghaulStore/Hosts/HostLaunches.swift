@@ -2,14 +2,17 @@ package import LonghaulCore
 
 /// The content that a launch hands over.
 package struct Handover: Hashable, Sendable {
-    package var session: String
+    /// `nil`: it hands over no events.
+    package var session: String?
     package var reason: LaunchReason
     /// All waiting events of the session in this range.
     package var events: ClosedRange<Int64>?
     package var count: Int
+    /// The tasks and wake-ups that it carries.
+    package var tasks: [TaskID] = []
 
     package init(
-        session: String, reason: LaunchReason, events: ClosedRange<Int64>?, count: Int
+        session: String?, reason: LaunchReason, events: ClosedRange<Int64>?, count: Int
     ) {
         self.session = session
         self.reason = reason
@@ -27,7 +30,7 @@ package struct HostLaunches {
         _ id: LaunchID, of host: String, _ handover: Handover, process: LaunchedProcess?,
         deadline: Timestamp, now: Timestamp
     ) throws {
-        let session = try SessionRows(connection).id(of: handover.session)
+        let session = try handover.session.flatMap { try SessionRows(connection).id(of: $0) }
         try connection.run(
             """
             INSERT INTO launch (id, host, sessionID, reason, firstSeq, lastSeq, handed, startedAt, \
@@ -36,7 +39,10 @@ package struct HostLaunches {
             """, id, host, session, handover.reason.rawValue, handover.events?.lowerBound,
             handover.events?.upperBound, handover.count, now, deadline,
             process.map { Int64($0.pid) }, process?.startTicks, process?.bootID)
-        try connection.run("UPDATE session SET lastLaunch = ?2 WHERE id = ?1", session, id)
+        if let session {
+            try connection.run("UPDATE session SET lastLaunch = ?2 WHERE id = ?1", session, id)
+        }
+        try TaskQueue(connection: connection).begin(handover.tasks, in: id, now: now)
         try connection.run(
             """
             DELETE FROM launch WHERE host = ?1 AND endedAt IS NOT NULL AND id NOT IN \
@@ -53,7 +59,7 @@ package struct HostLaunches {
     ///   For a launch of an earlier engine it is none.
     package func end(
         _ id: LaunchID, _ ending: LaunchEnding, status: Int?, output: String?,
-        wasOurs: Bool = true, now: Timestamp
+        _ cost: LaunchCost = LaunchCost(), wasOurs: Bool = true, now: Timestamp
     ) throws {
         guard
             let launch = try connection.first(
@@ -62,8 +68,14 @@ package struct HostLaunches {
         else { return }
         try connection.run(
             """
-            UPDATE launch SET endedAt = ?2, ending = ?3, status = ?4, output = ?5 WHERE id = ?1
-            """, id, now, ending.rawValue, status, output)
+            UPDATE launch SET endedAt = ?2, ending = ?3, status = ?4, output = ?5, \
+            expiration = ?6, processorSeconds = ?7 WHERE id = ?1
+            """, id, now, ending.rawValue, status, output, cost.expiration?.rawValue,
+            cost.processorSeconds)
+        let tasks = TaskQueue(connection: connection)
+        try tasks.settleAll(
+            of: id, TaskEnd(ending, status: status, cost.expiration), now: now)
+        try tasks.release(launch.host)
         if ending == .exited, status == 0 {
             try acknowledge(launch, now: now)
             try connection.run(
@@ -71,6 +83,8 @@ package struct HostLaunches {
             return
         }
         if ending == .unknown, try !wasOurs || !leavesEvents(launch) { return }
+        // It was asked to end for a reason that is not its own.
+        if cost.expiration == .requirement || cost.expiration == .simulated { return }
         guard let host = try HostRows(connection).find(launch.host) else { return }
         let failures = host.failures + 1
         try connection.run(
@@ -97,6 +111,18 @@ package struct HostLaunches {
         else { return }
         _ = try EventRows(connection).acknowledge(
             session: session, from: events.lowerBound, through: events.upperBound, now: now)
+    }
+}
+
+extension TaskEnd {
+    /// What the end of a launch means for a task that has no result of its own.
+    fileprivate init(_ ending: LaunchEnding, status: Int?, _ expiration: ExpirationReason?) {
+        switch ending {
+        case .exited: self = .result(status == 0 ? .success : .failure)
+        case .signalled, .notStarted: self = .result(.failure)
+        case .expired: self = .expired(expiration ?? .time)
+        case .unknown: self = .lost
+        }
     }
 }
 

@@ -4,12 +4,13 @@ package import LonghaulCore
 package struct RegisteredHosts {
     let store: Store
 
-    /// Records a host, or replaces its settings, durably. Earlier failures are cleared.
+    /// Records a host, or replaces its settings, durably. Earlier failures are cleared, and
+    /// requests of tasks that are not permitted any more are cancelled.
     package func add(
         _ name: String, _ settings: HostSettings, now: Timestamp
     ) throws(LonghaulError) {
-        try store.write(.durable) {
-            try $0.run(
+        try store.write(.durable) { connection in
+            try connection.run(
                 """
                 INSERT INTO host (name, argv, permitted, eventBudget, taskBudget, created) \
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (name) DO UPDATE SET argv = ?2, \
@@ -17,6 +18,12 @@ package struct RegisteredHosts {
                 """, name, StoredJSON.encode(settings.argv),
                 StoredJSON.encode(settings.permitted), settings.eventBudget, settings.taskBudget,
                 now)
+            try connection.run(
+                """
+                DELETE FROM task WHERE host = ?1 AND launch IS NULL AND kind <> 2 \
+                AND identifier NOT IN (SELECT value FROM json_each(?2))
+                """, name, StoredJSON.encode(settings.permitted))
+            try TaskRows(connection).reset(name, now: now)
         }
     }
 
@@ -30,20 +37,26 @@ package struct RegisteredHosts {
         try store.access { try HostRows($0).find(name) }
     }
 
-    /// Removes a host: no program is started under that name any more. Its sessions and their
-    /// events stay for a later host of that name.
+    /// Removes a host: no program is started under that name any more. Its requests are cancelled.
+    /// Its sessions and their events stay for a later host of that name.
     package func remove(_ name: String) throws(LonghaulError) {
         try store.write(.durable) { connection in
             try connection.run("DELETE FROM host WHERE name = ?1", name)
             if connection.changes == 0 { throw noSuchHost(name) }
+            try connection.run("DELETE FROM task WHERE host = ?1", name)
         }
     }
 
-    /// Clears the failures of a host: it may be started at once.
-    package func reset(_ name: String) throws(LonghaulError) {
+    /// Clears the failures of a host and of its tasks: it may be started at once.
+    package func reset(_ name: String, now: Timestamp) throws(LonghaulError) {
         try store.write(.durable) { connection in
-            try connection.run("UPDATE host SET reset = reset + 1 WHERE name = ?1", name)
+            try connection.run(
+                """
+                UPDATE host SET reset = reset + 1, urgentFailures = 0, urgencyLostUntil = NULL \
+                WHERE name = ?1
+                """, name)
             if connection.changes == 0 { throw noSuchHost(name) }
+            try TaskRows(connection).reset(name, now: now)
         }
     }
 

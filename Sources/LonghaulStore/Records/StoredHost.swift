@@ -7,6 +7,8 @@ package struct StoredHost: Hashable, Sendable {
     /// The number of launches in a row that failed, since the last reset.
     package var failures: Int
     package var retryAt: Timestamp?
+    /// Urgent wake-ups wait like others until then.
+    package var urgencyLostUntil: Timestamp?
 }
 
 /// One start of a host.
@@ -28,6 +30,19 @@ package struct StoredLaunch: Hashable, Sendable {
     package var status: Int?
     /// The last part of its output.
     package var output: String?
+    package var cost = LaunchCost()
+}
+
+/// Why a launch expired, and what it used.
+package struct LaunchCost: Hashable, Sendable {
+    package var expiration: ExpirationReason?
+    /// Of the launch's process group; `nil` = not measured.
+    package var processorSeconds: Double?
+
+    package init(expiration: ExpirationReason? = nil, processorSeconds: Double? = nil) {
+        self.expiration = expiration
+        self.processorSeconds = processorSeconds
+    }
 }
 
 /// A process that can be distinguished from a later one with the same number.
@@ -48,7 +63,7 @@ enum HostColumns {
     static let select = """
         SELECT name, argv, permitted, eventBudget, taskBudget, created, \
         CASE WHEN failuresReset = reset THEN failures ELSE 0 END, \
-        CASE WHEN failuresReset = reset THEN retryAt END FROM host
+        CASE WHEN failuresReset = reset THEN retryAt END, urgencyLostUntil FROM host
         """
 
     /// If the program of a host cannot be read, its name is empty and cannot be found: the host's
@@ -61,7 +76,8 @@ enum HostColumns {
             eventBudget: row.optionalDouble(3), taskBudget: row.optionalDouble(4))
         return StoredHost(
             name: row.text(0), settings: settings, created: row.timestamp(5),
-            failures: row.count(6), retryAt: row.optionalTimestamp(7))
+            failures: row.count(6), retryAt: row.optionalTimestamp(7),
+            urgencyLostUntil: row.optionalTimestamp(8))
     }
 }
 
@@ -69,7 +85,7 @@ enum LaunchColumns {
     static let select = """
         SELECT l.id, l.host, (SELECT name FROM session s WHERE s.id = l.sessionID), l.reason, \
         l.firstSeq, l.lastSeq, l.handed, l.startedAt, l.deadline, l.pid, l.pidStart, l.bootID, \
-        l.endedAt, l.ending, l.status, l.output FROM launch l
+        l.endedAt, l.ending, l.status, l.output, l.expiration, l.processorSeconds FROM launch l
         """
 
     static func read(_ row: StoredRow) -> StoredLaunch {
@@ -88,7 +104,10 @@ enum LaunchColumns {
                     bootID: row.text(11)),
             endedAt: row.optionalTimestamp(12),
             ending: row.optionalText(13).map { LaunchEnding(rawValue: $0) ?? .unknown },
-            status: row.optionalInt(14), output: row.optionalText(15))
+            status: row.optionalInt(14), output: row.optionalText(15),
+            cost: LaunchCost(
+                expiration: row.optionalText(16).flatMap(ExpirationReason.init(rawValue:)),
+                processorSeconds: row.optionalDouble(17)))
     }
 }
 

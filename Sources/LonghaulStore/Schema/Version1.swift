@@ -1,7 +1,8 @@
 extension Migration {
     /// The first schema. Every table and column is explained in docs/internals/store.md.
     static let version1: [String] =
-        tables1 + hostTables1 + indexes1 + hostIndexes1 + triggers1 + rows1
+        tables1 + hostTables1 + taskTables1 + indexes1 + hostIndexes1 + taskIndexes1 + triggers1
+        + rows1
 
     /// No check of `transfer` is an IN of more than two values: SQLite would build a table for it
     /// in every update, which costs as much as the rest of the update.
@@ -265,7 +266,7 @@ extension Migration {
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
     /// changes until it is released. The fingerprint distinguishes a store of an earlier build.
-    static let applicationID = family << 16 | 0x3CB9
+    static let applicationID = family << 16 | 0x44D0
     static let family = 0x4C48
 
     /// A fingerprint of 16 bits (FNV-1a, folded).

@@ -1,0 +1,36 @@
+internal import LonghaulCore
+
+extension JSONText {
+    /// One request with what it waits for, its forecast and its last runs.
+    package mutating func task(_ task: TaskRecord) {
+        let request = task.request
+        object {
+            $0.field("identifier", request.identifier)
+            $0.field("kind", request.kind.rawValue)
+            $0.field("host", request.host)
+            $0.field("state", task.state.rawValue)
+            $0.field("submittedAt", task.submittedAt)
+            $0.field("earliestBegin", request.earliestBegin)
+            $0.field("requires", array: request.requirements.names) { $0.value($1) }
+            $0.field("every", seconds: request.repetition?.interval)
+            $0.field("tolerance", seconds: request.repetition?.slack)
+            $0.field("on", array: request.triggers) { $0.value($1.rawValue) }
+            $0.field("payload", json: request.payload)
+            $0.field("failures", task.failures)
+            $0.field("waitingFor", array: task.waitingFor) { $0.waitReason($1) }
+            $0.field("forecast") { $0.forecast(task.forecast) }
+            $0.field("runs", array: task.runs) { $0.run($1) }
+        }
+    }
+
+    private mutating func run(_ run: TaskRun) {
+        object {
+            $0.field("launch", run.launch)
+            $0.field("trigger", run.trigger?.rawValue)
+            $0.field("startedAt", run.startedAt)
+            $0.field("endedAt", run.endedAt)
+            $0.field("result", run.result?.rawValue)
+            $0.field("expiration", run.expiration?.rawValue)
+        }
+    }
+}

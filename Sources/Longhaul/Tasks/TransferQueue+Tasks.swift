@@ -1,0 +1,138 @@
+public import LonghaulCore
+internal import LonghaulPlatform
+internal import LonghaulStore
+
+extension TransferQueue {
+    /// Asks for launches of a host. A request of the same identifier that waits is replaced; one
+    /// that repeats goes on with its interval. It is recorded durably: it survives this process, the
+    /// engine and the machine. The counterpart of `BGTaskScheduler.submit(_:)`.
+    ///
+    /// - Throws: `LonghaulError` `notPermitted`, `tooManyPendingTaskRequests`, `unavailable` when
+    ///   the host's program cannot be run, `noSuchHost`, `invalidRequest`, `storeUnavailable`.
+    @discardableResult
+    public func submit(task request: TaskRequest) throws(LonghaulError) -> TaskRecord {
+        if let defect = request.defect { throw LonghaulError(.invalidRequest, defect) }
+        var request = request
+        if let payload = request.payload { request.payload = try Self.checked(payload) }
+        if let name = request.host, let host = try store.hosts.find(name) {
+            try checkAvailable(host)
+        }
+        let task = try store.tasks.submit(request, now: now)
+        WakeChannel.poke(directory)
+        return try TaskReader(self).record(task)
+    }
+
+    /// All requests that wait or run, by host and identifier.
+    ///
+    /// - Parameter host: `nil` = of all hosts.
+    /// - Throws: `LonghaulError` `storeUnavailable`.
+    public func tasks(host: String? = nil) throws(LonghaulError) -> [TaskRecord] {
+        let reader = try TaskReader(self)
+        var records: [TaskRecord] = []
+        for task in try store.tasks.all(host: host) { records.append(try reader.record(task)) }
+        return records
+    }
+
+    /// One request with its last runs; of one that is done, its runs alone. `nil` = there is
+    /// neither.
+    ///
+    /// - Parameter host: `nil` = the first of the hosts that have one.
+    /// - Throws: `LonghaulError` `storeUnavailable`.
+    public func task(
+        _ identifier: String, host: String? = nil
+    ) throws(LonghaulError) -> TaskRecord? {
+        let reader = try TaskReader(self)
+        if let task = try store.tasks.find(identifier, host: host).first {
+            return try reader.record(task)
+        }
+        let hosts = try store.tasks.hostsWithRuns(of: identifier)
+        guard let name = host ?? hosts.first else { return nil }
+        return try reader.done(identifier, host: name)
+    }
+
+    /// Cancels requests, all of them or none: they do not wait any more. A launch that carries one
+    /// goes on. The counterpart of `BGTaskScheduler.cancel(taskRequestWithIdentifier:)`.
+    ///
+    /// - Parameter host: `nil` = of all hosts.
+    /// - Throws: `LonghaulError` `noSuchTask`, `storeUnavailable`.
+    public func cancel(
+        tasks identifiers: [String], host: String? = nil
+    ) throws(LonghaulError) {
+        try store.tasks.cancel(identifiers, host: host)
+        WakeChannel.poke(directory)
+    }
+
+    /// Cancels all requests, and returns how many there were. A launch that carries one goes on. The
+    /// counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
+    ///
+    /// - Parameter host: `nil` = of all hosts.
+    /// - Throws: `LonghaulError` `storeUnavailable`.
+    @discardableResult
+    public func cancelAllTasks(host: String? = nil) throws(LonghaulError) -> Int {
+        let count = try store.tasks.cancelAll(host: host)
+        WakeChannel.poke(directory)
+        return count
+    }
+
+    /// Asks the engine to launch a request now, whatever it waits for. For tests: the counterpart
+    /// of `_simulateLaunchForTaskWithIdentifier:`.
+    ///
+    /// - Throws: `LonghaulError` `noSuchTask`; `conflict` when it runs; `storeUnavailable`.
+    public func simulateLaunch(
+        of identifier: String, host: String? = nil
+    ) throws(LonghaulError) {
+        try store.tasks.simulateLaunch(of: identifier, host: host)
+        WakeChannel.poke(directory)
+    }
+
+    /// Asks the engine to end the launch that carries a request. For tests: the counterpart of
+    /// `_simulateExpirationForTaskWithIdentifier:`.
+    ///
+    /// - Throws: `LonghaulError` `noSuchTask`; `conflict` when it does not run; `storeUnavailable`.
+    public func simulateExpiration(
+        of identifier: String, host: String? = nil
+    ) throws(LonghaulError) {
+        try store.tasks.simulateExpiration(of: identifier, host: host)
+        WakeChannel.poke(directory)
+    }
+
+    /// Hands a wake-up to a host. It is recorded durably, and merged with one of its identifier that
+    /// waits. The counterpart of a push.
+    ///
+    /// - Throws: `LonghaulError` `noSuchHost`; `invalidRequest` for a payload that is no JSON or too
+    ///   long, or an identifier that is none; `storeUnavailable`.
+    public func wake(host: String, _ wakeUp: WakeUp) throws(LonghaulError) {
+        var wakeUp = wakeUp
+        if let identifier = wakeUp.identifier,
+            let defect = TaskRequest(identifier: identifier).defect
+        {
+            throw LonghaulError(.invalidRequest, defect)
+        }
+        if let payload = wakeUp.payload {
+            guard payload.utf8.count <= Limits.taskPayloadBytes else {
+                throw LonghaulError(.invalidRequest, "a payload has 64 KiB at most")
+            }
+            wakeUp.payload = try Self.checked(payload)
+        }
+        try store.tasks.wake(host, wakeUp, now: now)
+        WakeChannel.poke(directory)
+    }
+
+    /// A payload on one line.
+    private static func checked(_ payload: String) throws(LonghaulError) -> String {
+        do {
+            return String(decoding: try JSONScanner.compacted(payload), as: UTF8.self)
+        } catch {
+            throw LonghaulError(.invalidRequest, "the payload is no JSON: \(error)")
+        }
+    }
+
+    private func checkAvailable(_ host: StoredHost) throws(LonghaulError) {
+        guard let obstacle = Executable.obstacle(host.settings.argv[0]) else { return }
+        let why = obstacle == .missing ? "is not there" : "may not be run"
+        throw LonghaulError(
+            .unavailable,
+            "the host \(host.name) cannot be launched: \(host.settings.argv[0]) \(why);"
+                + " mend it, or `host add` another program")
+    }
+}

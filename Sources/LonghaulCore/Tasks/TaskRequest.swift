@@ -1,0 +1,163 @@
+/// How much a background task may do in one launch, and how it is planned.
+public enum TaskKind: String, Codable, Sendable, CaseIterable {
+    /// A short refresh of what the program shows: 30 seconds a launch. The counterpart of
+    /// `BGAppRefreshTask`.
+    case refresh
+    /// Longer work, such as cleaning a database: ten minutes a launch. The counterpart of
+    /// `BGProcessingTask`.
+    case processing
+}
+
+/// A change of the machine that launches a host. The counterpart of launches for significant
+/// location changes.
+public enum TaskTrigger: String, Codable, Sendable, CaseIterable {
+    /// There is a network again.
+    case online
+    /// There is another network than before.
+    case networkChange = "network-change"
+    /// External power has come.
+    case power
+    /// The machine runs on its battery from now on.
+    case battery
+    /// The machine has woken from sleep.
+    case resume
+    /// The machine has been started.
+    case boot
+    /// A file system was mounted.
+    case mount
+}
+
+/// How often a task is repeated. The counterpart of `XPC_ACTIVITY_INTERVAL`.
+public struct TaskRepetition: Hashable, Codable, Sendable {
+    /// Seconds between two runs, 1 and more.
+    public var interval: Double
+    /// By how many seconds a run may come earlier; `nil` = half of ``interval``. Two runs are never
+    /// closer than the interval less the tolerance.
+    public var tolerance: Double?
+
+    /// Every `interval` seconds.
+    public init(interval: Double, tolerance: Double? = nil) {
+        self.interval = interval
+        self.tolerance = tolerance
+    }
+
+    /// What ``tolerance`` comes to.
+    package var slack: Double { min(max(tolerance ?? interval / 2, 0), interval) }
+}
+
+/// How a task ended, as its host says.
+public enum TaskResult: String, Codable, Sendable, CaseIterable {
+    /// It is done.
+    case success
+    /// It failed, and is tried again after a delay that grows.
+    case failure
+    /// It could not be done now: it comes again soon, without counting as a failure.
+    case deferred
+    /// It is done, and there was nothing new.
+    case noData
+}
+
+/// Why a launch was asked to end before it had ended by itself.
+public enum ExpirationReason: String, Codable, Sendable, CaseIterable {
+    /// Its budget was used up.
+    case time
+    /// A requirement of a task that it carried does not hold any more.
+    case requirement
+    /// It used more than 80 % of a processor for a minute.
+    case processor
+    /// It was asked for, as a test.
+    case simulated
+}
+
+/// A piece of work that a host is to be launched for. The counterpart of `BGTaskRequest`.
+public struct TaskRequest: Hashable, Sendable {
+    /// Names the task. At most one request of an identifier waits for a host.
+    public var identifier: String
+    /// What the launch may take, see ``TaskKind``.
+    public var kind: TaskKind
+    /// The host; `nil` = the one that ``identifier`` is permitted to.
+    public var host: String?
+    /// Not before this moment; `nil` = at once.
+    public var earliestBegin: Timestamp?
+    /// What must hold for the task to begin.
+    public var requirements = ConditionNeeds()
+    /// `nil` = once.
+    public var repetition: TaskRepetition?
+    /// A standing request: a launch each time one of these happens. Empty = none.
+    public var triggers: [TaskTrigger] = []
+    /// A JSON text that is handed to the host; `nil` = none.
+    public var payload: String?
+    /// Whether a launch expires when a requirement is lost meanwhile. True by default.
+    public var expiresWhenRequirementIsLost = true
+    /// Whether the request waits again after such an expiration. True by default.
+    public var returnsAfterExpiration = true
+
+    /// Once, at once, without requirements.
+    public init(identifier: String, kind: TaskKind = .refresh, host: String? = nil) {
+        self.identifier = identifier
+        self.kind = kind
+        self.host = host
+    }
+
+    /// What is wrong with it, in a sentence; `nil` = nothing.
+    package var defect: String? {
+        let bytes = identifier.utf8.count
+        if bytes == 0 || bytes > Limits.taskIdentifierBytes
+            || identifier.unicodeScalars.contains(where: { $0.value < 0x21 || $0 == "," })
+        {
+            return "a task's identifier has 1 to \(Limits.taskIdentifierBytes) bytes,"
+                + " without spaces and commas"
+        }
+        if let repetition {
+            if !triggers.isEmpty { return "a task repeats or has triggers, not both" }
+            guard (1...Limits.taskIntervalMaximumSeconds).contains(repetition.interval) else {
+                return "an interval is 1s to 365d"
+            }
+            if let tolerance = repetition.tolerance,
+                !(0...repetition.interval).contains(tolerance)
+            {
+                return "a tolerance is no longer than the interval"
+            }
+        }
+        if let payload, payload.utf8.count > Limits.taskPayloadBytes {
+            return "a payload has 64 KiB at most"
+        }
+        return nil
+    }
+
+    /// What it waits for besides time and its host. A request that repeats prefers a good moment
+    /// as long as its tolerance lasts.
+    package var eligibility: EligibilityKey {
+        var schedule = TransferSchedule()
+        schedule.requires = requirements
+        if repetition.map({ $0.slack > 0 }) ?? false {
+            schedule.prefers = ConditionNeeds(
+                power: true, unmetered: true, idle: kind == .processing)
+        }
+        return EligibilityKey(schedule, usesNetwork: requirements.network)
+    }
+}
+
+/// A message that wakes a host. The counterpart of a background push.
+public struct WakeUp: Hashable, Sendable {
+    /// Waiting wake-ups of one identifier are merged; `nil` = one without a name.
+    public var identifier: String?
+    /// A JSON text that is handed to the host; of merged ones the newest. `nil` = none.
+    public var payload: String?
+    /// Handed over at once, whatever delay the host has for having failed. A host that does not
+    /// handle three in a row loses this for a day.
+    public var isUrgent: Bool
+    /// Dropped when it has not been handed over by then; `nil` = never.
+    public var expiresAt: Timestamp?
+
+    /// A background wake-up without a name by default.
+    public init(
+        identifier: String? = nil, payload: String? = nil, isUrgent: Bool = false,
+        expiresAt: Timestamp? = nil
+    ) {
+        self.identifier = identifier
+        self.payload = payload
+        self.isUrgent = isUrgent
+        self.expiresAt = expiresAt
+    }
+}

@@ -1,0 +1,164 @@
+/// When a pending task may begin, as far as time goes: the engine's part of its row.
+package struct TaskTiming: Hashable, Sendable {
+    /// Not before this moment by its own definition, its own back-off included.
+    package var dueAt: Timestamp
+    /// From this moment on it may begin together with other work of its host.
+    package var mayBeginAt: Timestamp
+    /// From this moment on its preferences do not count; `nil` = it has none.
+    package var waivesAt: Timestamp?
+    /// The window that ends with the moment for which it is meant begins here. Of a repeating one.
+    package var window: Timestamp?
+    /// When its last run began that counts.
+    package var lastStart: Timestamp?
+    /// Runs in a row that failed.
+    package var failures = 0
+    /// Times in a row that it was put off, without a failure.
+    package var deferrals = 0
+
+    package init(dueAt: Timestamp) {
+        self.dueAt = dueAt
+        mayBeginAt = dueAt
+    }
+}
+
+extension TaskTiming {
+    /// Of a new request.
+    ///
+    /// - Parameter replaced: The timing of the request that it replaces: one that repeats goes on
+    ///   with its interval, so that submitting it at each start of a program runs it no more often.
+    package init(
+        _ request: TaskRequest, replacing replaced: TaskTiming?, place: Double, now: Timestamp
+    ) {
+        let begin = max(now, request.earliestBegin ?? now)
+        guard request.triggers.isEmpty else {
+            self.init(dueAt: .distantFuture)
+            lastStart = replaced?.lastStart
+            return
+        }
+        self.init(dueAt: begin)
+        guard let repetition = request.repetition else { return }
+        window = begin + -repetition.slack
+        waivesAt = begin
+        if let last = replaced?.lastStart, last <= now {
+            lastStart = last
+            moveOn(repetition, place: place, now: now)
+            dueAt = max(dueAt, begin)
+            mayBeginAt = max(mayBeginAt, begin)
+        }
+    }
+
+    /// The next run of a repeating request. Windows are on a grid; those that were missed are
+    /// skipped, and the run that is late counts for the last of them.
+    ///
+    /// - Parameter place: 0…1, where in its tolerance a run is meant to begin: the same for a
+    ///   request of a host on one machine, another on other machines, so that a fleet spreads.
+    package mutating func moveOn(
+        _ repetition: TaskRepetition, place: Double, now: Timestamp
+    ) {
+        let slack = repetition.slack
+        let last = lastStart ?? now
+        var next = (window ?? last + -slack) + repetition.interval
+        if next + repetition.interval <= now {
+            let missed = ((now - next) / repetition.interval).rounded(.down)
+            next = next + missed * repetition.interval
+        }
+        window = next
+        mayBeginAt = max(next, last + (repetition.interval - slack))
+        dueAt = max(next + place * slack, mayBeginAt)
+        waivesAt = max(next + slack, dueAt)
+    }
+
+    /// A clock that was set back: what was written at a later moment than now was meant to last as
+    /// long from now on.
+    package mutating func follow(_ written: Timestamp, now: Timestamp) {
+        let jump = written - now
+        guard jump > 0, lastStart != nil || failures > 0 || deferrals > 0 else { return }
+        dueAt = dueAt + -jump
+        mayBeginAt = mayBeginAt + -jump
+        waivesAt = waivesAt.map { $0 + -jump }
+        window = window.map { $0 + -jump }
+        lastStart = lastStart.map { $0 + -jump }
+    }
+
+    /// Seconds until a task comes again that was put off so many times in a row.
+    package static func delay(afterDeferrals deferrals: Int) -> Double {
+        guard deferrals > 0 else { return 0 }
+        return deferrals > 10
+            ? Limits.deferralMaximumSeconds
+            : min(Double(1 << (deferrals - 1)), Limits.deferralMaximumSeconds)
+    }
+
+    /// Where in its tolerance a request is meant to begin, from a text that is its own (FNV-1a).
+    package static func place(of text: String) -> Double {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        // FNV mixes its low bits best; these are spread over all of them.
+        hash ^= hash >> 33
+        hash = hash &* 0xff51_afd7_ed55_8ccd
+        hash ^= hash >> 33
+        return Double(hash >> 11) / Double(1 << 53)
+    }
+}
+
+/// How a run of a task ended.
+package enum TaskEnd: Hashable, Sendable {
+    /// The host said so, or its exit status did.
+    case result(TaskResult)
+    /// The launch expired before the task had a result.
+    case expired(ExpirationReason)
+    /// How the launch ended is not known.
+    case lost
+}
+
+/// What the end of a run means for its request: pure.
+package enum TaskSettlement: Hashable, Sendable {
+    /// It is carried out.
+    case done
+    /// It waits again.
+    case again(TaskTiming)
+
+    /// - Parameters:
+    ///   - timing: As it was when the run began.
+    ///   - started: When the run began.
+    package static func decide(
+        _ request: TaskRequest, _ timing: TaskTiming, _ end: TaskEnd, started: Timestamp,
+        place: Double, now: Timestamp
+    ) -> TaskSettlement {
+        var next = timing
+        switch end {
+        case .result(.deferred), .expired(.simulated), .lost: return again(&next, now)
+        case .expired(.requirement) where request.returnsAfterExpiration:
+            return again(&next, now)
+        case .result(.success), .result(.noData): next.failures = 0
+        case .result(.failure), .expired: next.failures += 1
+        }
+        next.deferrals = 0
+        next.lastStart = min(started, now)
+        let retryAt = now + LaunchPolicy.delay(afterFailures: next.failures)
+        if let repetition = request.repetition {
+            next.moveOn(repetition, place: place, now: now)
+            if next.failures > 0 {
+                next.dueAt = max(next.dueAt, retryAt)
+                next.mayBeginAt = next.dueAt
+                next.waivesAt = next.waivesAt.map { max($0, next.dueAt) }
+            }
+            return .again(next)
+        }
+        if next.failures > 0, end != .expired(.requirement) {
+            next.dueAt = retryAt
+            next.mayBeginAt = retryAt
+            return .again(next)
+        }
+        if request.triggers.isEmpty { return .done }
+        next.dueAt = .distantFuture
+        next.mayBeginAt = .distantFuture
+        return .again(next)
+    }
+
+    private static func again(_ timing: inout TaskTiming, _ now: Timestamp) -> TaskSettlement {
+        timing.deferrals += 1
+        timing.dueAt = now + TaskTiming.delay(afterDeferrals: timing.deferrals)
+        timing.mayBeginAt = timing.dueAt
+        return .again(timing)
+    }
+}

@@ -1,0 +1,97 @@
+/// What triggers compare: the machine as it was when it was last looked at.
+package struct WorldFacts: Hashable, Codable, Sendable {
+    package var network: NetworkState?
+    /// Since when the network is this one.
+    package var networkSince: Timestamp?
+    package var power: PowerSource?
+    package var bootID: String?
+    /// How often the machine has slept and woken, since this engine began.
+    package var resumes = 0
+    /// What is mounted, by the numbers of the mounts; `nil` = not known.
+    package var mounts: Set<Int64>?
+
+    package init() {}
+}
+
+/// What triggers need of the machine besides its conditions.
+package struct MachineFacts: Hashable, Sendable {
+    package var bootID: String?
+    /// How often it has woken since this engine began.
+    package var resumes = 0
+    /// The numbers of its mounts; `nil` = not read.
+    package var mounts: Set<Int64>?
+
+    package init(bootID: String? = nil) {
+        self.bootID = bootID
+    }
+}
+
+extension WorldFacts {
+    /// What has happened between two looks: pure. What is unknown before or after is no change.
+    package func triggers(since old: WorldFacts) -> [TaskTrigger] {
+        TaskTrigger.allCases.filter { has(happened: $0, since: old) }
+    }
+
+    private func has(happened trigger: TaskTrigger, since old: WorldFacts) -> Bool {
+        switch trigger {
+        case .online: isOnline == true && old.isOnline == false
+        case .networkChange:
+            isOnline == true && old.network != nil
+                && (network != old.network || networkSince != old.networkSince)
+        case .power: power == .external && old.power == .battery
+        case .battery: power == .battery && old.power == .external
+        case .resume: resumes > old.resumes
+        case .boot: bootID != nil && old.bootID != nil && bootID != old.bootID
+        case .mount: bootID == old.bootID && !(mounts ?? []).isSubset(of: old.mounts ?? mounts ?? [])
+        }
+    }
+
+    private var isOnline: Bool? { network.map { $0 != .offline } }
+
+    /// With what is unknown now as it was before.
+    package func completed(by old: WorldFacts) -> WorldFacts {
+        var all = self
+        if network == nil { (all.network, all.networkSince) = (old.network, old.networkSince) }
+        if power == nil { all.power = old.power }
+        if bootID == nil { all.bootID = old.bootID }
+        if mounts == nil { all.mounts = old.mounts }
+        return all
+    }
+}
+
+/// Triggers as bits, as they are stored: never renumber.
+package struct TriggerSet: OptionSet, Hashable, Sendable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    package init(_ triggers: [TaskTrigger]) {
+        self.init(rawValue: triggers.reduce(0) { $0 | TriggerSet.bit($1) })
+    }
+
+    package var all: [TaskTrigger] {
+        TaskTrigger.allCases.filter { rawValue & TriggerSet.bit($0) != 0 }
+    }
+
+    private static func bit(_ trigger: TaskTrigger) -> Int {
+        switch trigger {
+        case .online: 1
+        case .networkChange: 2
+        case .power: 4
+        case .battery: 8
+        case .resume: 16
+        case .boot: 32
+        case .mount: 64
+        }
+    }
+
+    /// The conditions that have to be watched for these.
+    package var interest: ConditionNeeds {
+        let triggers = all
+        return ConditionNeeds(
+            power: triggers.contains(.power) || triggers.contains(.battery),
+            network: triggers.contains(.online) || triggers.contains(.networkChange))
+    }
+}

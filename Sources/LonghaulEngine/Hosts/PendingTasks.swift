@@ -1,0 +1,120 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// The tasks that wait: which may begin in the conditions of the machine, and what triggers have
+/// seen of it.
+struct PendingTasks {
+    private let writer: StoreWriter
+    private(set) var head = TaskHead()
+    /// Nothing is known yet of what an earlier engine has left.
+    private var isFirst = true
+    private var hasSeenNetwork = false
+    /// The conditions of the last decision.
+    private var seen = Conditions()
+    private var machine = MachineFacts()
+    /// Conditions or the machine have changed since the world was compared.
+    private var isWorldStale = true
+
+    init(_ writer: StoreWriter) {
+        self.writer = writer
+    }
+
+    mutating func replace(_ facts: MachineFacts) {
+        machine = facts
+        isWorldStale = true
+    }
+
+    mutating func conditionsChanged() { isWorldStale = true }
+
+    /// The tasks that may begin now, and those whose launch was asked for.
+    mutating func load(
+        _ snapshot: ConditionSnapshot, clockWentBack: Bool, now: Moment
+    ) throws(LonghaulError) -> [StoredTask] {
+        head = TaskHead()
+        if try writer.store.tasks.isEmpty() { return [] }
+        let conditions = snapshot.conditions
+        let changed = Self.changed(seen, conditions)
+        let world = WorldFacts(conditions, machine)
+        let wasFirst = isFirst
+        let comparesWorld = isWorldStale
+        let isNetworkNew = !hasSeenNetwork
+        var found: [StoredTask] = []
+        var loaded = TaskHead()
+        try writer.transaction(.relaxed) { tx in
+            let tasks = tx.tasks
+            if wasFirst { try tasks.releaseAll() }
+            if wasFirst || clockWentBack { try tasks.follow(now: now.wall) }
+            if comparesWorld {
+                try Self.compare(
+                    world, tasks, isFirst: wasFirst, isNetworkNew: isNetworkNew, now: now.wall)
+            }
+            if !changed.isEmpty {
+                try tasks.returnDeferred(
+                    { !changed.isDisjoint(with: $0.interest) }, now: now.wall)
+            }
+            loaded = try tasks.head(now: now.wall) { key in
+                // What has not been read yet is not known to hold.
+                conditions.hasSeen(key.interest) && key.gate(in: snapshot, now: now.wall).isOpen
+            }
+            found = loaded.due
+            for task in try tasks.simulated() where task.launch == nil {
+                if !found.contains(where: { $0.id == task.id }) { found.append(task) }
+            }
+        }
+        if loaded.holdsBack, let settled = snapshot.networkSettlesAt, settled > now.wall {
+            loaded.next = min(loaded.next ?? settled, settled)
+        }
+        // Only what was committed counts.
+        head = loaded
+        isFirst = false
+        isWorldStale = false
+        if conditions.network.value != nil { hasSeenNetwork = true }
+        seen = conditions
+        return found
+    }
+
+    /// Without standing requests nothing is remembered: the next one compares with what it finds.
+    private static func compare(
+        _ world: WorldFacts, _ tasks: TaskQueue, isFirst: Bool, isNetworkNew: Bool, now: Timestamp
+    ) throws {
+        guard try tasks.hasStanding() else { return try tasks.setWorld(nil) }
+        let old = try tasks.world()
+        let new = old.map { world.completed(by: $0) } ?? world
+        if let old {
+            var before = old
+            // Each engine counts resumes anew, and has not seen since when the network is the same.
+            if isFirst { before.resumes = new.resumes }
+            if isNetworkNew { before.networkSince = new.networkSince }
+            try tasks.fire(new.triggers(since: before), now: now)
+        }
+        if new != old { try tasks.setWorld(new) }
+    }
+
+    private static func changed(_ old: Conditions, _ new: Conditions) -> ConditionNeeds {
+        ConditionNeeds(
+            power: old.power.value != new.power.value,
+            unmetered: old.network.value != new.network.value,
+            idle: old.isIdle.value != new.isIdle.value,
+            network: old.network.value != new.network.value,
+            battery: old.battery.value != new.battery.value ? 1 : nil)
+    }
+}
+
+extension ConditionNeeds {
+    fileprivate func isDisjoint(with other: ConditionNeeds) -> Bool {
+        !(power && other.power || unmetered && other.unmetered || idle && other.idle
+            || network && other.network || battery != nil && other.battery != nil)
+    }
+}
+
+extension WorldFacts {
+    init(_ conditions: Conditions, _ machine: MachineFacts) {
+        self.init()
+        network = conditions.network.value
+        networkSince = conditions.network.since
+        power = conditions.power.value
+        bootID = machine.bootID
+        resumes = machine.resumes
+        mounts = machine.mounts
+    }
+}

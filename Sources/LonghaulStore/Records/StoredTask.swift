@@ -1,0 +1,119 @@
+package import LonghaulCore
+
+/// A request or wake-up as it is stored.
+package struct StoredTask: Sendable {
+    package var id: TaskID
+    package var host: String
+    package var kind: DueTask.Kind
+    package var request: TaskRequest
+    package var isUrgent: Bool
+    package var expiresAt: Timestamp?
+    package var submittedAt: Timestamp
+    package var eligibility: EligibilityKey
+    /// The engine considers it at this moment; later than due while its host cannot be launched.
+    package var readyAt: Timestamp
+    package var timing: TaskTiming
+    /// What has happened and is not handed over yet.
+    package var trigger: FiredTrigger?
+    /// The launch that carries it; `nil` = it waits.
+    package var launch: LaunchID?
+    package var startedAt: Timestamp?
+    /// What the launch was for, of a standing request.
+    package var firedBy: FiredTrigger?
+}
+
+/// A trigger, and when the world has changed so.
+package struct FiredTrigger: Hashable, Sendable {
+    package var trigger: TaskTrigger
+    package var at: Timestamp
+
+    package init(_ trigger: TaskTrigger, at: Timestamp) {
+        self.trigger = trigger
+        self.at = at
+    }
+}
+
+/// One run of a task.
+package struct StoredTaskRun: Hashable, Sendable {
+    package var launch: LaunchID
+    package var trigger: TaskTrigger?
+    package var startedAt: Timestamp
+    package var endedAt: Timestamp?
+    package var result: TaskResult?
+    package var expiration: ExpirationReason?
+}
+
+/// The stored form of a request, but for its identifier, kind, host and payload.
+private struct TaskDefinition: Codable {
+    var earliest: Int64?
+    var requirements: String
+    var repetition: TaskRepetition?
+    var triggers: [TaskTrigger]?
+    var staysWhenRequirementIsLost: Bool?
+    var endsWithExpiration: Bool?
+
+    init(_ request: TaskRequest) {
+        earliest = request.earliestBegin?.milliseconds
+        requirements = request.requirements.names.joined(separator: ",")
+        repetition = request.repetition
+        triggers = request.triggers.isEmpty ? nil : request.triggers
+        staysWhenRequirementIsLost = request.expiresWhenRequirementIsLost ? nil : true
+        endsWithExpiration = request.returnsAfterExpiration ? nil : true
+    }
+
+    func apply(to request: inout TaskRequest) {
+        request.earliestBegin = earliest.map(Timestamp.init(milliseconds:))
+        request.requirements = ConditionNeeds(parsing: requirements) ?? ConditionNeeds()
+        request.repetition = repetition
+        request.triggers = triggers ?? []
+        request.expiresWhenRequirementIsLost = staysWhenRequirementIsLost != true
+        request.returnsAfterExpiration = endsWithExpiration != true
+    }
+}
+
+extension TaskRequest {
+    var definition: String { StoredJSON.encode(TaskDefinition(self)) }
+}
+
+enum TaskColumns {
+    static let select = """
+        SELECT id, host, identifier, kind, definition, payload, urgent, expiresAt, submittedAt, \
+        eligibility, readyAt, dueAt, mayBeginAt, waivesAt, windowAt, lastStart, failures, \
+        deferrals, writtenAt, trigger, triggeredAt, launch, startedAt, firedBy, firedAt FROM task
+        """
+
+    static func read(_ row: StoredRow) -> StoredTask {
+        let kind = DueTask.Kind(rawValue: row.int(3)) ?? .refresh
+        var request = TaskRequest(
+            identifier: row.text(2), kind: kind == .processing ? .processing : .refresh,
+            host: row.text(1))
+        StoredJSON.decode(TaskDefinition.self, row.text(4))?.apply(to: &request)
+        request.payload = row.optionalText(5)
+        var timing = TaskTiming(dueAt: row.timestamp(11))
+        timing.mayBeginAt = row.timestamp(12)
+        timing.waivesAt = row.optionalTimestamp(13)
+        timing.window = row.optionalTimestamp(14)
+        timing.lastStart = row.optionalTimestamp(15)
+        timing.failures = row.count(16)
+        timing.deferrals = row.count(17)
+        return StoredTask(
+            id: TaskID(rawValue: row.int64(0)), host: row.text(1), kind: kind, request: request,
+            isUrgent: row.bool(6), expiresAt: row.optionalTimestamp(7),
+            submittedAt: row.timestamp(8), eligibility: EligibilityKey(rawValue: row.int64(9)),
+            readyAt: row.timestamp(10), timing: timing, trigger: fired(row, 19),
+            launch: row.optionalInt64(21).map(LaunchID.init(rawValue:)),
+            startedAt: row.optionalTimestamp(22), firedBy: fired(row, 23))
+    }
+
+    private static func fired(_ row: StoredRow, _ column: Int32) -> FiredTrigger? {
+        row.optionalText(column).flatMap(TaskTrigger.init(rawValue:)).map {
+            FiredTrigger($0, at: row.timestamp(column + 1))
+        }
+    }
+}
+
+extension TaskID: Bindable {
+    func bind(to handle: OpaquePointer, at index: Int32) -> Int32 {
+        rawValue.bind(to: handle, at: index)
+    }
+}

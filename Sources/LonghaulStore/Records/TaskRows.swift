@@ -1,0 +1,97 @@
+import LonghaulCore
+
+/// The rows of `task`.
+struct TaskRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func find(_ id: TaskID) throws -> StoredTask? {
+        try connection.first(TaskColumns.select + " WHERE id = ?1", id, read: TaskColumns.read)
+    }
+
+    /// The request of this identifier that waits.
+    func pending(_ identifier: String, of host: String, isWakeUp: Bool = false) throws
+        -> StoredTask?
+    {
+        try connection.first(
+            TaskColumns.select + """
+                 INDEXED BY taskPending WHERE host = ?1 AND identifier = ?2 \
+                AND (kind = 2) = ?3 AND launch IS NULL
+                """, host, identifier, isWakeUp, read: TaskColumns.read)
+    }
+
+    /// The request of this identifier that a launch carries.
+    func running(_ identifier: String, of host: String) throws -> StoredTask? {
+        try connection.first(
+            TaskColumns.select + """
+                 INDEXED BY taskByLaunch WHERE launch IS NOT NULL AND host = ?1 \
+                AND identifier = ?2 AND kind <> 2 ORDER BY id DESC
+                """, host, identifier, read: TaskColumns.read)
+    }
+
+    func carried(by launch: LaunchID) throws -> [StoredTask] {
+        try connection.all(
+            TaskColumns.select + " INDEXED BY taskByLaunch WHERE launch = ?1 ORDER BY id", launch,
+            read: TaskColumns.read)
+    }
+
+    /// Where in its tolerance a repeating request is meant to begin on this machine.
+    func place(_ identifier: String, of host: String) throws -> Double {
+        let store = try connection.first("SELECT storeID FROM lease") { $0.text(0) }
+        return TaskTiming.place(of: "\(store ?? "")/\(host)/\(identifier)")
+    }
+
+    /// Writes a new timing; the request is considered when it is due.
+    func write(_ timing: TaskTiming, of id: TaskID, now: Timestamp) throws {
+        try connection.run(
+            """
+            UPDATE task SET readyAt = ?2, dueAt = ?2, mayBeginAt = ?3, waivesAt = ?4, \
+            windowAt = ?5, lastStart = ?6, failures = ?7, deferrals = ?8, writtenAt = ?9 \
+            WHERE id = ?1
+            """, id, timing.dueAt, timing.mayBeginAt, timing.waivesAt, timing.window,
+            timing.lastStart, timing.failures, timing.deferrals, now)
+    }
+
+    func delete(_ id: TaskID) throws {
+        try connection.run("DELETE FROM task WHERE id = ?1", id)
+    }
+
+    /// The requests of a host are considered again as soon as they are due.
+    func release(_ host: String) throws {
+        try connection.run(
+            """
+            UPDATE task INDEXED BY taskPutOff SET readyAt = dueAt \
+            WHERE host = ?1 AND launch IS NULL AND readyAt <> dueAt
+            """, host)
+    }
+
+    /// Forgets the failures of a host's requests: what waits for a back-off is due.
+    func reset(_ host: String, now: Timestamp) throws {
+        try connection.run(
+            """
+            UPDATE task SET readyAt = min(readyAt, ?2), dueAt = min(dueAt, ?2), \
+            mayBeginAt = min(mayBeginAt, ?2), failures = 0, deferrals = 0 \
+            WHERE host = ?1 AND launch IS NULL AND (failures > 0 OR deferrals > 0)
+            """, host, now)
+        try release(host)
+    }
+
+    func runs(of identifier: String, host: String, limit: Int) throws -> [StoredTaskRun] {
+        try connection.all(
+            """
+            SELECT launch, trigger, startedAt, endedAt, result, expiration FROM taskRun \
+            INDEXED BY taskRunByTask WHERE host = ?1 AND identifier = ?2 ORDER BY id DESC LIMIT ?3
+            """, host, identifier, limit
+        ) { row in
+            StoredTaskRun(
+                launch: LaunchID(rawValue: row.int64(0)),
+                trigger: row.optionalText(1).flatMap(TaskTrigger.init(rawValue:)),
+                startedAt: row.timestamp(2), endedAt: row.optionalTimestamp(3),
+                result: row.optionalText(4).flatMap(TaskResult.init(rawValue:)),
+                expiration: row.optionalText(5).flatMap(ExpirationReason.init(rawValue:)))
+        }
+    }
+}

@@ -1,0 +1,398 @@
+package import LonghaulCore
+
+/// What decides which tasks may begin.
+package struct TaskHead: Sendable {
+    /// Due, with open gates, by host; of each host also what may begin along with that.
+    package var due: [StoredTask] = []
+    /// The moment of the next one, of those whose conditions hold.
+    package var next: Timestamp?
+    /// The conditions that pending requests wait for.
+    package var interest = ConditionNeeds()
+    /// Something is due and held back by a condition.
+    package var holdsBack = false
+    /// Something waits, whatever for.
+    package var hasPending = false
+    /// What standing requests wait for.
+    package var triggers = TriggerSet(rawValue: 0)
+    /// There are more that are due.
+    package var isCut = false
+
+    package init() {}
+}
+
+/// The engine's part of the tasks, inside a transaction.
+package struct TaskQueue {
+    let connection: Connection
+    private var rows: TaskRows { TaskRows(connection) }
+
+    static func hasAny(_ connection: Connection) throws -> Bool {
+        try connection.first("SELECT EXISTS (SELECT 1 FROM task)") { $0.bool(0) } ?? false
+    }
+
+    // MARK: - What may begin
+
+    /// Each eligibility is decided once, and of those that are open the due requests are read: what
+    /// waits costs nothing.
+    ///
+    /// - Parameter isOpen: Whether the conditions of an eligibility hold.
+    package func head(
+        now: Timestamp, isOpen: (EligibilityKey) -> Bool
+    ) throws -> TaskHead {
+        var head = TaskHead()
+        try waive(now: now)
+        try connection.run(
+            "DELETE FROM task WHERE launch IS NULL AND expiresAt IS NOT NULL AND expiresAt <= ?1",
+            now)
+        var moments = [try nextChange()]
+        for key in try keys() {
+            head.hasPending = true
+            head.interest = head.interest.union(key.interest)
+            guard isOpen(key) else {
+                if try due(key, now: now, limit: 1).isEmpty {
+                    moments.append(try next(key, now))
+                } else {
+                    head.holdsBack = true
+                }
+                continue
+            }
+            let found = try due(key, now: now, limit: Limits.tasksPerDecision)
+            if found.count == Limits.tasksPerDecision { head.isCut = true }
+            head.due += found
+            moments.append(try next(key, now))
+        }
+        try addCompanions(&head, now: now, isOpen: isOpen)
+        head.next = moments.compactMap { $0 }.min()
+        head.triggers = try triggers()
+        head.interest = head.interest.union(head.triggers.interest)
+        return head
+    }
+
+    /// Those whose launch a client has asked for, whatever they wait for.
+    package func simulated() throws -> [StoredTask] {
+        try connection.all(
+            TaskColumns.select + " INDEXED BY taskSimulated WHERE simulated > 0",
+            read: TaskColumns.read)
+    }
+
+    package func endSimulation(of id: TaskID) throws {
+        try connection.run("UPDATE task SET simulated = 0 WHERE id = ?1", id)
+    }
+
+    /// The eligibilities of those that wait: one look-up each.
+    private func keys() throws -> [EligibilityKey] {
+        try connection.all(
+            """
+            WITH RECURSIVE k(e) AS (
+            SELECT min(eligibility) FROM task INDEXED BY taskReady WHERE launch IS NULL
+            UNION ALL
+            SELECT (SELECT min(eligibility) FROM task INDEXED BY taskReady \
+            WHERE launch IS NULL AND eligibility > k.e) FROM k WHERE k.e IS NOT NULL)
+            SELECT e FROM k WHERE e IS NOT NULL
+            """
+        ) { EligibilityKey(rawValue: $0.int64(0)) }
+    }
+
+    private func due(_ key: EligibilityKey, now: Timestamp, limit: Int) throws -> [StoredTask] {
+        try connection.all(
+            TaskColumns.select + """
+                 INDEXED BY taskReady WHERE eligibility = ?1 AND launch IS NULL \
+                AND readyAt <= ?2 ORDER BY readyAt LIMIT ?3
+                """, key.rawValue, now, limit, read: TaskColumns.read)
+    }
+
+    private func next(_ key: EligibilityKey, _ now: Timestamp) throws -> Timestamp? {
+        try connection.first(
+            """
+            SELECT min(readyAt) FROM task INDEXED BY taskReady WHERE eligibility = ?1 \
+            AND launch IS NULL AND readyAt > ?2 AND readyAt < ?3
+            """, key.rawValue, now, Timestamp.distantFuture
+        ) { $0.optionalTimestamp(0) } ?? nil
+    }
+
+    /// When preferences end or a wake-up expires.
+    private func nextChange() throws -> Timestamp? {
+        let waives = try connection.first(
+            """
+            SELECT min(waivesAt) FROM task INDEXED BY taskWaives WHERE launch IS NULL \
+            AND waivesAt IS NOT NULL
+            """
+        ) { $0.optionalTimestamp(0) }
+        let expires = try connection.first(
+            """
+            SELECT min(expiresAt) FROM task INDEXED BY taskExpires WHERE launch IS NULL \
+            AND expiresAt IS NOT NULL
+            """
+        ) { $0.optionalTimestamp(0) }
+        return [waives ?? nil, expires ?? nil].compactMap { $0 }.min()
+    }
+
+    /// Preferences end with the tolerance of a request.
+    private func waive(now: Timestamp) throws {
+        let over = try connection.all(
+            """
+            SELECT id, eligibility FROM task INDEXED BY taskWaives WHERE launch IS NULL \
+            AND waivesAt IS NOT NULL AND waivesAt <= ?1
+            """, now
+        ) { (TaskID(rawValue: $0.int64(0)), EligibilityKey(rawValue: $0.int64(1))) }
+        for (id, key) in over {
+            try connection.run(
+                "UPDATE task SET eligibility = ?2, waivesAt = NULL WHERE id = ?1", id,
+                key.waived.rawValue)
+        }
+    }
+
+    /// What else of the hosts that are due may begin, so that they are launched once.
+    private func addCompanions(
+        _ head: inout TaskHead, now: Timestamp, isOpen: (EligibilityKey) -> Bool
+    ) throws {
+        let known = Set(head.due.map(\.id))
+        for host in Set(head.due.map(\.host)).sorted() {
+            head.due += try connection.all(
+                TaskColumns.select + """
+                     INDEXED BY taskPending WHERE host = ?1 AND launch IS NULL \
+                    AND mayBeginAt <= ?2 AND readyAt > ?2
+                    """, host, now, read: TaskColumns.read
+            ).filter { !known.contains($0.id) && isOpen($0.eligibility) }
+        }
+    }
+
+    private func triggers() throws -> TriggerSet {
+        let all = try connection.all(
+            "SELECT DISTINCT triggers FROM task INDEXED BY taskStanding WHERE triggers <> 0"
+        ) { TriggerSet(rawValue: $0.int(0)) }
+        return all.reduce(TriggerSet(rawValue: 0)) { $0.union($1) }
+    }
+
+    /// A request is considered again at this moment: its host cannot be launched before.
+    package func putOff(_ id: TaskID, until moment: Timestamp) throws {
+        try connection.run("UPDATE task SET readyAt = max(dueAt, ?2) WHERE id = ?1", id, moment)
+    }
+
+    /// Of all hosts, see ``release(_:)``.
+    package func releaseAll() throws {
+        try connection.run(
+            """
+            UPDATE task INDEXED BY taskPutOff SET readyAt = dueAt \
+            WHERE launch IS NULL AND readyAt <> dueAt
+            """)
+    }
+
+    /// The requests of a host are considered again as soon as they are due.
+    package func release(_ host: String) throws { try rows.release(host) }
+
+    /// Conditions have changed: what was put off comes at once if it waits for one of them.
+    package func returnDeferred(_ hasChanged: (EligibilityKey) -> Bool, now: Timestamp) throws {
+        let found = try connection.all(
+            TaskColumns.select
+                + " INDEXED BY taskDeferred WHERE launch IS NULL AND deferrals > 0 AND failures = 0",
+            read: TaskColumns.read)
+        for task in found where task.readyAt > now && hasChanged(task.eligibility) {
+            try connection.run(
+                "UPDATE task SET readyAt = ?2, dueAt = ?2, mayBeginAt = ?2 WHERE id = ?1", task.id,
+                now)
+        }
+    }
+
+    // MARK: - Triggers
+
+    /// The world has changed: standing requests are due when it has settled.
+    package func fire(_ triggers: [TaskTrigger], now: Timestamp) throws {
+        for trigger in triggers {
+            let found = try connection.all(
+                TaskColumns.select
+                    + " INDEXED BY taskStanding WHERE triggers <> 0 AND triggers & ?1 <> 0",
+                TriggerSet([trigger]).rawValue, read: TaskColumns.read)
+            for task in found {
+                try connection.run(
+                    "UPDATE task SET trigger = ?2, triggeredAt = ?3 WHERE id = ?1", task.id,
+                    trigger.rawValue, now)
+                if task.launch == nil { try makeDue(task, now: now) }
+            }
+        }
+    }
+
+    private func makeDue(_ task: StoredTask, now: Timestamp) throws {
+        var at = now + Limits.triggerSettleSeconds
+        if let last = task.timing.lastStart, last <= now {
+            at = max(at, last + Limits.triggerPauseSeconds)
+        }
+        // A failure waits for its back-off.
+        if task.timing.failures > 0, task.timing.dueAt < .distantFuture {
+            at = max(at, task.timing.dueAt)
+        }
+        if let earliest = task.request.earliestBegin { at = max(at, earliest) }
+        var timing = task.timing
+        timing.dueAt = at
+        timing.mayBeginAt = at
+        try rows.write(timing, of: task.id, now: now)
+    }
+
+    /// What triggers compare with; `nil` = nothing was recorded.
+    package func world() throws -> WorldFacts? {
+        try SettingRows(connection).value(of: "world").flatMap {
+            StoredJSON.decode(WorldFacts.self, $0)
+        }
+    }
+
+    /// `nil` = nothing is remembered.
+    package func setWorld(_ world: WorldFacts?) throws {
+        guard let world else { return try SettingRows(connection).remove("world") }
+        try SettingRows(connection).set("world", to: StoredJSON.encode(world))
+    }
+
+    package func hasStanding() throws -> Bool {
+        try connection.first(
+            "SELECT EXISTS (SELECT 1 FROM task INDEXED BY taskStanding WHERE triggers <> 0)"
+        ) { $0.bool(0) } ?? false
+    }
+
+    // MARK: - Runs
+
+    /// A launch carries these from now on; those that were cancelled meanwhile are left out.
+    func begin(_ ids: [TaskID], in launch: LaunchID, now: Timestamp) throws {
+        for id in ids {
+            guard let task = try rows.find(id), task.launch == nil else { continue }
+            try connection.run(
+                """
+                UPDATE task SET launch = ?2, startedAt = ?3, firedBy = trigger, \
+                firedAt = triggeredAt, trigger = NULL, triggeredAt = NULL, simulated = 0 \
+                WHERE id = ?1
+                """, id, launch, now)
+            if task.kind == .wakeUp { continue }
+            try connection.run(
+                """
+                INSERT INTO taskRun (host, identifier, launch, trigger, startedAt) \
+                VALUES (?1, ?2, ?3, ?4, ?5)
+                """, task.host, task.request.identifier, launch, task.trigger?.trigger.rawValue,
+                now)
+            try connection.run(
+                """
+                DELETE FROM taskRun WHERE host = ?1 AND identifier = ?2 AND endedAt IS NOT NULL \
+                AND id NOT IN (SELECT id FROM taskRun WHERE host = ?1 AND identifier = ?2 \
+                ORDER BY id DESC LIMIT ?3)
+                """, task.host, task.request.identifier, Limits.taskRunsKept)
+        }
+    }
+
+    package func carried(by launch: LaunchID) throws -> [StoredTask] {
+        try rows.carried(by: launch)
+    }
+
+    /// Records how a task of a launch ended. `false` = the launch carries no task of that name, or
+    /// it has a result already.
+    package func settle(
+        _ identifier: String, of launch: LaunchID, _ end: TaskEnd, now: Timestamp
+    ) throws -> Bool {
+        let found = try rows.carried(by: launch).first {
+            $0.kind != .wakeUp && $0.request.identifier == identifier
+        }
+        guard let found else { return false }
+        try settle(found, end, now: now)
+        return true
+    }
+
+    /// The launch has ended: so do those of its tasks that have no result.
+    func settleAll(of launch: LaunchID, _ end: TaskEnd, now: Timestamp) throws {
+        for task in try rows.carried(by: launch) {
+            if task.kind == .wakeUp {
+                try settleWakeUp(task, end, now: now)
+            } else {
+                try settle(task, end, now: now)
+            }
+        }
+        // Those whose requests were cancelled while they ran.
+        try logEnd(of: launch, identifier: nil, end, now: now)
+    }
+
+    private func settle(_ task: StoredTask, _ end: TaskEnd, now: Timestamp) throws {
+        if let launch = task.launch {
+            try logEnd(of: launch, identifier: task.request.identifier, end, now: now)
+        }
+        // A request that was submitted meanwhile takes its place.
+        if try rows.pending(task.request.identifier, of: task.host) != nil {
+            return try rows.delete(task.id)
+        }
+        let decision = TaskSettlement.decide(
+            task.request, task.timing, end, started: task.startedAt ?? now,
+            place: try rows.place(task.request.identifier, of: task.host), now: now)
+        guard case .again(let timing) = decision else { return try rows.delete(task.id) }
+        try connection.run(
+            """
+            UPDATE task SET launch = NULL, startedAt = NULL, firedBy = NULL, firedAt = NULL, \
+            simulated = 0, eligibility = ?2 WHERE id = ?1
+            """, task.id, task.request.eligibility.eligibility.rawValue)
+        try rows.write(timing, of: task.id, now: now)
+        guard !task.request.triggers.isEmpty else { return }
+        let isDone = timing.dueAt == .distantFuture
+        if let next = task.trigger ?? (isDone ? nil : task.firedBy) {
+            try connection.run(
+                "UPDATE task SET trigger = ?2, triggeredAt = ?3 WHERE id = ?1", task.id,
+                next.trigger.rawValue, next.at)
+            if isDone, let waiting = try rows.find(task.id) { try makeDue(waiting, now: now) }
+        }
+    }
+
+    /// One that was not handled comes again, in the background; later with each failure of its
+    /// host.
+    private func settleWakeUp(_ task: StoredTask, _ end: TaskEnd, now: Timestamp) throws {
+        let isHandled = end == .result(.success) || end == .result(.noData)
+        if task.isUrgent { try countUrgency(of: task.host, isHandled: isHandled, now: now) }
+        let isReplaced =
+            try rows.pending(task.request.identifier, of: task.host, isWakeUp: true) != nil
+        if isHandled || isReplaced { return try rows.delete(task.id) }
+        try connection.run(
+            """
+            UPDATE task SET launch = NULL, startedAt = NULL, urgent = 0, readyAt = ?2, dueAt = ?2, \
+            mayBeginAt = ?2, writtenAt = ?2 WHERE id = ?1
+            """, task.id, now)
+    }
+
+    private func countUrgency(of host: String, isHandled: Bool, now: Timestamp) throws {
+        if isHandled {
+            return try connection.run("UPDATE host SET urgentFailures = 0 WHERE name = ?1", host)
+        }
+        try connection.run(
+            "UPDATE host SET urgentFailures = urgentFailures + 1 WHERE name = ?1", host)
+        try connection.run(
+            """
+            UPDATE host SET urgentFailures = 0, urgencyLostUntil = ?2 \
+            WHERE name = ?1 AND urgentFailures >= ?3
+            """, host, now + Limits.urgencyLostSeconds, Limits.urgentFailures)
+    }
+
+    private func logEnd(
+        of launch: LaunchID, identifier: String?, _ end: TaskEnd, now: Timestamp
+    ) throws {
+        var result: TaskResult?
+        var expiration: ExpirationReason?
+        switch end {
+        case .result(let known): result = known
+        case .expired(let reason): expiration = reason
+        case .lost: break
+        }
+        try connection.run(
+            """
+            UPDATE taskRun SET endedAt = ?3, result = ?4, expiration = ?5 WHERE launch = ?1 \
+            AND (?2 IS NULL OR identifier = ?2) AND endedAt IS NULL
+            """, launch, identifier, now, result?.rawValue, expiration?.rawValue)
+    }
+
+    // MARK: - Clock
+
+    /// A clock that was set back: what was written at a later moment lasts as long from now on.
+    package func follow(now: Timestamp) throws {
+        let ahead = try connection.all(
+            TaskColumns.select + " WHERE writtenAt > ?1", now
+        ) { (TaskColumns.read($0), $0.timestamp(18)) }
+        for (task, written) in ahead {
+            var timing = task.timing
+            timing.follow(written, now: now)
+            try rows.write(timing, of: task.id, now: now)
+        }
+    }
+}
+
+extension EngineTransaction {
+    /// What hosts are launched for besides events.
+    package var tasks: TaskQueue { TaskQueue(connection: connection) }
+}

@@ -1,0 +1,247 @@
+package import LonghaulCore
+
+/// The task requests, for clients.
+package struct TaskRequests {
+    let store: Store
+
+    /// Records a request, durably; one of the same identifier that waits is replaced. A request
+    /// that repeats goes on with the interval of the one that it replaces.
+    ///
+    /// - Returns: Its host.
+    package func submit(
+        _ request: TaskRequest, now: Timestamp
+    ) throws(LonghaulError) -> StoredTask {
+        try store.write(.durable) { connection in
+            let rows = TaskRows(connection)
+            let host = try host(for: request, connection)
+            let replaced = try rows.pending(request.identifier, of: host)
+            if replaced == nil { try checkRoom(for: request, of: host, connection) }
+            let running = try rows.running(request.identifier, of: host)
+            var before = replaced?.timing ?? running?.timing
+            // The one that runs now counts as a run of this one.
+            if let started = running?.startedAt { before?.lastStart = started }
+            let timing = TaskTiming(
+                request, replacing: before,
+                place: try rows.place(request.identifier, of: host), now: now)
+            if let replaced { try rows.delete(replaced.id) }
+            let key = request.eligibility
+            try connection.run(
+                """
+                INSERT INTO task (host, identifier, kind, definition, payload, triggers, \
+                submittedAt, eligibility, readyAt, dueAt, mayBeginAt, writtenAt) \
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?9, ?7)
+                """, host, request.identifier,
+                (request.kind == .refresh ? DueTask.Kind.refresh : .processing).rawValue,
+                request.definition, request.payload, TriggerSet(request.triggers).rawValue, now,
+                key.eligibility.rawValue, timing.dueAt)
+            let id = TaskID(rawValue: connection.lastInsertedRowID)
+            try rows.write(timing, of: id, now: now)
+            guard let task = try rows.find(id) else {
+                preconditionFailure("a request that was recorded is there")
+            }
+            return task
+        }
+    }
+
+    private func host(for request: TaskRequest, _ connection: Connection) throws -> String {
+        if let name = request.host {
+            guard let host = try HostRows(connection).find(name) else { throw noSuchHost(name) }
+            guard host.settings.permitted.contains(request.identifier) else {
+                throw notPermitted(request.identifier, " to the host \(name)")
+            }
+            return name
+        }
+        let hosts = try connection.all(
+            HostColumns.select + """
+                 WHERE EXISTS (SELECT 1 FROM json_each(host.permitted) WHERE value = ?1) \
+                ORDER BY name LIMIT 2
+                """, request.identifier, read: HostColumns.read)
+        guard let host = hosts.first else { throw notPermitted(request.identifier, " to any host") }
+        if hosts.count > 1 {
+            throw LonghaulError(
+                .invalidRequest,
+                "the task \(request.identifier) is permitted to several hosts; name one")
+        }
+        return host.name
+    }
+
+    private func notPermitted(_ identifier: String, _ whom: String) -> LonghaulError {
+        LonghaulError(
+            .notPermitted,
+            "the task \(identifier) is not permitted\(whom);"
+                + " `host add ID --permit \(identifier)` permits it")
+    }
+
+    /// As many as BGTaskScheduler takes. Standing requests wait for something that may never
+    /// happen, and are counted apart.
+    private func checkRoom(
+        for request: TaskRequest, of host: String, _ connection: Connection
+    ) throws {
+        let isStanding = !request.triggers.isEmpty
+        let kind = request.kind == .refresh ? DueTask.Kind.refresh : .processing
+        let count = try connection.first(
+            """
+            SELECT count(*) FROM task INDEXED BY taskPending WHERE host = ?1 AND launch IS NULL \
+            AND kind <> 2 AND (triggers <> 0) = ?2 AND (kind = ?3 OR ?2)
+            """, host, isStanding, kind.rawValue
+        ) { $0.int(0) }
+        let most =
+            isStanding
+            ? Limits.pendingStanding
+            : request.kind == .refresh ? Limits.pendingRefreshes : Limits.pendingProcessings
+        if let count, count >= most {
+            let what = isStanding ? "standing" : request.kind.rawValue
+            throw LonghaulError(
+                .tooManyPendingTaskRequests,
+                "the host \(host) has \(most) pending \(what) request\(most == 1 ? "" : "s"), and no"
+                    + " more may wait; `task cancel` removes one")
+        }
+    }
+
+    /// All that wait or run, by host and identifier.
+    ///
+    /// - Parameter host: `nil` = of all hosts.
+    package func all(host: String? = nil) throws(LonghaulError) -> [StoredTask] {
+        try store.access {
+            try $0.all(
+                TaskColumns.select + """
+                     WHERE kind <> 2 AND (?1 IS NULL OR host = ?1) \
+                    ORDER BY host, identifier, launch IS NULL
+                    """, host, read: TaskColumns.read)
+        }
+    }
+
+    /// Those of an identifier that wait or run, what runs first.
+    package func find(
+        _ identifier: String, host: String? = nil
+    ) throws(LonghaulError) -> [StoredTask] {
+        try store.access { try find(identifier, host, $0) }
+    }
+
+    /// Those of these that still wait, wake-ups among them.
+    package func waiting(_ ids: [TaskID]) throws(LonghaulError) -> [StoredTask] {
+        try store.snapshot { connection in
+            try ids.compactMap { try TaskRows(connection).find($0) }.filter { $0.launch == nil }
+        }
+    }
+
+    private func find(
+        _ identifier: String, _ host: String?, _ connection: Connection
+    ) throws -> [StoredTask] {
+        try connection.all(
+            TaskColumns.select + """
+                 INDEXED BY taskByIdentifier WHERE identifier = ?1 AND kind <> 2 \
+                AND (?2 IS NULL OR host = ?2) ORDER BY host, launch IS NULL
+                """, identifier, host, read: TaskColumns.read)
+    }
+
+    /// The last runs, newest first.
+    package func runs(
+        of identifier: String, host: String
+    ) throws(LonghaulError) -> [StoredTaskRun] {
+        try store.access {
+            try TaskRows($0).runs(of: identifier, host: host, limit: Limits.taskRunsKept)
+        }
+    }
+
+    /// Hosts that have runs of this identifier in the log, of requests that are done.
+    package func hostsWithRuns(of identifier: String) throws(LonghaulError) -> [String] {
+        try store.access {
+            try $0.all(
+                "SELECT DISTINCT host FROM taskRun WHERE identifier = ?1 ORDER BY host", identifier
+            ) { $0.text(0) }
+        }
+    }
+
+    /// Cancels requests, all or none: none of them waits any more. What runs goes on.
+    package func cancel(
+        _ identifiers: [String], host: String? = nil
+    ) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            for identifier in identifiers {
+                let found = try find(identifier, host, connection)
+                if found.isEmpty { throw noSuchTask(identifier) }
+                for task in found { try TaskRows(connection).delete(task.id) }
+            }
+        }
+    }
+
+    /// Cancels all requests; returns how many. What runs goes on.
+    package func cancelAll(host: String? = nil) throws(LonghaulError) -> Int {
+        try store.write(.durable) { connection in
+            try connection.run(
+                "DELETE FROM task WHERE kind <> 2 AND (?1 IS NULL OR host = ?1)", host)
+            return connection.changes
+        }
+    }
+
+    /// Asks the engine to launch a request that waits, whatever it waits for.
+    package func simulateLaunch(
+        of identifier: String, host: String? = nil
+    ) throws(LonghaulError) {
+        try simulate(identifier, host, runs: false)
+    }
+
+    /// Asks the engine to end the launch that carries a request.
+    package func simulateExpiration(
+        of identifier: String, host: String? = nil
+    ) throws(LonghaulError) {
+        try simulate(identifier, host, runs: true)
+    }
+
+    private func simulate(
+        _ identifier: String, _ host: String?, runs: Bool
+    ) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            let found = try find(identifier, host, connection)
+            guard let task = found.first(where: { ($0.launch != nil) == runs }) else {
+                if found.isEmpty { throw noSuchTask(identifier) }
+                throw LonghaulError(
+                    .conflict,
+                    runs
+                        ? "the task \(identifier) does not run"
+                        : "the task \(identifier) runs already")
+            }
+            try connection.run("UPDATE task SET simulated = 1 WHERE id = ?1", task.id)
+        }
+    }
+
+    /// Records a wake-up, durably. It replaces a waiting one of its identifier; one that was urgent
+    /// stays so.
+    package func wake(_ host: String, _ wakeUp: WakeUp, now: Timestamp) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            guard try HostRows(connection).find(host) != nil else { throw noSuchHost(host) }
+            let rows = TaskRows(connection)
+            let identifier = wakeUp.identifier ?? ""
+            let waiting = try rows.pending(identifier, of: host, isWakeUp: true)
+            if let waiting { try rows.delete(waiting.id) }
+            let isUrgent = wakeUp.isUrgent || waiting?.isUrgent ?? false
+            let dueAt =
+                isUrgent
+                ? now
+                : min(waiting?.timing.dueAt ?? .distantFuture, now + Limits.wakeUpMergeSeconds)
+            let request = TaskRequest(identifier: identifier)
+            try connection.run(
+                """
+                INSERT INTO task (host, identifier, kind, definition, payload, urgent, expiresAt, \
+                submittedAt, eligibility, readyAt, dueAt, mayBeginAt, writtenAt) \
+                VALUES (?1, ?2, 2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?9, ?7)
+                """, host, identifier, request.definition, wakeUp.payload, isUrgent,
+                wakeUp.expiresAt, now, request.eligibility.eligibility.rawValue, dueAt)
+        }
+    }
+
+    /// Whether anything waits for a host besides events.
+    package func isEmpty() throws(LonghaulError) -> Bool {
+        try store.access { try !TaskQueue.hasAny($0) }
+    }
+}
+
+extension Store {
+    /// What hosts are launched for besides events.
+    package var tasks: TaskRequests { TaskRequests(store: self) }
+}
+
+func noSuchTask(_ identifier: String) -> LonghaulError {
+    LonghaulError(.noSuchTask, "there is no request of the task \(identifier)")
+}
