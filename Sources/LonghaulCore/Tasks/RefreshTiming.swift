@@ -26,8 +26,8 @@ package struct RefreshTiming: Hashable, Sendable {
         due: Timestamp, lastRun: Timestamp?, usage: UsageHistogram, now: Timestamp,
         _ time: LocalTime
     ) -> RefreshTiming {
-        // Of a clock that was set back: what lies ahead holds nothing.
-        let last = min(lastRun ?? due, max(due, now))
+        // A run that lies ahead, since the clock was set back, is as good as unknown.
+        let last = lastRun.flatMap { $0 > now ? nil : $0 } ?? due
         let latest = max(due, last + Limits.refreshHeldSeconds)
         let soonest = max(due, now)
         if now - usage.observedSince < Limits.usageLearningSeconds || latest <= soonest {

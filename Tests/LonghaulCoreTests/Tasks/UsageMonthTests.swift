@@ -4,7 +4,7 @@ import Testing
 /// A month of refreshes every 15 minutes: most of them shortly before a use, few for a host that is
 /// not used, none a day late.
 @Suite struct UsageMonthTests {
-    private static let seeds: ClosedRange<UInt64> = 1...6
+    private static let seeds: ClosedRange<UInt64> = 1...4
 
     @Test(arguments: [true, false]) func refreshesComeBeforeUses(repeats: Bool) {
         print("pattern                     before a use  uniform  per day  uses served")
