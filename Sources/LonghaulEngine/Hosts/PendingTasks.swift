@@ -8,6 +8,7 @@ struct PendingTasks {
     private(set) var head = TaskHead()
     /// Nothing is known yet of what an earlier engine has left.
     private var isFirst = true
+    private var hasSeenNetwork = false
     /// The conditions of the last decision.
     private var seen = Conditions()
     private var machine = MachineFacts()
@@ -36,13 +37,17 @@ struct PendingTasks {
         let world = WorldFacts(conditions, machine)
         let wasFirst = isFirst
         let comparesWorld = isWorldStale
+        let isNetworkNew = !hasSeenNetwork
         var found: [StoredTask] = []
         var loaded = TaskHead()
         try writer.transaction(.relaxed) { tx in
             let tasks = tx.tasks
             if wasFirst { try tasks.releaseAll() }
             if wasFirst || clockWentBack { try tasks.follow(now: now.wall) }
-            if comparesWorld { try Self.compare(world, tasks, now: now.wall) }
+            if comparesWorld {
+                try Self.compare(
+                    world, tasks, isFirst: wasFirst, isNetworkNew: isNetworkNew, now: now.wall)
+            }
             if !changed.isEmpty {
                 try tasks.returnDeferred(
                     { !changed.isDisjoint(with: $0.interest) }, now: now.wall)
@@ -63,21 +68,23 @@ struct PendingTasks {
         head = loaded
         isFirst = false
         isWorldStale = false
+        if conditions.network.value != nil { hasSeenNetwork = true }
         seen = conditions
         return found
     }
 
     /// Without standing requests nothing is remembered: the next one compares with what it finds.
     private static func compare(
-        _ world: WorldFacts, _ tasks: TaskQueue, now: Timestamp
+        _ world: WorldFacts, _ tasks: TaskQueue, isFirst: Bool, isNetworkNew: Bool, now: Timestamp
     ) throws {
         guard try tasks.hasStanding() else { return try tasks.setWorld(nil) }
         let old = try tasks.world()
         let new = old.map { world.completed(by: $0) } ?? world
         if let old {
             var before = old
-            // Counted by each engine anew.
-            before.resumes = min(old.resumes, new.resumes)
+            // Each engine counts resumes anew, and has not seen since when the network is the same.
+            if isFirst { before.resumes = new.resumes }
+            if isNetworkNew { before.networkSince = new.networkSince }
             try tasks.fire(new.triggers(since: before), now: now)
         }
         if new != old { try tasks.setWorld(new) }
