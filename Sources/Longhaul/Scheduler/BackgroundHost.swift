@@ -103,8 +103,8 @@ public struct BackgroundHost: Sendable {
     /// handler have failed; a line on standard error names them.
     ///
     /// - Returns: Whether the process was launched for this host.
-    /// - Throws: `conflict` when the process has another handler of SIGTERM by this library, `io`
-    ///   when no thread is left.
+    /// - Throws: `io` when SIGTERM cannot be caught: no thread is left, or this library does so
+    ///   already for another call.
     public func runIfLaunched() async throws(LonghaulError) -> Bool {
         // Another host may have started this process.
         guard Environment.value("LONGHAUL_HOST") == identifier,

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 public import LonghaulCore
-internal import LonghaulPlatform
+internal import LonghaulStore
 internal import Synchronization
 
 /// Asks for launches of a host. The counterpart of `BGTaskScheduler`.
@@ -28,22 +28,13 @@ public final class BackgroundTaskScheduler: Sendable {
         presence = try await Blocking.run { () throws(LonghaulError) in
             try SharedStore.enter(store)
         }
-        do throws(LonghaulError) {
-            try await presence.executor.change { queue throws(LonghaulError) in
-                try queue.learn(host)
-            }
-        } catch {
-            await presence.leave()
-            handsOver.withLock { $0 = true }
-            throw error
+        try await presence.executor.change { queue throws(LonghaulError) in
+            try queue.learn(host)
         }
     }
 
-    /// The store was left already.
-    private let handsOver = Mutex(false)
-
     deinit {
-        if !handsOver.withLock({ $0 }) { presence.abandon() }
+        presence.abandon()
     }
 
     // MARK: - Requests
@@ -162,8 +153,8 @@ public final class BackgroundTaskScheduler: Sendable {
     /// the process ends with status 1, see ``BackgroundHost/runIfLaunched()``.
     ///
     /// - Returns: Whether the process was launched for the host.
-    /// - Throws: `conflict` when the process has another handler of SIGTERM by this library, `io`
-    ///   when no thread is left.
+    /// - Throws: `io` when SIGTERM cannot be caught: no thread is left, or this library does so
+    ///   already for another call.
     @discardableResult
     public func run() async throws(LonghaulError) -> Bool {
         var program = BackgroundHost(identifier: host.identifier, store: store)

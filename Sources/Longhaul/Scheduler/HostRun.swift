@@ -27,9 +27,6 @@ struct HostRun {
             }
         } catch {
             work.cancel()
-            if error.errno == SystemFailure.busy {
-                throw LonghaulError(.conflict, "this process handles SIGTERM already")
-            }
             throw error.longhaulError()
         }
         defer { trap.stop() }
