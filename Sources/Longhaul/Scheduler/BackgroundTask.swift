@@ -1,4 +1,4 @@
-public import FoundationEssentials
+internal import FoundationEssentials
 public import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization

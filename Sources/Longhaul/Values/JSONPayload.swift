@@ -97,7 +97,8 @@ extension JSONPayload: Codable {
 }
 
 extension JSONPayload: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
-    ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral
+    ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral,
+    ExpressibleByDictionaryLiteral
 {
     /// A text.
     public init(stringLiteral value: String) { self = .string(value) }
@@ -110,4 +111,12 @@ extension JSONPayload: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
 
     /// `true` or `false`.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    /// Values in order.
+    public init(arrayLiteral values: JSONPayload...) { self = .array(values) }
+
+    /// Values by name. Of equal names the last counts.
+    public init(dictionaryLiteral members: (String, JSONPayload)...) {
+        self = .object(Dictionary(members) { $1 })
+    }
 }
