@@ -195,3 +195,45 @@ import Testing
         }
     }
 }
+
+/// The sample: follows a feed, is launched to refresh it, and has its files downloaded.
+@Suite(.timeLimit(.minutes(10))) struct FeedReaderTests {
+    @Test(.enabled(if: NginxServer.isInstalled, "skipped: no nginx or no openssl"))
+    func episodesArriveWhileItDoesNotRun() async throws {
+        let home = try LonghaulHome().with([
+            "LONGHAUL_CONDITIONS": "power=external,network=unmetered,idle=yes"
+        ])
+        let server = try await NginxServer.start()
+        let address = "http://127.0.0.1:\(server.httpPort)"
+        let feed = """
+            <rss><channel><title>Feed</title>
+            <item><title><![CDATA[Rivers & lakes]]></title><guid isPermaLink="false">2</guid>
+            <enclosure url="\(address)/2.mp3?a=1&amp;b=2" length="5" type="audio/mpeg"/></item>
+            <item><title>Mountains &amp; hills</title>
+            <enclosure length="5" url='\(address)/1.mp3'/></item>
+            <item><title>No file</title></item>
+            </channel></rss>
+            """
+        for (name, text) in ["feed.xml": feed, "1.mp3": "first", "2.mp3": "other"] {
+            try Data(text.utf8).write(to: URL(filePath: "\(server.root)/\(name)"))
+        }
+        let daemon = try home.start("daemon")
+        let directory = home.file("feeds")
+        let reader = try BuiltBinary.named("feedreader")
+        func run(_ arguments: String...) async throws -> String {
+            let result = try await CLIProcess(reader, arguments, environment: home.environment)
+                .wait()
+            #expect(result.status == 0, "\(result.errors)")
+            return result.output
+        }
+        _ = try await run("subscribe", directory, "\(address)/feed.xml")
+        try await eventually("\(daemon.errors)") {
+            try await run("list", directory) == "1.mp3 Mountains & hills\n2.mp3 Rivers & lakes\n"
+        }
+        #expect(try home.scratch.text(of: "files/feeds/enclosures/1.mp3") == "first")
+        let tasks = try await home.run("task", "list", "--json").rows
+        #expect(tasks.compactMap { $0["identifier"].string } == ["clean", "refresh"])
+        daemon.send(SIGTERM)
+        try await daemon.wait()
+    }
+}

@@ -193,6 +193,7 @@ final class ActivityCenter: Sendable {
                 state.announcement?.timer.cancel()
                 state.announcement = nil
             }
+        case .mounts: break
         }
     }
 }

@@ -131,13 +131,12 @@ struct BusTests {
         withExtendedLifetime(service) {}
     }
 
-<<<<<<< HEAD
     /// Triggers are told, and keep nothing waiting.
     @Test func aWakeIsToldWithoutADelay() throws {
         let service = try bus.service(.logind)
         let watched = try Watched(snapshot, .wakes)
         try eventually("a wake is told") {
-            try announce("PrepareForSleep", false)
+            try bus.announce("PrepareForSleep", false)
             return watched.takeEvents().contains {
                 if case .didWake = $0 { true } else { false }
             }
@@ -146,17 +145,6 @@ struct BusTests {
         withExtendedLifetime(service) {}
     }
 
-    private func announce(_ signal: String, _ isComing: Bool) throws {
-        try bus.tell(
-            .logind,
-            """
-            EmitSignal('org.freedesktop.login1.Manager', '\(signal)', 'b', \
-            [\(isComing ? "True" : "False")])
-            """)
-    }
-
-=======
->>>>>>> 7c6fd64d6fcea5105b3a3e31592f2b682dec8c1f
     // MARK: - Coming and going
 
     @Test func aServiceMayDieAndComeBack() throws {
