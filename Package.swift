@@ -67,6 +67,8 @@ let package = Package(
         .executableTarget(
             name: "photosync", dependencies: ["Longhaul"], swiftSettings: settings),
         .executableTarget(
+            name: "feedreader", dependencies: ["Longhaul"], swiftSettings: settings),
+        .executableTarget(
             name: "LonghaulCLI",
             dependencies: [
                 "Longhaul", "LonghaulPlatform",

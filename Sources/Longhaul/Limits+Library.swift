@@ -71,6 +71,10 @@ extension Limits {
     static let enginePauseMaximumSeconds: Double = 60
     /// How long an engine may take to save everything when the process ends.
     static let engineExitSeconds: Double = 3
+    /// So long before the end of a launch its tasks are told to stop.
+    static let deferralNoticeSeconds: Double = 5
+    /// How often a task looks whether it is to stop, where no notification arrives.
+    static let deferralPollSeconds: Double = 1
     /// Events that are read at once when they are handed to a host.
     static let handoverEventsPerRead = 200
     /// ``EngineOptions/leavingSeconds``.

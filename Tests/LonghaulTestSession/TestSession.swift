@@ -7,6 +7,7 @@ import Longhaul
 ///     LonghaulTestSession STORE stay is the engine when no other is, until it is killed
 ///     LonghaulTestSession STORE exit URL FILE asks for a file and ends at once, as the engine
 ///     LonghaulTestSession - activity NAME leaks an activity, holds another until it is killed
+///     LonghaulTestSession LOG host|registered is a host, see `TestHost`
 ///     LonghaulTestSession STORE leave URL       opens and leaves 55 sessions, says what is left
 ///
 /// What has happened is one line on standard output each.
@@ -14,6 +15,10 @@ import Longhaul
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count > 2 else { exit(64) }
+        if arguments[2] == "host" || arguments[2] == "registered" {
+            return try await TestHost(log: arguments[1])
+                .run(registered: arguments[2] == "registered")
+        }
         var configuration = BackgroundSession.Configuration()
         configuration.store = arguments[1]
         if arguments[2] == "activity" { return try await hold(arguments[3]) }

@@ -27,7 +27,8 @@ import Testing
         ],
         // Apart, because whoever imports it links a second HTTP client.
         "LonghaulURLRequest": ["Longhaul", "FoundationEssentials", "FoundationNetworking"],
-        // A sample: what embedders see.
+        // Samples: what embedders see.
+        "feedreader": ["Longhaul", "FoundationEssentials", "Glibc"],
         "photosync": ["Longhaul", "FoundationEssentials", "Glibc"],
         // System calls are the platform module's, the queue and the engine the library's.
         "LonghaulCLI": ["Longhaul", "LonghaulPlatform", "ArgumentParser", "Synchronization"],

@@ -194,6 +194,7 @@ final class ActivityCenter: Sendable {
                 state.announcement?.timer.cancel()
                 state.announcement = nil
             }
+        case .mounts: break
         }
     }
 }

@@ -9,6 +9,7 @@ struct TaskReader {
     private let machine: MachineNow
     private let hasEngine: Bool
     private let facts: [String: HostFacts]
+    private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
 
     init(_ queue: TransferQueue) throws(LonghaulError) {
         self.queue = queue
@@ -28,9 +29,15 @@ struct TaskReader {
             submittedAt: task.submittedAt, forecast: Forecast(text: ""),
             failures: task.timing.failures)
         record.runs = try runs(request.identifier, task.host)
-        if task.launch == nil { record.waitingFor = try waits(task) }
+        if task.launch != nil {
+            record.forecast = record.forecast(now: queue.now) { RFC3339.format($0) }
+            record.forecast.startsAt = task.startedAt
+            return record
+        }
+        let learnt = try queue.store.tasks.refreshTiming(of: task, now: queue.now, time)
+        record.waitingFor = try waits(task, learnt)
         record.forecast = record.forecast(now: queue.now) { RFC3339.format($0) }
-        if task.launch != nil { record.forecast.startsAt = task.startedAt }
+        if let why = learnt?.sentence(shown: RFC3339.format) { record.forecast.text += ": \(why)" }
         return record
     }
 
@@ -71,10 +78,12 @@ struct TaskReader {
         try queue.store.tasks.runs(of: identifier, host: host).map { TaskRun($0) }
     }
 
-    private func waits(_ task: StoredTask) throws(LonghaulError) -> [WaitReason] {
+    private func waits(
+        _ task: StoredTask, _ learnt: RefreshTiming?
+    ) throws(LonghaulError) -> [WaitReason] {
         let now = queue.now
         var waits: [WaitReason] = []
-        let due = task.timing.dueAt
+        let due = max(task.timing.dueAt, learnt?.startsAt ?? task.timing.dueAt)
         if !task.request.triggers.isEmpty, due == .distantFuture {
             waits.append(
                 WaitReason(

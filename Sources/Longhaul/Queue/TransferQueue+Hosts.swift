@@ -112,7 +112,18 @@ extension TransferQueue {
         }
         let attachment = try HostAttachment(name, directory)
         try reset(host: name)
+        try recordUse(ofHost: name)
         return attachment
+    }
+
+    /// Says that the host is used now, as one that attaches or is run by its user is: its refreshes
+    /// are planned by that. Several uses within an hour count as one; an unknown host has none.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
+    public func recordUse(ofHost name: String) throws(LonghaulError) {
+        try store.hosts.recordUse(
+            name, now, LocalTime(secondsFromUTC: LocalClock.secondsFromUTC))
+        WakeChannel.poke(directory)
     }
 }
 

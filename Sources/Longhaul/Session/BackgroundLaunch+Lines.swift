@@ -8,6 +8,29 @@ private struct Line: Decodable {
     var at: String?
     var session: String?
     var transfer: LineTransfer?
+    var identifier: String?
+    var kind: TaskKind?
+    var trigger: LineTrigger?
+    var attempt: Int?
+    var deadline: String?
+    var payload: JSONPayload?
+
+    var task: BackgroundLaunch.HandedTask? {
+        guard type == "task", let identifier else { return nil }
+        return BackgroundLaunch.HandedTask(
+            identifier: identifier, kind: kind ?? .refresh, payload: payload,
+            trigger: trigger.flatMap { TaskTrigger(rawValue: $0.event) }, attempt: attempt ?? 1,
+            deadline: deadline.flatMap(RFC3339.parse).map(Date.init))
+    }
+
+    var wakeUp: BackgroundLaunch.HandedWakeUp? {
+        guard type == "wake" else { return nil }
+        return BackgroundLaunch.HandedWakeUp(identifier: identifier, payload: payload)
+    }
+}
+
+private struct LineTrigger: Decodable {
+    var event: String
 }
 
 private struct LineTransfer: Decodable {
@@ -61,6 +84,8 @@ extension BackgroundLaunch.Item {
         type = line.type
         transfer = line.transfer?.transfer
         json = text
+        task = line.task
+        wakeUp = line.wakeUp
         guard let seq = line.seq else { return }
         event = SessionEvent(
             sequence: seq, kind: SessionEvent.Kind(rawValue: line.type),

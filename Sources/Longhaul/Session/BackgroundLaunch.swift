@@ -31,11 +31,13 @@ public struct BackgroundLaunch: Sendable {
 
     /// As `longhaul host show` prints it.
     public var id: String
+    /// The name of the host that was launched.
+    public var host: String?
     /// Why it was started.
     public var reason: Reason
     /// The session that it is about, for ``Reason/sessionEvents`` and ``Reason/inputNeeded``.
     public var session: String?
-    /// The task that it is about, for ``Reason/task``.
+    /// The identifiers of ``tasks``, with commas between.
     public var task: String?
     /// When the process is asked to end (SIGTERM); five seconds later it is killed.
     public var deadline: Date?
@@ -53,9 +55,44 @@ public struct BackgroundLaunch: Sendable {
         public var event: SessionEvent?
         /// The transfer that it is about.
         public var transfer: Transfer?
+        /// The task, where it is one.
+        public var task: HandedTask?
+        /// The wake-up, where it is one.
+        public var wakeUp: HandedWakeUp?
         /// As it came.
         public var json: Data
     }
+
+    /// A task that is due. Its result is told by a line on standard output,
+    /// `{"task":ID,"result":"success"}`; without one the exit status counts.
+    public struct HandedTask: Hashable, Sendable {
+        /// Names the task.
+        public var identifier: String
+        /// What the launch may take.
+        public var kind: TaskKind
+        /// What was submitted with the request; `nil` = nothing.
+        public var payload: JSONPayload?
+        /// What has happened, of a standing request; `nil` of any other.
+        public var trigger: TaskTrigger?
+        /// 1, and one more for each run in a row that has failed.
+        public var attempt: Int
+        /// When the launch is asked to end.
+        public var deadline: Date?
+    }
+
+    /// A message of another program.
+    public struct HandedWakeUp: Hashable, Sendable {
+        /// `nil` = it has none.
+        public var identifier: String?
+        /// What was sent along; `nil` = nothing.
+        public var payload: JSONPayload?
+    }
+
+    /// The tasks among ``items``.
+    public var tasks: [HandedTask] { items.compactMap(\.task) }
+
+    /// The wake-ups among ``items``.
+    public var wakeUps: [HandedWakeUp] { items.compactMap(\.wakeUp) }
 
     /// The events among ``items``.
     public var events: [SessionEvent] { items.compactMap(\.event) }
@@ -74,6 +111,7 @@ public struct BackgroundLaunch: Sendable {
     init?(environment: [String: String], input: Data) {
         guard let id = environment["LONGHAUL_LAUNCH_ID"], !id.isEmpty else { return nil }
         self.id = id
+        host = environment["LONGHAUL_HOST"]
         reason = Reason(rawValue: environment["LONGHAUL_LAUNCH_REASON"] ?? "")
         session = environment["LONGHAUL_SESSION"]
         task = environment["LONGHAUL_TASK"]

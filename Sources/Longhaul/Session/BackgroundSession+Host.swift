@@ -36,10 +36,11 @@ extension BackgroundSession {
 
 extension TransferQueue {
     /// A host that is known already keeps what else was said of it.
-    fileprivate func learn(_ host: Host) throws(LonghaulError) {
-        var settings = try self.host(host.identifier)?.settings ?? HostSettings(argv: [])
-        if settings.argv == host.command { return }
+    func learn(_ host: Host) throws(LonghaulError) {
+        let known = try self.host(host.identifier)?.settings
+        var settings = known ?? HostSettings(argv: [])
         settings.argv = host.command
-        try add(host: host.identifier, settings)
+        if let permitted = host.permittedTaskIdentifiers { settings.permitted = permitted }
+        if settings != known { try add(host: host.identifier, settings) }
     }
 }

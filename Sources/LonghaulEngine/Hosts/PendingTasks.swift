@@ -52,7 +52,7 @@ struct PendingTasks {
                 try tasks.returnDeferred(
                     { !changed.isDisjoint(with: $0.interest) }, now: now.wall)
             }
-            loaded = try tasks.head(now: now.wall) { key in
+            loaded = try tasks.head(now: now.wall, snapshot.time) { key in
                 // What has not been read yet is not known to hold.
                 conditions.hasSeen(key.interest) && key.gate(in: snapshot, now: now.wall).isOpen
             }

@@ -60,6 +60,28 @@ package struct RegisteredHosts {
         }
     }
 
+    /// Counts a use of a host, unless there is none of that name. A use that a power cut loses was
+    /// one of many.
+    package func recordUse(
+        _ name: String, _ now: Timestamp, _ time: LocalTime
+    ) throws(LonghaulError) {
+        guard let known = try usage(of: name) else { return }
+        var next = known
+        next.record(now, time)
+        if next == known { return }
+        try store.write(.relaxed) { connection in
+            guard var usage = try HostRows(connection).usage(of: name) else { return }
+            usage.record(now, time)
+            try connection.run(
+                "UPDATE host SET usage = ?2 WHERE name = ?1", name, StoredJSON.encode(usage))
+        }
+    }
+
+    /// When a host was used; `nil` = there is none of that name.
+    package func usage(of name: String) throws(LonghaulError) -> UsageHistogram? {
+        try store.access { try HostRows($0).usage(of: name) }
+    }
+
     /// The last launches of a host, newest first.
     package func launches(of host: String, limit: Int) throws(LonghaulError) -> [StoredLaunch] {
         try store.access {

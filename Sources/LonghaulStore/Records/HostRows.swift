@@ -33,6 +33,14 @@ struct HostRows {
         try connection.first(HostColumns.select + " WHERE name = ?1", name, read: HostColumns.read)
     }
 
+    /// One that was never used is observed since it was made known.
+    func usage(of name: String) throws -> UsageHistogram? {
+        try connection.first("SELECT usage, created FROM host WHERE name = ?1", name) { row in
+            row.optionalText(0).flatMap { StoredJSON.decode(UsageHistogram.self, $0) }
+                ?? UsageHistogram(observedSince: row.timestamp(1))
+        }
+    }
+
     func facts() throws -> [HostFacts] {
         let rows = try connection.all(
             HostQueries.waiting, EventType.transferRestarted.rawValue,

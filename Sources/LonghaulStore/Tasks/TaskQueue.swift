@@ -23,7 +23,7 @@ package struct TaskHead: Sendable {
 /// The engine's part of the tasks, inside a transaction.
 package struct TaskQueue {
     let connection: Connection
-    private var rows: TaskRows { TaskRows(connection) }
+    var rows: TaskRows { TaskRows(connection) }
 
     static func hasAny(_ connection: Connection) throws -> Bool {
         try connection.first("SELECT EXISTS (SELECT 1 FROM task)") { $0.bool(0) } ?? false
@@ -34,9 +34,11 @@ package struct TaskQueue {
     /// Each eligibility is decided once, and of those that are open the due requests are read: what
     /// waits costs nothing.
     ///
-    /// - Parameter isOpen: Whether the conditions of an eligibility hold.
+    /// - Parameters:
+    ///   - time: By which the use of hosts is counted.
+    ///   - isOpen: Whether the conditions of an eligibility hold.
     package func head(
-        now: Timestamp, isOpen: (EligibilityKey) -> Bool
+        now: Timestamp, _ time: LocalTime, isOpen: (EligibilityKey) -> Bool
     ) throws -> TaskHead {
         var head = TaskHead()
         try waive(now: now)
@@ -60,6 +62,7 @@ package struct TaskQueue {
             head.due += found
             moments.append(try next(key, now))
         }
+        moments.append(try holdRefreshes(&head.due, now: now, time))
         try addCompanions(&head, now: now, isOpen: isOpen)
         head.next = moments.compactMap { $0 }.min()
         head.triggers = try triggers()

@@ -150,6 +150,13 @@ package struct TaskRequests {
                 """, identifier, host, read: TaskColumns.read)
     }
 
+    /// When a request that waits begins by the use of its host; `nil` = learning does not move it.
+    package func refreshTiming(
+        of task: StoredTask, now: Timestamp, _ time: LocalTime
+    ) throws(LonghaulError) -> RefreshTiming? {
+        try store.access { try TaskRows($0).refreshTiming(of: task, now: now, time) }
+    }
+
     /// The last runs, newest first.
     package func runs(
         of identifier: String, host: String

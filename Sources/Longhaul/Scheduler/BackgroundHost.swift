@@ -1,0 +1,136 @@
+public import LonghaulCore
+internal import LonghaulPlatform
+internal import LonghaulStore
+
+/// What a program does when Longhaul has launched it: a handler for each task, session and wake-up.
+/// The counterpart of the scene modifier `backgroundTask(_:action:)` of SwiftUI.
+///
+/// One launch may carry several tasks, wake-ups and the events of a session. Their handlers run at
+/// the same time, and share the time of the launch. When it is over, or a requirement is lost, the
+/// Swift tasks of the handlers are cancelled; five seconds later the process is killed.
+public struct BackgroundHost: Sendable {
+    /// The name of the host, as in ``Host/identifier``.
+    public let identifier: String
+    private let store: String?
+    private var handlers = HostHandlers()
+
+    /// A host without handlers.
+    ///
+    /// - Parameter store: The state directory in which a use is recorded by ``runIfLaunched()``;
+    ///   `nil` = as for the command. A launch has the directory of its engine.
+    public init(identifier: String, store: String? = nil) {
+        self.identifier = identifier
+        self.store = store
+    }
+
+    // MARK: - Handlers
+
+    /// What a task's handler is for.
+    public struct TaskLaunch: Sendable {
+        let identifier: String
+
+        /// A task that was submitted with ``AppRefreshTaskRequest`` or ``TriggerRequest``.
+        public static func appRefresh(_ identifier: String) -> TaskLaunch {
+            TaskLaunch(identifier: identifier)
+        }
+
+        /// A task that was submitted with ``ProcessingTaskRequest`` or ``TriggerRequest``.
+        public static func processing(_ identifier: String) -> TaskLaunch {
+            TaskLaunch(identifier: identifier)
+        }
+    }
+
+    /// What the handler of a session is for.
+    public struct SessionLaunch: Sendable {
+        let identifier: String
+
+        /// The events of a ``BackgroundSession`` whose host this is.
+        public static func urlSession(_ identifier: String) -> SessionLaunch {
+            SessionLaunch(identifier: identifier)
+        }
+    }
+
+    /// What the handler of a wake-up is for.
+    public struct WakeUpLaunch: Sendable {
+        let identifier: String
+
+        /// Wake-ups of an identifier; `nil` = those without one.
+        public static func wakeUp(_ identifier: String? = nil) -> WakeUpLaunch {
+            WakeUpLaunch(identifier: identifier ?? "")
+        }
+    }
+
+    /// Says what is done for a task. A return is success, an error is failure,
+    /// ``BackgroundTask/Deferred`` and ``BackgroundTask/NoData`` are what they are called. An error
+    /// after the launch has expired is no result: the task comes again as its expiration says. A
+    /// second handler takes the place of the first.
+    public mutating func backgroundTask(
+        _ launch: TaskLaunch,
+        action: @escaping @Sendable (BackgroundTask) async throws -> Void
+    ) {
+        handlers.tasks[launch.identifier] = action
+    }
+
+    /// Says what is done with the events of a session. When the handler has returned, all of them
+    /// are acknowledged; after an error they are handed over again, but for those that the handler
+    /// has acknowledged itself. The session is left then. A second handler takes the place of the
+    /// first.
+    public mutating func backgroundTask(
+        _ launch: SessionLaunch,
+        action: @escaping @Sendable (BackgroundSession, [SessionEvent]) async throws -> Void
+    ) {
+        handlers.sessions[launch.identifier] = action
+    }
+
+    /// Says what is done for a wake-up, with what was sent along. One whose handler throws is handed
+    /// over again. A second handler takes the place of the first.
+    public mutating func backgroundTask(
+        _ launch: WakeUpLaunch,
+        action: @escaping @Sendable (JSONPayload?) async throws -> Void
+    ) {
+        handlers.wakeUps[launch.identifier] = action
+    }
+
+    // MARK: - Launches
+
+    /// Does what this process was launched for, all at once, and returns when it is done. To be
+    /// called once, before the program does anything else. A process that was started otherwise
+    /// goes on at once; that counts as a use of the host, by which refreshes are planned.
+    ///
+    /// The result of each task is told when its handler ends. If events or wake-ups were not
+    /// handled, or a task has expired without a result, this does not return: the process ends with
+    /// status 1, and what was not done is handed over again. Tasks, sessions and wake-ups without a
+    /// handler have failed; a line on standard error names them.
+    ///
+    /// - Returns: Whether the process was launched for this host.
+    /// - Throws: `io` when SIGTERM cannot be caught: no thread is left, or this library does so
+    ///   already for another call.
+    public func runIfLaunched() async throws(LonghaulError) -> Bool {
+        // Another host may have started this process.
+        guard Environment.value("LONGHAUL_HOST") == identifier,
+            let launch = BackgroundLaunch.current
+        else {
+            await recordUse()
+            return false
+        }
+        if try await HostRun(launch, handlers).perform() { return true }
+        OwnProcess.exit(1)
+    }
+
+    /// A queue that cannot be opened keeps no program from its work.
+    private func recordUse() async {
+        let (identifier, store) = (identifier, store)
+        try? await Blocking.run { () throws(LonghaulError) in
+            let queue = try TransferQueue(directory: store)
+            defer { try? queue.store.close() }
+            try queue.recordUse(ofHost: identifier)
+        }
+    }
+}
+
+/// The handlers of a host, by identifier.
+struct HostHandlers: Sendable {
+    var tasks: [String: @Sendable (BackgroundTask) async throws -> Void] = [:]
+    var sessions: [String: @Sendable (BackgroundSession, [SessionEvent]) async throws -> Void] = [:]
+    var wakeUps: [String: @Sendable (JSONPayload?) async throws -> Void] = [:]
+}

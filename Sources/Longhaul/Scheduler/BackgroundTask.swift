@@ -1,0 +1,136 @@
+internal import FoundationEssentials
+public import LonghaulCore
+internal import LonghaulPlatform
+internal import Synchronization
+
+/// A task that this process was launched for. The counterpart of `BGTask`.
+///
+/// In a handler of ``BackgroundHost`` the end of the handler is the task's result: a return is
+/// success, an error is failure, ``Deferred`` and ``NoData`` say what they are called. With
+/// ``BackgroundTaskScheduler/register(forTaskWithIdentifier:launchHandler:)`` the result is told by
+/// ``setTaskCompleted(success:)``.
+///
+/// Each result is recorded by the engine as soon as it is told: a crash after that does not bring
+/// the task again, a crash before it does.
+public final class BackgroundTask: Sendable {
+    /// Thrown by a handler: the task cannot be done now. It comes again after 1 second, doubled up
+    /// to 15 minutes, and at once when one of its conditions changes. That is no failure.
+    public struct Deferred: Error {
+        /// Says that the task cannot be done now.
+        public init() {}
+    }
+
+    /// Thrown by a handler: the task is done, and there was nothing new.
+    public struct NoData: Error {
+        /// Says that there was nothing new.
+        public init() {}
+    }
+
+    /// Names the task.
+    public let identifier: String
+    /// What the launch may take.
+    public let kind: TaskKind
+    /// What was submitted with the request; `nil` = nothing.
+    public let payload: JSONPayload?
+    /// What has happened, of a ``TriggerRequest``; `nil` of any other.
+    public let trigger: TaskTrigger?
+    /// 1, and one more for each run in a row that has failed.
+    public let attempt: Int
+    let store: String?
+    let host: String
+    private let endsAt: Instant?
+    private let state = Mutex(State())
+
+    private struct State {
+        var handler: (@Sendable () -> Void)?
+        var hasExpired = false
+        var isSuccess: Bool?
+        var waiter: CheckedContinuation<Bool?, Never>?
+    }
+
+    init(_ task: BackgroundLaunch.HandedTask, of launch: BackgroundLaunch) {
+        identifier = task.identifier
+        kind = task.kind
+        payload = task.payload
+        trigger = task.trigger
+        attempt = task.attempt
+        store = launch.store
+        host = launch.host ?? ""
+        let now = SystemClock.now()
+        endsAt = (task.deadline ?? launch.deadline).map {
+            now.monotonic + max(0, Timestamp($0) - now.wall)
+        }
+    }
+
+    // MARK: - Expiration
+
+    /// Seconds until the launch is asked to end; a requirement that is lost ends it earlier.
+    /// Infinite without a deadline. All tasks of a launch share it.
+    public var remainingTime: Double {
+        if hasExpired { return 0 }
+        return endsAt.map { max(0, $0 - SystemClock.now().monotonic) } ?? .infinity
+    }
+
+    /// Reasons to stop at a good point and come again later, see ``TaskDeferral``. The counterpart of
+    /// `xpc_activity_should_defer`.
+    public var shouldDefer: TaskDeferral { TaskDeferral(task: self) }
+
+    /// Called once, on any thread, when the launch is asked to end (SIGTERM); at once where that has
+    /// happened before. Five seconds later the process is killed. `nil` by default: a task of
+    /// ``BackgroundTaskScheduler/run()`` without a handler ends with its expiration. The counterpart
+    /// of `BGTask.expirationHandler`.
+    public var expirationHandler: (@Sendable () -> Void)? {
+        get { state.withLock { $0.handler } }
+        set {
+            let isLate = state.withLock { state in
+                state.handler = newValue
+                return state.hasExpired && state.isSuccess == nil
+            }
+            if isLate { newValue?() }
+        }
+    }
+
+    /// Whether the launch was asked to end.
+    var hasExpired: Bool { state.withLock { $0.hasExpired } }
+
+    func expire() {
+        let (handler, waiter) = state.withLock {
+            state -> ((@Sendable () -> Void)?, CheckedContinuation<Bool?, Never>?) in
+            if state.hasExpired || state.isSuccess != nil { return (nil, nil) }
+            state.hasExpired = true
+            if let handler = state.handler { return (handler, nil) }
+            defer { state.waiter = nil }
+            return (nil, state.waiter)
+        }
+        handler?()
+        waiter?.resume(returning: nil)
+    }
+
+    // MARK: - Completion
+
+    /// Tells the result of a task that was registered with
+    /// ``BackgroundTaskScheduler/register(forTaskWithIdentifier:launchHandler:)``. The first call
+    /// counts; in a handler of ``BackgroundHost`` it has no effect. The counterpart of
+    /// `BGTask.setTaskCompleted(success:)`.
+    public func setTaskCompleted(success: Bool) {
+        let waiter = state.withLock { state in
+            if state.isSuccess == nil { state.isSuccess = success }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: success)
+    }
+
+    /// Until it was completed; `nil`: it has expired, and has no handler to complete it.
+    func completion() async -> Bool? {
+        await withCheckedContinuation { continuation in
+            let known: Bool?? = state.withLock { state in
+                if let isSuccess = state.isSuccess { return .some(isSuccess) }
+                if state.hasExpired, state.handler == nil { return .some(nil) }
+                state.waiter = continuation
+                return nil
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+    }
+}

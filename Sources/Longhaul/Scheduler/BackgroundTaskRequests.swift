@@ -1,0 +1,140 @@
+public import FoundationEssentials
+public import LonghaulCore
+
+/// A request to launch a host for a task. The counterpart of `BGTaskRequest`.
+///
+/// What the three kinds of requests have in common is here: when a task may begin and what it needs.
+/// Everything in ``request`` that has no property here may be set there.
+public protocol BackgroundTaskRequest: Hashable, Sendable {
+    /// The request as it is recorded, and as `longhaul task submit` would record it.
+    var request: TaskRequest { get set }
+}
+
+extension BackgroundTaskRequest {
+    /// Names the task; permitted to the host by ``Host/permittedTaskIdentifiers``.
+    public var identifier: String { request.identifier }
+
+    /// The task does not begin before this moment; `nil`, the default, is at once.
+    public var earliestBeginDate: Date? {
+        get { request.earliestBegin.map(Date.init) }
+        set { request.earliestBegin = newValue.map(Timestamp.init) }
+    }
+
+    /// Whether the task needs external power, to begin and to go on. Default: no.
+    public var requiresExternalPower: Bool {
+        get { request.requirements.power }
+        set { request.requirements.power = newValue }
+    }
+
+    /// Whether the task needs a network, to begin and to go on. Default: no.
+    public var requiresNetworkConnectivity: Bool {
+        get { request.requirements.network }
+        set { request.requirements.network = newValue }
+    }
+
+    /// Whether the task needs a network that is known to cost nothing by volume. Default: no.
+    public var requiresUnmeteredNetwork: Bool {
+        get { request.requirements.unmetered }
+        set { request.requirements.unmetered = newValue }
+    }
+
+    /// Whether the task needs a machine without a user at it. Default: no.
+    public var requiresIdle: Bool {
+        get { request.requirements.idle }
+        set { request.requirements.idle = newValue }
+    }
+
+    /// Charge in percent, 1 to 100, below which the task needs external power. `nil`, the default,
+    /// is any charge.
+    public var minimumBatteryLevel: Int? {
+        get { request.requirements.battery }
+        set { request.requirements.battery = newValue }
+    }
+
+    /// How often the task is repeated; `nil`, the default, is once.
+    public var repeats: TaskRepetition? {
+        get { request.repetition }
+        set { request.repetition = newValue }
+    }
+
+    /// Handed to the host with the task; `nil`, the default, is nothing.
+    public var payload: JSONPayload? {
+        get { request.payload.flatMap { try? JSONPayload(parsing: $0) } }
+        set { request.payload = newValue?.text }
+    }
+}
+
+extension TaskRepetition {
+    /// A repetition after so many seconds, 1 to a year.
+    ///
+    /// - Parameter tolerance: Seconds by which a run may come earlier: a run waits for a good moment
+    ///   as long as this lasts. `nil` = half of the interval.
+    public static func every(_ interval: Double, tolerance: Double? = nil) -> TaskRepetition {
+        TaskRepetition(interval: interval, tolerance: tolerance)
+    }
+}
+
+/// A request for a short refresh of what a program shows: 30 seconds a launch, unless the host has
+/// another budget. The counterpart of `BGAppRefreshTaskRequest`.
+///
+/// A refresh that repeats or has an earliest moment begins shortly before the host is usually used.
+/// One pending request of this kind is accepted for each host.
+public struct AppRefreshTaskRequest: BackgroundTaskRequest {
+    public var request: TaskRequest
+
+    /// A refresh, once.
+    public init(identifier: String, earliestBeginDate: Date? = nil) {
+        request = TaskRequest(identifier: identifier, kind: .refresh)
+        self.earliestBeginDate = earliestBeginDate
+    }
+
+    fileprivate init(_ request: TaskRequest) { self.request = request }
+}
+
+/// A request for longer work: ten minutes a launch, unless the host has another budget. The
+/// counterpart of `BGProcessingTaskRequest`. Ten pending requests of this kind are accepted for each
+/// host.
+public struct ProcessingTaskRequest: BackgroundTaskRequest {
+    public var request: TaskRequest
+
+    /// Work to be done once, at once, without requirements.
+    public init(identifier: String, earliestBeginDate: Date? = nil) {
+        request = TaskRequest(identifier: identifier, kind: .processing)
+        self.earliestBeginDate = earliestBeginDate
+    }
+
+    fileprivate init(_ request: TaskRequest) { self.request = request }
+}
+
+/// A standing request: a launch each time the machine changes in a way, until it is cancelled. The
+/// counterpart of launches for significant location changes.
+///
+/// A change has 5 seconds to settle, and at most one launch a minute follows.
+public struct TriggerRequest: BackgroundTaskRequest {
+    public var request: TaskRequest
+
+    /// The changes that launch the host, at least one.
+    public var triggers: [TaskTrigger] {
+        get { request.triggers }
+        set { request.triggers = newValue }
+    }
+
+    /// A standing request; its launches are as short as a refresh unless `kind` says otherwise.
+    public init(identifier: String, on triggers: [TaskTrigger], kind: TaskKind = .refresh) {
+        request = TaskRequest(identifier: identifier, kind: kind)
+        request.triggers = triggers
+    }
+
+    fileprivate init(_ request: TaskRequest) { self.request = request }
+}
+
+extension TaskRequest {
+    /// The request as the type that it was submitted with.
+    var typed: any BackgroundTaskRequest {
+        if !triggers.isEmpty { return TriggerRequest(self) }
+        switch kind {
+        case .refresh: return AppRefreshTaskRequest(self)
+        case .processing: return ProcessingTaskRequest(self)
+        }
+    }
+}

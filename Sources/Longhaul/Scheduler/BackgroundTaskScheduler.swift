@@ -1,0 +1,176 @@
+public import FoundationEssentials
+public import LonghaulCore
+internal import LonghaulStore
+internal import Synchronization
+
+/// Asks for launches of a host. The counterpart of `BGTaskScheduler`.
+///
+/// Requests are recorded in the store of the queue: they survive this process, the engine and the
+/// machine, and the engine that runs, or the next one, launches the host for them. Every
+/// asynchronous method may be cancelled, which ends the wait alone.
+public final class BackgroundTaskScheduler: Sendable {
+    /// The host that is launched, as it was given to ``init(host:store:)``.
+    public let host: Host
+    private let store: String?
+    private let presence: SharedStore
+    private let handlers = Mutex<[String: @Sendable (BackgroundTask) -> Void]>([:])
+
+    /// Opens the queue and makes the host known, durably: its program and, unless they are `nil`,
+    /// the tasks that it is permitted. Pending requests of other tasks are cancelled then.
+    ///
+    /// - Parameter store: The state directory; `nil` = as for the command, see
+    ///   ``BackgroundSession/Configuration/store``.
+    /// - Throws: `storeUnavailable`; `invalidRequest` for a name that is none, or a program without
+    ///   an absolute path.
+    public init(host: Host, store: String? = nil) async throws(LonghaulError) {
+        self.host = host
+        self.store = store
+        presence = try await Blocking.run { () throws(LonghaulError) in
+            try SharedStore.enter(store)
+        }
+        try await presence.executor.change { queue throws(LonghaulError) in
+            try queue.learn(host)
+        }
+    }
+
+    deinit {
+        presence.abandon()
+    }
+
+    // MARK: - Requests
+
+    /// Records a request, durably. A pending request of the same identifier is replaced; one that
+    /// repeats goes on with its interval, so that submitting at each start of a program is right.
+    /// The counterpart of `BGTaskScheduler.submit(_:)`.
+    ///
+    /// - Throws: `notPermitted` for an identifier that the host is not permitted;
+    ///   `tooManyPendingTaskRequests` when as many wait as may: 1 refresh and 10 processing requests;
+    ///   `unavailable` when the host's program is missing or may not be run; `invalidRequest`;
+    ///   `storeUnavailable`. Then nothing was recorded.
+    public func submit(_ request: any BackgroundTaskRequest) async throws(LonghaulError) {
+        var wanted = request.request
+        wanted.host = host.identifier
+        let recorded = wanted
+        try await presence.executor.change { queue throws(LonghaulError) in
+            _ = try queue.tasks.submit(recorded)
+        }
+    }
+
+    /// The host's requests that wait, by identifier, each of the type that it was submitted with. A
+    /// request whose task runs is not among them, unless it was submitted again. The counterpart of
+    /// `BGTaskScheduler.pendingTaskRequests()`.
+    ///
+    /// - Throws: `storeUnavailable`.
+    public var pendingTaskRequests: [any BackgroundTaskRequest] {
+        get async throws(LonghaulError) {
+            let host = host.identifier
+            let waiting = try await presence.executor.perform { context throws(LonghaulError) in
+                try context.queue.store.tasks.all(host: host).filter { $0.launch == nil }
+                    .map(\.request)
+            }
+            return waiting.map(\.typed)
+        }
+    }
+
+    /// Cancels a pending request, durably; without one nothing happens. A launch that carries the
+    /// task goes on, and the task does not come again. The counterpart of
+    /// `BGTaskScheduler.cancel(taskRequestWithIdentifier:)`.
+    ///
+    /// - Throws: `storeUnavailable`.
+    public func cancel(taskRequestWithIdentifier identifier: String) async throws(LonghaulError) {
+        let host = host.identifier
+        try await presence.executor.change { queue throws(LonghaulError) in
+            do throws(LonghaulError) {
+                try queue.tasks.cancel([identifier], host: host)
+            } catch {
+                if error.code != .noSuchTask { throw error }
+            }
+        }
+    }
+
+    /// Cancels all requests of the host, durably. Launches that run go on. The counterpart of
+    /// `BGTaskScheduler.cancelAllTaskRequests()`.
+    ///
+    /// - Throws: `storeUnavailable`.
+    public func cancelAllTaskRequests() async throws(LonghaulError) {
+        let host = host.identifier
+        try await presence.executor.change { queue throws(LonghaulError) in
+            _ = try queue.tasks.cancelAll(host: host)
+        }
+    }
+
+    /// Hands a wake-up to any host of the queue, durably. The counterpart of a push.
+    ///
+    /// - Parameters:
+    ///   - identifier: Waiting wake-ups of one identifier are merged: the newest payload counts.
+    ///   - urgent: Handed over at once, whatever delay the host has for having failed.
+    ///   - expires: Dropped when it was not handed over by then; `nil` = never.
+    /// - Throws: `noSuchHost`; `invalidRequest` for a payload of more than 64 KiB or an identifier
+    ///   that is none; `storeUnavailable`.
+    public func wake(
+        host: String, identifier: String? = nil, payload: JSONPayload? = nil, urgent: Bool = false,
+        expires: Date? = nil
+    ) async throws(LonghaulError) {
+        let wakeUp = WakeUp(
+            identifier: identifier, payload: payload?.text, isUrgent: urgent,
+            expiresAt: expires.map(Timestamp.init))
+        try await presence.executor.change { queue throws(LonghaulError) in
+            try queue.tasks.wake(host: host, wakeUp)
+        }
+    }
+
+    // MARK: - Launches
+
+    /// Says what is done for a task when this process was launched for it, see ``run()``. The
+    /// handler calls ``BackgroundTask/setTaskCompleted(success:)``, then or later, on any thread.
+    ///
+    /// The counterpart of `BGTaskScheduler.register(forTaskWithIdentifier:using:launchHandler:)`.
+    /// Programs written for Swift concurrency use ``BackgroundHost`` instead.
+    ///
+    /// - Returns: `false` for a task that the host is not permitted or that has a handler already;
+    ///   then nothing was registered.
+    @discardableResult
+    public func register(
+        forTaskWithIdentifier identifier: String,
+        launchHandler: @escaping @Sendable (BackgroundTask) -> Void
+    ) -> Bool {
+        if let permitted = host.permittedTaskIdentifiers, !permitted.contains(identifier) {
+            return false
+        }
+        return handlers.withLock { handlers in
+            if handlers[identifier] != nil { return false }
+            handlers[identifier] = launchHandler
+            return true
+        }
+    }
+
+    /// Does what this process was launched for: calls the handlers that were registered, all at
+    /// once, and returns when all tasks are completed. A process that was started otherwise goes on
+    /// at once; that counts as a use of the host.
+    ///
+    /// A task that was completed without success after it had expired has no result of its own: it
+    /// comes again as its expiration says. A launch that could not be done in full does not return:
+    /// the process ends with status 1, see ``BackgroundHost/runIfLaunched()``.
+    ///
+    /// - Returns: Whether the process was launched for the host.
+    /// - Throws: `io` when SIGTERM cannot be caught: no thread is left, or this library does so
+    ///   already for another call.
+    @discardableResult
+    public func run() async throws(LonghaulError) -> Bool {
+        var program = BackgroundHost(identifier: host.identifier, store: store)
+        for (identifier, handler) in handlers.withLock({ $0 }) {
+            program.backgroundTask(.processing(identifier)) { task in
+                handler(task)
+                guard let isSuccess = await task.completion(), isSuccess || !task.hasExpired else {
+                    throw CancellationError()
+                }
+                if !isSuccess { throw CompletedWithoutSuccess() }
+            }
+        }
+        return try await program.runIfLaunched()
+    }
+}
+
+private struct CompletedWithoutSuccess: Error, CustomStringConvertible {
+    let description = "it was completed without success"
+}

@@ -1,0 +1,127 @@
+internal import FoundationEssentials
+internal import LonghaulCore
+internal import LonghaulPlatform
+
+/// All that one launch hands over, handled at the same time.
+struct HostRun {
+    private let launch: BackgroundLaunch
+    private let handlers: HostHandlers
+    private let tasks: [BackgroundTask]
+
+    init(_ launch: BackgroundLaunch, _ handlers: HostHandlers) {
+        self.launch = launch
+        self.handlers = handlers
+        tasks = launch.tasks.map { BackgroundTask($0, of: launch) }
+    }
+
+    /// - Returns: Whether all was handled; a task that has told its result was, whatever it is.
+    func perform() async throws(LonghaulError) -> Bool {
+        let work = Task { await handleAll() }
+        let trap: SignalTrap
+        do throws(SystemFailure) {
+            let tasks = tasks
+            trap = try SignalTrap { _ in
+                // First: a handler that ends with an error from now on has expired.
+                for task in tasks { task.expire() }
+                work.cancel()
+            }
+        } catch {
+            work.cancel()
+            throw error.longhaulError()
+        }
+        defer { trap.stop() }
+        return await work.value
+    }
+
+    private func handleAll() async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            for task in tasks { group.addTask { await handle(task) } }
+            for wakeUp in launch.wakeUps { group.addTask { await handleWakeUp(wakeUp) } }
+            if let session = launch.session {
+                group.addTask { await handleEvents(of: session) }
+            }
+            return await group.reduce(true) { $0 && $1 }
+        }
+    }
+
+    private func handle(_ task: BackgroundTask) async -> Bool {
+        guard let handler = handlers.tasks[task.identifier] else {
+            report("no handler is registered for the task \(task.identifier)")
+            tell(.failure, of: task)
+            return true
+        }
+        do {
+            try await handler(task)
+            tell(.success, of: task)
+        } catch is BackgroundTask.Deferred {
+            tell(.deferred, of: task)
+        } catch is BackgroundTask.NoData {
+            tell(.noData, of: task)
+        } catch {
+            // The engine knows why it has expired, and what becomes of it.
+            if task.hasExpired { return false }
+            report("the task \(task.identifier) failed: \(error)")
+            tell(.failure, of: task)
+        }
+        return true
+    }
+
+    private func handleWakeUp(_ wakeUp: BackgroundLaunch.HandedWakeUp) async -> Bool {
+        let name = wakeUp.identifier.map { "the wake-up \($0)" } ?? "a wake-up"
+        guard let handler = handlers.wakeUps[wakeUp.identifier ?? ""] else {
+            report("no handler is registered for \(name)")
+            return false
+        }
+        do {
+            try await handler(wakeUp.payload)
+            return true
+        } catch {
+            report("\(name) failed: \(error)")
+            return false
+        }
+    }
+
+    private func handleEvents(of identifier: String) async -> Bool {
+        guard let handler = handlers.sessions[identifier] else {
+            report("no handler is registered for the session \(identifier)")
+            return false
+        }
+        let events = launch.events
+        var configuration = BackgroundSession.Configuration()
+        configuration.engine = .external
+        configuration.store = launch.store
+        do {
+            let session = try await BackgroundSession(
+                identifier: identifier, configuration: configuration)
+            var failure: (any Error)?
+            do {
+                try await handler(session, events)
+                if let last = events.last { try await session.acknowledge(through: last.sequence) }
+            } catch {
+                failure = error
+            }
+            try await session.invalidate()
+            if let failure { throw failure }
+            return true
+        } catch {
+            report("the events of the session \(identifier) were not handled: \(error)")
+            return false
+        }
+    }
+
+    /// At once, in one write: the lines of several tasks do not mix.
+    private func tell(_ result: TaskResult, of task: BackgroundTask) {
+        var text = JSONText()
+        text.object {
+            $0.field("task", task.identifier)
+            $0.field("result", result.rawValue)
+        }
+        text.endLine()
+        // A result that cannot be told is told by the exit status.
+        text.bytes.withUnsafeBytes { try? CommandStream.writeAll(1, $0) }
+    }
+
+    private func report(_ problem: String) {
+        StandardError.write("longhaul: \(problem)\n")
+    }
+}

@@ -1,0 +1,126 @@
+internal import LonghaulCore
+internal import LonghaulPlatform
+internal import LonghaulStore
+
+/// Reasons to stop a task at a good point, as they come up: the handler then saves its state and
+/// throws ``BackgroundTask/Deferred``. Ends after ``Reason/time``, and when its Swift task is
+/// cancelled.
+///
+///     for await reason in task.shouldDefer { … }
+///
+/// A requirement that is lost expires the launch as well, unless the request says otherwise
+/// (``LonghaulCore/TaskRequest/expiresWhenRequirementIsLost``).
+public struct TaskDeferral: AsyncSequence, Sendable {
+    /// Why a task is to stop.
+    public enum Reason: Hashable, Sendable {
+        /// A requirement of the request does not hold any more.
+        case requirement
+        /// Less than five seconds are left, or the launch was asked to end.
+        case time
+    }
+
+    /// One reason.
+    public typealias Element = Reason
+
+    let task: BackgroundTask
+
+    /// Begins with what holds by then.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(task: task)
+    }
+
+    /// Looks at the clock, and at the conditions that the engine has published.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let task: BackgroundTask
+        private var requirements: Requirements?
+        private var hasBegun = false
+        private var isLost = false
+        private var isOver = false
+
+        init(task: BackgroundTask) {
+            self.task = task
+        }
+
+        /// The next reason; waits for one. `nil` after the last.
+        public mutating func next() async -> Reason? {
+            if !hasBegun {
+                hasBegun = true
+                requirements = await Requirements.open(task)
+            }
+            while !isOver, !Task.isCancelled {
+                let left = task.remainingTime - Limits.deferralNoticeSeconds
+                if left <= 0 {
+                    isOver = true
+                    return .time
+                }
+                let edition = requirements?.edition ?? 0
+                let wasLost = isLost
+                isLost = await requirements?.areLost() ?? false
+                if isLost, !wasLost { return .requirement }
+                await pause(atMost: Swift.min(left, Limits.deferralPollSeconds), since: edition)
+            }
+            return nil
+        }
+
+        private func pause(atMost seconds: Double, since edition: UInt64) async {
+            if let requirements {
+                try? await requirements.changed(since: edition, within: seconds)
+            } else {
+                try? await Task.sleep(for: .seconds(seconds))
+            }
+        }
+    }
+}
+
+/// What a running task requires, and the engine's view of the machine.
+private final class Requirements: Sendable {
+    private let presence: SharedStore
+    private let key: EligibilityKey
+    private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
+
+    /// `nil`: the task requires nothing, or the store cannot be read.
+    static func open(_ task: BackgroundTask) async -> Requirements? {
+        guard let store = task.store else { return nil }
+        let (identifier, host) = (task.identifier, task.host)
+        let presence = try? await Blocking.run { () throws(LonghaulError) in
+            try SharedStore.enter(store)
+        }
+        guard let presence else { return nil }
+        let key = try? await presence.executor.perform { context throws(LonghaulError) in
+            try context.queue.store.tasks.find(identifier, host: host)
+                .first { $0.launch != nil }?.request.eligibility.eligibility.waived
+        }
+        if let key = key ?? nil, !key.interest.isEmpty { return Requirements(presence, key) }
+        presence.abandon()
+        return nil
+    }
+
+    private init(_ presence: SharedStore, _ key: EligibilityKey) {
+        self.presence = presence
+        self.key = key
+    }
+
+    deinit {
+        presence.abandon()
+    }
+
+    var edition: UInt64 { presence.executor.edition }
+
+    func changed(since edition: UInt64, within seconds: Double) async throws {
+        try await presence.executor.changed(since: edition, within: seconds)
+    }
+
+    /// What is not known is not lost.
+    func areLost() async -> Bool {
+        let (key, time) = (key, time)
+        let isLost = try? await presence.executor.perform { context throws(LonghaulError) in
+            guard let view = try context.queue.store.settings.engineView(),
+                view.conditions.hasSeen(key.interest)
+            else { return false }
+            let snapshot = ConditionSnapshot(
+                conditions: view.conditions, time: time, networkSettlesAt: nil)
+            return !key.gate(in: snapshot, now: context.queue.now, isRunning: true).isOpen
+        }
+        return isLost ?? false
+    }
+}

@@ -1,0 +1,122 @@
+internal import FoundationEssentials
+public import LonghaulCore
+
+/// A JSON value that is handed to a host with a task or a wake-up, at most 64 KiB as a text.
+public enum JSONPayload: Hashable, Sendable {
+    /// `null`.
+    case null
+    /// `true` or `false`.
+    case bool(Bool)
+    /// A number without a fraction.
+    case integer(Int64)
+    /// Any other number; one that is not finite is written as `null`.
+    case number(Double)
+    /// A text.
+    case string(String)
+    /// Values in order.
+    case array([JSONPayload])
+    /// Values by name. Of equal names the last counts.
+    case object([String: JSONPayload])
+
+    /// The member of an object; `nil` for a name that it does not have, and of any other value.
+    public subscript(name: String) -> JSONPayload? {
+        if case .object(let members) = self { members[name] } else { nil }
+    }
+
+    /// The value as an integer; `nil` for any other.
+    public var integer: Int64? {
+        if case .integer(let value) = self { value } else { nil }
+    }
+
+    /// The value as a text; `nil` for any other.
+    public var string: String? {
+        if case .string(let value) = self { value } else { nil }
+    }
+
+    /// A value from its text.
+    ///
+    /// - Throws: `invalidRequest` for a text that is no JSON.
+    public init(parsing text: String) throws(LonghaulError) {
+        do {
+            self = try JSONDecoder().decode(JSONPayload.self, from: Data(text.utf8))
+        } catch {
+            throw LonghaulError(.invalidRequest, "the payload is no JSON")
+        }
+    }
+
+    /// The value on one line, names in order.
+    public var text: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(self) else {
+            preconditionFailure("only numbers that are not finite cannot be written")
+        }
+        return String(decoding: data, as: UTF8.self)
+    }
+}
+
+extension JSONPayload: Codable {
+    /// Reads any JSON value.
+    ///
+    /// - Throws: What the decoder says of a value that is none.
+    public init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        if value.decodeNil() {
+            self = .null
+        } else if let bool = try? value.decode(Bool.self) {
+            self = .bool(bool)
+        } else if let integer = try? value.decode(Int64.self) {
+            self = .integer(integer)
+        } else if let number = try? value.decode(Double.self) {
+            self = .number(number)
+        } else if let string = try? value.decode(String.self) {
+            self = .string(string)
+        } else if let array = try? value.decode([JSONPayload].self) {
+            self = .array(array)
+        } else {
+            self = .object(try value.decode([String: JSONPayload].self))
+        }
+    }
+
+    /// Writes the value as it is.
+    ///
+    /// - Throws: What the encoder says.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .number(let value) where value.isFinite: try container.encode(value)
+        case .number: try container.encodeNil()
+        case .string(let value): try container.encode(value)
+        case .array(let values): try container.encode(values)
+        case .object(let members): try container.encode(members)
+        }
+    }
+}
+
+extension JSONPayload: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral,
+    ExpressibleByDictionaryLiteral
+{
+    /// A text.
+    public init(stringLiteral value: String) { self = .string(value) }
+
+    /// A number without a fraction.
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+
+    /// A number.
+    public init(floatLiteral value: Double) { self = .number(value) }
+
+    /// `true` or `false`.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    /// Values in order.
+    public init(arrayLiteral values: JSONPayload...) { self = .array(values) }
+
+    /// Values by name. Of equal names the last counts.
+    public init(dictionaryLiteral members: (String, JSONPayload)...) {
+        self = .object(Dictionary(members) { $1 })
+    }
+}

@@ -1,0 +1,109 @@
+import FoundationEssentials
+
+/// The feeds that are followed and what they have published: a JSON file that is replaced whole, so
+/// that a crash leaves the one before.
+actor FeedDatabase {
+    struct Episode: Codable, Sendable {
+        var id: String
+        var title: String
+        var enclosure: String
+        var feed = ""
+        /// Its file was asked for.
+        var isAskedFor = false
+        /// The name of its file, once it has arrived.
+        var file: String?
+    }
+
+    struct Contents: Codable, Sendable {
+        var feeds: [String] = []
+        /// Oldest first.
+        var episodes: [Episode] = []
+    }
+
+    private let directory: URL
+    private var file: URL { directory.appending(path: "feeds.json") }
+    /// Where the files of episodes are.
+    nonisolated var enclosures: URL {
+        directory.appending(path: "enclosures", directoryHint: .isDirectory)
+    }
+
+    init(directory: URL) {
+        self.directory = directory
+    }
+
+    /// All of it; of a new directory nothing.
+    func contents() throws -> Contents {
+        guard FileManager.default.fileExists(atPath: file.path) else { return Contents() }
+        return try JSONDecoder().decode(Contents.self, from: Data(contentsOf: file))
+    }
+
+    private func write(_ contents: Contents) throws {
+        try FileManager.default.createDirectory(at: enclosures, withIntermediateDirectories: true)
+        try JSONEncoder().encode(contents).write(to: file, options: .atomic)
+    }
+
+    func subscribe(_ feeds: [String]) throws {
+        var contents = try contents()
+        contents.feeds += feeds.filter { !contents.feeds.contains($0) }
+        try write(contents)
+    }
+
+    /// Adds what is not known yet, and returns how many they are. Feeds begin with the newest.
+    func add(_ found: [Episode], of feed: String) throws -> Int {
+        var contents = try contents()
+        let known = Set(contents.episodes.map(\.id))
+        var fresh = found.filter { !known.contains($0.id) }
+        fresh.reverse()
+        for index in fresh.indices { fresh[index].feed = feed }
+        if fresh.isEmpty { return 0 }
+        contents.episodes += fresh
+        try write(contents)
+        return fresh.count
+    }
+
+    func setAskedFor(_ episode: Episode) throws {
+        try change {
+            $0.id == episode.id
+        } to: {
+            $0.isAskedFor = true
+        }
+    }
+
+    func setFile(_ name: String, ofEnclosure enclosure: String) throws {
+        try change {
+            $0.enclosure == enclosure
+        } to: {
+            $0.file = name
+        }
+    }
+
+    private func change(
+        where isIt: (Episode) -> Bool, to edit: (inout Episode) -> Void
+    ) throws {
+        var contents = try contents()
+        guard let index = contents.episodes.firstIndex(where: isIt) else { return }
+        edit(&contents.episodes[index])
+        try write(contents)
+    }
+
+    /// The first of more than so many episodes with a file.
+    func oldest(beyond limit: Int) throws -> Episode? {
+        let stored = try contents().episodes.filter { $0.file != nil }
+        return stored.count > limit ? stored.first : nil
+    }
+
+    /// Deletes the file of an episode. The episode stays known, so that it is not fetched again.
+    func remove(_ episode: Episode) throws {
+        if let name = episode.file {
+            let path = enclosures.appending(path: name)
+            if FileManager.default.fileExists(atPath: path.path) {
+                try FileManager.default.removeItem(at: path)
+            }
+        }
+        try change {
+            $0.id == episode.id
+        } to: {
+            $0.file = nil
+        }
+    }
+}

@@ -1,0 +1,239 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+@testable import Longhaul
+
+/// A host in Swift, launched by an engine in this process.
+@Suite(.timeLimit(.minutes(10))) struct BackgroundHostTests {
+    private let home: SessionHome
+    private let queue: TransferQueue
+    private static let host = "com.example.host"
+    private static let permitted = [
+        "good", "bad", "later", "nothing", "slow", "careful", "unknown",
+    ]
+
+    init() throws {
+        home = try SessionHome()
+        queue = try TransferQueue(directory: home.store)
+    }
+
+    private func add(_ kind: String = "host") throws {
+        var settings = HostSettings(
+            argv: [try BuiltBinary.named("LonghaulTestSession"), home.scratch("log"), kind],
+            permitted: Self.permitted)
+        settings.taskBudget = 120
+        try queue.add(host: Self.host, settings)
+    }
+
+    private func submit(_ identifier: String, _ kind: TaskKind = .processing) throws {
+        var request = TaskRequest(identifier: identifier, kind: kind, host: Self.host)
+        request.payload = #"{"keep":1}"#
+        try queue.tasks.submit(request)
+    }
+
+    /// What the host has done, in any order.
+    private var said: [String] {
+        let text = (try? home.scratch.text(of: "log")) ?? ""
+        return text.split(separator: "\n").map(String.init).sorted()
+    }
+
+    private func firstLaunch() throws -> LaunchRecord? {
+        try queue.host(Self.host)?.launches.last
+    }
+
+    private func run(_ identifier: String) throws -> TaskRun? {
+        try queue.tasks.find(identifier, host: Self.host)?.runs.last
+    }
+
+    /// An engine for the time of `body`.
+    private func withEngine(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        let session = try await home.session("engine", .inProcess)
+        do {
+            try await within { try await body() }
+            try await session.invalidate()
+        } catch {
+            try? await session.invalidate()
+            throw error
+        }
+    }
+
+    private func untilTheFirstLaunchEnds() async throws {
+        try await eventually("\(said)") { try firstLaunch()?.endedAt != nil }
+    }
+
+    @Test func oneLaunchCarriesAll() async throws {
+        try add()
+        try submit("good", .refresh)
+        for identifier in ["bad", "later", "nothing", "unknown"] { try submit(identifier) }
+        try queue.wake(
+            host: Self.host, WakeUp(identifier: "ring", payload: #"{"a":1}"#, isUrgent: true))
+        try makeEvent()
+        try await withEngine { try await untilTheFirstLaunchEnds() }
+
+        let launch = try #require(try firstLaunch())
+        #expect(launch.ending == .exited)
+        #expect(launch.status == 0, "\(launch.output ?? "")")
+        #expect(
+            said.filter { !$0.hasPrefix("later") } == [
+                "events s transferCancelled,sessionFinished", #"good refresh 1 {"keep":1}"#,
+                #"ring {"a":1}"#,
+            ])
+        let results = try ["good", "bad", "later", "nothing", "unknown"].map {
+            try run($0)?.result
+        }
+        #expect(results == [.success, .failure, .deferred, .noData, .failure])
+        #expect(launch.output?.contains("no handler is registered for the task unknown") == true)
+        #expect(try queue.events(after: 0, waitingOnly: true).isEmpty)
+        // What failed waits for its back-off.
+        #expect(try queue.tasks.find("bad")?.failures == 1)
+        #expect(try queue.tasks.find("good")?.state == .done)
+    }
+
+    /// A transfer of the session `s` that was given up before it began.
+    private func makeEvent() throws {
+        var change = SessionChange()
+        change.host = .some(Self.host)
+        change.launchDelay = .some(0)
+        var request = TransferRequest(
+            url: "http://127.0.0.1:9/a", destination: .file(home.file("a").path))
+        request.session = "s"
+        _ = try queue.enqueue([request])
+        try queue.change(session: "s", change)
+        _ = try queue.cancel(.session("s"))
+    }
+
+    @Test func aWakeUpThatFailsComesAgain() async throws {
+        try add()
+        try queue.wake(
+            host: Self.host,
+            WakeUp(identifier: "ring", payload: #"{"fails":true}"#, isUrgent: true))
+        try await withEngine { try await untilTheFirstLaunchEnds() }
+        let launch = try #require(try firstLaunch())
+        #expect(launch.ending == .exited)
+        #expect(launch.status == 1)
+        #expect(launch.output?.contains("the wake-up ring failed") == true)
+        #expect(said.first == #"ring {"fails":true}"#)
+    }
+
+    @Test(arguments: ["host", "registered"])
+    func expirationCancelsAndIsNoResult(kind: String) async throws {
+        try add(kind)
+        try submit("good", .refresh)
+        try submit("slow")
+        try await withEngine {
+            try await eventually { said.contains("slow begins") }
+            try await eventually { try run("good")?.result == .success }
+            try queue.tasks.simulateExpiration(of: "slow", host: Self.host)
+            try await untilTheFirstLaunchEnds()
+        }
+        let launch = try #require(try firstLaunch())
+        #expect(launch.ending == .expired)
+        #expect(launch.expiration == .simulated)
+        #expect(launch.status == 1, "\(launch.output ?? "")")
+        #expect(said.contains("slow ends 0.0"))
+        let slow = try #require(try run("slow"))
+        #expect(slow.result == nil)
+        #expect(slow.expiration == .simulated)
+        #expect(try run("good")?.result == .success)
+        #expect(try queue.tasks.find("slow")?.failures == 0)
+    }
+
+    @Test func aRequirementThatIsLostIsTold() async throws {
+        try add()
+        try queue.keepOverride(try ConditionOverride(parsing: "power=external"))
+        var request = TaskRequest(identifier: "careful", kind: .processing, host: Self.host)
+        request.requirements.power = true
+        request.expiresWhenRequirementIsLost = false
+        try queue.tasks.submit(request)
+        try await withEngine {
+            try await eventually { said.contains("careful begins") }
+            try queue.keepOverride(try ConditionOverride(parsing: "power=battery"))
+            try await untilTheFirstLaunchEnds()
+        }
+        #expect(said == ["careful begins", "careful requirement"])
+        #expect(try run("careful")?.result == .deferred)
+        #expect(try queue.tasks.find("careful")?.waitingFor.contains { $0.reason == .power } == true)
+    }
+
+    @Test func registeredHandlersTellTheirResults() async throws {
+        try add("registered")
+        try submit("good", .refresh)
+        try submit("bad")
+        try await withEngine { try await untilTheFirstLaunchEnds() }
+        #expect(try firstLaunch()?.status == 0)
+        #expect(try run("good")?.result == .success)
+        #expect(try run("bad")?.result == .failure)
+        #expect(said == ["good"])
+    }
+
+    /// A refresh that repeats waits for the hours in which its host is used, unless its launch was
+    /// asked for.
+    @Test func aRefreshOfAnUnusedHostIsHeld() async throws {
+        try add()
+        // Made known, and last used, long ago.
+        let past = queue.now + -20 * 86_400
+        try queue.store.hosts.add(
+            "com.example.old",
+            HostSettings(
+                argv: [try BuiltBinary.named("LonghaulTestSession"), home.scratch("log"), "host"],
+                permitted: ["good"]), now: past)
+        var request = TaskRequest(identifier: "good", host: "com.example.old")
+        request.earliestBegin = queue.now
+        let waiting = try queue.tasks.submit(request)
+        let startsAt = try #require(waiting.forecast.startsAt)
+        #expect(startsAt - queue.now > 86_000)
+        #expect(waiting.forecast.text.contains("its host has not been used since"))
+        try submit("nothing")
+        try await withEngine {
+            try await eventually { try run("nothing")?.endedAt != nil }
+            #expect(try queue.tasks.find("good", host: "com.example.old")?.runs.isEmpty == true)
+            try queue.tasks.simulateLaunch(of: "good", host: "com.example.old")
+            try await eventually {
+                try queue.tasks.find("good", host: "com.example.old")?.runs.first?.endedAt != nil
+            }
+        }
+    }
+}
+
+/// The sample: follows a feed, is launched to refresh it, and has its files downloaded.
+@Suite(.timeLimit(.minutes(10))) struct FeedReaderTests {
+    @Test(.enabled(if: NginxServer.isInstalled, "skipped: no nginx or no openssl"))
+    func episodesArriveWhileItDoesNotRun() async throws {
+        let home = try LonghaulHome().with([
+            "LONGHAUL_CONDITIONS": "power=external,network=unmetered,idle=yes"
+        ])
+        let server = try await NginxServer.start()
+        let address = "http://127.0.0.1:\(server.httpPort)"
+        let feed = """
+            <rss><channel><title>Feed</title>
+            <item><title><![CDATA[Rivers & lakes]]></title><guid isPermaLink="false">2</guid>
+            <enclosure url="\(address)/2.mp3?a=1&amp;b=2" length="5" type="audio/mpeg"/></item>
+            <item><title>Mountains &amp; hills</title>
+            <enclosure length="5" url='\(address)/1.mp3'/></item>
+            <item><title>No file</title></item>
+            </channel></rss>
+            """
+        for (name, text) in ["feed.xml": feed, "1.mp3": "first", "2.mp3": "other"] {
+            try Data(text.utf8).write(to: URL(filePath: "\(server.root)/\(name)"))
+        }
+        let daemon = try home.start("daemon")
+        let directory = home.file("feeds")
+        let reader = try BuiltBinary.named("feedreader")
+        func run(_ arguments: String...) async throws -> String {
+            let result = try await CLIProcess(reader, arguments, environment: home.environment)
+                .wait()
+            #expect(result.status == 0, "\(result.errors)")
+            return result.output
+        }
+        _ = try await run("subscribe", directory, "\(address)/feed.xml")
+        try await eventually("\(daemon.errors)") {
+            try await run("list", directory) == "1.mp3 Mountains & hills\n2.mp3 Rivers & lakes\n"
+        }
+        #expect(try home.scratch.text(of: "files/feeds/enclosures/1.mp3") == "first")
+        let tasks = try await home.run("task", "list", "--json").rows
+        #expect(tasks.compactMap { $0["identifier"].string } == ["clean", "refresh"])
+        daemon.send(SIGTERM)
+        try await daemon.wait()
+    }
+}
