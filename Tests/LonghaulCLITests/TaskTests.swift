@@ -1,3 +1,4 @@
+import ArgumentParser
 import LonghaulCore
 import Testing
 
@@ -104,7 +105,7 @@ import Testing
         #expect(text.table([], Sample.terminal(columns: 80)).count == 1)
         #expect(
             text.table([waiting], Sample.terminal(columns: 35))[1]
-                == "clean waiting external power (+1)")
+                == "clean h    waiting external…er (+1)")
     }
 
     @Test func everythingAboutOne() {

@@ -127,7 +127,11 @@ import Testing
         try await hosts.add("--permit", "refresh", body: "cat > /dev/null")
         try await hosts.run(["task", "submit", "refresh", "--every", "2s"])
         let daemon = try hosts.home.start("daemon")
-        try await eventually("it has run four times") { hosts.lines("started").count >= 4 }
+        // The next run is a second away then.
+        try await eventually("it has run four times") {
+            let task = try await hosts.task("refresh")
+            return task["state"] == "waiting" && task["runs"].items.count >= 4
+        }
         try await hosts.end(daemon)
         let task = try await hosts.task("refresh")
         #expect(task["every"] == 2 && task["tolerance"] == 1 && task["state"] == "waiting")

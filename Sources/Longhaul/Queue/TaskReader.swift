@@ -41,7 +41,8 @@ struct TaskReader {
         return record
     }
 
-    /// What waits for a host and may begin now, and when more of it is due by the clock.
+    /// What waits for a host and may begin now, or when a delay of the host is over; and when more
+    /// of it is due by the clock.
     func due(
         of host: StoredHost
     ) throws(LonghaulError) -> (tasks: [DueTask], next: Timestamp?) {
@@ -53,7 +54,7 @@ struct TaskReader {
             let key = task.eligibility
             guard key.gate(in: machine.snapshot(for: key), now: now).isOpen else { continue }
             let at = task.timing.dueAt
-            if at <= now {
+            if at <= max(now, host.retryAt ?? now) {
                 due.append(
                     DueTask(
                         id: task.id, kind: task.kind, isUrgent: task.isUrgent && hasUrgency))

@@ -229,7 +229,7 @@ package struct TaskRequests {
     }
 
     /// Records a wake-up, durably. It replaces a waiting one of its identifier; one that was urgent
-    /// stays so.
+    /// stays so. A launch that begins for something else takes it along.
     package func wake(_ host: String, _ wakeUp: WakeUp, now: Timestamp) throws(LonghaulError) {
         try store.write(.durable) { connection in
             guard try HostRows(connection).find(host) != nil else { throw noSuchHost(host) }
@@ -247,7 +247,7 @@ package struct TaskRequests {
                 """
                 INSERT INTO task (host, identifier, kind, definition, payload, urgent, expiresAt, \
                 submittedAt, eligibility, readyAt, dueAt, mayBeginAt, writtenAt) \
-                VALUES (?1, ?2, 2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?9, ?7)
+                VALUES (?1, ?2, 2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?7, ?7)
                 """, host, identifier, request.definition, wakeUp.payload, isUrgent,
                 wakeUp.expiresAt, now, request.eligibility.eligibility.rawValue, dueAt)
         }
