@@ -194,7 +194,6 @@ final class ActivityCenter: Sendable {
                 state.announcement?.timer.cancel()
                 state.announcement = nil
             }
-        case .mounts: break
         }
     }
 }

@@ -15,6 +15,7 @@ final class ConditionsSource: ConditionsPort {
     private let listener = Mutex<Listener?>(nil)
     private let interest = Mutex(ConditionInterest())
     private static let marks: ConditionInterest = [.machineEvents, .idleEnd, .wakes, .mounts]
+    private let followed = Mutex(TriggerSet(rawValue: 0))
     private let watching = Mutex<ConditionsWatch?>(nil)
 
     init(_ queue: TransferQueue) {
@@ -33,6 +34,11 @@ final class ConditionsSource: ConditionsPort {
     }
 
     func follow(_ triggers: TriggerSet) {
+        let isNew = followed.withLock { followed in
+            defer { followed = triggers }
+            return followed != triggers
+        }
+        guard isNew else { return }
         mark(.wakes, triggers.contains(TriggerSet([.resume])))
         mark(.mounts, triggers.contains(TriggerSet([.mount])))
     }

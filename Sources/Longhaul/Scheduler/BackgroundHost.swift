@@ -82,8 +82,8 @@ public struct BackgroundHost: Sendable {
         handlers.sessions[launch.identifier] = action
     }
 
-    /// Says what is done for a wake-up, with what was sent along. One whose handler throws is handed
-    /// over again. A second handler takes the place of the first.
+    /// Says what is done for a wake-up, with what was sent along. A wake-up whose handler throws is
+    /// handed over again. A second handler takes the place of the first.
     public mutating func backgroundTask(
         _ launch: WakeUpLaunch,
         action: @escaping @Sendable (JSONPayload?) async throws -> Void

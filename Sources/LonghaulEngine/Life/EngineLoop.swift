@@ -194,13 +194,11 @@ package final class EngineLoop: Sendable {
         of engine: Engine, since started: Moment, _ conditions: any ConditionsPort,
         _ life: inout EngineLife
     ) throws(LonghaulError) -> EngineReport.StoppedBy {
-        var messages: [Message] = []
         var watch = StopCheck(orders: orders, started: started.monotonic)
         var version = try store.dataVersion()
         var watched = ConditionNeeds()
-        var followed = TriggerSet(rawValue: 0)
         var machine = MachineFacts(bootID: bootID)
-        messages = [.input(.machine(machine))]
+        var messages = [Message.input(.machine(machine))]
         while true {
             let now = SystemClock.now()
             var inputs: [EngineInput] = []
@@ -232,10 +230,7 @@ package final class EngineLoop: Sendable {
                 messages = []
                 continue
             }
-            if outcome.hosts.triggers != followed {
-                followed = outcome.hosts.triggers
-                conditions.follow(followed)
-            }
+            conditions.follow(outcome.hosts.triggers)
             let wait = try watch.check(engine, outcome, store: store, now: now)
             if let reason = watch.reason {
                 life.leave()

@@ -32,7 +32,7 @@ package protocol ConditionsPort: Sendable {
     func attend(_ isWanted: Bool)
 
     /// What triggers wait for besides conditions: that the machine has woken, and what is mounted,
-    /// which is reported at once and with each change. Returns at once.
+    /// which is reported at once and with each change. Returns at once, also when nothing is new.
     func follow(_ triggers: TriggerSet)
 
     /// Whether something runs that stops when the machine is used: that is then noticed within

@@ -190,7 +190,7 @@ struct TaskList: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let tasks = try TransferQueue().tasks(host: host)
+        let tasks = try TransferQueue().tasks.all(host: host)
         if console.isJSON {
             for task in tasks { try console.line { $0.task(task) } }
             return .done
