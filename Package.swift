@@ -107,7 +107,10 @@ let package = Package(
             ]),
         tests(
             "LonghaulTests",
-            ["Longhaul", "LonghaulURLRequest", "LonghaulPlatform", "LonghaulTestSupport"]),
+            [
+                "Longhaul", "LonghaulURLRequest", "LonghaulPlatform", "LonghaulStore",
+                "LonghaulTestSupport",
+            ]),
         tests("LonghaulCLITests", ["LonghaulCLI", "LonghaulTestSupport"]),
         tests(
             "LonghaulEndToEndTests", ["LonghaulCore", "LonghaulCLI", "LonghaulTestSupport"]),

@@ -1,4 +1,5 @@
 import Foundation
+import LonghaulStore
 import LonghaulTestSupport
 import Testing
 
