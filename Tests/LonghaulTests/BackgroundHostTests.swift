@@ -67,7 +67,7 @@ import Testing
         try add()
         try submit("good", .refresh)
         for identifier in ["bad", "later", "nothing", "unknown"] { try submit(identifier) }
-        try queue.wake(
+        try queue.tasks.wake(
             host: Self.host, WakeUp(identifier: "ring", payload: #"{"a":1}"#, isUrgent: true))
         try makeEvent()
         try await withEngine { try await untilTheFirstLaunchEnds() }
@@ -106,7 +106,7 @@ import Testing
 
     @Test func aWakeUpThatFailsComesAgain() async throws {
         try add()
-        try queue.wake(
+        try queue.tasks.wake(
             host: Self.host,
             WakeUp(identifier: "ring", payload: #"{"fails":true}"#, isUrgent: true))
         try await withEngine { try await untilTheFirstLaunchEnds() }
