@@ -65,7 +65,8 @@ import Longhaul
         try await scheduler.submit(clean)
     }
 
-    /// Fetches all feeds, and asks for the files of new episodes when the machine has time for them.
+    /// Fetches all feeds, and asks for the files of new episodes when the machine has
+    /// time for them.
     ///
     /// - Returns: How many episodes are new.
     static func refresh(_ database: FeedDatabase, _ session: BackgroundSession) async throws -> Int

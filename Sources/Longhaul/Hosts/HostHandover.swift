@@ -76,11 +76,9 @@ struct HostHandover {
                 $0.field("identifier", request.identifier)
                 $0.field("kind", request.kind.rawValue)
                 if let fired = task.trigger {
-                    $0.field("trigger") { text in
-                        text.object {
-                            $0.field("event", fired.trigger.rawValue)
-                            $0.field("at", fired.at)
-                        }
+                    $0.field("trigger") {
+                        $0.field("event", fired.trigger.rawValue)
+                        $0.field("at", fired.at)
                     }
                 } else {
                     $0.field("trigger", json: nil)

@@ -45,7 +45,9 @@ public struct BackgroundTasks: Sendable {
     /// One request with its last runs; of one that is done, its runs alone. `nil` = there is
     /// neither.
     ///
-    /// - Parameter host: `nil` = the first of the hosts that have one.
+    /// - Parameters:
+    ///   - identifier: As it was submitted with.
+    ///   - host: `nil` = the first of the hosts that have one.
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func find(
         _ identifier: String, host: String? = nil
@@ -62,7 +64,9 @@ public struct BackgroundTasks: Sendable {
     /// Cancels requests, all of them or none: they do not wait any more. A launch that carries one
     /// goes on. The counterpart of `BGTaskScheduler.cancel(taskRequestWithIdentifier:)`.
     ///
-    /// - Parameter host: `nil` = of all hosts.
+    /// - Parameters:
+    ///   - identifiers: Those of the requests; one that is not there refuses all.
+    ///   - host: `nil` = of all hosts.
     /// - Throws: `LonghaulError` `noSuchTask`, `storeUnavailable`.
     public func cancel(
         _ identifiers: [String], host: String? = nil

@@ -16,8 +16,10 @@ public struct BackgroundHost: Sendable {
 
     /// A host without handlers.
     ///
-    /// - Parameter store: The state directory in which a use is recorded by ``runIfLaunched()``;
-    ///   `nil` = as for the command. A launch has the directory of its engine.
+    /// - Parameters:
+    ///   - identifier: The name of the host.
+    ///   - store: The state directory in which a use is recorded by ``runIfLaunched()``; `nil` = as
+    ///     for the command. A launch has the directory of its engine.
     public init(identifier: String, store: String? = nil) {
         self.identifier = identifier
         self.store = store

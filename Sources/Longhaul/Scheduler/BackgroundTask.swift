@@ -71,14 +71,14 @@ public final class BackgroundTask: Sendable {
         return endsAt.map { max(0, $0 - SystemClock.now().monotonic) } ?? .infinity
     }
 
-    /// Reasons to stop at a good point and come again later, see ``TaskDeferral``. The counterpart of
-    /// `xpc_activity_should_defer`.
+    /// Reasons to stop at a good point and come again later, see ``TaskDeferral``. The counterpart
+    /// of `xpc_activity_should_defer`.
     public var shouldDefer: TaskDeferral { TaskDeferral(task: self) }
 
-    /// Called once, on any thread, when the launch is asked to end (SIGTERM); at once where that has
-    /// happened before. Five seconds later the process is killed. `nil` by default: a task of
-    /// ``BackgroundTaskScheduler/run()`` without a handler ends with its expiration. The counterpart
-    /// of `BGTask.expirationHandler`.
+    /// Called once, on any thread, when the launch is asked to end (SIGTERM); at once where that
+    /// has happened before. Five seconds later the process is killed. `nil` by default: a task of
+    /// ``BackgroundTaskScheduler/run()`` without a handler ends with its expiration. The
+    /// counterpart of `BGTask.expirationHandler`.
     public var expirationHandler: (@Sendable () -> Void)? {
         get { state.withLock { $0.handler } }
         set {

@@ -3,8 +3,8 @@ public import LonghaulCore
 
 /// A request to launch a host for a task. The counterpart of `BGTaskRequest`.
 ///
-/// What the three kinds of requests have in common is here: when a task may begin and what it needs.
-/// Everything in ``request`` that has no property here may be set there.
+/// What the three kinds of requests have in common is here: when a task may begin and what it
+/// needs. Everything in ``request`` that has no property here may be set there.
 public protocol BackgroundTaskRequest: Hashable, Sendable {
     /// The request as it is recorded, and as `longhaul task submit` would record it.
     var request: TaskRequest { get set }
@@ -67,8 +67,10 @@ extension BackgroundTaskRequest {
 extension TaskRepetition {
     /// A repetition after so many seconds, 1 to a year.
     ///
-    /// - Parameter tolerance: Seconds by which a run may come earlier: a run waits for a good moment
-    ///   as long as this lasts. `nil` = half of the interval.
+    /// - Parameters:
+    ///   - interval: Seconds between two runs.
+    ///   - tolerance: Seconds by which a run may come earlier: a run waits for a good moment as
+    ///     long as this lasts. `nil` = half of the interval.
     public static func every(_ interval: Double, tolerance: Double? = nil) -> TaskRepetition {
         TaskRepetition(interval: interval, tolerance: tolerance)
     }
@@ -92,8 +94,8 @@ public struct AppRefreshTaskRequest: BackgroundTaskRequest {
 }
 
 /// A request for longer work: ten minutes a launch, unless the host has another budget. The
-/// counterpart of `BGProcessingTaskRequest`. Ten pending requests of this kind are accepted for each
-/// host.
+/// counterpart of `BGProcessingTaskRequest`. Ten pending requests of this kind are accepted for
+/// each host.
 public struct ProcessingTaskRequest: BackgroundTaskRequest {
     public var request: TaskRequest
 

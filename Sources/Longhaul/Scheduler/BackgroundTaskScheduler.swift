@@ -18,8 +18,10 @@ public final class BackgroundTaskScheduler: Sendable {
     /// Opens the queue and makes the host known, durably: its program and, unless they are `nil`,
     /// the tasks that it is permitted. Pending requests of other tasks are cancelled then.
     ///
-    /// - Parameter store: The state directory; `nil` = as for the command, see
-    ///   ``BackgroundSession/Configuration/store``.
+    /// - Parameters:
+    ///   - host: The program that is launched.
+    ///   - store: The state directory; `nil` = as for the command, see
+    ///     ``BackgroundSession/Configuration/store``.
     /// - Throws: `storeUnavailable`; `invalidRequest` for a name that is none, or a program without
     ///   an absolute path.
     public init(host: Host, store: String? = nil) async throws(LonghaulError) {
@@ -44,9 +46,9 @@ public final class BackgroundTaskScheduler: Sendable {
     /// The counterpart of `BGTaskScheduler.submit(_:)`.
     ///
     /// - Throws: `notPermitted` for an identifier that the host is not permitted;
-    ///   `tooManyPendingTaskRequests` when as many wait as may: 1 refresh and 10 processing requests;
-    ///   `unavailable` when the host's program is missing or may not be run; `invalidRequest`;
-    ///   `storeUnavailable`. Then nothing was recorded.
+    ///   `tooManyPendingTaskRequests` when as many wait as may: 1 refresh and 10 processing
+    ///   requests; `unavailable` when the host's program is missing or may not be run;
+    ///   `invalidRequest`; `storeUnavailable`. Then nothing was recorded.
     public func submit(_ request: any BackgroundTaskRequest) async throws(LonghaulError) {
         var wanted = request.request
         wanted.host = host.identifier
@@ -102,7 +104,9 @@ public final class BackgroundTaskScheduler: Sendable {
     /// Hands a wake-up to any host of the queue, durably. The counterpart of a push.
     ///
     /// - Parameters:
+    ///   - host: The name of the host.
     ///   - identifier: Waiting wake-ups of one identifier are merged: the newest payload counts.
+    ///   - payload: Handed over with it; `nil` = nothing.
     ///   - urgent: Handed over at once, whatever delay the host has for having failed.
     ///   - expires: Dropped when it was not handed over by then; `nil` = never.
     /// - Throws: `noSuchHost`; `invalidRequest` for a payload of more than 64 KiB or an identifier

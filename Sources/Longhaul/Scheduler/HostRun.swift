@@ -35,7 +35,7 @@ struct HostRun {
 
     private func handleAll() async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
-            for task in tasks { group.addTask { await carryOut(task) } }
+            for task in tasks { group.addTask { await runHandler(of: task) } }
             for wakeUp in launch.wakeUps { group.addTask { await handleWakeUp(wakeUp) } }
             if let session = launch.session {
                 group.addTask { await handleEvents(of: session) }
@@ -44,7 +44,7 @@ struct HostRun {
         }
     }
 
-    private func carryOut(_ task: BackgroundTask) async -> Bool {
+    private func runHandler(of task: BackgroundTask) async -> Bool {
         guard let handler = handlers.tasks[task.identifier] else {
             report("no handler is registered for the task \(task.identifier)")
             tell(.failure, of: task)

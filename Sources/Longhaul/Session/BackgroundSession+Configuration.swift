@@ -56,11 +56,12 @@ public struct Host: Hashable, Sendable {
     /// The absolute path of the program, and its arguments. No shell has a part in it.
     public var command: [String]
     /// The background tasks that may be submitted for the host. The counterpart of
-    /// `BGTaskSchedulerPermittedIdentifiers`. `nil`, the default, leaves the host with those that it
-    /// has; pending requests of tasks that are not among new ones are cancelled.
+    /// `BGTaskSchedulerPermittedIdentifiers`. `nil`, the default, leaves the host with those that
+    /// it has; pending requests of tasks that are not among new ones are cancelled.
     public var permittedTaskIdentifiers: [String]?
 
-    /// A host by its name and its program; recorded when a session or a scheduler is opened with it.
+    /// A host by its name and its program; recorded when a session or a scheduler is opened with
+    /// it.
     public init(
         identifier: String, command: [String], permittedTaskIdentifiers: [String]? = nil
     ) {
