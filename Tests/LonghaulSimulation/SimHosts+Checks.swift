@@ -25,7 +25,9 @@ extension SimHosts {
             throw broken("\(name) for \(order.eventSession) is handed \(event)")
         }
         // What was acknowledged while it was gathered may be in it.
-        let missing = ledger.waiting(of: order.eventSession).filter { $0 <= last && !seqs.contains($0) }
+        let missing = ledger.waiting(of: order.eventSession).filter {
+            $0 <= last && !seqs.contains($0)
+        }
         if !missing.isEmpty { throw broken("\(name) is handed \(seqs) without \(missing)") }
         let old = seqs.filter {
             ledger.log[$0]?.isAcknowledged == true && !waiting.contains($0)
@@ -113,7 +115,8 @@ extension SimHosts {
             return
         }
         let used = now - begun
-        if used < entry.order.budget - Self.slack, !ledger.hasJumped(since: begun) {
+        let mayExpire = tasks?.mayExpire(id) ?? false
+        if used < entry.order.budget - Self.slack, !ledger.hasJumped(since: begun), !mayExpire {
             world.complain(
                 "hosts: launch \(id.rawValue) is asked to end after \(used) s of its"
                     + " \(entry.order.budget)")
