@@ -411,7 +411,9 @@ final class SimTasks {
         } else if task.failures > 0 {
             add(task.ended, backOff(task.failures))
         }
-        if let earliest = task.request.earliestBegin { moments.append(earliest) }
+        if let earliest = task.request.earliestBegin {
+            moments.append(earliest + (task.request.repetition?.interval ?? 0))
+        }
         return moments.max()
     }
 

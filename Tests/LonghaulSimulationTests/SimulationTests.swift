@@ -33,7 +33,7 @@ import Testing
 
     /// Lives of hosts with background tasks and wake-ups, whose machine changes under them.
     @Test func everyTaskIsCarriedOut() throws {
-        let total = try lived(.tasks, 60)
+        let total = try lived(.tasks, 25)
         #expect(total.tally.kills > 0 && total.tally.powerCuts > 0)
         let hosts = total.hosts
         #expect(hosts.taskRuns > 0 && hosts.results > 0 && hosts.carriedOut > 0)

@@ -73,7 +73,7 @@ extension TaskTiming {
 
     /// A clock that was set back: what was written at a later moment than now was meant to last as
     /// long from now on. An earliest moment was asked for, and stays.
-    package mutating func follow(_ written: Timestamp, earliest: Timestamp?, now: Timestamp) {
+    package mutating func follow(_ written: Timestamp, earliest: Timestamp? = nil, now: Timestamp) {
         let jump = written - now
         guard jump > 0 else { return }
         lastStart = lastStart.map { $0 + -jump }

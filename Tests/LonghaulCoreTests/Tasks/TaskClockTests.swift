@@ -3,7 +3,7 @@ import Testing
 @testable import LonghaulCore
 
 /// When requests come again: after submissions, ends and clocks that were set.
-@Suite struct TaskTimingTests {
+@Suite struct TaskClockTests {
     private let now = Timestamp(milliseconds: 1_790_000_000_000)
     private var hourly: TaskRequest {
         var request = TaskRequest(identifier: "backup", kind: .processing)
