@@ -25,6 +25,7 @@ extension SimDisk {
             guard let inode = names[path], !open.values.contains(where: { $0.inode == inode })
             else { continue }
             rename(path, to: nil, inode)
+            deleted[path] = inode
         }
     }
 

@@ -24,6 +24,7 @@ struct SimHostLedger {
     struct Host {
         var argv: [String]
         var budget: Double?
+        var taskBudget: Double?
         var failures = 0
         var failedAt: (wall: Timestamp, instant: Instant)?
         /// Something that held it back went away: it may take a moment until that is seen.
@@ -166,6 +167,12 @@ struct SimHostTally {
     var questions = 0
     var finished = 0
     var waits = 0
+    var taskRuns = 0
+    var results = 0
+    var carriedOut = 0
+    var wakeUps = 0
+    var requirementsLost = 0
+    var fired = 0
 
     static func += (left: inout SimHostTally, right: SimHostTally) {
         for (_, path) in fields { left[keyPath: path] += right[keyPath: path] }
@@ -181,6 +188,9 @@ struct SimHostTally {
             ("answers", \.answers), ("not recorded at once", \.refusals),
             ("questions", \.questions),
             ("sessions finished", \.finished), ("launches awaited", \.waits),
+            ("tasks and wake-ups begun", \.taskRuns), ("results", \.results),
+            ("requests carried out", \.carriedOut), ("wake-ups handled", \.wakeUps),
+            ("requirements lost", \.requirementsLost), ("triggers", \.fired),
         ]
     }
 

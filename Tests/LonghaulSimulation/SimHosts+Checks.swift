@@ -115,7 +115,8 @@ extension SimHosts {
             return
         }
         let used = now - begun
-        if used < entry.order.budget - Self.slack, !ledger.hasJumped(since: begun) {
+        let mayExpire = tasks?.mayExpire(id) ?? false
+        if used < entry.order.budget - Self.slack, !ledger.hasJumped(since: begun), !mayExpire {
             world.complain(
                 "hosts: launch \(id.rawValue) is asked to end after \(used) s of its"
                     + " \(entry.order.budget)")

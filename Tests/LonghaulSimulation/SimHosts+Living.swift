@@ -35,9 +35,11 @@ extension SimHosts {
             world.say("hosts: launch \(id.rawValue): \(deed.what)")
             switch deed.what {
             case .acknowledge(let seqs): try acknowledge(seqs, of: process.order.eventSession)
-            case .enqueue: try world.enqueue(inSession: process.order.eventSession)
+            case .enqueue:
+                if let session = process.order.session { try world.enqueue(inSession: session) }
             case .answer(let transfer, let answer):
                 processes[id]?.lines.append((transfer, answer))
+            case .tell(let task, let result): processes[id]?.results.append((task, result))
             case .attach(let seconds): try attach(process.host, seconds)
             case .exit(let status): try end(id, .exited, status)
             case .die(let number): try end(id, .signalled, number)
@@ -61,6 +63,8 @@ extension SimHosts {
             }
         }
         processes[id]?.lines = []
+        reports += process.results.map { .result(id, task: $0.0, $0.1) }
+        processes[id]?.results = []
     }
 
     /// The store can take no answer now.
@@ -154,6 +158,7 @@ extension SimHosts {
         world.say("hosts: \(host) attaches itself")
         try world.clients.hosts.reset(host, now: world.now.wall)
         ledger.hosts[host]?.forgive()
+        tasks?.forgive(host)
         let isSlow = Bool.random(using: &random)
         attached.append((host, now + seconds, isSlow))
         world.hintHosts()

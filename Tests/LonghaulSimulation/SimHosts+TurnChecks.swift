@@ -18,6 +18,7 @@ extension SimHosts {
             ledger.log[seq] = nil
         }
         try settleLaunches()
+        try tasks?.look()
         for seq in ledger.log.keys.sorted() {
             guard let fact = ledger.log[seq], fact.isAcknowledged, !fact.isExplained else {
                 continue
@@ -89,7 +90,9 @@ extension SimHosts {
                 if isBlamed { noteFailure(of: truth.host) }
             } else {
                 tally.failed += 1
-                noteFailure(of: truth.host)
+                // Asked to end for a reason that is not its own.
+                let reason = row.cost.expiration
+                if reason != .requirement, reason != .simulated { noteFailure(of: truth.host) }
             }
         }
     }
@@ -121,6 +124,7 @@ extension SimHosts {
         let ordered = ledger.ordered
         ledger.ordered = []
         // The store could not be written just now: what follows from it comes a second later.
+        tasks?.noteHolds()
         let isUnsure =
             world.isStoreFailing || now - world.storeFailedAt < 1.1 || !keptAnswers.isEmpty
         if isUnsure { return }
@@ -130,6 +134,7 @@ extension SimHosts {
         let comesBack = outcome.wakeAt.map { $0 <= now + 0.01 } ?? false
         let looksFirst = hasHeard && comesBack
         hasHeard = false
+        try tasks?.checkTurn(outcome, hasDecided: !world.isLeaving && !looksFirst)
         if world.isLeaving || looksFirst { return }
         for host in ledger.hosts.keys.sorted() { try checkDelay(host, outcome) }
     }
@@ -138,23 +143,26 @@ extension SimHosts {
     private func checkOrder(_ order: LaunchOrder) throws {
         let name = "launch \(order.id.rawValue) of \(order.host)"
         guard let host = ledger.hosts[order.host] else { throw broken("\(name): nobody's") }
-        guard order.argv == host.argv, order.budget == host.seconds else {
+        let budget = try tasks?.budget(of: order, host) ?? host.seconds
+        guard order.argv == host.argv, order.budget == budget else {
             throw broken("\(name) is \(order), not as \(host) says")
         }
         if obstacles[order.argv[0]] != nil { throw broken("\(name) cannot be run") }
         if isAttached(order.host) { throw broken("\(name), which is attached") }
-        let settings = ledger.settings[order.eventSession]
-        guard settings?.host == order.host, settings?.launchEvents == true else {
+        let settings = order.session.flatMap { ledger.settings[$0] }
+        if order.session != nil, settings?.host != order.host || settings?.launchEvents != true {
             throw broken("\(name) for \(order.eventSession), which is not to be told so")
         }
         let same = ledger.watched.filter { $0.value.order.host == order.host && !$0.value.isOver }
         if same.count > 1 { throw broken("\(name) beside \(same.keys.sorted())") }
         if let failed = host.failedAt, host.failures > 0, !ledger.hasJumped(since: failed.instant),
-            now - failed.instant < backOff(host) - Self.slack
+            now - failed.instant < backOff(host) - Self.slack, try tasks?.isUrgent(order) != true
         {
             throw broken(
                 "\(name) comes \(now - failed.instant) s after \(host.failures) failures")
         }
+        try tasks?.check(order)
+        if order.session == nil, !order.tasks.isEmpty { return }
         guard let first = firstWaiting(order.eventSession) else {
             throw broken("\(name) for nothing")
         }
@@ -210,7 +218,7 @@ extension SimHosts {
         ledger.settings[session]?.launchDelay ?? 5
     }
 
-    private func backOff(_ host: SimHostLedger.Host) -> Double {
+    func backOff(_ host: SimHostLedger.Host) -> Double {
         var delay = 60.0
         for _ in 1..<max(1, host.failures) { delay = min(3600, delay * 2) }
         return delay

@@ -41,6 +41,8 @@ final class SimHosts: HostPort, @unchecked Sendable {
     var most = Limits.eventsPerLaunch
     var page = 200
     var ledger = SimHostLedger()
+    /// In lives with tasks.
+    var tasks: SimTasks?
     var tally = SimHostTally()
 
     init(_ world: SimWorld, seed: UInt64) {
@@ -109,8 +111,9 @@ final class SimHosts: HostPort, @unchecked Sendable {
                 tally.notPrepared += 1
                 return report(.notPrepared(order.id, message: "simulated: no process is left"))
             }
+            guard let session = order.session else { return try make(order, nil, nil, []) }
             let reader = try HandoverReader(
-                world.clients, session: order.eventSession, limit: most, now: world.now.wall)
+                world.clients, session: session, limit: most, now: world.now.wall)
             let waiting = ledger.waiting(of: order.eventSession)
             commands.insert(.read(order, reader, [], waiting: Set(waiting)), at: 0)
         case .read(let order, var reader, var events, let waiting):
@@ -119,9 +122,8 @@ final class SimHosts: HostPort, @unchecked Sendable {
                 events += found.map(\.event)
                 return commands.insert(.read(order, reader, events, waiting: waiting), at: 0)
             }
-            guard let handover = reader.handover else { return report(.nothingToDo(order.id)) }
-            make(order, reader, handover, events)
-            try checkHandover(order, reader, events, waiting)
+            try make(order, reader, reader.handover, events)
+            if !events.isEmpty { try checkHandover(order, reader, events, waiting) }
         case .begin(let id): try letGo(id)
         case .discard(let id):
             tally.discarded += 1
@@ -133,15 +135,21 @@ final class SimHosts: HostPort, @unchecked Sendable {
     private func report(_ report: HostReport) { reports.append(report) }
 
     private func make(
-        _ order: LaunchOrder, _ reader: HandoverReader, _ handover: Handover,
+        _ order: LaunchOrder, _ reader: HandoverReader?, _ content: Handover?,
         _ events: [StoredEvent]
-    ) {
+    ) throws {
+        let carried = try world.clients.tasks.waiting(order.tasks)
+        if content == nil, carried.isEmpty { return report(.nothingToDo(order.id)) }
+        var handover =
+            content ?? Handover(session: nil, reason: order.reason, events: nil, count: 0)
+        handover.tasks = carried.map(\.id)
         nextPID += 1
         let identity = LaunchedProcess(
             pid: nextPID, startTicks: now.nanoseconds / 10_000_000, bootID: "boot-\(boot)")
         processes[order.id] = SimProcess(
-            identity: identity, order: order, needs: reader.needs.map(\.transfer.id),
-            events: events, parent: engine)
+            identity: identity, order: order,
+            needs: content == nil ? [] : reader?.needs.map(\.transfer.id) ?? [],
+            events: events, tasks: carried, parent: engine)
         report(
             .prepared(
                 PreparedLaunch(
@@ -154,6 +162,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         tally.launches += 1
         world.say("hosts: launch \(id.rawValue) begins with \(process.events.map(\.seq))")
         try checkBegin(process)
+        try tasks?.begin(process)
         ledger.note(handed: process.events, &tally)
         if obstacles[process.order.argv[0]] != nil {
             process.deeds = [(now, .exit(127))]
@@ -180,6 +189,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
     func takeReports() -> [EngineInput] {
         defer { reports = [] }
         if !reports.isEmpty { hasHeard = true }
+        for report in reports { tasks?.note(report) }
         for report in reports { ledger.note(report, at: now) }
         return reports.map { .host($0) }
     }
@@ -199,6 +209,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         processes = processes.filter { $0.value.begunAt != nil }
         if power {
             boot += 1
+            tasks?.machine = MachineFacts(bootID: "boot-\(boot)")
             processes = [:]
             attached = []
         }
@@ -211,6 +222,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
             world.pass(Double.random(in: 0...90, using: &random))
         }
         engine += 1
+        tasks?.machine.resumes = 0
         isEngineThere = true
     }
 }

@@ -5,6 +5,8 @@ enum SimLife: String, CaseIterable, Sendable {
     case hosts
     /// Transfers share a fetch.
     case shared
+    /// Programs are launched for background tasks.
+    case tasks
 
     /// Lives that once broke a promise; the tests live them always.
     var taught: [UInt64] {
@@ -16,6 +18,7 @@ enum SimLife: String, CaseIterable, Sendable {
                 40_001_206,
             ]
         case .hosts: [3_002_154, 7_300_125]
+        case .tasks: []
         case .shared:
             [
                 66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574, 1585, 801_049, 801_442,
@@ -32,6 +35,7 @@ enum SimLife: String, CaseIterable, Sendable {
         case .ordinary: try world.live()
         case .hosts: try world.liveWithHosts()
         case .shared: try world.liveShared()
+        case .tasks: try world.liveWithTasks()
         }
     }
 

@@ -10,6 +10,7 @@ struct SimProcess {
         case acknowledge([Int64])
         case enqueue
         case answer(TransferID, Answer)
+        case tell(String, TaskResult)
         case attach(seconds: Double)
         case exit(Int)
         case die(signal: Int)
@@ -22,6 +23,7 @@ struct SimProcess {
     let order: LaunchOrder
     let needs: [TransferID]
     let events: [StoredEvent]
+    let tasks: [StoredTask]
     /// The engine that made it: only that one learns how it ends.
     let parent: Int
     /// The engine has said that it may run.
@@ -32,6 +34,7 @@ struct SimProcess {
     var deeds: [(at: Instant, what: Deed)] = []
     /// Written and not read by any engine yet.
     var lines: [(TransferID, Answer)] = []
+    var results: [(String, TaskResult)] = []
 
     var host: String { order.host }
 }
@@ -53,8 +56,14 @@ struct SimHostTrouble {
     var absence = 0.0
     /// The store takes no answer, each time.
     var unwritten = 0.0
+    /// A task's result is told in a line, not by the exit status.
+    var tells = 0.5
 
-    static let none = SimHostTrouble()
+    static var none: SimHostTrouble {
+        var none = SimHostTrouble()
+        none.tells = 0
+        return none
+    }
 
     init() {}
 
@@ -109,6 +118,12 @@ extension SimProcess {
         if random.happens(trouble.attaches) {
             let seconds = Double.random(in: 1...200, using: &random)
             deeds.append((at, .attach(seconds: seconds)))
+        }
+        for task in tasks where task.kind != .wakeUp && random.happens(trouble.tells) {
+            let results: [TaskResult] = [.success, .success, .noData, .failure, .deferred]
+            deeds.append(
+                (at, .tell(task.request.identifier, results.randomElement(using: &random)!)))
+            at = at + pace
         }
         // Longer than it may.
         if random.happens(trouble.hangs) {

@@ -181,18 +181,19 @@ extension SimWorld {
 
     /// Held bytes are given up only where a server gives reason to.
     private func checkRestart(_ id: TransferID, _ event: StoredEvent) throws {
-        guard let known = expected[id], !known.isExempt, wire.contents[known.url]?.isSteady == true
-        else { return }
+        guard let known = expected[id] else { return }
         // None has its name then, or the file that had it before.
         let isOfNoName = [RestartReason.partFileMissing, .partFileReplaced].contains {
             event.detail?.contains($0.description) ?? false
         }
         let lost = shown[id]?.bytesFetched ?? 0
         if isOfNoName, tally.powerCuts > 0, lost <= Limits.checkpointBytes {
-            // Small, and never published: its name had not reached the disk.
+            // Small, and never published: its name had not reached the disk. Those that share the
+            // fetch lose it too, whatever is excused of this transfer alone.
             excuse(lost, of: id)
             return
         }
+        guard !known.isExempt, wire.contents[known.url]?.isSteady == true else { return }
         // It was moved aside, the engine died before it could say so, and the next one looks anew.
         if isOfNoName, let fetch = known.lastFetch, ledger.setAside.remove(fetch) != nil {
             excuse(lost, of: id)

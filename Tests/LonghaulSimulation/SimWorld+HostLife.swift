@@ -5,6 +5,17 @@ import LonghaulStore
 /// A life with hosts: trouble for a while, and in the end every event is told and acknowledged.
 extension SimWorld {
     func liveWithHosts(steps: Int = 150) throws {
+        try beginWithHosts(withTasks: false)
+        for _ in 0..<steps {
+            if random.happens(hosts?.trouble.people ?? 0) { try peopleActOnHosts() }
+            try stepInTrouble()
+        }
+        try makePeaceWithHosts()
+        try checkHostsAtRest()
+        finishTally()
+    }
+
+    func beginWithHosts(withTasks: Bool) throws {
         let hosts = SimHosts(self, seed: random.next())
         self.hosts = hosts
         trouble = SimTrouble(&random)
@@ -12,6 +23,10 @@ extension SimWorld {
         disk.trouble = trouble
         wire.trouble = trouble
         hosts.trouble = SimHostTrouble(&random)
+        if withTasks {
+            hosts.tasks = SimTasks(hosts)
+            if random.happens(0.2) { hostNames = (0..<20).map { "h\($0)" } }
+        }
         say("\(trouble) \(hosts.trouble)")
         hosts.most = [Limits.eventsPerLaunch, Limits.eventsPerLaunch, 4]
             .randomElement(using: &random)!
@@ -21,7 +36,7 @@ extension SimWorld {
         wire.forget()
         disk.kill()
         try startEngine()
-        for host in Self.hostNames where random.happens(0.7) { try add(host: host) }
+        for host in hostNames where random.happens(0.7) { try add(host: host) }
         for session in Self.sessionNames where random.happens(0.7) {
             let host = hosts.ledger.hosts.keys.sorted().randomElement(using: &random)
             try change(session) { $0.host = .some(host) }
@@ -32,13 +47,6 @@ extension SimWorld {
         for _ in 0..<Int.random(in: 2...7, using: &random) {
             try enqueue(inSession: Self.sessionNames.randomElement(using: &random)!)
         }
-        for _ in 0..<steps {
-            if random.happens(hosts.trouble.people) { try peopleActOnHosts() }
-            try stepInTrouble()
-        }
-        try makePeaceWithHosts()
-        try checkHostsAtRest()
-        finishTally()
     }
 
     /// Of the transfers' own troubles those that have little to do with who is told.
@@ -54,7 +62,7 @@ extension SimWorld {
         trouble.enqueues = 0
     }
 
-    private func makePeaceWithHosts() throws {
+    func makePeaceWithHosts() throws {
         guard let hosts else { return }
         say("PEACE WITH HOSTS")
         trouble = .none
@@ -67,7 +75,7 @@ extension SimWorld {
         for id in hosts.processes.keys where hosts.processes[id]?.begunAt != nil {
             hosts.processes[id]?.deeds = [(now.monotonic, .exit(1))]
         }
-        for host in Self.hostNames { try add(host: host) }
+        for host in hostNames { try add(host: host) }
         for session in Self.sessionNames + [TransferRequest.defaultSession] {
             try change(session) { change in
                 change.launchEvents = true
@@ -97,7 +105,7 @@ extension SimWorld {
         }
     }
 
-    private func checkHostsAtRest() throws {
+    func checkHostsAtRest() throws {
         guard let hosts else { return }
         try checkAtRest()
         try hosts.look()

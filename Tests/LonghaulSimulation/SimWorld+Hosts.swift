@@ -69,7 +69,7 @@ extension SimWorld {
         let session =
             isOrphan
             ? TransferRequest.defaultSession : Self.sessionNames.randomElement(using: &random)!
-        let host = Self.hostNames.randomElement(using: &random)!
+        let host = hostNames.randomElement(using: &random)!
         switch Int.random(in: 0..<14, using: &random) {
         case 0: try add(host: host)
         case 1: try remove(host: host)
@@ -83,9 +83,7 @@ extension SimWorld {
         case 8: try change(session) { $0.askBeforeStart = Bool.random(using: &random) }
         case 9:
             guard hosts.ledger.hosts[host] != nil else { return }
-            say("\(host) is reset")
-            try clients.hosts.reset(host, now: now.wall)
-            hosts.ledger.hosts[host]?.forgive()
+            try reset(host: host)
             hintHosts()
         case 10: try hosts.attach(host, Double.random(in: 1...300, using: &random))
         case 11: try acknowledge(in: session)
@@ -102,10 +100,15 @@ extension SimWorld {
             "/bin/\(host)", "\(Int.random(in: 0...9, using: &random))",
         ])
         settings.eventBudget = [nil, 2, 10, 120].randomElement(using: &random)!
+        if hosts.tasks != nil {
+            settings.permitted = SimTasks.identifiers
+            settings.taskBudget = [nil, 1, 5, 40].randomElement(using: &random)!
+        }
         say("\(host) is \(settings)")
         try clients.hosts.add(host, settings, now: now.wall)
         hosts.ledger.hosts[host] = SimHostLedger.Host(
-            argv: settings.argv, budget: settings.eventBudget)
+            argv: settings.argv, budget: settings.eventBudget, taskBudget: settings.taskBudget)
+        hosts.tasks?.forgive(host)
         hintHosts()
     }
 
@@ -113,6 +116,7 @@ extension SimWorld {
         guard let hosts, hosts.ledger.hosts[host] != nil else { return }
         say("\(host) is removed")
         try clients.hosts.remove(host)
+        hosts.tasks?.remove { $0.key.host == host }
         hosts.ledger.hosts[host] = nil
         hintHosts()
     }

@@ -141,6 +141,8 @@ extension SimWorld {
             let seconds = Double.random(in: 10...30_000, using: &random)
             say("the machine slept for \(seconds) s")
             pass(seconds)
+            hosts?.tasks?.machine.resumes += 1
+            tellMachine()
             if Bool.random(using: &random) { nextTurn = nextTurn + seconds }
         }
     }

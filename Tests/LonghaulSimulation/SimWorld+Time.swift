@@ -17,7 +17,9 @@ extension SimWorld {
     /// The conditions that somebody looks at; the rest is unknown.
     var visible: Conditions {
         var seen = Conditions()
-        if watched.power { seen.power = conditions.power }
+        // External power serves where a charge is asked for.
+        let needsPower = hosts?.tasks != nil && watched.battery != nil
+        if watched.power || needsPower { seen.power = conditions.power }
         if watched.battery != nil { seen.battery = conditions.battery }
         if watched.network { seen.network = conditions.network }
         if watched.idle { seen.isIdle = conditions.isIdle }

@@ -73,7 +73,7 @@ extension SimWorld {
         // It comes back at once (the wall clock counts in milliseconds), or has not heard yet what
         // has just left the wire.
         let comesBack = outcome.wakeAt.map { $0 <= now.monotonic + 0.01 } ?? false
-        if comesBack || !wire.facts.isEmpty { return }
+        if comesBack || !wire.facts.isEmpty || isJustSettled(outcome) { return }
         for id in shown.keys.sorted() {
             guard let transfer = shown[id], transfer.state == .waiting else { continue }
             tally.waitsExplained += 1
@@ -111,6 +111,13 @@ extension SimWorld {
             let origin = try store.transfers.origin(SimWire.origin(of: transfer.url))
             throw SimComplaint("\(id) waits for nothing, \(counts), \(origin), \(outcome)", self)
         }
+    }
+
+    /// The network has settled, and the plan's moment for that comes within a second: the clock was
+    /// set back by less than what is followed.
+    private func isJustSettled(_ outcome: TurnOutcome) -> Bool {
+        guard let settled = settlesAt, let wake = outcome.wakeAt else { return false }
+        return now.monotonic >= settled && wake < settled + 1
     }
 
     private func isItsTurnLater(_ transfer: Transfer) throws -> Bool {

@@ -51,6 +51,7 @@ final class SimWorld: @unchecked Sendable {
 
     /// In lives with hosts.
     var hosts: SimHosts?
+    var hostNames = SimWorld.hostNames
 
     // MARK: What is expected
 
@@ -246,6 +247,7 @@ final class SimWorld: @unchecked Sendable {
         if forgets || durableLog > Self.logMax { try reopen(forgetting: forgets) }
         fuse = nil
         isDead = false
+        hosts?.tasks?.engineIsGone(forgets: forgets)
         try hosts?.engineIsGone(power: power)
         try checkAfterCrash(power: power, hasForgotten: forgets)
         try startEngine()
@@ -315,6 +317,7 @@ final class SimWorld: @unchecked Sendable {
                 engine.bootID = Self.boot
                 try engine.recover(now: now)
                 inputs = [.wake]
+                tellMachine()
                 nextTurn = now.monotonic
                 wakesAt = now.monotonic
                 hasCommitted = true

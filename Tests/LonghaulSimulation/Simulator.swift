@@ -111,7 +111,9 @@ import Synchronization
         }
         if let failure = total.failure { print(failure) }
         print(total.tally.description)
-        if kinds.contains(.hosts) { print("hosts: \(total.hosts.description)") }
+        if kinds.contains(.hosts) || kinds.contains(.tasks) {
+            print("hosts: \(total.hosts.description)")
+        }
         print(simulation.summary)
         return total.violations.isEmpty && total.failure == nil
     }

@@ -31,6 +31,15 @@ import Testing
         #expect(hosts.refusals > 0)
     }
 
+    /// Lives of hosts with background tasks and wake-ups, whose machine changes under them.
+    @Test func everyTaskIsCarriedOut() throws {
+        let total = try lived(.tasks, 25)
+        #expect(total.tally.kills > 0 && total.tally.powerCuts > 0)
+        let hosts = total.hosts
+        #expect(hosts.taskRuns > 0 && hosts.results > 0 && hosts.carriedOut > 0)
+        #expect(hosts.wakeUps > 0 && hosts.fired > 0)
+    }
+
     /// The first seeds, and those that once broke a promise.
     private func lived(_ life: SimLife, _ count: Int) throws -> Simulation.Total {
         var amount = Simulation.Amount()

@@ -37,14 +37,17 @@ extension TaskTiming {
         }
         self.init(dueAt: begin)
         guard let repetition = request.repetition else { return }
-        window = begin + -repetition.slack
-        waivesAt = begin
-        if let last = replaced?.lastStart, last <= now {
-            lastStart = last
-            moveOn(repetition, place: place, now: now)
-            dueAt = max(dueAt, begin)
-            mayBeginAt = max(mayBeginAt, begin)
+        guard let last = replaced?.lastStart, last <= now else {
+            window = begin + -repetition.slack
+            waivesAt = begin
+            return
         }
+        // Counted from the last run: each submission would put the next one off.
+        lastStart = last
+        moveOn(repetition, place: place, now: now)
+        dueAt = max(dueAt, begin)
+        mayBeginAt = max(mayBeginAt, begin)
+        waivesAt = waivesAt.map { max($0, dueAt) }
     }
 
     /// The next run of a repeating request. Windows are on a grid; those that were missed are
@@ -71,15 +74,17 @@ extension TaskTiming {
     }
 
     /// A clock that was set back: what was written at a later moment than now was meant to last as
-    /// long from now on.
-    package mutating func follow(_ written: Timestamp, now: Timestamp) {
+    /// long from now on. An earliest moment was asked for, and stays.
+    package mutating func follow(_ written: Timestamp, earliest: Timestamp? = nil, now: Timestamp) {
         let jump = written - now
-        guard jump > 0, lastStart != nil || failures > 0 || deferrals > 0 else { return }
-        dueAt = dueAt + -jump
-        mayBeginAt = mayBeginAt + -jump
-        waivesAt = waivesAt.map { $0 + -jump }
-        window = window.map { $0 + -jump }
+        guard jump > 0 else { return }
         lastStart = lastStart.map { $0 + -jump }
+        window = window.map { $0 + -jump }
+        guard dueAt < .distantFuture else { return }
+        let soonest = earliest ?? now
+        dueAt = max(dueAt + -jump, soonest)
+        mayBeginAt = max(mayBeginAt + -jump, soonest)
+        waivesAt = waivesAt.map { max($0 + -jump, dueAt) }
     }
 
     /// Seconds until a task comes again that was put off so many times in a row.
@@ -128,9 +133,9 @@ package enum TaskSettlement: Hashable, Sendable {
     ) -> TaskSettlement {
         var next = timing
         switch end {
-        case .result(.deferred), .expired(.simulated), .lost: return again(&next, now)
+        case .result(.deferred), .expired(.simulated), .lost: return again(request, &next, now)
         case .expired(.requirement) where request.returnsAfterExpiration:
-            return again(&next, now)
+            return again(request, &next, now)
         case .result(.success), .result(.noData): next.failures = 0
         case .result(.failure), .expired: next.failures += 1
         }
@@ -157,10 +162,16 @@ package enum TaskSettlement: Hashable, Sendable {
         return .again(next)
     }
 
-    private static func again(_ timing: inout TaskTiming, _ now: Timestamp) -> TaskSettlement {
+    private static func again(
+        _ request: TaskRequest, _ timing: inout TaskTiming, _ now: Timestamp
+    ) -> TaskSettlement {
         timing.deferrals += 1
         timing.dueAt = now + TaskTiming.delay(afterDeferrals: timing.deferrals)
         timing.mayBeginAt = timing.dueAt
+        // Preferences whose time was over do not come back.
+        if request.repetition != nil {
+            timing.waivesAt = max(timing.waivesAt ?? timing.dueAt, timing.dueAt)
+        }
         return .again(timing)
     }
 }

@@ -130,6 +130,8 @@ struct KeptLaunch {
     var isExpired = false
     /// Why it was asked to end.
     var expiration: ExpirationReason?
+    /// Those of its tasks that begin because a client has asked for it.
+    var asked: Set<TaskID> = []
     /// Its tasks that have no result yet.
     var tasks: [RunningTask] = []
     var monitor = ProcessorMonitor()
@@ -151,10 +153,12 @@ struct RunningTask {
     let expires: Bool
     let isProcessing: Bool
 
-    init(_ task: StoredTask) {
+    /// - Parameter isAsked: It begins whatever it waits for, and loses nothing by it.
+    init(_ task: StoredTask, isAsked: Bool = false) {
         identifier = task.request.identifier
         required = task.request.eligibility.eligibility.waived
-        expires = task.kind != .wakeUp && task.request.expiresWhenRequirementIsLost
+        expires =
+            task.kind != .wakeUp && task.request.expiresWhenRequirementIsLost && !isAsked
         isProcessing = task.kind == .processing
     }
 

@@ -68,6 +68,8 @@ struct Launches {
                 try record(report, isLeaving: isLeaving, &outcome, now: now)
                 reports.removeFirst()
             }
+            // A requirement may have gone while a process was made.
+            expireTasks(conditions, now: now)
             let isDue = decision.nextCheck.map { $0 <= now.wall } ?? false
             if isStale || isDue, !isPending, !outcome.mayHaveIntents {
                 try decide(conditions, isLeaving: isLeaving, now: now)
@@ -106,9 +108,10 @@ struct Launches {
         try writePutOff()
         for order in decision.orders {
             lastID = order.id
-            let before = launches.updateValue(
-                KeptLaunch(host: order.host, session: order.session, budget: order.budget),
-                forKey: order.id)
+            var launch = KeptLaunch(
+                host: order.host, session: order.session, budget: order.budget)
+            launch.asked = tasks.asked.intersection(order.tasks)
+            let before = launches.updateValue(launch, forKey: order.id)
             precondition(before == nil, "a launch has a number of its own")
             port.prepare(order)
         }
@@ -309,7 +312,7 @@ struct Launches {
             tasks = try tx.tasks.carried(by: launch.id)
         }
         kept.endsAt = now.monotonic + kept.budget
-        kept.tasks = tasks.map { RunningTask($0) }
+        kept.tasks = tasks.map { RunningTask($0, isAsked: kept.asked.contains($0.id)) }
         if kept.budget > Limits.processorSeconds { kept.sampleAt = now.monotonic }
         launches[launch.id] = kept
         journal?.launches(host, launch)

@@ -6,6 +6,8 @@ internal import LonghaulStore
 struct PendingTasks {
     private let writer: StoreWriter
     private(set) var head = TaskHead()
+    /// Of those found last: a client has asked for their launch, and they could wait.
+    private(set) var asked: Set<TaskID> = []
     /// Nothing is known yet of what an earlier engine has left.
     private var isFirst = true
     private var hasSeenNetwork = false
@@ -39,12 +41,17 @@ struct PendingTasks {
         let comparesWorld = isWorldStale
         let isNetworkNew = !hasSeenNetwork
         var found: [StoredTask] = []
+        var asked: Set<TaskID> = []
         var loaded = TaskHead()
         try writer.transaction(.relaxed) { tx in
             let tasks = tx.tasks
-            if wasFirst { try tasks.releaseAll() }
-            if wasFirst || clockWentBack { try tasks.follow(now: now.wall) }
-            if comparesWorld {
+            if wasFirst || clockWentBack {
+                try tasks.releaseAll()
+                try tasks.follow(now: now.wall)
+            }
+            // A request that stands since now compares with what it finds.
+            let isUnknown = try tasks.hasStanding() && tasks.world() == nil
+            if comparesWorld || isUnknown {
                 try Self.compare(
                     world, tasks, isFirst: wasFirst, isNetworkNew: isNetworkNew, now: now.wall)
             }
@@ -57,8 +64,11 @@ struct PendingTasks {
                 conditions.hasSeen(key.interest) && key.gate(in: snapshot, now: now.wall).isOpen
             }
             found = loaded.due
+            asked = []
             for task in try tasks.simulated() where task.launch == nil {
-                if !found.contains(where: { $0.id == task.id }) { found.append(task) }
+                if found.contains(where: { $0.id == task.id }) { continue }
+                found.append(task)
+                asked.insert(task.id)
             }
         }
         if loaded.holdsBack, let settled = snapshot.networkSettlesAt, settled > now.wall {
@@ -66,6 +76,7 @@ struct PendingTasks {
         }
         // Only what was committed counts.
         head = loaded
+        self.asked = asked
         isFirst = false
         isWorldStale = false
         if conditions.network.value != nil { hasSeenNetwork = true }

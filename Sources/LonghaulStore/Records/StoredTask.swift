@@ -13,6 +13,8 @@ package struct StoredTask: Sendable {
     /// The engine considers it at this moment; later than due while its host cannot be launched.
     package var readyAt: Timestamp
     package var timing: TaskTiming
+    /// When the timing was written.
+    package var writtenAt: Timestamp
     /// What has happened and is not handed over yet.
     package var trigger: FiredTrigger?
     /// The launch that carries it; `nil` = it waits.
@@ -22,6 +24,15 @@ package struct StoredTask: Sendable {
     package var firedBy: FiredTrigger?
     /// A launch, or the end of the one that carries it, was asked for.
     package var isSimulated = false
+}
+
+extension StoredTask {
+    /// The timing after a clock that may have been set back since it was written.
+    func timing(at now: Timestamp) -> TaskTiming {
+        var timing = timing
+        timing.follow(writtenAt, earliest: request.earliestBegin, now: now)
+        return timing
+    }
 }
 
 /// A trigger, and when the world has changed so.
@@ -103,7 +114,8 @@ enum TaskColumns {
             id: TaskID(rawValue: row.int64(0)), host: row.text(1), kind: kind, request: request,
             isUrgent: row.bool(6), expiresAt: row.optionalTimestamp(7),
             submittedAt: row.timestamp(8), eligibility: EligibilityKey(rawValue: row.int64(9)),
-            readyAt: row.timestamp(10), timing: timing, trigger: fired(row, 19),
+            readyAt: row.timestamp(10), timing: timing, writtenAt: row.timestamp(18),
+            trigger: fired(row, 19),
             launch: row.optionalInt64(21).map(LaunchID.init(rawValue:)),
             startedAt: row.optionalTimestamp(22), firedBy: fired(row, 23),
             isSimulated: row.bool(25))

@@ -73,8 +73,8 @@ struct TaskRows {
         try connection.run(
             """
             UPDATE task SET readyAt = min(readyAt, ?2), dueAt = min(dueAt, ?2), \
-            mayBeginAt = min(mayBeginAt, ?2), failures = 0, deferrals = 0 \
-            WHERE host = ?1 AND launch IS NULL AND (failures > 0 OR deferrals > 0)
+            mayBeginAt = min(mayBeginAt, ?2), failures = 0, deferrals = 0, \
+            writtenAt = ?2 WHERE host = ?1 AND launch IS NULL AND (failures > 0 OR deferrals > 0)
             """, host, now)
         try release(host)
     }

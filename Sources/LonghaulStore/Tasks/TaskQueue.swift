@@ -161,7 +161,14 @@ package struct TaskQueue {
 
     private func triggers() throws -> TriggerSet {
         let all = try connection.all(
-            "SELECT DISTINCT triggers FROM task INDEXED BY taskStanding WHERE triggers <> 0"
+            """
+            WITH RECURSIVE k(t) AS (
+            SELECT min(triggers) FROM task INDEXED BY taskStanding WHERE triggers <> 0
+            UNION ALL
+            SELECT (SELECT min(triggers) FROM task INDEXED BY taskStanding \
+            WHERE triggers <> 0 AND triggers > k.t) FROM k WHERE k.t IS NOT NULL)
+            SELECT t FROM k WHERE t IS NOT NULL
+            """
         ) { TriggerSet(rawValue: $0.int(0)) }
         return all.reduce(TriggerSet(rawValue: 0)) { $0.union($1) }
     }
@@ -192,8 +199,8 @@ package struct TaskQueue {
             read: TaskColumns.read)
         for task in found where task.readyAt > now && hasChanged(task.eligibility) {
             try connection.run(
-                "UPDATE task SET readyAt = ?2, dueAt = ?2, mayBeginAt = ?2 WHERE id = ?1", task.id,
-                now)
+                "UPDATE task SET readyAt = ?2, dueAt = ?2, mayBeginAt = ?2, writtenAt = ?2 WHERE id = ?1",
+                task.id, now)
         }
     }
 
@@ -317,7 +324,7 @@ package struct TaskQueue {
             return try rows.delete(task.id)
         }
         let decision = TaskSettlement.decide(
-            task.request, task.timing, end, started: task.startedAt ?? now,
+            task.request, task.timing(at: now), end, started: task.startedAt ?? now,
             place: try rows.place(task.request.identifier, of: task.host), now: now)
         guard case .again(let timing) = decision else { return try rows.delete(task.id) }
         try connection.run(
@@ -386,13 +393,8 @@ package struct TaskQueue {
     /// A clock that was set back: what was written at a later moment lasts as long from now on.
     package func follow(now: Timestamp) throws {
         let ahead = try connection.all(
-            TaskColumns.select + " WHERE writtenAt > ?1", now
-        ) { (TaskColumns.read($0), $0.timestamp(18)) }
-        for (task, written) in ahead {
-            var timing = task.timing
-            timing.follow(written, now: now)
-            try rows.write(timing, of: task.id, now: now)
-        }
+            TaskColumns.select + " WHERE writtenAt > ?1", now, read: TaskColumns.read)
+        for task in ahead { try rows.write(task.timing(at: now), of: task.id, now: now) }
     }
 }
 

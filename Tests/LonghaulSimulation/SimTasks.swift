@@ -1,0 +1,487 @@
+import LonghaulCore
+import LonghaulEngine
+import LonghaulStore
+
+/// Task requests and wake-ups in a life with hosts, and the promises about them.
+final class SimTasks {
+    static let identifiers = ["t0", "t1", "t2", "t3", "t4"]
+
+    unowned let hosts: SimHosts
+    var entries: [Int: SimTask] = [:]
+    /// When the last run of a repeating or standing request began that counts.
+    var counted: [SimTask.Key: Moment] = [:]
+    /// What hosts have said of their tasks, and to which engine.
+    private var told: [LaunchID: [String: (result: TaskResult, engine: Int)]] = [:]
+    /// When a host was last seen held back by what changes without a report.
+    private var heldAt: [String: Instant] = [:]
+    /// Urgent wake-ups in a row that were not handled.
+    private var unhandled: [String: Int] = [:]
+    var machine = MachineFacts(bootID: "boot-1")
+    private var seen: World?
+    private var last = 0
+
+    /// What the engine was told of the world when it last decided.
+    private struct World {
+        var power: PowerSource?
+        var network: NetworkState?
+        var networkSince: Timestamp?
+        var machine: MachineFacts
+        var engine: Int
+        var at: Instant
+    }
+
+    init(_ hosts: SimHosts) {
+        self.hosts = hosts
+    }
+
+    private var world: SimWorld { hosts.world }
+    private var now: Moment { world.now }
+
+    func live(_ key: SimTask.Key) -> SimTask? {
+        entries.values.first { $0.key == key && $0.isLive }
+    }
+
+    // MARK: - What happens to hosts
+
+    func nextNumber() -> Int {
+        last += 1
+        return last
+    }
+
+    func remove(where isRemoved: (SimTask) -> Bool) {
+        for (number, task) in entries where isRemoved(task) { entries[number]?.isGone = true }
+    }
+
+    func forgive(_ host: String) {
+        unhandled[host] = 0
+        for number in entries.keys where entries[number]?.key.host == host {
+            entries[number]?.isForgiven = true
+            // What runs goes on as it began.
+            guard entries[number]?.launch == nil else { continue }
+            entries[number]?.failures = 0
+            entries[number]?.deferrals = 0
+        }
+    }
+
+    func note(_ report: HostReport) {
+        switch report {
+        case .result(let id, let task, let result):
+            guard told[id]?[task] == nil else { return }
+            told[id, default: [:]][task] = (result, hosts.engine)
+            hosts.tally.results += 1
+        case .nothingToDo(let id): hold(hosts.ledger.watched[id]?.order.host)
+        case .prepared, .notPrepared, .answersWait, .answerRefused, .ended, .attachments: break
+        }
+    }
+
+    private func hold(_ host: String?) {
+        if let host { heldAt[host] = now.monotonic }
+    }
+
+    /// Processes that were about to begin may have been recorded as begun.
+    func engineIsGone(forgets: Bool) {
+        for (_, entry) in hosts.ledger.watched where !entry.order.tasks.isEmpty {
+            for number in entries.keys where entries[number]?.key.host == entry.order.host {
+                if entries[number]?.launch == nil { entries[number]?.mayHaveBeenHanded = true }
+            }
+        }
+        if forgets {
+            seen = nil
+            for number in entries.keys { entries[number]?.firedAt = nil }
+        }
+    }
+
+    func begin(_ process: SimProcess) throws {
+        for row in process.tasks {
+            let number = SimTask.number(of: row)
+            guard let task = entries[number] else { continue }
+            hosts.tally.taskRuns += 1
+            if task.isDone { throw broken(task, "is carried out once more") }
+            guard row.kind == .wakeUp, task.isLive else { continue }
+            entries[number]?.launch = process.order.id
+            entries[number]?.begun = now
+        }
+    }
+
+    func broken(_ task: SimTask, _ text: String) -> SimComplaint {
+        hosts.broken("\(task) \(text)")
+    }
+
+    // MARK: - What the store says
+
+    /// Nothing is lost, what has ended is recorded as it was, and what was carried out is gone.
+    func look() throws {
+        var rows: [Int: StoredTask] = [:]
+        for row in try world.clients.tasks.all() {
+            let number = SimTask.number(of: row)
+            // A request that runs may be beside the one that follows it.
+            rows[number] = row
+            if let task = entries[number], task.isDone {
+                throw broken(task, "waits after it was carried out")
+            }
+        }
+        for number in entries.keys.sorted() {
+            guard var task = entries[number], !task.isDone else { continue }
+            if task.key.isWakeUp {
+                try lookAtWakeUp(&task)
+            } else {
+                try look(at: &task, rows[number])
+            }
+            entries[number] = task.isGone && task.launch == nil && rows[number] == nil ? nil : task
+        }
+    }
+
+    private func look(at task: inout SimTask, _ row: StoredTask?) throws {
+        if let launch = task.launch, row?.launch != launch {
+            if task.isGone { task.launch = nil } else { try settle(&task, launch) }
+        }
+        if let launch = row?.launch, task.launch == nil { try begin(&task, in: launch) }
+        if row == nil, task.isLive { throw broken(task, "is lost") }
+        if let row, row.launch == nil, task.isGone { throw broken(task, "waits and is not wanted") }
+    }
+
+    private func begin(_ task: inout SimTask, in launch: LaunchID) throws {
+        if let last = counted[task.key], let pause = pause(task), !task.isSimulated,
+            !task.isForgiven, !hosts.ledger.hasJumped(since: last.monotonic),
+            now.monotonic - last.monotonic < pause - SimHosts.slack
+        {
+            throw broken(task, "begins \(now.monotonic - last.monotonic) s after its last run")
+        }
+        world.say("hosts: launch \(launch.rawValue) carries \(task)")
+        task.launch = launch
+        task.lastLaunch = launch
+        task.begun = now
+        task.beganAsAsked = task.isSimulated
+        task.isSimulated = false
+    }
+
+    /// Seconds from the last run that counts to the next.
+    private func pause(_ task: SimTask) -> Double? {
+        if let repetition = task.request.repetition {
+            return repetition.interval - repetition.slack
+        }
+        return task.isStanding && task.deferrals == 0 && task.failures == 0
+            ? Limits.triggerPauseSeconds : nil
+    }
+
+    private func settle(_ task: inout SimTask, _ launch: LaunchID) throws {
+        let runs = try world.clients.tasks.runs(of: task.key.identifier, host: task.key.host)
+        guard let run = runs.first(where: { $0.launch == launch }), run.endedAt != nil else {
+            throw broken(task, "has left \(launch) without an end")
+        }
+        try check(run, of: task)
+        world.say("hosts: task \(task.number) ends: \(run)")
+        task.end(run.result, run.expiration, at: now)
+        if task.counts, let begun = task.begun { counted[task.key] = begun }
+        if task.firesAgain {
+            task.firesAgain = false
+            if task.isLive { task.firedAt = now }
+        }
+        if task.isDone { hosts.tally.carriedOut += 1 }
+        if run.expiration == .requirement { hosts.tally.requirementsLost += 1 }
+    }
+
+    /// As its host said, or as the launch ended.
+    private func check(_ run: StoredTaskRun, of task: SimTask) throws {
+        let line = told[run.launch]?[task.key.identifier]
+        if let line, run.result == line.result { return }
+        if let line, line.engine == hosts.engine {
+            throw broken(task, "ended as \(run), and its host said \(line.result)")
+        }
+        guard let launch = try world.clients.hosts.launch(run.launch), let ending = launch.ending
+        else { throw broken(task, "ended as \(run), and nobody said so") }
+        var result: TaskResult?
+        var expiration: ExpirationReason?
+        switch ending {
+        case .exited: result = launch.status == 0 ? .success : .failure
+        case .signalled, .notStarted: result = .failure
+        case .expired: expiration = launch.cost.expiration
+        case .unknown: break
+        }
+        guard run.result == result, run.expiration == expiration else {
+            throw broken(task, "ended as \(run), and its launch as \(launch)")
+        }
+    }
+
+    private func lookAtWakeUp(_ task: inout SimTask) throws {
+        if let at = task.expiresAt, at <= now.wall, task.launch == nil { task.isGone = true }
+        guard let launch = task.launch, let row = try world.clients.hosts.launch(launch),
+            row.endedAt != nil
+        else { return }
+        let isHandled = row.ending == .exited && row.status == 0
+        let host = task.key.host
+        if task.isUrgent { unhandled[host] = isHandled ? 0 : (unhandled[host] ?? 0) + 1 }
+        task.launch = nil
+        task.ended = now
+        task.isUrgent = false
+        task.isDone = isHandled
+        if isHandled { hosts.tally.wakeUps += 1 }
+        let isReplaced = entries.values.contains {
+            $0.key == task.key && $0.number > task.number && $0.isLive
+        }
+        if !isHandled, isReplaced { task.isGone = true }
+    }
+
+    // MARK: - After a turn
+
+    func noteHolds() {
+        for (host, settings) in hosts.ledger.hosts
+        where hosts.isAttached(host) || hosts.obstacles[settings.argv[0]] != nil { hold(host) }
+    }
+
+    /// - Parameter hasDecided: The engine has decided about hosts in this turn, or had no reason to.
+    func checkTurn(_ outcome: TurnOutcome, hasDecided: Bool) throws {
+        try checkRunning()
+        let launches = hosts.ledger.watched.values.count { !$0.isOver && $0.order.session == nil }
+        if launches > Limits.taskLaunchesAtOnce {
+            throw hosts.broken("\(launches) hosts run for tasks")
+        }
+        guard hasDecided else { return }
+        fire()
+        for number in entries.keys.sorted() {
+            guard let task = entries[number] else { continue }
+            try checkWait(task, outcome, placesAreFull: launches == Limits.taskLaunchesAtOnce)
+        }
+    }
+
+    /// It was time for all that it carries, and what they require holds.
+    func check(_ order: LaunchOrder) throws {
+        for row in try world.clients.tasks.waiting(order.tasks) {
+            guard let task = entries[SimTask.number(of: row)] else { continue }
+            guard task.isLive, task.launch == nil else {
+                throw broken(task, "is ordered, and does not wait")
+            }
+            if let at = task.expiresAt, at < now.wall { throw broken(task, "has expired") }
+            if task.key.isWakeUp || task.isSimulated { continue }
+            if lacks(task.request.requirements, isRunning: false) {
+                throw broken(task, "is ordered without what it requires")
+            }
+            if let at = task.request.earliestBegin, at > now.wall {
+                throw broken(task, "is ordered before its time")
+            }
+            if task.failures > 0, task.deferrals == 0, !task.isForgiven, let ended = task.ended,
+                !hosts.ledger.hasJumped(since: ended.monotonic),
+                now.monotonic - ended.monotonic < backOff(task.failures) - SimHosts.slack
+            {
+                throw broken(task, "comes too soon after it failed")
+            }
+        }
+    }
+
+    /// The longest that anything may take that it carries.
+    func budget(of order: LaunchOrder, _ host: SimHostLedger.Host) throws -> Double {
+        let kinds = try world.clients.tasks.waiting(order.tasks).map(\.kind)
+        let long = host.taskBudget ?? 600
+        guard kinds.contains(.processing) else { return host.seconds }
+        let isAlone = order.session == nil && kinds.allSatisfy { $0 == .processing }
+        return isAlone ? long : max(host.seconds, long)
+    }
+
+    /// The delay of its host does not hold it back.
+    func isUrgent(_ order: LaunchOrder) throws -> Bool {
+        try world.clients.tasks.waiting(order.tasks).contains {
+            entries[SimTask.number(of: $0)]?.isUrgent == true
+        }
+    }
+
+    // MARK: - Launches that run
+
+    /// It may be asked to end before its budget is used up.
+    func mayExpire(_ id: LaunchID) -> Bool {
+        // One that begins in this turn is not known yet.
+        if let process = hosts.processes[id],
+            process.tasks.contains(where: {
+                $0.request.expiresWhenRequirementIsLost
+                    && lacks($0.request.requirements, isRunning: true)
+            })
+        {
+            return true
+        }
+        return entries.values.contains { task in
+            task.lastLaunch == id
+                && (task.isToExpire || loses(task))
+        }
+    }
+
+    private func loses(_ task: SimTask) -> Bool {
+        task.request.expiresWhenRequirementIsLost
+            && lacks(task.request.requirements, isRunning: true)
+    }
+
+    private func checkRunning() throws {
+        for number in entries.keys.sorted() {
+            guard let task = entries[number], !task.key.isWakeUp, !task.isGone,
+                let id = task.launch, let entry = hosts.ledger.watched[id], !entry.isOver,
+                entry.letGoAt != nil, entry.askedAt == nil,
+                told[id]?[task.key.identifier] == nil
+            else { continue }
+            if task.isToExpire || loses(task) && !task.beganAsAsked {
+                throw broken(task, "runs on, and is to expire")
+            }
+        }
+    }
+
+    /// - Parameter settlingFor: Seconds that the network takes longer to settle: the engine counts
+    ///   by the wall clock, in milliseconds.
+    private func lacks(
+        _ must: ConditionNeeds, isRunning: Bool, settlingFor: Double = -0.01
+    ) -> Bool {
+        let seen = world.visible
+        let network = seen.network.value
+        let isExternal = seen.power.value == .external
+        let isSettling = world.settlesAt.map { now.monotonic < $0 + settlingFor } ?? false
+        return must.power && !isExternal || must.unmetered && network != .unmetered
+            || must.idle && seen.isIdle.value != true
+            || !isExternal && must.battery.map { (seen.battery.value ?? 0) < $0 } ?? false
+            || must.network && (network ?? .offline) == .offline
+            || must.network && isSettling && !isRunning
+    }
+
+    // MARK: - What waits
+
+    /// Begun as soon as it is due and nothing holds it back; the engine will wake for it.
+    private func checkWait(
+        _ task: SimTask, _ outcome: TurnOutcome, placesAreFull: Bool
+    ) throws {
+        let name = task.key.host
+        guard task.isLive, task.launch == nil, let host = hosts.ledger.hosts[name],
+            !hosts.ledger.isBusy(name), !hosts.isAttached(name),
+            hosts.obstacles[host.argv[0]] == nil, !placesAreFull,
+            task.isSimulated
+                || !lacks(task.request.requirements, isRunning: false, settlingFor: 0.01),
+            var due = dueBy(task)
+        else { return }
+        hosts.tally.waits += 1
+        let isUrgent = task.isUrgent && !task.mayHaveBeenHanded && unhandled[name] ?? 0 < 2
+        if host.failures > 0, let failed = host.failedAt, !isUrgent {
+            due = max(due, later(failed.wall, failed.instant, hosts.backOff(host)))
+            if hosts.ledger.hasJumped(since: failed.instant), let jumped = hosts.ledger.jumped {
+                due = max(due, jumped.wall + 3600)
+            }
+        }
+        var wait = due - now.wall
+        if let held = heldAt[name] { wait = max(wait, held + 30 - now.monotonic) }
+        let wake = outcome.wakeAt.map { max(0, $0 - now.monotonic) } ?? .infinity
+        if wait < -SimHosts.slack {
+            throw broken(task, "is due since \(-wait) s, and not begun; \(stored(task))")
+        }
+        if wake > max(0, wait) + SimHosts.slack {
+            throw broken(
+                task, "is due in \(wait) s, and the engine wakes in \(wake); \(stored(task))")
+        }
+    }
+
+    private func stored(_ task: SimTask) -> String {
+        let rows = try? world.clients.tasks.all(host: task.key.host)
+        guard let row = rows?.first(where: { SimTask.number(of: $0) == task.number }) else {
+            return "not listed"
+        }
+        func left(_ moment: Timestamp?) -> String { moment.map { "\($0 - now.wall)" } ?? "never" }
+        return "stored as due in \(left(row.timing.dueAt)), looked at in \(left(row.readyAt)),"
+            + " may begin in \(left(row.timing.mayBeginAt)), waives in \(left(row.timing.waivesAt)),"
+            + " needs \(row.eligibility)"
+    }
+
+    /// When it begins at the latest, as far as its own time goes; `nil` = not by time.
+    private func dueBy(_ task: SimTask) -> Timestamp? {
+        var moments: [Timestamp] = []
+        func add(_ since: Moment?, _ seconds: Double) {
+            if let since { moments.append(later(since.wall, since.monotonic, seconds)) }
+        }
+        if task.isSimulated { return now.wall }
+        if task.key.isWakeUp {
+            add(task.ended ?? task.submitted, task.isUrgent ? 0 : Limits.wakeUpMergeSeconds)
+            return moments.max()
+        }
+        if task.isStanding {
+            guard let fired = task.firedAt else { return nil }
+            add(fired, Limits.triggerSettleSeconds)
+            add(counted[task.key], Limits.triggerPauseSeconds)
+        } else {
+            add(task.submitted, 0)
+        }
+        if let repetition = task.request.repetition {
+            // A run that somebody asked for counts for the window before which it was.
+            add(counted[task.key], 2 * repetition.interval + repetition.slack)
+            // It may have run beyond the window of the next one.
+            add(task.ended, repetition.slack)
+        }
+        if task.deferrals > 0 {
+            add(task.ended, min(Double(1 << min(task.deferrals - 1, 20)), 900))
+        } else if task.failures > 0 {
+            add(task.ended, backOff(task.failures))
+        }
+        if let earliest = task.request.earliestBegin {
+            moments.append(earliest + (task.request.repetition?.interval ?? 0))
+        }
+        return moments.max()
+    }
+
+    /// So many seconds later; they begin anew when the clock is set.
+    private func later(_ wall: Timestamp, _ instant: Instant, _ seconds: Double) -> Timestamp {
+        guard let jumped = hosts.ledger.jumped, jumped.instant >= instant else {
+            return wall + seconds
+        }
+        return jumped.wall + seconds
+    }
+
+    private func backOff(_ failures: Int) -> Double {
+        min(3600, 60 * Double(1 << min(failures - 1, 10)))
+    }
+
+    // MARK: - Triggers
+
+    /// What stands for a change that the engine has seen is due soon.
+    private func fire() {
+        guard entries.values.contains(where: { $0.isStanding && $0.isLive }) else {
+            seen = nil
+            return
+        }
+        let visible = world.visible
+        var new = World(
+            power: visible.power.value, network: visible.network.value,
+            networkSince: visible.network.since, machine: machine, engine: hosts.engine,
+            at: now.monotonic)
+        if let old = seen {
+            new.power = new.power ?? old.power
+            if new.network == nil {
+                (new.network, new.networkSince) = (old.network, old.networkSince)
+            }
+            let happened = triggers(from: old, to: new)
+            for number in entries.keys.sorted() {
+                guard let task = entries[number], task.isStanding, task.isLive,
+                    task.submitted.monotonic < old.at,
+                    !happened.isDisjoint(with: task.request.triggers)
+                else { continue }
+                hosts.tally.fired += 1
+                if task.launch != nil {
+                    entries[number]?.firesAgain = true
+                } else if task.firedAt != nil || task.begun.map({ $0.monotonic < old.at }) ?? true {
+                    entries[number]?.firedAt = now
+                }
+            }
+        }
+        seen = new
+    }
+
+    private func triggers(from old: World, to new: World) -> Set<TaskTrigger> {
+        var all: Set<TaskTrigger> = []
+        if old.power == .battery, new.power == .external { all.insert(.power) }
+        if old.power == .external, new.power == .battery { all.insert(.battery) }
+        if old.network == .offline, let network = new.network, network != .offline {
+            all.insert(.online)
+        }
+        if let was = old.network, let network = new.network, network != .offline,
+            network != was || new.networkSince != old.networkSince
+        {
+            all.insert(.networkChange)
+        }
+        if old.machine.bootID != new.machine.bootID { all.insert(.boot) }
+        let isOneBoot = old.machine.bootID == new.machine.bootID
+        if isOneBoot, !new.machine.mounts.isSubset(of: old.machine.mounts) { all.insert(.mount) }
+        if old.engine == new.engine, new.machine.resumes > old.machine.resumes {
+            all.insert(.resume)
+        }
+        return all
+    }
+}

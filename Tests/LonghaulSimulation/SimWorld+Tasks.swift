@@ -1,0 +1,215 @@
+import LonghaulCore
+import LonghaulEngine
+import LonghaulStore
+
+/// Programs that submit task requests, and people who try them out.
+extension SimWorld {
+    func clientsActOnTasks() throws {
+        guard let tasks = hosts?.tasks else { return }
+        let host = hostNames.randomElement(using: &random)!
+        let identifier = SimTasks.identifiers.randomElement(using: &random)!
+        let key = SimTask.Key(host: host, identifier: identifier)
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0...8: try submit(request(identifier, host), key)
+        case 9...12: try wake(host)
+        case 13:
+            guard let task = tasks.live(key) else { return }
+            say("task \(task.number) is cancelled")
+            try clients.tasks.cancel([identifier], host: host)
+            tasks.remove { $0.key == key }
+        case 14:
+            guard random.happens(0.2) else { return }
+            say("all tasks of \(host) are cancelled")
+            _ = try clients.tasks.cancelAll(host: host)
+            tasks.remove { $0.key.host == host && !$0.key.isWakeUp }
+        case 15, 16: try simulate(key)
+        case 17:
+            say("something is mounted")
+            tasks.machine.mounts.insert(Int64(tasks.machine.mounts.count))
+            tellMachine()
+        default: try reset(host: host)
+        }
+        hintHosts()
+    }
+
+    func tellMachine() {
+        if let tasks = hosts?.tasks { inputs.append(.machine(tasks.machine)) }
+    }
+
+    func reset(host: String) throws {
+        guard let hosts, hosts.ledger.hosts[host] != nil else { return }
+        say("\(host) is reset")
+        try clients.hosts.reset(host, now: now.wall)
+        hosts.ledger.hosts[host]?.forgive()
+        hosts.tasks?.forgive(host)
+    }
+
+    private func request(_ identifier: String, _ host: String) -> TaskRequest {
+        var request = TaskRequest(
+            identifier: identifier, kind: random.happens(0.6) ? .processing : .refresh, host: host)
+        if random.happens(0.25) {
+            request.earliestBegin = now.wall + Double.random(in: 1...600, using: &random)
+        }
+        if random.happens(0.5) {
+            request.requirements = ConditionNeeds(
+                power: random.happens(0.5), unmetered: random.happens(0.2),
+                idle: random.happens(0.2), network: random.happens(0.4),
+                battery: random.happens(0.2) ? 40 : nil)
+        }
+        if random.happens(0.35) {
+            let interval: Double = [20, 60, 300, 3600].randomElement(using: &random)!
+            request.repetition = TaskRepetition(
+                interval: interval,
+                tolerance: [nil, 0, interval / 4, interval].randomElement(using: &random)!)
+        } else if random.happens(0.3) {
+            let count = Int.random(in: 1...3, using: &random)
+            request.triggers = Array(TaskTrigger.allCases.shuffled(using: &random).prefix(count))
+        }
+        request.expiresWhenRequirementIsLost = random.happens(0.8)
+        request.returnsAfterExpiration = random.happens(0.7)
+        return request
+    }
+
+    private func submit(_ new: TaskRequest, _ key: SimTask.Key) throws {
+        guard let hosts, let tasks = hosts.tasks, hosts.ledger.hosts[key.host] != nil else {
+            return
+        }
+        var task = SimTask(
+            number: tasks.nextNumber(), key: key, request: new, submitted: now)
+        var request = new
+        request.payload = task.payload
+        let before = tasks.live(key)
+        let isReplacing = before.map { $0.launch == nil } ?? false
+        let pending = tasks.entries.values.count {
+            $0.isLive && $0.launch == nil && !$0.key.isWakeUp && $0.key.host == key.host
+                && $0.isStanding == task.isStanding
+                && (task.isStanding || $0.request.kind == new.kind)
+        }
+        let most =
+            task.isStanding
+            ? Limits.pendingStanding
+            : new.kind == .refresh ? Limits.pendingRefreshes : Limits.pendingProcessings
+        do {
+            _ = try clients.tasks.submit(request, now: now.wall)
+            if !isReplacing, pending >= most {
+                throw SimComplaint("hosts: \(pending) requests wait, and \(key) is taken", self)
+            }
+        } catch let error as LonghaulError where error.code == .tooManyPendingTaskRequests {
+            if isReplacing || pending < most {
+                throw SimComplaint("hosts: \(pending) requests wait, and \(key) is refused", self)
+            }
+            return
+        }
+        say("task \(task.number) of \(key.host): \(new)")
+        // Whatever ran before an interval has been given up does not count.
+        if before == nil { tasks.counted[key] = nil }
+        if let begun = before?.begun, before?.launch != nil { tasks.counted[key] = begun }
+        if let before { tasks.entries[before.number]?.isGone = true }
+        task.isForgiven = before == nil
+        tasks.entries[task.number] = task
+    }
+
+    private func wake(_ host: String) throws {
+        guard let hosts, let tasks = hosts.tasks, hosts.ledger.hosts[host] != nil else { return }
+        let identifier = [nil, "w0", "w1"].randomElement(using: &random)!
+        let key = SimTask.Key(host: host, identifier: identifier ?? "", isWakeUp: true)
+        let before = tasks.entries.values.first {
+            $0.key == key && $0.isLive && $0.launch == nil
+        }
+        var task = SimTask(
+            number: tasks.nextNumber(), key: key, request: TaskRequest(identifier: key.identifier),
+            submitted: before?.submitted ?? now)
+        if random.happens(0.4) {
+            task.expiresAt = now.wall + Double.random(in: 1...120, using: &random)
+        }
+        let isUrgent = random.happens(0.4)
+        task.isUrgent = isUrgent || before?.isUrgent ?? false
+        task.mayHaveBeenHanded = !isUrgent && before?.mayHaveBeenHanded ?? false
+        say("wake-up \(task.number) of \(host), \(identifier ?? "none"), urgent \(task.isUrgent)")
+        let wakeUp = WakeUp(
+            identifier: identifier, payload: task.payload, isUrgent: isUrgent,
+            expiresAt: task.expiresAt)
+        try clients.tasks.wake(host, wakeUp, now: now.wall)
+        if let before { tasks.entries[before.number]?.isGone = true }
+        tasks.entries[task.number] = task
+    }
+
+    private func simulate(_ key: SimTask.Key) throws {
+        guard let tasks = hosts?.tasks, let task = tasks.live(key) else { return }
+        if task.launch == nil {
+            say("task \(task.number) is to be launched")
+            try clients.tasks.simulateLaunch(of: key.identifier, host: key.host)
+            tasks.entries[task.number]?.isSimulated = true
+        } else {
+            say("task \(task.number) is to expire")
+            try clients.tasks.simulateExpiration(of: key.identifier, host: key.host)
+            tasks.entries[task.number]?.isToExpire = true
+        }
+    }
+}
+
+/// Their life: trouble for a while, and in the end all is carried out.
+extension SimWorld {
+    func liveWithTasks(steps: Int = 150) throws {
+        try beginWithHosts(withTasks: true)
+        for _ in 0..<steps {
+            if random.happens(hosts?.trouble.people ?? 0) { try peopleActOnHosts() }
+            if random.happens(0.25) { try clientsActOnTasks() }
+            try stepInTrouble()
+        }
+        try makePeaceWithHosts()
+        try settleTasks()
+        try checkHostsAtRest()
+        finishTally()
+    }
+
+    /// What is left runs once more, and what stands for a change sees one.
+    private func settleTasks() throws {
+        guard let hosts, let tasks = hosts.tasks else { return }
+        let begin = now.monotonic
+        try waitForTasks { task in
+            if task.isStanding { return false }
+            guard task.request.repetition != nil else { return true }
+            return task.launch != nil || task.ended.map { $0.monotonic < begin } ?? true
+        }
+        let change = now.monotonic
+        conditions.power.value = .battery
+        conditions.network = Reading(.offline, source: "test", since: now.wall)
+        tellConditions()
+        try waitForTasks { _ in false }
+        conditions.power.value = .external
+        conditions.network = Reading(.unmetered, source: "test", since: now.wall)
+        conditions.isIdle = Reading(true, source: "test", since: now.wall)
+        tellConditions()
+        tasks.machine.resumes += 1
+        tasks.machine.mounts.insert(Int64(tasks.machine.mounts.count))
+        tellMachine()
+        // A machine that begins anew is another life.
+        try waitForTasks { task in
+            guard task.isStanding, task.request.triggers != [.boot] else { return false }
+            return task.launch != nil || task.begun.map { $0.monotonic < change } ?? true
+        }
+        _ = try clients.tasks.cancelAll()
+        tasks.remove { !$0.key.isWakeUp }
+        inputs.append(.wake)
+        try waitForTasks { _ in hosts.processes.isEmpty == false }
+    }
+
+    private func waitForTasks(_ isOpen: (SimTask) -> Bool) throws {
+        guard let hosts, let tasks = hosts.tasks else { return }
+        let end = now.monotonic + Self.patienceSeconds
+        repeat {
+            guard now.monotonic < end else {
+                throw SimComplaint(
+                    "hosts: still open: \(tasks.entries.values.filter { $0.isLive && isOpen($0) })",
+                    self)
+            }
+            pass(max(0.05, min(secondsToNext(), 60)))
+            for _ in 0..<8 { disk.step() }
+            if isTurnDue { try turn() }
+            if isDead { throw SimComplaint("the engine died in peace", self) }
+        } while hasNews || hosts.isBusy
+            || tasks.entries.values.contains { $0.isLive && isOpen($0) }
+            || !hosts.processes.isEmpty && !tasks.entries.values.contains(where: \.isLive)
+    }
+}
