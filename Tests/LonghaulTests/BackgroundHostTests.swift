@@ -154,7 +154,8 @@ import Testing
         }
         #expect(said == ["careful begins", "careful requirement"])
         #expect(try run("careful")?.result == .deferred)
-        #expect(try queue.tasks.find("careful")?.waitingFor.contains { $0.reason == .power } == true)
+        let waits = try queue.tasks.find("careful")?.waitingFor ?? []
+        #expect(waits.contains { $0.reason == .power })
     }
 
     @Test func registeredHandlersTellTheirResults() async throws {
