@@ -39,6 +39,21 @@ extension Limits {
     /// every day.
     static let doctorClockSeconds: Double = 60
 
+    // Activities.
+    /// What an activity may take unless it says otherwise.
+    static let activitySeconds: Double = 30
+    /// A longer budget is refused: such work is no finite one.
+    static let activitySecondsMaximum: Double = 86_400
+    /// A name is shown by logind in one line.
+    static let activityNameBytes = 200
+    /// So long before the machine sleeps or shuts down the activities' handlers run, at most half
+    /// of the time that is left.
+    static let activityMarginSeconds: Double = 1
+    /// An activity ends so long after its expiration although its handler has not returned.
+    static let activityHandlerSeconds: Double = 5
+    /// After so long without an answer about the delay lock it is said that there is none.
+    static let delayLockSeconds: Double = 2
+
     // The engine.
     /// A source of conditions that has not answered by then counts as missing until it does.
     static let engineConditionsSeconds: Double = 1

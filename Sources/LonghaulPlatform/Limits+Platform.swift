@@ -80,6 +80,9 @@ extension Limits {
     static let networkPauseSeconds = 0.1
     static let networkLinks = 1_024
     static let networkRoutes = 64
+    /// How long logind waits for delay locks, unless it says otherwise (InhibitDelayMaxSec in
+    /// logind.conf(5)).
+    static let delaySeconds: Double = 5
     /// Messages of the bus that are read in one turn.
     static let busMessages = 1_000
 }

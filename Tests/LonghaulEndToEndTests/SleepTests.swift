@@ -11,15 +11,6 @@ struct SleepTests {
     /// Moves, and is never done before it is told to go on.
     private static let file = "a.bin?size=24M&seed=6&etag=v1&rate=4M&stall=6M"
 
-    private func announce(_ bus: MockBus, _ signal: String, _ isComing: Bool) throws {
-        try bus.tell(
-            .logind,
-            """
-            EmitSignal('org.freedesktop.login1.Manager', '\(signal)', 'b', \
-            [\(isComing ? "True" : "False")])
-            """)
-    }
-
     private func transfer(_ home: LonghaulHome) async throws -> JSONValue {
         try #require(try await home.run("show", "1", "--json").rows.first)
     }
@@ -58,7 +49,7 @@ struct SleepTests {
         try await LoopbackServer.run { server in
             let daemon = try await begin(home, server, bus)
             for _ in 1...2 {
-                try announce(bus, "PrepareForSleep", true)
+                try bus.announce("PrepareForSleep", true)
                 try await eventually("the machine may sleep") { try bus.locks(0) }
                 // As it was at that moment: nothing moves any more.
                 let asleep = try await transfer(home)
@@ -74,7 +65,7 @@ struct SleepTests {
                 try await Task.sleep(for: .milliseconds(500))
                 #expect(try await transfer(home)["bytesDone"].int == durable)
 
-                try announce(bus, "PrepareForSleep", false)
+                try bus.announce("PrepareForSleep", false)
                 try await eventually("it goes on after waking") {
                     try await transfer(home)["bytesDone"].int ?? 0 > durable + 1 << 20
                 }
@@ -100,7 +91,7 @@ struct SleepTests {
         let home = try LonghaulHome().with(["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
         try await LoopbackServer.run { server in
             let daemon = try await begin(home, server, bus)
-            try announce(bus, "PrepareForShutdown", true)
+            try bus.announce("PrepareForShutdown", true)
             try await eventually("the machine may go down") { try bus.locks(0) }
             let fetch = try await stored(home)
             let durable = try durableEnd(fetch)

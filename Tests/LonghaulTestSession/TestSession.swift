@@ -6,6 +6,7 @@ import Longhaul
 ///     LonghaulTestSession STORE data URL awaits the data, says its size, acknowledges nothing
 ///     LonghaulTestSession STORE stay is the engine when no other is, until it is killed
 ///     LonghaulTestSession STORE exit URL FILE asks for a file and ends at once, as the engine
+///     LonghaulTestSession - activity NAME leaks an activity, holds another until it is killed
 ///     LonghaulTestSession STORE leave URL       opens and leaves 55 sessions, says what is left
 ///
 /// What has happened is one line on standard output each.
@@ -15,6 +16,7 @@ import Longhaul
         guard arguments.count > 2 else { exit(64) }
         var configuration = BackgroundSession.Configuration()
         configuration.store = arguments[1]
+        if arguments[2] == "activity" { return try await hold(arguments[3]) }
         if arguments[2] == "leave" {
             return try await leave(configuration, request(arguments[3]))
         }
@@ -33,6 +35,17 @@ import Longhaul
             for try await progress in task.progress where progress.bytesDone > 0 { break }
             say("moving \(task.id)")
         default: exit(64)
+        }
+    }
+
+    static func hold(_ name: String) async throws {
+        do { _ = try BackgroundActivity.begin(name) }
+        try await withBackgroundActivity(name, budget: 600) {
+            while !BackgroundActivity.holdsSleepBack {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            say("held")
+            try await Task.sleep(for: .seconds(600))
         }
     }
 

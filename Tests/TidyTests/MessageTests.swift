@@ -20,7 +20,7 @@ import Testing
         "Sources/LonghaulCore/Installation/ServiceUnits.swift",
         "Sources/LonghaulCore/Retry/FailureTable+Curl.swift",
         "Sources/LonghaulCore/URLs/Redaction.swift",
-        "Sources/LonghaulPlatform/Conditions/LoginService.swift",
+        "Sources/LonghaulPlatform/Conditions/ConditionOrders.swift",
     ]
 
     @Test func everyMessageIsWrittenAlike() {

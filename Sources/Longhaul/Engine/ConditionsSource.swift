@@ -14,7 +14,7 @@ final class ConditionsSource: ConditionsPort {
 
     private let listener = Mutex<Listener?>(nil)
     private let interest = Mutex(ConditionInterest())
-    private static let marks: ConditionInterest = [.machineEvents, .idleEnd]
+    private static let marks: ConditionInterest = [.machineEvents, .idleEnd, .wakes, .mounts]
     private let watching = Mutex<ConditionsWatch?>(nil)
 
     init(_ queue: TransferQueue) {
@@ -30,6 +30,11 @@ final class ConditionsSource: ConditionsPort {
 
     func attend(_ isWanted: Bool) {
         mark(.machineEvents, isWanted)
+    }
+
+    func follow(_ triggers: TriggerSet) {
+        mark(.wakes, triggers.contains(TriggerSet([.resume])))
+        mark(.mounts, triggers.contains(TriggerSet([.mount])))
     }
 
     func guardIdleness(_ isWanted: Bool) {

@@ -7,8 +7,8 @@ package struct WorldFacts: Hashable, Codable, Sendable {
     package var bootID: String?
     /// How often the machine has slept and woken, since this engine began.
     package var resumes = 0
-    /// What is mounted, by the numbers of the mounts.
-    package var mounts: Set<Int64> = []
+    /// What is mounted, by the numbers of the mounts; `nil` = not known.
+    package var mounts: Set<Int64>?
 
     package init() {}
 }
@@ -18,8 +18,8 @@ package struct MachineFacts: Hashable, Sendable {
     package var bootID: String?
     /// How often it has woken since this engine began.
     package var resumes = 0
-    /// The numbers of its mounts.
-    package var mounts: Set<Int64> = []
+    /// The numbers of its mounts; `nil` = not read.
+    package var mounts: Set<Int64>?
 
     package init(bootID: String? = nil) {
         self.bootID = bootID
@@ -42,7 +42,7 @@ extension WorldFacts {
         case .battery: power == .battery && old.power == .external
         case .resume: resumes > old.resumes
         case .boot: bootID != nil && old.bootID != nil && bootID != old.bootID
-        case .mount: bootID == old.bootID && !mounts.subtracting(old.mounts).isEmpty
+        case .mount: bootID == old.bootID && !(mounts ?? []).isSubset(of: old.mounts ?? mounts ?? [])
         }
     }
 
@@ -54,6 +54,7 @@ extension WorldFacts {
         if network == nil { (all.network, all.networkSince) = (old.network, old.networkSince) }
         if power == nil { all.power = old.power }
         if bootID == nil { all.bootID = old.bootID }
+        if mounts == nil { all.mounts = old.mounts }
         return all
     }
 }

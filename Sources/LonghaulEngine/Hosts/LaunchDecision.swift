@@ -175,6 +175,8 @@ package struct HostOutlook: Hashable, Sendable {
     package var nextLaunch: Timestamp?
     /// Requests wait, for a moment, a condition or a trigger.
     package var hasPendingTasks = false
+    /// What standing requests wait for.
+    package var triggers = TriggerSet(rawValue: 0)
     /// The conditions that decide about tasks.
     package var interest = ConditionNeeds()
 }

@@ -390,7 +390,8 @@ struct Launches {
     var outlook: HostOutlook {
         HostOutlook(
             isBusy: !launches.isEmpty, nextLaunch: decision.nextLaunch,
-            hasPendingTasks: tasks.head.hasPending, interest: interest)
+            hasPendingTasks: tasks.head.hasPending, triggers: tasks.head.triggers,
+            interest: interest)
     }
 
     /// The conditions that waiting and running tasks depend on.

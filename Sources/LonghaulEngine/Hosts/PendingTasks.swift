@@ -10,6 +10,7 @@ struct PendingTasks {
     private(set) var asked: Set<TaskID> = []
     /// Nothing is known yet of what an earlier engine has left.
     private var isFirst = true
+    private var hasSeenNetwork = false
     /// The conditions of the last decision.
     private var seen = Conditions()
     private var machine = MachineFacts()
@@ -38,6 +39,7 @@ struct PendingTasks {
         let world = WorldFacts(conditions, machine)
         let wasFirst = isFirst
         let comparesWorld = isWorldStale
+        let isNetworkNew = !hasSeenNetwork
         var found: [StoredTask] = []
         var asked: Set<TaskID> = []
         var loaded = TaskHead()
@@ -49,7 +51,10 @@ struct PendingTasks {
             }
             // A request that stands since now compares with what it finds.
             let isUnknown = try tasks.hasStanding() && tasks.world() == nil
-            if comparesWorld || isUnknown { try Self.compare(world, tasks, now: now.wall) }
+            if comparesWorld || isUnknown {
+                try Self.compare(
+                    world, tasks, isFirst: wasFirst, isNetworkNew: isNetworkNew, now: now.wall)
+            }
             if !changed.isEmpty {
                 try tasks.returnDeferred(
                     { !changed.isDisjoint(with: $0.interest) }, now: now.wall)
@@ -74,21 +79,23 @@ struct PendingTasks {
         self.asked = asked
         isFirst = false
         isWorldStale = false
+        if conditions.network.value != nil { hasSeenNetwork = true }
         seen = conditions
         return found
     }
 
     /// Without standing requests nothing is remembered: the next one compares with what it finds.
     private static func compare(
-        _ world: WorldFacts, _ tasks: TaskQueue, now: Timestamp
+        _ world: WorldFacts, _ tasks: TaskQueue, isFirst: Bool, isNetworkNew: Bool, now: Timestamp
     ) throws {
         guard try tasks.hasStanding() else { return try tasks.setWorld(nil) }
         let old = try tasks.world()
         let new = old.map { world.completed(by: $0) } ?? world
         if let old {
             var before = old
-            // Counted by each engine anew.
-            before.resumes = min(old.resumes, new.resumes)
+            // Each engine counts resumes anew, and has not seen since when the network is the same.
+            if isFirst { before.resumes = new.resumes }
+            if isNetworkNew { before.networkSince = new.networkSince }
             try tasks.fire(new.triggers(since: before), now: now)
         }
         if new != old { try tasks.setWorld(new) }

@@ -198,6 +198,9 @@ package final class EngineLoop: Sendable {
         var watch = StopCheck(orders: orders, started: started.monotonic)
         var version = try store.dataVersion()
         var watched = ConditionNeeds()
+        var followed = TriggerSet(rawValue: 0)
+        var machine = MachineFacts(bootID: bootID)
+        messages = [.input(.machine(machine))]
         while true {
             let now = SystemClock.now()
             var inputs: [EngineInput] = []
@@ -207,8 +210,13 @@ package final class EngineLoop: Sendable {
                 case .input(let input): inputs.append(input)
                 case .machine(let event):
                     if life.respond(to: event, now: now) { watch.reason = watch.reason ?? .signal }
+                    switch event {
+                    case .mounts(let mounts): machine.mounts = mounts
+                    case .didWake: machine.resumes += 1
+                    case .willSleep, .willShutDown, .shutdownCancelled: break
+                    }
                     // The clock, power and the network may have changed.
-                    inputs.append(.wake)
+                    inputs += [.machine(machine), .wake]
                 case .adjust(let tuning): life.adjust(tuning)
                 case .leave: watch.reason = watch.reason ?? .signal
                 }
@@ -227,6 +235,10 @@ package final class EngineLoop: Sendable {
                 engine.watch(watched, conditions.watch(watched), now: SystemClock.now())
                 messages = []
                 continue
+            }
+            if outcome.hosts.triggers != followed {
+                followed = outcome.hosts.triggers
+                conditions.follow(followed)
             }
             let wait = try watch.check(engine, outcome, store: store, now: now)
             if let reason = watch.reason {

@@ -23,7 +23,7 @@ struct SleepInhibitor {
             engine.journal?.machineGoesDown()
             lastPermit = permit
             return true
-        case .shutdownCancelled: break
+        case .shutdownCancelled, .mounts: break
         }
         return false
     }

@@ -31,6 +31,10 @@ package protocol ConditionsPort: Sendable {
     /// knows how to. Returns at once.
     func attend(_ isWanted: Bool)
 
+    /// What triggers wait for besides conditions: that the machine has woken, and what is mounted,
+    /// which is reported at once and with each change. Returns at once.
+    func follow(_ triggers: TriggerSet)
+
     /// Whether something runs that stops when the machine is used: that is then noticed within
     /// about a second, also where it must be polled for. Returns at once.
     func guardIdleness(_ isWanted: Bool)

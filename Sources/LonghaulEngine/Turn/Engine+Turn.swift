@@ -154,7 +154,8 @@ extension Engine {
     private func runLaunches(now: Moment) throws(LonghaulError) {
         if schedule.scope.startsNothing { return }
         let outcome = try launches.run(
-            machine.snapshot(now: now), isPending: intents.isDue, isLeaving: schedule.isLeaving, now: now)
+            machine.snapshot(now: now), isPending: intents.isDue, isLeaving: schedule.isLeaving,
+            now: now)
         if outcome.mayHaveIntents { intents.isDue = true }
     }
 }

@@ -8,6 +8,8 @@ final class ConditionOrders: Sendable {
     struct Wants: Sendable {
         var interest: ConditionInterest = []
         var overrides = ConditionOverrides()
+        /// Why the machine is to wait; shown by `systemd-inhibit --list`.
+        var delayReason = "Transfers are saved"
         /// One-time request to read the conditions for which no notification exists.
         var looksAnew = false
         /// Counts the changes.
@@ -26,16 +28,19 @@ final class ConditionOrders: Sendable {
     private let wake: Descriptor
     private let onChange: @Sendable (Conditions) -> Void
     private let onEvent: @Sendable (MachineEvent) -> Void
+    private let onDelayLock: @Sendable (DelayLockState) -> Void
     /// Receives a value whenever another round is complete.
     private let read = Mailbox<Void>()
 
     init(
         onChange: @escaping @Sendable (Conditions) -> Void,
-        onEvent: @escaping @Sendable (MachineEvent) -> Void
+        onEvent: @escaping @Sendable (MachineEvent) -> Void,
+        onDelayLock: @escaping @Sendable (DelayLockState) -> Void
     ) throws(SystemFailure) {
         wake = Descriptor(owning: try check(lh_eventfd(), "eventfd", ""))
         self.onChange = onChange
         self.onEvent = onEvent
+        self.onDelayLock = onDelayLock
     }
 
     // MARK: - For the watch
@@ -97,6 +102,10 @@ final class ConditionOrders: Sendable {
     func tell(_ event: MachineEvent) {
         onEvent(event)
     }
+
+    func report(_ lock: DelayLockState) {
+        onDelayLock(lock)
+    }
 }
 
 /// The conditions that a transfer waits for, or would stop for. No other condition is read.
@@ -117,6 +126,11 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
 
     /// With ``idle``: a running transfer must stop within about a second when the machine is used.
     package static let idleEnd = ConditionInterest(rawValue: 32)
+
+    /// Reports that the machine has woken, without delaying its sleep.
+    package static let wakes = ConditionInterest(rawValue: 64)
+    /// Reports what is mounted, at once and whenever it changes.
+    package static let mounts = ConditionInterest(rawValue: 128)
 
     package static let conditions: ConditionInterest = [.power, .battery, .network, .idle]
 
@@ -146,14 +160,28 @@ package enum MachineEvent: Sendable {
     case willShutDown(DelayPermit)
     /// The announced shutdown was cancelled.
     case shutdownCancelled
+    /// All mounts, each by a number of its own.
+    case mounts(Set<Int64>)
+}
+
+/// Whether the machine would wait for this process before it sleeps or shuts down.
+package enum DelayLockState: Sendable {
+    /// Not wanted, not answered yet, or handed out as a ``DelayPermit``.
+    case pending
+    case held
+    /// There is no bus, no logind, or it has refused. Both may come later.
+    case unavailable
 }
 
 /// Delays the announced sleep or shutdown until it is released or deallocated.
 package final class DelayPermit: Sendable {
     private let lock: Mutex<Descriptor?>
+    /// How long logind waits after its announcement; 0 = it does not, since no lock was held.
+    package let seconds: Double
 
-    init(_ lock: Descriptor?) {
+    init(_ lock: Descriptor?, seconds: Double = Limits.delaySeconds) {
         self.lock = Mutex(lock)
+        self.seconds = seconds
     }
 
     /// Lets the machine go on. May be called from any thread; a second call does nothing.

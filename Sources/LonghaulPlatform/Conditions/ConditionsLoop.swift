@@ -19,8 +19,12 @@ final class ConditionsLoop {
     private var power: SysfsPower?
     private var network: KernelNetwork?
     private var idle: IdleSampler
+    private var mounts: MountTable?
+    private var sleepClock = SleepClock()
+    private var sleepCheckAt: Instant?
     /// The values read, without overrides; for conditions outside the interest, the latest value.
     private var seen = Conditions()
+    private var reportedLock = DelayLockState.pending
 
     init(_ orders: ConditionOrders, _ snapshot: ConditionContext) {
         self.orders = orders
@@ -29,7 +33,8 @@ final class ConditionsLoop {
         idle = IdleSampler(snapshot)
         wants = orders.wants
         login.onEvent = { [unowned self] event in
-            if wants.interest.contains(.machineEvents) { orders.tell(event) }
+            if wants.interest.contains(.machineEvents) { return orders.tell(event) }
+            if case .didWake = event, wants.interest.contains(.wakes) { orders.tell(event) }
         }
     }
 
@@ -41,6 +46,7 @@ final class ConditionsLoop {
             if next.looksAnew { lookAnew(now.monotonic) }
             followBus(now.monotonic)
             followKernel(now)
+            followMachine(now.monotonic)
             if let bus { manager.consult(bus, about: network?.deciding) }
             publish(now)
             // Requests queued on the bus are sent before the thread sleeps.
@@ -59,12 +65,12 @@ final class ConditionsLoop {
 
     private func followBus(_ now: Instant) {
         if needed.isEmpty { return leaveBus() }
-        login.delaysMachine = needed.contains(.machineEvents)
+        login.delayReason = needed.contains(.machineEvents) ? wants.delayReason : nil
         do throws(SystemFailure) {
             guard let bus = try connected(now) else { return }
             if !needed.isDisjoint(with: [.power, .battery]) { try upower.service.attach(to: bus) }
             if needed.contains(.network) { try manager.service.attach(to: bus) }
-            if !needed.isDisjoint(with: [.idle, .machineEvents]) {
+            if !needed.isDisjoint(with: [.idle, .machineEvents, .wakes]) {
                 try login.service.attach(to: bus)
             }
             try bus.process()
@@ -74,6 +80,11 @@ final class ConditionsLoop {
             leaveBus()
             retry.failed(now: now)
         }
+    }
+
+    private var delayLock: DelayLockState {
+        guard needed.contains(.machineEvents) else { return .pending }
+        return bus == nil ? .unavailable : login.delayLock
     }
 
     private func connected(_ now: Instant) throws(SystemFailure) -> BusConnection? {
@@ -124,6 +135,25 @@ final class ConditionsLoop {
         } else {
             idle.forget()
         }
+    }
+
+    /// What triggers wait for.
+    private func followMachine(_ now: Instant) {
+        if !wants.interest.contains(.mounts) {
+            mounts = nil
+        } else if mounts == nil {
+            mounts = MountTable(snapshot.mountTable)
+            if let mounts { orders.tell(.mounts(mounts.mounts)) }
+        }
+        // logind tells it; without it the clocks do, when they are compared.
+        guard wants.interest.contains(.wakes), login.isIdle == nil else {
+            sleepCheckAt = nil
+            return
+        }
+        if sleepCheckAt == nil { sleepClock = SleepClock() }
+        if let at = sleepCheckAt, at > now { return }
+        if sleepClock.hasSlept() { orders.tell(.didWake) }
+        sleepCheckAt = now + snapshot.sleepSampleSeconds
     }
 
     private func followPower(_ now: Instant) {
@@ -188,6 +218,10 @@ final class ConditionsLoop {
         if interest.contains(.network) { shown.network = seen.network }
         if interest.contains(.idle) { shown.isIdle = seen.isIdle }
         orders.tell(wants.overrides.apply(to: shown), wants, complete: isRead)
+        if delayLock != reportedLock {
+            reportedLock = delayLock
+            orders.report(delayLock)
+        }
     }
 
     // MARK: - Sleep
@@ -198,6 +232,8 @@ final class ConditionsLoop {
         asked.append(pollfd(fd: bus?.descriptor ?? -1, events: bus?.events ?? 0, revents: 0))
         asked.append(pollfd(fd: power?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
         asked.append(pollfd(fd: network?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
+        asked.append(
+            pollfd(fd: mounts?.descriptor ?? -1, events: Int16(POLLERR | POLLPRI), revents: 0))
         let answer = poll(&asked, nfds_t(asked.count), milliseconds(now))
         if answer < 0 {
             // If memory is short, poll may fail for a while (ENOMEM).
@@ -206,12 +242,16 @@ final class ConditionsLoop {
         }
         if asked[2].revents != 0 { power?.receive() }
         if asked[3].revents != 0 { network?.receive(now: SystemClock.now().monotonic) }
+        if asked[4].revents != 0, let mounts, mounts.refresh() {
+            orders.tell(.mounts(mounts.mounts))
+        }
     }
 
     /// Milliseconds until the next work is due, rounded up so that it is due then. -1 = none is.
     private func milliseconds(_ now: Instant) -> Int32 {
         let due = [
             bus == nil && !needed.isEmpty ? retry.due : nil, power?.due, network?.due, idle.due,
+            sleepCheckAt,
         ].compactMap { $0 }.min().map { $0 - now }
         guard let seconds = [due, bus?.patience].compactMap({ $0 }).min() else { return -1 }
         return Int32(min(max(seconds, 0) * 1_000, 3_600_000).rounded(.up))

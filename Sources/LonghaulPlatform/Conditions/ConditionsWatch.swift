@@ -17,15 +17,19 @@ package final class ConditionsWatch: Sendable {
     ///   - onChange: called on the watch's thread when a reading has changed, its source or value.
     ///   - onEvent: called on the watch's thread when `interest` has
     ///     ``ConditionInterest/machineEvents``.
+    ///   - onDelayLock: called on the watch's thread when logind has granted, refused or lost the
+    ///     lock that ``ConditionInterest/machineEvents`` asks for.
     /// - Throws: when no thread or descriptor is available. A missing bus, service or file is no
     ///   error: the next source is used, and without any the value is unknown.
     package static func start(
         _ snapshot: ConditionContext, interest: ConditionInterest,
         overrides: ConditionOverrides = ConditionOverrides(),
         onChange: @escaping @Sendable (Conditions) -> Void = { _ in },
-        onEvent: @escaping @Sendable (MachineEvent) -> Void = { _ in }
+        onEvent: @escaping @Sendable (MachineEvent) -> Void = { _ in },
+        onDelayLock: @escaping @Sendable (DelayLockState) -> Void = { _ in }
     ) throws(SystemFailure) -> ConditionsWatch {
-        let orders = try ConditionOrders(onChange: onChange, onEvent: onEvent)
+        let orders = try ConditionOrders(
+            onChange: onChange, onEvent: onEvent, onDelayLock: onDelayLock)
         orders.change { wants in
             wants.interest = interest
             wants.overrides = overrides
@@ -59,6 +63,15 @@ package final class ConditionsWatch: Sendable {
     /// Sets the conditions to read from now on.
     package func setInterest(_ interest: ConditionInterest) {
         orders.change { $0.interest = interest }
+    }
+
+    /// Delays sleep and shutdown from now on for this reason, which logind shows, and reads nothing
+    /// else. Another reason than before takes the lock anew.
+    package func delayMachine(reason: String) {
+        orders.change { wants in
+            wants.interest = .machineEvents
+            wants.delayReason = reason
+        }
     }
 
     /// Sets the overrides from now on.

@@ -1,16 +1,21 @@
+internal import LonghaulCore
+
 /// logind: whether all users are idle, and whether the machine is about to sleep or shut down.
 final class LoginService {
     static let source = "logind"
 
     let service: BusService
-    /// Whether the machine is to wait for this process before it sleeps or shuts down.
-    var delaysMachine = false
+    /// Why the machine is to wait for this process before it sleeps or shuts down; `nil` = it is
+    /// not to wait.
+    var delayReason: String?
     var onEvent: ((MachineEvent) -> Void)?
 
     private let manager: BusObject
     /// The delay lock, held while nothing is announced; closing it lets the machine go on.
     private var lock: Descriptor?
+    private var lockReason: String?
     private var isAskingForLock = false
+    private var isRefused = false
     /// Counts the events that make a requested lock useless.
     private var round = 0
 
@@ -25,23 +30,32 @@ final class LoginService {
     /// `nil` = logind is not running. Without a login it reports that the machine is idle.
     var isIdle: Bool? { manager.properties?["IdleHint"]?.flag }
 
-    /// Takes or drops the lock, as ``delaysMachine`` asks. Events come without a lock as well; the
+    var delayLock: DelayLockState {
+        if lock != nil { return .held }
+        let isMissing = manager.isSettled && manager.properties == nil
+        return isRefused || isMissing ? .unavailable : .pending
+    }
+
+    /// Takes or drops the lock, as ``delayReason`` asks. Events come without a lock as well; the
     /// machine may then not wait.
     func adjust(_ bus: BusConnection) {
-        guard delaysMachine else { return dropLock() }
+        guard let delayReason else { return dropLock() }
+        if lock != nil, lockReason != delayReason { dropLock() }
         guard lock == nil, !isAskingForLock, manager.properties != nil else { return }
         isAskingForLock = true
+        lockReason = delayReason
         let asked = round
         var call = BusConnection.Call(
             destination: Self.name, path: Self.path, interface: Self.interface, member: "Inhibit")
         // logind's default polkit rules allow delays to every user, with a session or without.
-        call.texts = ["sleep:shutdown", "Longhaul", "Transfers are saved", "delay"]
+        call.texts = ["sleep:shutdown", "Longhaul", delayReason, "delay"]
         // If the call fails, the connection is about to end.
         try? bus.call(call) { [unowned self] reply in
             guard asked == round else { return }
             // A refused lock is not requested again before the next announcement.
             lock = reply.errorName == nil ? reply.descriptor() : nil
-            if lock != nil { isAskingForLock = false }
+            isRefused = lock == nil
+            isAskingForLock = isRefused
         }
     }
 
@@ -72,7 +86,7 @@ final class LoginService {
 
     private func announce(_ isSleep: Bool, _ isComing: Bool, _ bus: BusConnection) {
         if isComing {
-            let permit = DelayPermit(lock)
+            let permit = DelayPermit(lock, seconds: lock == nil ? 0 : patience)
             dropLock()
             // A new lock before the end of the announced event would delay that event.
             isAskingForLock = true
@@ -84,9 +98,16 @@ final class LoginService {
         }
     }
 
+    /// How long logind waits for the locks after an announcement.
+    private var patience: Double {
+        manager.properties?["InhibitDelayMaxUSec"]?.number.map { Double($0) / 1e6 }
+            ?? Limits.delaySeconds
+    }
+
     private func dropLock() {
         lock = nil
         isAskingForLock = false
+        isRefused = false
         round += 1
     }
 

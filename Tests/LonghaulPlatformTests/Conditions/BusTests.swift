@@ -99,14 +99,14 @@ struct BusTests {
         let watched = try Watched(snapshot, .machineEvents)
         try eventually("the machine is asked to wait") { try bus.locks(1) }
         for round in 1...2 {
-            try announce(signal, true)
+            try bus.announce(signal, true)
             var permit: DelayPermit?
             eventually(within: .seconds(2), "\(signal) is told, round \(round)") {
                 for event in watched.takeEvents() {
                     switch event {
                     case .willSleep(let new) where signal == "PrepareForSleep": permit = new
                     case .willShutDown(let new) where signal == "PrepareForShutdown": permit = new
-                    case .willSleep, .willShutDown, .didWake, .shutdownCancelled: break
+                    case .willSleep, .willShutDown, .didWake, .shutdownCancelled, .mounts: break
                     }
                 }
                 return permit != nil
@@ -114,13 +114,13 @@ struct BusTests {
             #expect(try bus.locks(1))
             permit?.release()
             try eventually("the machine goes on") { try bus.locks(0) }
-            try announce(signal, false)
+            try bus.announce(signal, false)
             eventually(within: .seconds(2), "the end of it is told, round \(round)") {
                 watched.takeEvents().contains {
                     switch $0 {
                     case .didWake: signal == "PrepareForSleep"
                     case .shutdownCancelled: signal == "PrepareForShutdown"
-                    case .willSleep, .willShutDown: false
+                    case .willSleep, .willShutDown, .mounts: false
                     }
                 }
             }
@@ -128,6 +128,21 @@ struct BusTests {
         }
         watched.watch.setInterest(.idle)
         try eventually("who has nothing to save keeps nobody waiting") { try bus.locks(0) }
+        withExtendedLifetime(service) {}
+    }
+
+<<<<<<< HEAD
+    /// Triggers are told, and keep nothing waiting.
+    @Test func aWakeIsToldWithoutADelay() throws {
+        let service = try bus.service(.logind)
+        let watched = try Watched(snapshot, .wakes)
+        try eventually("a wake is told") {
+            try announce("PrepareForSleep", false)
+            return watched.takeEvents().contains {
+                if case .didWake = $0 { true } else { false }
+            }
+        }
+        #expect(try bus.locks(0))
         withExtendedLifetime(service) {}
     }
 
@@ -140,6 +155,8 @@ struct BusTests {
             """)
     }
 
+=======
+>>>>>>> 7c6fd64d6fcea5105b3a3e31592f2b682dec8c1f
     // MARK: - Coming and going
 
     @Test func aServiceMayDieAndComeBack() throws {

@@ -113,3 +113,41 @@ import Testing
         #expect(watched.watch.current.battery.value == 40)
     }
 }
+
+/// What standing requests wait for besides conditions.
+@Suite struct MountTests {
+    private func mounts(_ watched: Watched) -> [Set<Int64>] {
+        watched.takeEvents().compactMap {
+            if case .mounts(let mounts) = $0 { mounts } else { nil }
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "mounting needs root")) func aMountIsToldAtOnce() throws {
+        let scratch = try Scratch()
+        let watched = try Watched(.empty(in: scratch), .mounts)
+        var before: Set<Int64>?
+        eventually(within: .seconds(2), "what is mounted is told") {
+            before = mounts(watched).last ?? before
+            return before?.isEmpty == false
+        }
+        let disk = try OwnDisk(memory: "1m", at: scratch.path("disk"))
+        var isNew = false
+        eventually(within: .seconds(2), "a mount is told") {
+            isNew = isNew || mounts(watched).contains { !$0.isSubset(of: before ?? []) }
+            return isNew
+        }
+        withExtendedLifetime(disk) {}
+    }
+}
+
+@Suite struct ProcessGroupTests {
+    @Test func countsTheTimeOfAGroup() throws {
+        #expect(ProcessGroup.processorSeconds(Int32.max) == nil)
+        let own = try #require(ProcessGroup.processorSeconds(getpgrp()))
+        var sum = 0
+        eventually(within: .seconds(5), "it grows with what is computed") {
+            for number in 0..<3_000_000 { sum &+= number }
+            return ProcessGroup.processorSeconds(getpgrp()) ?? 0 > own
+        }
+    }
+}

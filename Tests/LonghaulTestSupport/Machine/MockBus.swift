@@ -93,14 +93,29 @@ package final class MockBus {
         try must("dbus.Interface(\(object), 'org.freedesktop.DBus.Mock').\(call)")
     }
 
-    /// Whether logind's mock has so many locks of this project.
-    package func locks(_ count: Int) throws -> Bool {
+    /// Whether logind's mock has so many locks of this project, and all for this reason where one
+    /// is given.
+    package func locks(_ count: Int, reason: String? = nil) throws -> Bool {
         try run(
             """
             locks = bus.get_object('org.freedesktop.login1', '/org/freedesktop/login1') \
                 .ListInhibitors(dbus_interface='org.freedesktop.login1.Manager')
-            assert len([x for x in locks if x[:2] == ('sleep:shutdown', 'Longhaul') \
-                and x[3] == 'delay']) == \(count)
+            ours = [x for x in locks if x[:2] == ('sleep:shutdown', 'Longhaul') \
+                and x[3] == 'delay']
+            assert len(ours) == \(count)
+            assert all(x[2] == \(reason.map { "'\($0)'" } ?? "x[2]") for x in ours)
+            """)
+    }
+
+    /// As logind announces sleep or shutdown, and its end.
+    ///
+    /// - Parameter signal: `PrepareForSleep` or `PrepareForShutdown`.
+    package func announce(_ signal: String, _ isComing: Bool) throws {
+        try tell(
+            .logind,
+            """
+            EmitSignal('org.freedesktop.login1.Manager', '\(signal)', 'b', \
+            [\(isComing ? "True" : "False")])
             """)
     }
 

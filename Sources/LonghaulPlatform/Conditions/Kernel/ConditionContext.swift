@@ -7,6 +7,11 @@ package struct ConditionContext: Sendable {
     package var dev = "/dev"
     /// The records of logged-in users (utmp(5)).
     package var logins = "/run/utmp"
+    /// What is mounted (proc(5)); the kernel must notify of its changes.
+    package var mountTable = "/proc/self/mountinfo"
+    /// How often the clocks are compared to notice a sleep, without logind, while a trigger waits
+    /// for that.
+    package var sleepSampleSeconds: Double = 60
     /// Whether the kernel's links, addresses and routes are read.
     package var readsNetwork = true
 

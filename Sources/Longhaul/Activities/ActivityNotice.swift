@@ -1,0 +1,44 @@
+internal import Logging
+internal import LonghaulCore
+internal import LonghaulPlatform
+
+/// What the log says about activities.
+enum ActivityNotice: Hashable, Sendable {
+    /// The name of an activity that was deinitialised without its end.
+    case leaked(String)
+    /// Its name, and the seconds that it was given.
+    case overdue(String, Double)
+    case nothingHoldsSleepBack
+
+    /// One line on standard error. Faults of the program are shown unless `LONGHAUL_LOG` asks for
+    /// less; that the machine does not wait, if it asks for notices.
+    func log() {
+        guard let wanted = JournalLevel.wanted(standard: .warning) else { return }
+        let log = StandardErrorLog(level: wanted, environment: Environment.all())
+        Logger(label: "longhaul", factory: { _ in log }).log(level: level, message, metadata: facts)
+    }
+
+    private var level: Logger.Level {
+        switch self {
+        case .leaked, .overdue: .warning
+        case .nothingHoldsSleepBack: .notice
+        }
+    }
+
+    private var message: Logger.Message {
+        switch self {
+        case .leaked: "a background activity was let go of before its end; keep it, and call end()"
+        case .overdue: "a background activity has outlived its budget; it was ended"
+        case .nothingHoldsSleepBack:
+            "sleep and shutdown do not wait for background activities; logind does not answer"
+        }
+    }
+
+    private var facts: Logger.Metadata {
+        switch self {
+        case .leaked(let name): ["activity": "\(name)"]
+        case .overdue(let name, let seconds): ["activity": "\(name)", "seconds": "\(seconds)"]
+        case .nothingHoldsSleepBack: [:]
+        }
+    }
+}
