@@ -472,7 +472,8 @@ final class SimTasks {
             all.insert(.online)
         }
         if let was = old.network, let network = new.network, network != .offline,
-            network != was || new.networkSince != old.networkSince
+            network != was
+                || old.engine == new.engine && new.networkSince != old.networkSince
         {
             all.insert(.networkChange)
         }
