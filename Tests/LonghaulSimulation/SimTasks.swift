@@ -16,7 +16,7 @@ final class SimTasks {
     private var heldAt: [String: Instant] = [:]
     /// Urgent wake-ups in a row that were not handled.
     private var unhandled: [String: Int] = [:]
-    var machine = MachineFacts(bootID: "boot-1")
+    var machine = SimTasks.machine(boot: 1)
     private var seen: World?
     private var last = 0
 
@@ -32,6 +32,17 @@ final class SimTasks {
 
     init(_ hosts: SimHosts) {
         self.hosts = hosts
+    }
+
+    func mountAnother() {
+        let mounts = machine.mounts ?? []
+        machine.mounts = mounts.union([Int64(mounts.count)])
+    }
+
+    static func machine(boot: Int) -> MachineFacts {
+        var machine = MachineFacts(bootID: "boot-\(boot)")
+        machine.mounts = []
+        return machine
     }
 
     private var world: SimWorld { hosts.world }
@@ -479,7 +490,8 @@ final class SimTasks {
         }
         if old.machine.bootID != new.machine.bootID { all.insert(.boot) }
         let isOneBoot = old.machine.bootID == new.machine.bootID
-        if isOneBoot, !new.machine.mounts.isSubset(of: old.machine.mounts) { all.insert(.mount) }
+        let (mounts, known) = (new.machine.mounts ?? [], old.machine.mounts ?? [])
+        if isOneBoot, !mounts.isSubset(of: known) { all.insert(.mount) }
         if old.engine == new.engine, new.machine.resumes > old.machine.resumes {
             all.insert(.resume)
         }

@@ -25,7 +25,7 @@ extension SimWorld {
         case 15, 16: try simulate(key)
         case 17:
             say("something is mounted")
-            tasks.machine.mounts.insert(Int64(tasks.machine.mounts.count))
+            tasks.mountAnother()
             tellMachine()
         default: try reset(host: host)
         }
@@ -182,7 +182,7 @@ extension SimWorld {
         conditions.isIdle = Reading(true, source: "test", since: now.wall)
         tellConditions()
         tasks.machine.resumes += 1
-        tasks.machine.mounts.insert(Int64(tasks.machine.mounts.count))
+        tasks.mountAnother()
         tellMachine()
         // A machine that begins anew is another life.
         try waitForTasks { task in

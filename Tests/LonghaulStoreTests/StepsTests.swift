@@ -90,7 +90,7 @@ import Testing
         func cost() throws -> Int {
             try steps(scratch) {
                 try scratch.turn(epoch) { tx in
-                    let head = try tx.tasks.head(now: .start + 1) { !$0.interest.power }
+                    let head = try tx.tasks.head(now: .start + 1, .utc) { !$0.interest.power }
                     #expect(head.due.isEmpty && head.holdsBack)
                     #expect(head.next == .start + 60)
                     #expect(Set(head.triggers.all) == [.online, .power, .resume])

@@ -233,7 +233,7 @@ import Testing
             try await run("list", directory) == "1.mp3 Mountains & hills\n2.mp3 Rivers & lakes\n"
         }
         #expect(try home.scratch.text(of: "files/feeds/enclosures/1.mp3") == "first")
-        let tasks = try TransferQueue(directory: home.state).tasks()
+        let tasks = try TransferQueue(directory: home.state).tasks.all()
         #expect(tasks.map(\.request.identifier) == ["clean", "refresh"])
         daemon.send(SIGTERM)
         try await daemon.wait()
