@@ -209,7 +209,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         processes = processes.filter { $0.value.begunAt != nil }
         if power {
             boot += 1
-            tasks?.machine = MachineFacts(bootID: "boot-\(boot)")
+            tasks?.machine = SimTasks.machine(boot: boot)
             processes = [:]
             attached = []
         }

@@ -16,7 +16,7 @@ final class SimTasks {
     private var heldAt: [String: Instant] = [:]
     /// Urgent wake-ups in a row that were not handled.
     private var unhandled: [String: Int] = [:]
-    var machine = MachineFacts(bootID: "boot-1")
+    var machine = SimTasks.machine(boot: 1)
     private var seen: World?
     private var last = 0
 
@@ -28,6 +28,12 @@ final class SimTasks {
         var machine: MachineFacts
         var engine: Int
         var at: Instant
+    }
+
+    static func machine(boot: Int) -> MachineFacts {
+        var facts = MachineFacts(bootID: "boot-\(boot)")
+        facts.mounts = []
+        return facts
     }
 
     init(_ hosts: SimHosts) {
@@ -50,6 +56,11 @@ final class SimTasks {
 
     func remove(where isRemoved: (SimTask) -> Bool) {
         for (number, task) in entries where isRemoved(task) { entries[number]?.isGone = true }
+    }
+
+    func mount() {
+        let count = machine.mounts?.count ?? 0
+        machine.mounts = (machine.mounts ?? []).union([Int64(count)])
     }
 
     func forgive(_ host: String) {
@@ -390,7 +401,8 @@ final class SimTasks {
         }
         if task.isSimulated { return now.wall }
         if task.key.isWakeUp {
-            add(task.ended ?? task.submitted, task.isUrgent ? 0 : Limits.wakeUpMergeSeconds)
+            let isUrgent = task.isUrgent && !task.mayHaveBeenHanded
+            add(task.ended ?? task.submitted, isUrgent ? 0 : Limits.wakeUpMergeSeconds)
             return moments.max()
         }
         if task.isStanding {
@@ -479,7 +491,9 @@ final class SimTasks {
         }
         if old.machine.bootID != new.machine.bootID { all.insert(.boot) }
         let isOneBoot = old.machine.bootID == new.machine.bootID
-        if isOneBoot, !new.machine.mounts.isSubset(of: old.machine.mounts) { all.insert(.mount) }
+        if isOneBoot, !(new.machine.mounts ?? []).isSubset(of: old.machine.mounts ?? []) {
+            all.insert(.mount)
+        }
         if old.engine == new.engine, new.machine.resumes > old.machine.resumes {
             all.insert(.resume)
         }
