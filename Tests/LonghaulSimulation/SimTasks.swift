@@ -30,19 +30,14 @@ final class SimTasks {
         var at: Instant
     }
 
+    static func machine(boot: Int) -> MachineFacts {
+        var facts = MachineFacts(bootID: "boot-\(boot)")
+        facts.mounts = []
+        return facts
+    }
+
     init(_ hosts: SimHosts) {
         self.hosts = hosts
-    }
-
-    func mountAnother() {
-        let mounts = machine.mounts ?? []
-        machine.mounts = mounts.union([Int64(mounts.count)])
-    }
-
-    static func machine(boot: Int) -> MachineFacts {
-        var machine = MachineFacts(bootID: "boot-\(boot)")
-        machine.mounts = []
-        return machine
     }
 
     private var world: SimWorld { hosts.world }
@@ -61,6 +56,11 @@ final class SimTasks {
 
     func remove(where isRemoved: (SimTask) -> Bool) {
         for (number, task) in entries where isRemoved(task) { entries[number]?.isGone = true }
+    }
+
+    func mount() {
+        let count = machine.mounts?.count ?? 0
+        machine.mounts = (machine.mounts ?? []).union([Int64(count)])
     }
 
     func forgive(_ host: String) {
@@ -401,7 +401,8 @@ final class SimTasks {
         }
         if task.isSimulated { return now.wall }
         if task.key.isWakeUp {
-            add(task.ended ?? task.submitted, task.isUrgent ? 0 : Limits.wakeUpMergeSeconds)
+            let isUrgent = task.isUrgent && !task.mayHaveBeenHanded
+            add(task.ended ?? task.submitted, isUrgent ? 0 : Limits.wakeUpMergeSeconds)
             return moments.max()
         }
         if task.isStanding {
@@ -490,8 +491,9 @@ final class SimTasks {
         }
         if old.machine.bootID != new.machine.bootID { all.insert(.boot) }
         let isOneBoot = old.machine.bootID == new.machine.bootID
-        let (mounts, known) = (new.machine.mounts ?? [], old.machine.mounts ?? [])
-        if isOneBoot, !mounts.isSubset(of: known) { all.insert(.mount) }
+        if isOneBoot, !(new.machine.mounts ?? []).isSubset(of: old.machine.mounts ?? []) {
+            all.insert(.mount)
+        }
         if old.engine == new.engine, new.machine.resumes > old.machine.resumes {
             all.insert(.resume)
         }

@@ -25,7 +25,7 @@ extension SimWorld {
         case 15, 16: try simulate(key)
         case 17:
             say("something is mounted")
-            tasks.mountAnother()
+            tasks.mount()
             tellMachine()
         default: try reset(host: host)
         }
@@ -118,13 +118,14 @@ extension SimWorld {
         }
         var task = SimTask(
             number: tasks.nextNumber(), key: key, request: TaskRequest(identifier: key.identifier),
-            submitted: before?.submitted ?? now)
+            submitted: now)
         if random.happens(0.4) {
             task.expiresAt = now.wall + Double.random(in: 1...120, using: &random)
         }
         let isUrgent = random.happens(0.4)
         task.isUrgent = isUrgent || before?.isUrgent ?? false
-        task.mayHaveBeenHanded = !isUrgent && before?.mayHaveBeenHanded ?? false
+        // The one before may be on its way, with its urgency.
+        task.mayHaveBeenHanded = !isUrgent && before != nil
         say("wake-up \(task.number) of \(host), \(identifier ?? "none"), urgent \(task.isUrgent)")
         let wakeUp = WakeUp(
             identifier: identifier, payload: task.payload, isUrgent: isUrgent,
@@ -182,7 +183,7 @@ extension SimWorld {
         conditions.isIdle = Reading(true, source: "test", since: now.wall)
         tellConditions()
         tasks.machine.resumes += 1
-        tasks.mountAnother()
+        tasks.mount()
         tellMachine()
         // A machine that begins anew is another life.
         try waitForTasks { task in

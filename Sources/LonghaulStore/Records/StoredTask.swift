@@ -26,12 +26,11 @@ package struct StoredTask: Sendable {
     package var isSimulated = false
 }
 
-extension StoredTask {
-    /// The timing after a clock that may have been set back since it was written.
-    func timing(at now: Timestamp) -> TaskTiming {
-        var timing = timing
-        timing.follow(writtenAt, earliest: request.earliestBegin, now: now)
-        return timing
+extension TaskTiming {
+    /// Of a task, after a clock that may have been set back since it was written.
+    init(_ task: StoredTask, at now: Timestamp) {
+        self = task.timing
+        follow(task.writtenAt, earliest: task.request.earliestBegin, now: now)
     }
 }
 

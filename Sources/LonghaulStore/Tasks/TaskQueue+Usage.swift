@@ -1,8 +1,8 @@
 internal import LonghaulCore
 
 extension TaskQueue {
-    /// Refreshes whose host is used later, as far as is known, are put off until shortly before. One
-    /// whose host is launched for something else begins along with that.
+    /// Refreshes whose host is used later, as far as is known, are put off until shortly before.
+    /// They begin along with other work of their host.
     ///
     /// - Returns: When the first of them begins.
     func holdRefreshes(

@@ -324,7 +324,7 @@ package struct TaskQueue {
             return try rows.delete(task.id)
         }
         let decision = TaskSettlement.decide(
-            task.request, task.timing(at: now), end, started: task.startedAt ?? now,
+            task.request, TaskTiming(task, at: now), end, started: task.startedAt ?? now,
             place: try rows.place(task.request.identifier, of: task.host), now: now)
         guard case .again(let timing) = decision else { return try rows.delete(task.id) }
         try connection.run(
@@ -394,7 +394,7 @@ package struct TaskQueue {
     package func follow(now: Timestamp) throws {
         let ahead = try connection.all(
             TaskColumns.select + " WHERE writtenAt > ?1", now, read: TaskColumns.read)
-        for task in ahead { try rows.write(task.timing(at: now), of: task.id, now: now) }
+        for task in ahead { try rows.write(TaskTiming(task, at: now), of: task.id, now: now) }
     }
 }
 
