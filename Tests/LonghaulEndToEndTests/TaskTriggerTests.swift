@@ -57,7 +57,7 @@ import Testing
             change: "UpdateProperties('org.freedesktop.UPower', {'OnBattery': False})"),
         Desktop(
             trigger: "online", service: .networkManager,
-            parameters: #"{"State": 20, "Connectivity": 1}"#, known: "offline",
+            parameters: #"{"State": 20, "Connectivity": 4}"#, known: "offline",
             change: "SetGlobalConnectionState(dbus.UInt32(70))"),
         Desktop(
             trigger: "resume", service: .logind, parameters: "{}", known: "bootID",
