@@ -45,7 +45,8 @@ import Testing
     ]
 
     private static let records: Set<String> = [
-        "FetchState", "SetCommand", "Transfer", "TransferChange", "TransferOptions", "TransferWork",
+        "FetchState", "SetCommand", "StoredTask", "Transfer", "TransferChange", "TransferOptions",
+        "TransferWork",
     ]
 
     @Test func typesOwnFewThings() {

@@ -199,8 +199,10 @@ package struct TaskQueue {
             read: TaskColumns.read)
         for task in found where task.readyAt > now && hasChanged(task.eligibility) {
             try connection.run(
-                "UPDATE task SET readyAt = ?2, dueAt = ?2, mayBeginAt = ?2, writtenAt = ?2 WHERE id = ?1",
-                task.id, now)
+                """
+                UPDATE task SET readyAt = ?2, dueAt = ?2, mayBeginAt = ?2, writtenAt = ?2 \
+                WHERE id = ?1
+                """, task.id, now)
         }
     }
 
