@@ -240,7 +240,8 @@ final class SimTasks {
         where hosts.isAttached(host) || hosts.obstacles[settings.argv[0]] != nil { hold(host) }
     }
 
-    /// - Parameter hasDecided: The engine has decided about hosts in this turn, or had no reason to.
+    /// - Parameter hasDecided: The engine has decided about hosts in this turn, or had no reason
+    ///   to.
     func checkTurn(_ outcome: TurnOutcome, hasDecided: Bool) throws {
         try checkRunning()
         let launches = hosts.ledger.watched.values.count { !$0.isOver && $0.order.session == nil }
@@ -267,7 +268,8 @@ final class SimTasks {
             if lacks(task.request.requirements, isRunning: false) {
                 throw broken(task, "is ordered without what it requires")
             }
-            if let at = task.request.earliestBegin, at > now.wall {
+            // The clock may have been set back since its first run.
+            if let at = task.request.earliestBegin, at > now.wall, task.begun == nil {
                 throw broken(task, "is ordered before its time")
             }
             if task.failures > 0, task.deferrals == 0, !task.isForgiven, let ended = task.ended,
@@ -289,9 +291,11 @@ final class SimTasks {
     }
 
     /// The delay of its host does not hold it back.
+    /// No delay holds it back: urgent wake-ups, and what a client has asked to be launched.
     func isUrgent(_ order: LaunchOrder) throws -> Bool {
         try world.clients.tasks.waiting(order.tasks).contains {
-            entries[SimTask.number(of: $0)]?.isUrgent == true
+            let task = entries[SimTask.number(of: $0)]
+            return task?.isUrgent == true || task?.isSimulated == true
         }
     }
 
@@ -376,7 +380,10 @@ final class SimTasks {
         if wait < -SimHosts.slack {
             throw broken(task, "is due since \(-wait) s, and not begun; \(stored(task))")
         }
-        if wake > max(0, wait) + SimHosts.slack {
+        // After a clock that is set back, what is left counts from the turn that notices it.
+        let isFollowing = hosts.ledger.hasJumped(since: task.submitted.monotonic)
+        let slack = isFollowing ? 1.5 : SimHosts.slack
+        if wake > max(0, wait) + slack {
             throw broken(
                 task, "is due in \(wait) s, and the engine wakes in \(wake); \(stored(task))")
         }
@@ -388,8 +395,9 @@ final class SimTasks {
             return "not listed"
         }
         func left(_ moment: Timestamp?) -> String { moment.map { "\($0 - now.wall)" } ?? "never" }
-        return "stored as due in \(left(row.timing.dueAt)), looked at in \(left(row.readyAt)),"
-            + " may begin in \(left(row.timing.mayBeginAt)), waives in \(left(row.timing.waivesAt)),"
+        let timing = row.timing
+        return "stored as due in \(left(timing.dueAt)), looked at in \(left(row.readyAt)),"
+            + " may begin in \(left(timing.mayBeginAt)), waives in \(left(timing.waivesAt)),"
             + " needs \(row.eligibility)"
     }
 
