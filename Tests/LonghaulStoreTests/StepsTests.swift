@@ -68,7 +68,8 @@ import Testing
         #expect(steps < 400)
     }
 
-    /// Ten requests of one host, and then of a thousand: for a moment, for conditions, for triggers.
+    /// Ten requests of one host, and then of a thousand: for a moment, for conditions, for
+    /// triggers.
     @Test func requestsThatWaitCostADecisionNothing() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
