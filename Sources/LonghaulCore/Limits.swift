@@ -1,5 +1,8 @@
 /// Every bound and default that the project has, by name; units are in the names or the types.
 package enum Limits {
+    /// Bytes of the body of an upload's answer that are kept.
+    package static let responseBodyBytes = 64 << 10
+
     // Scheduling (design: total, per origin, starvation).
     /// Transfers that move bytes at the same time.
     package static let runningTransfers = 16

@@ -39,6 +39,11 @@ extension LonghaulError {
             .noSuchTransfer, "no such transfer; `longhaul list --all` shows all", transferID: id)
     }
 
+    package static let sourceChanged = LonghaulError(
+        .sourceChanged,
+        "the file was changed after it was handed over; enqueue it again, or use --if-changed restart"
+    )
+
     /// What happened, and what to do about it where the message says so.
     package var parts: (what: String, advice: String?) {
         guard let mark = message.firstRange(of: "; ") else { return (message, nil) }
@@ -100,6 +105,8 @@ extension LonghaulError {
         public static let unsupported = Code(rawValue: "unsupported")
         /// What was asked for is malformed or contradicts itself.
         public static let invalidRequest = Code(rawValue: "invalidRequest")
+        /// The file to send was changed, replaced or removed after it was handed over.
+        public static let sourceChanged = Code(rawValue: "sourceChanged")
         /// The transfer was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
 

@@ -14,6 +14,7 @@ package enum FailureTable {
                 LonghaulError(.timedOut, "the server sent nothing for the stall timeout"),
                 blamesOrigin: true)
         case .disk(let errno): classify(errno: errno)
+        case .sourceChanged: Failure(.permanent, .sourceChanged)
         case .redirect(let problem): classify(problem)
         case .headTooLarge:
             Failure(

@@ -60,6 +60,9 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// version is still the current one.
     public var reuse: Bool = false
 
+    /// How the file at the destination is sent to the URL; `nil` = a download.
+    public var upload: UploadOptions?
+
     /// The defaults of the command line.
     public init() {}
 }

@@ -25,6 +25,8 @@ package struct SegmentRequest: Sendable {
     package var isBackground = false
     /// Takes only what others leave of the line (``YieldControl``), on connections apart.
     package var yields = false
+    /// What it sends; `nil` = it fetches. The cells then count the bytes that were read to be sent.
+    package var upload: UploadBody?
 
     package init(
         key: SegmentKey, url: String, headers: HeaderFields, offset: Int64 = 0,
@@ -96,6 +98,8 @@ package enum HeadVerdict: Hashable, Sendable {
     /// Ask again at this URL, as redirect. The transport resolves relative references, keeps
     /// the Range and If-Range fields, and drops credentials when the origin changes.
     case redirect
+    /// The answer to an upload: its body is kept in ``SegmentEnd/answer``.
+    case keep
     /// The body is of no use (an error page, an unusable range): end the request without reading
     /// it.
     case refuse

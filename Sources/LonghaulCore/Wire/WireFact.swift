@@ -2,6 +2,8 @@
 package enum WireFact: Sendable {
     /// The final head arrived and was judged. Exactly one per request that got a head.
     indirect case head(SegmentKey, ResponseHead, HeadVerdict)
+    /// An interim answer with the status 104: how far an upload has come (IETF resumable uploads).
+    indirect case interim(SegmentKey, ResponseHead)
     /// `noticeEvery` more bytes were written; how many stands on the progress board.
     case progress(SegmentKey)
     /// The request has left the wire; nothing is written for it any more. Exactly one per started
@@ -24,6 +26,11 @@ package struct SegmentEnd: Hashable, Sendable {
     package var httpVersion: Int
     /// It went through a proxy: what failed before an answer may be that one.
     package var isProxied = false
+    /// Of an upload: the beginning of the answer's body, see ``HeadVerdict/keep``.
+    package var answer: [UInt8] = []
+    /// Of an upload: bytes of the body that libcurl has taken to send them. More of them than the
+    /// server has are possible, and never fewer.
+    package var bytesSent: Int64 = 0
 
     package init(
         failure: WireFailure?, writtenThrough: Int64, bytesReceived: Int64, seconds: Double = 0,
@@ -53,6 +60,8 @@ package enum WireFailure: Hashable, Sendable {
     case stalled
     /// Writing the part file failed with this errno.
     case disk(errno: Int32)
+    /// The file that is sent is another version than the pinned one, or ended early.
+    case sourceChanged
     /// Redirects: more than the limit, to a refused scheme, or from https to http.
     case redirect(RedirectProblem)
     /// Header fields over the limit.

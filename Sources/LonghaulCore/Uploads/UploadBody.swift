@@ -1,0 +1,42 @@
+/// What a request of an upload sends. Its length is that of the three pieces together.
+package struct UploadBody: Hashable, Sendable {
+    package var method: String
+    /// `nil` = the request has no body at all (HEAD, OPTIONS, DELETE).
+    package var content: Content?
+    /// The answer's body is kept, up to ``Limits/responseBodyBytes``.
+    package var keepsAnswer = true
+    /// CURLOPT_AWS_SIGV4; `nil` = not signed.
+    package var signature: String?
+    /// The server is asked before the body goes out (RFC 9110 §10.1.1); it has a second to answer.
+    package var expectsContinue = false
+
+    /// Bytes of the file between bytes of its own.
+    package struct Content: Hashable, Sendable {
+        package var before: [UInt8]
+        /// Of the target's descriptor.
+        package var file: Range<Int64>
+        package var after: [UInt8]
+        /// Reading ends with ``WireFailure/sourceChanged`` when the open file is another version:
+        /// looked at after each piece that was read and before it is sent.
+        package var pinned: SourceVersion?
+
+        package init(
+            before: [UInt8] = [], file: Range<Int64> = 0..<0, after: [UInt8] = [],
+            pinned: SourceVersion? = nil
+        ) {
+            self.before = before
+            self.file = file
+            self.after = after
+            self.pinned = pinned
+        }
+
+        package var length: Int64 {
+            Int64(before.count) + Int64(file.count) + Int64(after.count)
+        }
+    }
+
+    package init(method: String, content: Content? = nil) {
+        self.method = method
+        self.content = content
+    }
+}

@@ -1,0 +1,73 @@
+/// How a file is sent. Stored with the transfer's options; a request that has one is an upload.
+public struct UploadOptions: Hashable, Codable, Sendable {
+    /// Default PUT; POST with ``formField``, and where a resumable protocol creates a resource.
+    public var method: UploadMethod?
+    /// Default ``UploadProtocol/auto``.
+    public var uploadProtocol: UploadProtocol = .auto
+    /// The file is one part of a `multipart/form-data` body, under this name (RFC 7578). Such an
+    /// upload is not resumed: it is sent again where that is allowed.
+    public var formField: String?
+    /// A POST may be sent again after its answer was lost. A PUT always may (RFC 9110 §9.2.2).
+    public var isRepeatable = false
+    /// What to do when the file is no longer the one that was handed over.
+    public var ifChanged: SourceChangePolicy = .fail
+    /// The field `Content-Type`; default `application/octet-stream`.
+    public var contentType: String?
+    /// Bytes of one part of an S3 multipart upload; `nil` = from the file's length.
+    public var partSize: Int64?
+    /// Which file was handed over, and in which version.
+    package var source: SourceVersion?
+
+    /// The defaults of the command line.
+    public init() {}
+}
+
+/// The method of the request that carries a file.
+public enum UploadMethod: String, Codable, Sendable, CaseIterable {
+    case put = "PUT"
+    case post = "POST"
+}
+
+/// How an upload is carried on after a break.
+public enum UploadProtocol: String, Codable, Sendable, CaseIterable {
+    /// The server is asked: IETF resumable uploads, then tus, else a plain PUT or POST. What it
+    /// speaks is remembered for its origin.
+    case auto
+    /// One plain PUT.
+    case put
+    /// One plain POST.
+    case post
+    /// draft-ietf-httpbis-resumable-upload, interop versions 9, 8 and 6.
+    case ietf
+    /// tus 1.0.0.
+    case tus
+    /// Multipart upload to Amazon S3 or a server like it.
+    case s3
+}
+
+/// What becomes of an upload whose file was changed after it was handed over.
+public enum SourceChangePolicy: String, Codable, Sendable, CaseIterable {
+    /// It fails with `sourceChanged`. The default.
+    case fail
+    /// It starts over with what the file is now.
+    case restart
+}
+
+/// Which file is sent, and in which version: a change of any of these is another version.
+package struct SourceVersion: Hashable, Codable, Sendable {
+    package var device: UInt64
+    package var inode: UInt64
+    package var size: Int64
+    /// Nanoseconds since 1970.
+    package var modified: Int64
+    /// The same of the last change of the file's status.
+    package var changed: Int64
+
+    package init(device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64) {
+        self.device = device
+        self.inode = inode
+        self.size = size
+        self.modified = modified
+        self.changed = changed
+    }
+}
