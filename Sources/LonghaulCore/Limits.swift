@@ -1,5 +1,11 @@
 /// Every bound and default that the project has, by name; units are in the names or the types.
 package enum Limits {
+    /// Up to this length a file is sent in the request that announces it.
+    package static let uploadAtOnceBytes: Int64 = 1 << 20
+    /// How long a server may take to delete what it holds of a cancelled upload.
+    package static let uploadAbortSeconds: Double = 10
+    /// Requests in a row that an upload may be refused with another offset (409).
+    package static let uploadConflicts = 3
     /// Bytes of the body of an upload's answer that are kept.
     package static let responseBodyBytes = 64 << 10
 

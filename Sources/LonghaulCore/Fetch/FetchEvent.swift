@@ -9,6 +9,10 @@ package enum FetchEvent: Sendable {
         FileIdentity, path: String, created: Bool, size: Int64? = nil, mountPoint: String? = nil,
         isReplacing: Bool = false)
     case prepareFailed(LocalFault)
+    /// The file that an upload sends is open.
+    case opened(SourceVersion)
+    /// The server has told on the way how far an upload is.
+    case interim(SegmentKey, ResponseHead)
     /// Space for the announced length was set aside.
     case reserved
     case reserveFailed(LocalFault)
@@ -68,7 +72,7 @@ extension FetchEvent {
         case .secured, .secureFailed: .securing
         case .published, .occupied, .publishFailed, .displaced: .publishing
         case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
-            .head, .progress, .ended, .synced, .syncFailed, .verified, .mismatched, .verifyFailed,
+            .head, .progress, .ended, .synced, .opened, .interim, .syncFailed, .verified, .mismatched, .verifyFailed,
             .foundPublished, .filled, .fillFailed, .handedOut, .handOutFailed, .leave,
             .tick:
             nil

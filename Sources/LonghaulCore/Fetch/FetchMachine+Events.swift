@@ -2,6 +2,11 @@ extension FetchMachine {
     package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {
         var step = FetchStep()
         if stage == .left { return step }
+        if isUpload {
+            handleUpload(event, context, &step)
+            step.nextTick = nextTick
+            return step
+        }
         handle(event, context, &step)
         assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")
         step.nextTick = nextTick
@@ -51,6 +56,8 @@ extension FetchMachine {
             if stage == .sharing { failedLocally(fault, context, &step) }
         case .filled: filled(&step)
         case .fillFailed(let fault): fillFailed(fault, context, &step)
+        // Of uploads.
+        case .opened, .interim: break
         // Whose copy it was is not the fetch's affair.
         case .copied, .copyFailed: break
         case .leave(let departure): depart(departure, context, &step)

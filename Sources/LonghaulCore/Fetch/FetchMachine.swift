@@ -91,6 +91,10 @@ package struct FetchMachine: Sendable {
     ///   thousands of transfers to a full disk each would make a file, and a request.
     package mutating func begin(spaceIsShort: Bool = false) -> FetchStep {
         var step = FetchStep()
+        if isUpload {
+            step.effects.append(.openSource(path: target.destination))
+            return step
+        }
         step.isWhole = isWhole
         let size = state.bytesTotal ?? request.expectedBytes
         let needs = size.map { max(0, $0 - have.count) } ?? (spaceIsShort ? 1 : nil)

@@ -23,7 +23,9 @@ extension FetchStep {
             writes.append(.cancelled(wire.target.transfer, wire.bytes.totals))
             durable = true
             if !keepingBytes { writes.append(.dropFetch(wire.target.transfer)) }
-            effects.append(.close(deletingPart: !keepingBytes))
+            // The file of an upload is its owner's.
+            let isPart = wire.target.request.options.upload == nil
+            effects.append(.close(deletingPart: isPart && !keepingBytes))
             return
         }
         effects.append(.close(deletingPart: false))

@@ -118,6 +118,9 @@ package struct AttemptOutcome: Hashable, Codable, Sendable {
 /// What is done after the commit. The outcome of each comes back as an event.
 package enum FetchEffect: Sendable {
     indirect case prepare(PartOrder)
+    /// Open the file that an upload sends.
+    case openSource(path: String)
+    indirect case send(UploadAsk)
     indirect case ask(SegmentAsk)
     indirect case proceed(SegmentKey, BodyPlan)
     /// Let the request end at this offset instead of its range's end.
@@ -237,6 +240,12 @@ package struct SegmentAsk: Hashable, Sendable {
         self.maxSize = maxSize
         self.isParallel = isParallel
     }
+}
+
+/// A request of an upload.
+package struct UploadAsk: Hashable, Sendable {
+    package var key: SegmentKey
+    package var exchange: UploadExchange
 }
 
 /// A copy of a fetch's whole part file, for one of those that share the fetch.

@@ -13,6 +13,14 @@ package struct FetchWire: Sendable {
     /// Why the next request starts from zero whatever is held.
     var fromZero: RestartReason?
     var nextSerial: Int64
+    /// Of an upload: the request that is out.
+    var exchange: UploadExchange?
+    /// Of an upload: the failure after which the server is asked how far it is.
+    var unsettled: Failure?
+    /// Of an upload: answers in a row that told another offset.
+    var conflicts = 0
+    /// Of an upload: the server was told that it is not wanted any more.
+    var isAborted = false
 
     init(_ target: FetchTarget, _ state: FetchState, firstSerial: Int64) {
         self.target = target

@@ -45,6 +45,9 @@ package struct FetchState: Hashable, Sendable {
     /// It was made ready for a connection that others had then, and nothing was recorded since of
     /// what it moves.
     package var isPrefetched = false
+    /// Of an upload: what is known of the server's side. ``durable`` is then what the server has
+    /// acknowledged, and there is no part file.
+    package var upload: UploadState?
     /// Which of several transfers leads it; `nil` = it has never been shared. Read here; written
     /// where that changes, and not with the rest.
     package var leader: TransferID?

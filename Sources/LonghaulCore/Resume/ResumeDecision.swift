@@ -54,6 +54,8 @@ package enum OriginLesson: Hashable, Sendable {
     case honoursRanges
     /// And under If-Range.
     case honoursIfRange
+    /// What it speaks for uploads; `nil` = that is to be found out again.
+    case uploads(UploadDialect?)
 }
 
 extension OriginMemory {
@@ -65,6 +67,7 @@ extension OriginMemory {
         case .honoursIfRange:
             ignoresRanges = false
             mishandlesIfRange = false
+        case .uploads(let dialect): uploads = dialect
         }
     }
 }

@@ -21,6 +21,8 @@ package struct OriginMemory: Hashable, Sendable {
     package var failures = 0
     /// Measured throughput of one transfer, bytes per second, smoothed.
     package var bytesPerSecond: Double?
+    /// What it speaks for uploads; `nil` = not known.
+    package var uploads: UploadDialect?
 
     package init(origin: String) {
         self.origin = origin

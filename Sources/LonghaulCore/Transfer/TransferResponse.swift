@@ -10,6 +10,12 @@ public struct TransferResponse: Hashable, Codable, Sendable {
     public var headers: HeaderFields
     /// 10, 11, 20 or 30.
     public var httpVersion: Int?
+    /// Of an upload: the body of the answer, at most 64 KiB of it.
+    public var body: [UInt8]? {
+        get { bodyBase64.flatMap { Base64.decode($0) } }
+        set { bodyBase64 = newValue.flatMap { $0.isEmpty ? nil : Base64.encode($0) } }
+    }
+    private var bodyBase64: String?
 
     /// For tests and for hosts that make answers up.
     public init(

@@ -18,6 +18,7 @@ package final class DiskFiles: FilePort {
     let workers: FileWorkers
     let directories = DirectoryHandles()
     let open = Mutex<[FetchID: Open]>([:])
+    let sources = Mutex<[FetchID: OpenSource]>([:])
     private let tell: @Sendable (EngineInput) -> Void
 
     /// Tells the names of this store's part files from those of others.
@@ -62,6 +63,9 @@ package final class DiskFiles: FilePort {
             let directory = FileNaming.directory(of: part.destination)
             return directories.device(of: directory)
                 ?? UInt64(bitPattern: Int64(directory.hashValue))
+        case .openSource(_, let path, _):
+            let directory = FileNaming.directory(of: path)
+            return UInt64(bitPattern: Int64(directory.hashValue))
         case .reserve(let fetch, _), .truncate(let fetch, _), .sync(let fetch, _, _, _),
             .verify(let fetch, _, _, _), .fill(let fetch, _), .copy(let fetch, _, _),
             .close(let fetch, _):
@@ -78,6 +82,8 @@ package final class DiskFiles: FilePort {
         switch order {
         case .prepare(let fetch, let part, let fetched):
             (fetch.rawValue, { self.prepare(fetch, part, fetched: fetched) })
+        case .openSource(let fetch, let path, let sent):
+            (fetch.rawValue, { self.openSource(fetch, path, sent: sent) })
         case .reserve(let fetch, let bytes): (fetch.rawValue, { self.reserve(fetch, bytes) })
         case .truncate(let fetch, let generation):
             (fetch.rawValue, { self.truncate(fetch, generation) })
@@ -137,7 +143,10 @@ package final class DiskFiles: FilePort {
     // MARK: - Cells
 
     package func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {
-        open.withLock { open in
+        if let target = sourceTarget(for: fetch, generation: generation, start: start) {
+            return target
+        }
+        return open.withLock { open in
             guard let entry = open[fetch] else { return nil }
             let cell = board.claim(
                 fetch, generation: generation, start: start, fetchCell: entry.fetchCell)
@@ -149,7 +158,9 @@ package final class DiskFiles: FilePort {
     }
 
     package func release(_ target: SegmentTarget, of fetch: FetchID) {
+        if target.cell == 0 { return }
         open.withLock { $0[fetch]?.segmentCells.removeAll { $0 == target.cell } }
+        sources.withLock { $0[fetch]?.segmentCells.removeAll { $0 == target.cell } }
         board.free(target.cell)
     }
 
@@ -162,7 +173,9 @@ package final class DiskFiles: FilePort {
     }
 
     package func publish(rate: Double, of fetch: FetchID) {
-        let cell = open.withLock { $0[fetch]?.fetchCell ?? 0 }
+        let cell =
+            open.withLock { $0[fetch]?.fetchCell }
+            ?? sources.withLock { $0[fetch]?.fetchCell } ?? 0
         if cell != 0 { board.publish(rate: rate, at: cell) }
     }
 

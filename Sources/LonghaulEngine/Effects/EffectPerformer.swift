@@ -25,6 +25,12 @@ struct EffectPerformer {
                 wire.expectRequests()
                 let fetched = fetches[fetch]?.machine.wire.bytes.state.bytesFetched ?? 0
                 orders.append(.prepare(fetch, part, fetched: fetched))
+            case .openSource(let path):
+                wire.expectRequests()
+                let sent = fetches[fetch]?.machine.wire.bytes.state.bytesFetched ?? 0
+                orders.append(.openSource(fetch, path: path, fetched: sent))
+            case .send(let ask):
+                if let request = request(ask, of: fetches[fetch]) { requests.append(request) }
             case .reserve(let bytes): orders.append(.reserve(fetch, bytes: bytes))
             case .truncate(let generation):
                 orders.append(.truncate(fetch, generation: generation))
@@ -93,9 +99,41 @@ struct EffectPerformer {
         var request = SegmentRequest(
             key: ask.key, url: ask.url, headers: isHTTP ? headers : proxyFields,
             offset: isHTTP ? 0 : ask.ask.start,
-            connection: settings(ask, options, isElsewhere: isElsewhere), target: target,
+            connection: settings(
+                options, isElsewhere: isElsewhere, ownConnection: ask.isParallel), target: target,
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
             limitRate: share(of: entry), judge: { ask.verdict($0) })
+        request.isBackground = wanted.isDiscretionary
+        request.yields = options.yields ?? wanted.isDiscretionary
+        return request
+    }
+
+    private func request(_ ask: UploadAsk, of entry: ActiveFetch?) -> SegmentRequest? {
+        guard let entry else { return nil }
+        let exchange = ask.exchange
+        var target = SegmentTarget(descriptor: -1, cell: 0)
+        // The last word about a cancelled upload needs no file.
+        if let open = files.target(
+            for: entry.id, generation: entry.machine.wire.bytes.state.generation,
+            start: exchange.range.lowerBound)
+        {
+            entry.targets.append((ask.key, open))
+            target = open
+        }
+        let wanted = entry.machine.wire.target.request
+        let options = wanted.options
+        let isElsewhere = isElsewhere(exchange.url, wanted)
+        var headers = isElsewhere ? options.headers.forElsewhere : options.headers
+        for field in exchange.headers.fields { headers[field.name] = field.value }
+        var settings = settings(options, isElsewhere: isElsewhere)
+        if exchange.purpose == .abort {
+            settings.stallTimeout = min(settings.stallTimeout, Limits.uploadAbortSeconds)
+        }
+        var request = SegmentRequest(
+            key: ask.key, url: exchange.url, headers: headers, connection: settings,
+            target: target, noticeEvery: Limits.checkpointBytes, limitRate: share(of: entry),
+            judge: { $0.isRedirectOfUpload ? .redirect : .keep })
+        request.upload = exchange.body
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request
@@ -118,15 +156,19 @@ struct EffectPerformer {
 
     /// A mirror at another origin than the request's own URL must not get its credentials.
     private func isElsewhere(_ ask: SegmentAsk, _ wanted: TransferRequest) -> Bool {
-        guard ask.isForMirror else { return false }
-        guard let own = try? URLParts(wanted.url), let mirror = try? URLParts(ask.url) else {
+        ask.isForMirror && isElsewhere(ask.url, wanted)
+    }
+
+    private func isElsewhere(_ url: String, _ wanted: TransferRequest) -> Bool {
+        if url == wanted.url { return false }
+        guard let own = try? URLParts(wanted.url), let other = try? URLParts(url) else {
             return true
         }
-        return own.origin != mirror.origin
+        return own.origin != other.origin
     }
 
     private func settings(
-        _ ask: SegmentAsk, _ options: TransferOptions, isElsewhere: Bool
+        _ options: TransferOptions, isElsewhere: Bool, ownConnection: Bool = false
     ) -> ConnectionSettings {
         var settings = ConnectionSettings()
         if !isElsewhere {
@@ -140,7 +182,15 @@ struct EffectPerformer {
         settings.caCertificate = options.caCertificate
         settings.insecure = options.insecure
         settings.stallTimeout = options.stallTimeout
-        settings.ownConnection = ask.isParallel
+        settings.ownConnection = ownConnection
         return settings
+    }
+}
+
+extension ResponseHead {
+    /// Followed with the same method and body: a server that wants something else answers 303 (RFC
+    /// 9110 §15.4).
+    fileprivate var isRedirectOfUpload: Bool {
+        [301, 302, 307, 308].contains(status) && headers.contains("Location")
     }
 }

@@ -57,6 +57,8 @@ package protocol FilePort: Sendable {
 /// One thing to do on the disk.
 package enum FileOrder: Sendable {
     indirect case prepare(FetchID, PartOrder, fetched: Int64)
+    /// The file that an upload sends, opened for reading. It is never changed and never deleted.
+    case openSource(FetchID, path: String, fetched: Int64)
     case reserve(FetchID, bytes: Int64)
     case truncate(FetchID, generation: Int64)
     case sync(FetchID, token: Int64, digests: [Checksum.Algorithm], through: Int64)

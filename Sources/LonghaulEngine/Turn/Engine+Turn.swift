@@ -34,6 +34,8 @@ extension Engine {
         case .fetch(let fetch, let event): feed(event, to: fetch, now: now)
         case .gone(let part): pending.writes.append(.forget(part))
         case .wire(.head(let key, let head, _)): feed(.head(key, head), to: key.fetch, now: now)
+        case .wire(.interim(let key, let head)):
+            feed(.interim(key, head), to: key.fetch, now: now)
         case .wire(.progress(let key)): feed(.progress, to: key.fetch, now: now)
         case .wire(.ended(let key, let end)): feed(.ended(key, end), to: key.fetch, now: now)
         }

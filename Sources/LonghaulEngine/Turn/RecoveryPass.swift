@@ -79,6 +79,7 @@ struct RecoveryPass {
 
     private func examine(_ plan: inout Recovered, _ leftovers: [FetchID: [BoardLeftover]]) {
         reconcileFiles(of: &plan, leftovers)
+        if plan.work.isUpload { return }
         // Before the commit, after which its start is not recorded any more.
         if plan.action == .requeueFresh, !plan.isPartThere, let since = plan.work.startedAt {
             files.clearPart(
@@ -116,6 +117,11 @@ struct RecoveryPass {
             }
         }
         plan.state = state
+        // The server is asked how far it is; here nothing can have been lost.
+        if plan.work.isUpload {
+            plan.action = .requeue(have: state.durable)
+            return
+        }
         if let part = state.recordedPart {
             files.takeBack(
                 part,

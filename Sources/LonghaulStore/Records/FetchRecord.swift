@@ -12,7 +12,7 @@ enum FetchRecord {
         id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, \
         bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, \
         proposedName, contentCoding, askedURL, response, partBirth, publication, \
-        partMount, prefetched
+        partMount, prefetched, upload
         """
 
     static let select = "SELECT \(columns), leader FROM fetch WHERE id = ?"
@@ -23,13 +23,13 @@ enum FetchRecord {
         restarts = ?11, fruitlessAttempts = ?12, emptyAnswers = ?13, source = ?14, \
         effectiveURL = ?15, proposedName = ?16, contentCoding = ?17, \
         askedURL = ?18, response = ?19, partBirth = ?20, publication = ?21, \
-        partMount = ?22, prefetched = ?23 WHERE id = ?1
+        partMount = ?22, prefetched = ?23, upload = ?24 WHERE id = ?1
         """
 
     static let insert = """
         INSERT INTO fetch (\(columns)) \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-        ?18, ?19, ?20, ?21, ?22, ?23)
+        ?18, ?19, ?20, ?21, ?22, ?23, ?24)
         """
 
     /// The id is bound separately: it is NULL for a new row.
@@ -56,6 +56,7 @@ enum FetchRecord {
         statement.bind(21, state.publication)
         statement.bind(22, state.partMount)
         statement.bind(23, state.isPrefetched)
+        statement.bind(24, state.upload.map { StoredJSON.encode($0) })
     }
 
     /// Values that cannot be read count as unknown: bytes whose ranges or validator are lost are
@@ -86,7 +87,8 @@ enum FetchRecord {
         state.publication = row.optionalText(20)
         state.partMount = row.optionalText(21)
         state.isPrefetched = row.bool(22)
-        state.leader = row.optionalInt64(23).map(TransferID.init(rawValue:))
+        state.upload = row.optionalText(23).flatMap { StoredJSON.decode(UploadState.self, $0) }
+        state.leader = row.optionalInt64(24).map(TransferID.init(rawValue:))
         return state
     }
 }
@@ -94,7 +96,7 @@ enum FetchRecord {
 enum OriginRecord {
     private static let columns = """
         name, ignoresRanges, mishandlesIfRange, speaksHTTP2, coolDownUntil, failures, \
-        bytesPerSecond, coolDownSince, pauseUntil
+        bytesPerSecond, coolDownSince, pauseUntil, uploads
         """
 
     static let select = "SELECT \(columns) FROM origin WHERE name = ?"
@@ -102,10 +104,10 @@ enum OriginRecord {
     static let selectByID = "SELECT \(columns) FROM origin WHERE id = ?"
 
     static let save = """
-        INSERT INTO origin (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+        INSERT INTO origin (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
         ON CONFLICT (name) DO UPDATE SET ignoresRanges = ?2, mishandlesIfRange = ?3, \
         speaksHTTP2 = ?4, coolDownUntil = ?5, failures = ?6, bytesPerSecond = ?7, \
-        coolDownSince = ?8, pauseUntil = ?9
+        coolDownSince = ?8, pauseUntil = ?9, uploads = ?10
         """
 
     static func read(_ row: StoredRow) -> OriginMemory {
@@ -118,6 +120,7 @@ enum OriginRecord {
         memory.bytesPerSecond = row.optionalDouble(6)
         memory.coolDownSince = row.optionalTimestamp(7)
         memory.pauseUntil = row.optionalTimestamp(8)
+        memory.uploads = row.optionalText(9).flatMap(UploadDialect.init(rawValue:))
         return memory
     }
 }

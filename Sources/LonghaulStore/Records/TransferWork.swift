@@ -43,6 +43,8 @@ package struct TransferWork: Hashable, Sendable {
 }
 
 extension TransferWork {
+    package var isUpload: Bool { request.options.upload != nil }
+
     /// Why an unreadable transfer is not carried out: without its headers or its checksum it would
     /// be another request.
     package var unreadable: LonghaulError {

@@ -31,7 +31,8 @@ extension Migration {
           coolDownSince INTEGER,
           pauseUntil INTEGER,
           failures INTEGER NOT NULL DEFAULT 0,
-          bytesPerSecond REAL
+          bytesPerSecond REAL,
+          uploads TEXT
         ) STRICT
         """,
         """
@@ -119,6 +120,7 @@ extension Migration {
           response TEXT,
           publication TEXT,
           prefetched INTEGER NOT NULL,
+          upload TEXT,
           leader INTEGER,
           CHECK ((partDevice IS NULL) = (partInode IS NULL))
         ) STRICT

@@ -1,0 +1,371 @@
+/// The life of an upload: open the source, converse with the server, one request at a time, and
+/// leave. What is asked and what answers mean is for ``UploadPlan`` and ``UploadJudge`` to say.
+extension FetchMachine {
+    package var isUpload: Bool { wire.target.request.options.upload != nil }
+
+    mutating func handleUpload(
+        _ event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        switch event {
+        case .opened(let version): opened(version, context, &step)
+        case .prepareFailed(let fault):
+            guard stage == .preparing else { return }
+            leaving = leaving ?? wire.target.leaving(after: fault, bytesKept: have.count)
+            stage = .settling
+            settleUpload(context, &step)
+        case .head(let key, let head): wire.uploadHead(key, head, at: context.now.monotonic)
+        case .interim(let key, let head):
+            if wire.uploadInterim(key, head, context, &step) { learnUploads(context, &step) }
+        case .ended(let key, let end): uploadEnded(key, end, context, &step)
+        case .leave(let departure): departUpload(departure, context, &step)
+        case .tick: wire.bytes.checkpoints.ticked(at: context.now.monotonic)
+        case .progress, .prepared, .reserved, .reserveFailed, .truncated, .truncateFailed, .synced,
+            .syncFailed, .verified, .mismatched, .verifyFailed, .secured, .secureFailed,
+            .published, .occupied, .publishFailed, .displaced, .foundPublished, .filled,
+            .fillFailed, .copied, .copyFailed, .handedOut, .handOutFailed:
+            break
+        }
+    }
+
+    // MARK: - The source
+
+    private mutating func opened(
+        _ version: SourceVersion, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard stage == .preparing, let options = request.options.upload else { return }
+        wire.bytes.checkpoints.start(at: context.now.monotonic)
+        wire.run.start(wire.bytes, at: context.now.monotonic)
+        var upload = state.upload ?? UploadState()
+        let pinned = upload.source ?? options.source
+        if let pinned, pinned != version {
+            guard options.ifChanged == .restart else {
+                leaving = outlasted(leaving ?? .fail(.sourceChanged))
+                stage = .settling
+                return settleUpload(context, &step)
+            }
+            wire.loseUpload("the file was changed", &step)
+            upload = UploadState()
+        }
+        upload.source = version
+        wire.bytes.state.upload = upload
+        wire.bytes.state.bytesTotal = version.size
+        if leaving != nil {
+            stage = .settling
+            settleUpload(context, &step)
+        } else {
+            stage = .moving
+            converse(context, &step)
+        }
+    }
+
+    // MARK: - The conversation
+
+    private mutating func converse(_ context: FetchContext, _ step: inout FetchStep) {
+        guard let options = request.options.upload, var upload = state.upload,
+            let source = upload.source
+        else { preconditionFailure("an upload converses once its source is open") }
+        if upload.dialect == nil,
+            let start = UploadPlan.dialect(
+                for: options, size: source.size, known: context.origin.uploads)
+        {
+            upload.dialect = start.dialect
+            upload.isGuess = start.isGuess
+            wire.bytes.state.upload = upload
+        }
+        if upload.mayHaveArrived, upload.address == nil, options.method == .post,
+            !options.isRepeatable
+        {
+            return leaveUpload(.fail(UploadJudge.unknownEnd(nil).error), context, &step)
+        }
+        let plan = UploadPlan(
+            request, options, upload, offset: have.prefix, source: source)
+        guard let exchange = plan.next() else {
+            return completeUpload(nil, [], context, &step)
+        }
+        wire.send(exchange, context, &step)
+    }
+
+    private mutating func uploadEnded(
+        _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard let (segment, exchange) = wire.removeUpload(key, end) else { return }
+        if end.failure == .withdrawn {
+            if leaving == nil { leaving = .requeue }
+            stage = .settling
+            return settleUpload(context, &step)
+        }
+        guard let options = request.options.upload, let upload = state.upload,
+            let size = upload.source?.size
+        else { return }
+        var judge = UploadJudge(
+            exchange, end, upload, offset: have.prefix, size: size, options)
+        let head = segment.head
+        let verdict = judge.judge(head)
+        step.writes.append(
+            .attempt(transfer, segment.outcome(exchange, end, verdict, at: context.now.wall)))
+        wire.take(judge, &step)
+        if let learned = judge.learned {
+            step.writes.append(
+                .learn(origin: context.origin.origin, .uploads(learned)))
+        }
+        if let head, exchange.purpose != .discover, exchange.purpose != .abort {
+            var response = TransferResponse(head, length: nil)
+            response.body = end.answer
+            wire.bytes.state.response = response
+        }
+        guard stage == .moving else {
+            if exchange.purpose == .abort { wire.bytes.state.upload?.address = nil }
+            return settleUpload(context, &step)
+        }
+        switch verdict {
+        case .done: completeUpload(head, end.answer, context, &step)
+        case .goOn: goOn(after: exchange, context, &step)
+        case .askAfter(let failure):
+            wire.unsettled = failure
+            converse(context, &step)
+        case .conflict(let failure):
+            wire.conflicts += 1
+            // A question that is refused is not put again at once.
+            let isStuck = exchange.purpose == .ask && judge.lost == nil
+            if isStuck || wire.conflicts > Limits.uploadConflicts {
+                leaveUpload(.retry(failure), context, &step)
+            } else {
+                converse(context, &step)
+            }
+        case .failed(let failure): leaveUpload(wire.leaving(after: failure), context, &step)
+        }
+    }
+
+    /// After an answer that the server is well with.
+    private mutating func goOn(
+        after exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        // It was asked after a break: without a gain the break is a failure like any other.
+        if exchange.purpose == .ask, let failure = wire.unsettled {
+            wire.unsettled = nil
+            if wire.run.progress(wire.bytes) == 0 {
+                return leaveUpload(wire.leaving(after: failure), context, &step)
+            }
+        }
+        if exchange.purpose == .append { wire.conflicts = 0 }
+        converse(context, &step)
+    }
+
+    private mutating func completeUpload(
+        _ head: ResponseHead?, _ answer: [UInt8], _ context: FetchContext,
+        _ step: inout FetchStep
+    ) {
+        stage = .left
+        wire.acknowledge(state.bytesTotal ?? 0, &step)
+        wire.bytes.state.upload?.address = nil
+        step.writes.append(.save(state))
+        if let origin = wire.asked(context) {
+            step.writes.append(
+                .originWorked(
+                    origin: origin.origin, bytesPerSecond: nil,
+                    http2: (head?.httpVersion ?? 0) >= 20))
+        }
+        step.writes.append(.completed(transfer, path: target.destination, totals))
+        step.durable = true
+        step.effects.append(.close(deletingPart: false))
+    }
+
+    private func learnUploads(_ context: FetchContext, _ step: inout FetchStep) {
+        guard let dialect = state.upload?.dialect, context.origin.uploads != dialect else { return }
+        step.writes.append(.learn(origin: context.origin.origin, .uploads(dialect)))
+    }
+
+    // MARK: - Leaving
+
+    private mutating func departUpload(
+        _ departure: FetchDeparture, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        switch departure {
+        case .requeue, .renew:
+            if leaving == nil || isBeingCancelled { leaveUpload(.requeue, context, &step) }
+        case .cancel(let keepingBytes):
+            leaveUpload(.cancel(keepingBytes: keepingBytes), context, &step)
+        case .expire: leaveUpload(.fail(.deadlinePassed), context, &step)
+        }
+    }
+
+    private mutating func leaveUpload(
+        _ leaving: FetchLeaving, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        self.leaving = leaving
+        // The outcome of the opening is awaited: it finds `leaving`.
+        if stage == .preparing { return }
+        let wasMoving = stage == .moving
+        stage = .settling
+        if segments.isEmpty {
+            settleUpload(context, &step)
+        } else if wasMoving {
+            step.effects.append(.stop(segments.map(\.key)))
+        }
+    }
+
+    /// The wire is quiet: what the server holds of a cancelled upload is deleted there, once.
+    private mutating func settleUpload(_ context: FetchContext, _ step: inout FetchStep) {
+        guard stage == .settling, segments.isEmpty, let leaving else { return }
+        if case .cancel(keepingBytes: false) = leaving, let upload = state.upload,
+            let options = request.options.upload, upload.address != nil,
+            let source = upload.source ?? options.source, !wire.isAborted,
+            let exchange = UploadPlan(
+                request, options, upload, offset: have.prefix, source: source
+            ).abort()
+        {
+            wire.isAborted = true
+            wire.send(exchange, context, &step)
+            return
+        }
+        stage = .left
+        step.exit(&wire, leaving, context)
+    }
+}
+
+extension FetchWire {
+    mutating func send(
+        _ exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        let key = SegmentKey(fetch: bytes.state.id, serial: nextSerial)
+        nextSerial += 1
+        bytes.state.attempts += 1
+        segments.append(
+            ActiveSegment(
+                key: key, number: bytes.state.attempts,
+                ask: RangeRequest(proof: .nothingHeld, position: exchange.range.lowerBound),
+                url: exchange.url, startedAt: context.now, isParallel: false))
+        self.exchange = exchange
+        let bound = bytes.state.upload?.sentBound ?? 0
+        if exchange.range.upperBound > bound || exchange.purpose == .whole {
+            bytes.state.upload?.sentBound = max(bound, exchange.range.upperBound)
+            if exchange.purpose == .whole { bytes.state.upload?.mayHaveArrived = true }
+            step.writes.append(.save(bytes.state))
+            step.durable = exchange.range.count > Limits.uploadAtOnceBytes
+                || exchange.body.method != "PUT"
+        }
+        step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
+    }
+
+    mutating func uploadHead(_ key: SegmentKey, _ head: ResponseHead, at now: Instant) {
+        guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
+        segments[index].head = head
+        heard(index, at: now)
+        run.lastHTTPVersion = head.httpVersion
+    }
+
+    /// Returns whether the server has shown what it speaks.
+    mutating func uploadInterim(
+        _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
+    ) -> Bool {
+        guard let index = segments.firstIndex(where: { $0.key == key }), let exchange,
+            let upload = bytes.state.upload, let options = target.request.options.upload,
+            let size = upload.source?.size
+        else { return false }
+        heard(index, at: context.now.monotonic)
+        let end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
+        var judge = UploadJudge(
+            exchange, end, upload, offset: bytes.have.prefix, size: size, options)
+        judge.interim(head)
+        let isNew = judge.state.address != upload.address
+        guard isNew || judge.offset != bytes.have.prefix else { return false }
+        take(judge, &step)
+        if isNew {
+            step.writes.append(.save(bytes.state))
+            step.durable = true
+        }
+        return isNew
+    }
+
+    mutating func removeUpload(
+        _ key: SegmentKey, _ end: SegmentEnd
+    ) -> (ActiveSegment, UploadExchange)? {
+        guard let index = segments.firstIndex(where: { $0.key == key }), let exchange else {
+            return nil
+        }
+        count(end.bytesSent, of: index)
+        let segment = segments.remove(at: index)
+        bytes.checkpoints.retire(key)
+        self.exchange = nil
+        if end.failure == .withdrawn { bytes.state.attempts -= 1 }
+        return (segment, exchange)
+    }
+
+    /// Takes over what an answer has told.
+    mutating func take(_ judge: UploadJudge, _ step: inout FetchStep) {
+        bytes.state.upload = judge.state
+        if let lost = judge.lost {
+            loseUpload(lost, &step)
+        } else {
+            acknowledge(judge.offset, &step)
+        }
+        step.writes.append(.save(bytes.state))
+        if judge.state.address != nil { step.durable = true }
+    }
+
+    /// The server has so many bytes. It may have fewer than it said before: that is recorded.
+    mutating func acknowledge(_ offset: Int64, _ step: inout FetchStep) {
+        let before = bytes.have.prefix
+        if offset == before { return }
+        if offset > before {
+            run.gain(offset - before)
+        } else {
+            bytes.state.restarts += 1
+            step.writes.append(
+                .restarted(
+                    target.transfer,
+                    reason: "the server has fewer bytes than it had acknowledged",
+                    bytesLost: before - offset))
+        }
+        bytes.have = offset > 0 ? ByteRanges(0..<offset) : ByteRanges()
+        bytes.state.durable = bytes.have
+    }
+
+    /// What the server had of the upload is worth nothing any more.
+    mutating func loseUpload(_ reason: String, _ step: inout FetchStep) {
+        let lost = bytes.have.count
+        if lost > 0 || bytes.state.upload?.address != nil {
+            bytes.state.restarts += 1
+            step.writes.append(.restarted(target.transfer, reason: reason, bytesLost: lost))
+        }
+        bytes.have = ByteRanges()
+        bytes.state.durable = ByteRanges()
+    }
+
+    func leaving(after failure: Failure) -> FetchLeaving {
+        switch failure.kind {
+        case .transient, .restartFromZero: return .retry(failure)
+        case .needsInput: return .needInput(failure.error)
+        case .permanent:
+            let restarts = target.request.options.upload?.ifChanged == .restart
+            if failure.error.code == .sourceChanged, restarts {
+                return .retry(Failure(.transient, failure.error))
+            }
+            return .fail(failure.error)
+        case .waitForStorage, .localFault:
+            let fault = LocalFault(code: failure.error.code, message: failure.error.message)
+            return target.leaving(after: fault, bytesKept: bytes.have.count)
+        }
+    }
+}
+
+extension ActiveSegment {
+    fileprivate func outcome(
+        _ exchange: UploadExchange, _ end: SegmentEnd, _ verdict: UploadJudge.Verdict,
+        at now: Timestamp
+    ) -> AttemptOutcome {
+        var (word, message): (String, String?) = ("completed", nil)
+        switch verdict {
+        case .goOn, .done: break
+        case .askAfter(let failure), .conflict(let failure), .failed(let failure):
+            word = failure.error.code.rawValue
+            message = failure.error.message
+        }
+        if end.failure == .stopped { (word, message) = ("stopped", nil) }
+        return AttemptOutcome(
+            number: number, startedAt: startedAt, endedAt: now, url: head?.effectiveURL ?? url,
+            bytes: end.bytesSent, httpStatus: head?.status,
+            httpVersion: end.httpVersion == 0 ? head?.httpVersion : end.httpVersion,
+            outcome: word, message: message)
+    }
+}

@@ -1,0 +1,41 @@
+/// The address of an upload resource, from the field `Location` (RFC 9110 §10.2.2).
+package enum UploadAddress {
+    /// `nil` where it leads to nothing that an upload may be sent to: another scheme than HTTP's, or
+    /// from https to http.
+    package static func resolve(_ location: String, at base: String) -> String? {
+        let text = location.trimmingBlanks
+        guard !text.isEmpty, let base = try? URLParts(base) else { return nil }
+        let resolved = absolute(text, base)
+        guard let parts = try? URLParts(resolved), parts.scheme == .http || parts.scheme == .https,
+            parts.scheme == .https || base.scheme == .http
+        else { return nil }
+        return resolved
+    }
+
+    private static func absolute(_ text: String, _ base: URLParts) -> String {
+        let prefix = "\(base.scheme.rawValue)://\(authority(of: base))"
+        if text.firstRange(of: "://").map({ hasScheme(text[..<$0.lowerBound]) }) ?? false {
+            return text
+        }
+        if text.hasPrefix("//") { return "\(base.scheme.rawValue):\(text)" }
+        if text.hasPrefix("/") { return prefix + text }
+        if text.hasPrefix("?") { return prefix + base.path + text }
+        let path = base.path
+        let directory = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) }
+        return prefix + (directory ?? "/") + text
+    }
+
+    private static func hasScheme(_ text: Substring) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0 == 0x2B }
+    }
+
+    /// Host and port as written, without user information.
+    private static func authority(of base: URLParts) -> Substring {
+        guard let mark = base.url.firstRange(of: "://") else { return "" }
+        let rest = base.url[mark.upperBound...]
+        let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
+        let authority = rest[..<end]
+        guard let at = authority.lastIndex(of: "@") else { return authority }
+        return authority[authority.index(after: at)...]
+    }
+}

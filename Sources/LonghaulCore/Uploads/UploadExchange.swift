@@ -1,0 +1,238 @@
+/// One request of an upload's conversation with the server.
+package struct UploadExchange: Hashable, Sendable {
+    package enum Purpose: Hashable, Sendable {
+        /// OPTIONS: what the server speaks.
+        case discover
+        /// All bytes in one request. Where the draft is spoken, it also creates a resource.
+        case whole
+        /// A resource without a byte in it.
+        case create
+        /// HEAD: how far the server is.
+        case ask
+        /// PATCH: the bytes from an offset on.
+        case append
+        /// DELETE: the upload is not wanted any more.
+        case abort
+    }
+
+    package var purpose: Purpose
+    package var url: String
+    /// In addition to the user's.
+    package var headers: HeaderFields
+    package var body: UploadBody
+    /// The bytes of the file that are sent.
+    package var range: Range<Int64>
+    /// The last byte of the file is among them.
+    package var completes: Bool
+}
+
+/// Decides what an upload asks next. Pure.
+package struct UploadPlan {
+    let request: TransferRequest
+    let options: UploadOptions
+    let state: UploadState
+    /// What the server has acknowledged.
+    let offset: Int64
+    let source: SourceVersion
+
+    package init(
+        _ request: TransferRequest, _ options: UploadOptions, _ state: UploadState, offset: Int64,
+        source: SourceVersion
+    ) {
+        self.request = request
+        self.options = options
+        self.state = state
+        self.offset = offset
+        self.source = source
+    }
+
+    private var size: Int64 { source.size }
+
+    /// What is spoken before the server has been asked; `nil` = it is to be asked.
+    ///
+    /// - Parameter known: What the origin has spoken before.
+    package static func dialect(
+        for options: UploadOptions, size: Int64, known: UploadDialect?
+    ) -> (dialect: UploadDialect, isGuess: Bool)? {
+        if options.formField != nil { return (.plain, false) }
+        switch options.uploadProtocol {
+        case .put, .post: return (.plain, false)
+        case .tus: return (.tus, false)
+        case .ietf: return (known?.interopVersion == nil ? .ietf9 : known ?? .ietf9, false)
+        // Refused when it is enqueued.
+        case .s3: return (.plain, false)
+        case .auto: return known.map { ($0, false) }
+        }
+    }
+
+    /// The next request; `nil` = the server has everything and has said so.
+    package func next() -> UploadExchange? {
+        guard let dialect = state.dialect else { return discover() }
+        guard let address = state.address else { return first(dialect) }
+        if state.mustAsk { return ask(dialect, address) }
+        if offset >= size, dialect == .tus { return nil }
+        return append(dialect, address)
+    }
+
+    /// Takes the resource away from the server; `nil` = there is none.
+    package func abort() -> UploadExchange? {
+        guard let dialect = state.dialect, let address = state.address else { return nil }
+        return exchange(.abort, "DELETE", address, dialect)
+    }
+
+    // MARK: - Requests
+
+    private func discover() -> UploadExchange {
+        var headers = HeaderFields()
+        headers["Tus-Resumable"] = "1.0.0"
+        headers["Upload-Draft-Interop-Version"] = "9"
+        return UploadExchange(
+            purpose: .discover, url: request.url, headers: headers,
+            body: UploadBody(method: "OPTIONS"), range: 0..<0, completes: false)
+    }
+
+    private func first(_ dialect: UploadDialect) -> UploadExchange {
+        switch dialect {
+        case .plain: whole(dialect)
+        case .tus: createTus()
+        case .ietf9, .ietf8, .ietf6: isCreatedFirst ? createEmpty(dialect) : whole(dialect)
+        }
+    }
+
+    /// A resource that is made before its bytes are sent cannot be lost with an interim answer. A
+    /// small file is sent at once; so is one whose server may not speak the draft.
+    private var isCreatedFirst: Bool {
+        if let limit = state.appendLimit, limit < size { return true }
+        return !state.isGuess && size > Limits.uploadAtOnceBytes
+    }
+
+    private func whole(_ dialect: UploadDialect) -> UploadExchange {
+        let method = options.method ?? (dialect == .plain || state.isGuess ? .put : .post)
+        var content = UploadBody.Content(file: 0..<size, pinned: source)
+        var type = options.contentType ?? "application/octet-stream"
+        if let field = options.formField {
+            let form = FormPart(field: field, path: sourceName, type: type, source: source)
+            content.before = form.before
+            content.after = form.after
+            type = form.contentType
+        }
+        var exchange = exchange(
+            .whole, (options.formField == nil ? method : .post).rawValue, request.url, dialect)
+        exchange.body.content = content
+        exchange.body.expectsContinue = content.length > Limits.uploadAtOnceBytes
+        exchange.range = 0..<size
+        exchange.completes = true
+        addDescription(&exchange, type: type)
+        if dialect.interopVersion != nil {
+            exchange.headers["Upload-Complete"] = "?1"
+            exchange.headers["Upload-Length"] = "\(size)"
+        }
+        return exchange
+    }
+
+    private func createEmpty(_ dialect: UploadDialect) -> UploadExchange {
+        var exchange = exchange(
+            .create, (options.method ?? .post).rawValue, request.url, dialect)
+        exchange.body.content = UploadBody.Content()
+        exchange.headers["Upload-Complete"] = "?0"
+        exchange.headers["Upload-Length"] = "\(size)"
+        addDescription(&exchange, type: options.contentType ?? "application/octet-stream")
+        return exchange
+    }
+
+    private func createTus() -> UploadExchange {
+        var exchange = exchange(.create, "POST", request.url, .tus)
+        exchange.body.content = UploadBody.Content()
+        exchange.headers["Upload-Length"] = "\(size)"
+        var metadata = "filename \(Base64.encode(Array(sourceName.utf8)))"
+        if let type = options.contentType {
+            metadata += ",filetype \(Base64.encode(Array(type.utf8)))"
+        }
+        if !request.options.headers.contains("Upload-Metadata") {
+            exchange.headers["Upload-Metadata"] = metadata
+        }
+        return exchange
+    }
+
+    private func ask(_ dialect: UploadDialect, _ address: String) -> UploadExchange {
+        exchange(.ask, "HEAD", address, dialect)
+    }
+
+    private func append(_ dialect: UploadDialect, _ address: String) -> UploadExchange {
+        let end = min(size, offset.addingClamped(state.appendLimit ?? .max))
+        var exchange = exchange(.append, "PATCH", address, dialect)
+        exchange.range = offset..<end
+        exchange.completes = end == size
+        exchange.body.content = UploadBody.Content(file: exchange.range, pinned: source)
+        exchange.headers["Upload-Offset"] = "\(offset)"
+        if dialect == .tus {
+            exchange.headers["Content-Type"] = "application/offset+octet-stream"
+        } else {
+            exchange.headers["Content-Type"] = "application/partial-upload"
+            exchange.headers["Upload-Complete"] = exchange.completes ? "?1" : "?0"
+        }
+        return exchange
+    }
+
+    private func exchange(
+        _ purpose: UploadExchange.Purpose, _ method: String, _ url: String,
+        _ dialect: UploadDialect
+    ) -> UploadExchange {
+        var headers = HeaderFields()
+        if let version = dialect.interopVersion {
+            headers["Upload-Draft-Interop-Version"] = "\(version)"
+        }
+        if dialect == .tus { headers["Tus-Resumable"] = "1.0.0" }
+        return UploadExchange(
+            purpose: purpose, url: url, headers: headers, body: UploadBody(method: method),
+            range: 0..<0, completes: false)
+    }
+
+    /// What the file is, for the request that creates it at the server.
+    private func addDescription(_ exchange: inout UploadExchange, type: String) {
+        if options.formField != nil || !request.options.headers.contains("Content-Type") {
+            exchange.headers["Content-Type"] = type
+        }
+        if options.formField == nil, let digest = request.options.checksum.flatMap(DigestField.stored) {
+            exchange.headers["Repr-Digest"] = digest
+        }
+    }
+
+    private var sourceName: String {
+        guard case .file(let path) = request.destination else { return "file" }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+        return String(path[path.utf8.index(after: slash)...])
+    }
+}
+
+/// The file as the only part of a form (RFC 7578).
+struct FormPart {
+    let before: [UInt8]
+    let after: [UInt8]
+    let contentType: String
+
+    init(field: String, path name: String, type: String, source: SourceVersion) {
+        // Made of what no file holds by chance.
+        let mark = "longhaul-\(String(source.inode, radix: 36))-\(String(source.changed, radix: 36))"
+            + "-\(String(source.modified, radix: 36))"
+        before = Array(
+            ("--\(mark)\r\nContent-Disposition: form-data; name=\"\(FormPart.quoted(field))\"; "
+                + "filename=\"\(FormPart.quoted(name))\"\r\nContent-Type: \(type)\r\n\r\n").utf8)
+        after = Array("\r\n--\(mark)--\r\n".utf8)
+        contentType = "multipart/form-data; boundary=\(mark)"
+    }
+
+    /// As browsers do it (WHATWG HTML, multipart/form-data encoding algorithm).
+    private static func quoted(_ text: String) -> String {
+        var quoted = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "\"": quoted += "%22"
+            case "\r": quoted += "%0D"
+            case "\n": quoted += "%0A"
+            default: quoted.unicodeScalars.append(character)
+            }
+        }
+        return quoted
+    }
+}

@@ -1,0 +1,375 @@
+/// What the end of a request means for its upload. Pure.
+package struct UploadJudge {
+    package enum Verdict: Hashable, Sendable {
+        /// The next request follows at once.
+        case goOn
+        /// The server has the whole file; this is its last word.
+        case done
+        /// The server is to be asked how far it is; if nothing was gained, this is why.
+        case askAfter(Failure)
+        /// The server does not have the offset that was assumed.
+        case conflict(Failure)
+        case failed(Failure)
+    }
+
+    package private(set) var state: UploadState
+    /// What the server has acknowledged.
+    package private(set) var offset: Int64
+    /// What was learned of the origin.
+    package private(set) var learned: UploadDialect??
+    /// The resource is gone, or cannot be believed: what was sent is lost.
+    package private(set) var lost: String?
+    private let exchange: UploadExchange
+    private let options: UploadOptions
+    private let size: Int64
+    private let end: SegmentEnd
+
+    package init(
+        _ exchange: UploadExchange, _ end: SegmentEnd, _ state: UploadState, offset: Int64,
+        size: Int64, _ options: UploadOptions
+    ) {
+        self.exchange = exchange
+        self.end = end
+        self.state = state
+        self.offset = offset
+        self.size = size
+        self.options = options
+    }
+
+    /// - Parameter head: The final one; `nil` = none came.
+    package mutating func judge(_ head: ResponseHead?) -> Verdict {
+        guard let head else { return broke() }
+        readLimit(head.headers)
+        switch exchange.purpose {
+        case .discover: return discovered(head)
+        case .whole: return sentWhole(head)
+        case .create: return created(head)
+        case .ask: return answered(head)
+        case .append: return appended(head)
+        case .abort: return .done
+        }
+    }
+
+    /// An interim answer of the draft's own: the upload has a resource from now on.
+    package mutating func interim(_ head: ResponseHead) {
+        guard let version = state.dialect?.interopVersion else { return }
+        let named = head.headers.single("Upload-Draft-Interop-Version").flatMap { Int($0) }
+        if let named, named != version { return }
+        readLimit(head.headers)
+        if state.address == nil, let location = head.headers["Location"],
+            let address = UploadAddress.resolve(location, at: head.effectiveURL)
+        {
+            state.address = address
+            state.isGuess = false
+            learned = .some(state.dialect)
+        }
+        guard state.address != nil, let told = head.headers.uploadOffset, told > offset,
+            told <= state.sentBound
+        else { return }
+        offset = told
+    }
+
+    // MARK: - Breaks
+
+    /// No final answer came.
+    private mutating func broke() -> Verdict {
+        guard let failure = end.failure.flatMap(FailureTable.classify) else {
+            noteBreak()
+            return .failed(
+                Failure(.transient, LonghaulError(.network, "the upload was broken off")))
+        }
+        noteBreak()
+        switch exchange.purpose {
+        case .discover, .create, .ask, .abort: return .failed(failure)
+        case .whole, .append:
+            if state.mustAsk, failure.kind == .transient, end.bytesSent > 0 {
+                return .askAfter(failure)
+            }
+            if state.mayHaveArrived, !mayRepeat { return .failed(UploadJudge.unknownEnd(failure)) }
+            return .failed(failure)
+        }
+    }
+
+    private mutating func noteBreak() {
+        let length = exchange.body.content?.length ?? 0
+        let sent = min(end.bytesSent, length)
+        switch exchange.purpose {
+        case .whole:
+            state.sentBound = sent
+            state.mayHaveArrived = sent > 0 && sent >= length || (length == 0 && end.seconds > 0)
+            state.mustAsk = state.address != nil
+        case .append:
+            state.sentBound = max(offset, exchange.range.lowerBound + sent)
+            state.mustAsk = true
+        case .discover, .create, .ask, .abort: break
+        }
+    }
+
+    /// RFC 9110 §9.2.2.
+    private var mayRepeat: Bool { exchange.body.method == "PUT" || options.isRepeatable }
+
+    /// A POST whose answer was lost.
+    package static func unknownEnd(_ cause: Failure?) -> Failure {
+        var error = cause?.error ?? LonghaulError(.network, "")
+        error.message =
+            "the answer to the POST was lost, and the server may have the file; look there, then "
+            + "enqueue it again, with --repeatable where it may be sent twice"
+        error.retryable = false
+        return Failure(.permanent, error)
+    }
+
+    // MARK: - Answers
+
+    private mutating func discovered(_ head: ResponseHead) -> Verdict {
+        let headers = head.headers
+        let versions = headers.values("Tus-Version") + headers.values("Tus-Resumable")
+        if versions.contains(where: { $0.contains("1.0.0") }) {
+            if let most = headers.single("Tus-Max-Size").flatMap({ Int64($0) }), size > most {
+                return .failed(UploadJudge.tooLarge(most))
+            }
+            settle(.tus)
+        } else if headers.contains("Upload-Limit") {
+            settle(.ietf9)
+        } else {
+            state.dialect = .ietf9
+            state.isGuess = true
+        }
+        return .goOn
+    }
+
+    private mutating func sentWhole(_ head: ResponseHead) -> Verdict {
+        if let verdict = olderVersion(head) { return verdict }
+        if head.status == 409 || head.status == 404, state.address != nil {
+            return other(head)
+        }
+        guard head.isSuccess || head.status == 303 else { return refused(head) }
+        if state.dialect?.interopVersion != nil, state.dialect != .ietf6, head.isIncomplete {
+            // It takes the file for a part of itself: the rest, if any, goes to the resource.
+            if state.address == nil, let location = head.headers["Location"] {
+                state.address = UploadAddress.resolve(location, at: head.effectiveURL)
+            }
+            guard state.address != nil else { return nowhere(head) }
+            state.isGuess = false
+            state.mustAsk = true
+            return .goOn
+        }
+        if state.isGuess {
+            let speaks = head.headers.contains("Upload-Complete")
+            learned = .some(speaks ? state.dialect : .plain)
+        }
+        offset = size
+        return .done
+    }
+
+    private mutating func created(_ head: ResponseHead) -> Verdict {
+        if let verdict = olderVersion(head) { return verdict }
+        guard head.isSuccess else { return refused(head) }
+        guard let location = head.headers["Location"],
+            let address = UploadAddress.resolve(location, at: head.effectiveURL)
+        else { return nowhere(head) }
+        state.address = address
+        state.isGuess = false
+        state.mustAsk = false
+        state.sentBound = 0
+        offset = 0
+        if let dialect = state.dialect { learned = .some(dialect) }
+        // An empty file is complete with its resource.
+        return size == 0 && state.dialect == .tus ? .done : .goOn
+    }
+
+    private mutating func answered(_ head: ResponseHead) -> Verdict {
+        guard head.isSuccess else { return other(head) }
+        guard let told = head.headers.uploadOffset else {
+            return .failed(
+                Failure(
+                    .transient,
+                    LonghaulError(.serverError, "the server does not say how far the upload is")))
+        }
+        guard told <= state.sentBound, told <= size else { return beyond(told) }
+        state.mustAsk = false
+        offset = told
+        // Version 6 and tus have no other word for it; from 8 on an empty request may have to say
+        // that these were all bytes.
+        switch state.dialect {
+        case .tus: return told == size ? .done : .goOn
+        case .ietf6 where told == size && !head.isIncomplete: return .done
+        default: return head.isComplete && told == size ? .done : .goOn
+        }
+    }
+
+    private mutating func appended(_ head: ResponseHead) -> Verdict {
+        guard head.isSuccess else { return other(head) }
+        if state.dialect == .tus {
+            let told = head.headers.uploadOffset ?? exchange.range.upperBound
+            guard told <= exchange.range.upperBound else { return beyond(told) }
+            offset = told
+            return told == size ? .done : .goOn
+        }
+        if exchange.completes {
+            if state.dialect != .ietf6, head.isIncomplete {
+                state.mustAsk = true
+                return .goOn
+            }
+            offset = size
+            return .done
+        }
+        let told = head.headers.uploadOffset ?? exchange.range.upperBound
+        guard told <= exchange.range.upperBound else { return beyond(told) }
+        offset = told
+        return .goOn
+    }
+
+    // MARK: - Refusals
+
+    private mutating func other(_ head: ResponseHead) -> Verdict {
+        switch head.status {
+        case 404, 410: return gone("the server does not know the upload any more")
+        case 403 where state.dialect == .tus && exchange.purpose == .ask:
+            return gone("the server does not know the upload any more")
+        case 409, 423:
+            state.mustAsk = true
+            return .conflict(FailureTable.classify(upload: head))
+        case 413 where (state.appendLimit ?? .max) < Int64(exchange.range.count):
+            state.mustAsk = true
+            return .conflict(FailureTable.classify(upload: head))
+        default:
+            noteBreak()
+            return refused(head)
+        }
+    }
+
+    private mutating func refused(_ head: ResponseHead) -> Verdict {
+        state.mayHaveArrived = false
+        if head.status == 413, let limit = state.appendLimit, limit < Int64(exchange.range.count),
+            state.address == nil, state.dialect?.interopVersion != nil
+        {
+            // In pieces, then.
+            state.isGuess = false
+            return .goOn
+        }
+        return .failed(FailureTable.classify(upload: head))
+    }
+
+    /// The server has bytes that were never sent: the resource is not ours, or not sound.
+    private mutating func beyond(_ told: Int64) -> Verdict {
+        gone("the server claims \(told) bytes, which were never sent")
+    }
+
+    private mutating func gone(_ reason: String) -> Verdict {
+        lost = reason
+        let source = state.source
+        let (dialect, limit) = (state.dialect, state.appendLimit)
+        state = UploadState()
+        state.dialect = dialect
+        state.appendLimit = limit
+        state.source = source
+        offset = 0
+        return .conflict(Failure(.transient, LonghaulError(.serverError, reason)))
+    }
+
+    private func nowhere(_ head: ResponseHead) -> Verdict {
+        let text = "the server does not say where the upload goes; try --protocol put or post"
+        var error = LonghaulError(.serverError, text)
+        error.httpStatus = head.status
+        return .failed(Failure(.permanent, error))
+    }
+
+    /// A server that does not know this version of the draft, or no such draft.
+    private mutating func olderVersion(_ head: ResponseHead) -> Verdict? {
+        guard head.status == 400 || head.status == 412 || head.status == 501,
+            state.address == nil, let dialect = state.dialect, dialect.interopVersion != nil
+        else { return nil }
+        let named = head.headers.single("Upload-Draft-Interop-Version").flatMap { Int($0) }
+            .flatMap(UploadDialect.init(interopVersion:))
+        state.mayHaveArrived = false
+        if let named, named != dialect, (named.interopVersion ?? 0) < dialect.interopVersion ?? 0 {
+            state.dialect = named
+        } else if let older = dialect.older {
+            state.dialect = older
+        } else if state.isGuess {
+            state.dialect = .plain
+            learned = .some(.plain)
+        } else {
+            return nil
+        }
+        return .goOn
+    }
+
+    private mutating func settle(_ dialect: UploadDialect) {
+        state.dialect = dialect
+        state.isGuess = false
+        learned = .some(dialect)
+    }
+
+    private mutating func readLimit(_ headers: HeaderFields) {
+        guard let limit = headers.uploadLimit("max-append-size"), limit > 0 else { return }
+        state.appendLimit = limit
+    }
+
+    private static func tooLarge(_ most: Int64) -> Failure {
+        Failure(
+            .permanent,
+            LonghaulError(
+                .tooLarge, "the file is larger than the server takes (\(SizeText.shown(most)))"))
+    }
+}
+
+extension ResponseHead {
+    package var isSuccess: Bool { (200...299).contains(status) }
+    fileprivate var isComplete: Bool { headers.single("Upload-Complete") == "?1" }
+    fileprivate var isIncomplete: Bool { headers.single("Upload-Complete") == "?0" }
+}
+
+extension HeaderFields {
+    fileprivate var uploadOffset: Int64? {
+        single("Upload-Offset").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+    }
+
+    /// A member of the dictionary `Upload-Limit` (RFC 9651 §3.2).
+    fileprivate func uploadLimit(_ name: String) -> Int64? {
+        for value in values("Upload-Limit") {
+            for member in value.split(separator: ",") {
+                let parts = member.split(separator: "=", maxSplits: 1)
+                guard parts.count == 2, parts[0].trimmingBlanks == name else { continue }
+                return Int64(parts[1].trimmingBlanks)
+            }
+        }
+        return nil
+    }
+}
+
+extension FailureTable {
+    /// Of an answer that refuses an upload.
+    package static func classify(upload head: ResponseHead) -> Failure {
+        var failure = classify(
+            status: head.status, retryAfter: head.headers.retryAfter(now: head.receivedAt))
+        let status = head.status
+        switch status {
+        case 403:
+            failure.error.message =
+                "the server refuses the upload (403); check the URL and the credentials, then "
+                + "`resume`"
+        case 404, 410:
+            failure.error.message = "the server has no such place (\(status)); check the URL"
+        case 405, 501:
+            failure.error.message =
+                "the server does not take this method there (\(status)); check the URL, --method "
+                + "and --protocol"
+            failure = Failure(.permanent, failure.error)
+        case 409:
+            failure.error.message =
+                "the server refuses the upload for what it has there (409); check the URL"
+        case 413:
+            failure.error.code = .tooLarge
+            failure.error.message = "the file is larger than the server takes (413)"
+        case 423:
+            failure = Failure(
+                .transient, LonghaulError(.serverError, "the upload is in use at the server (423)"))
+            failure.error.httpStatus = status
+        case 507:
+            failure.error.message = "the server has no room for the file (507)"
+        default: break
+        }
+        return failure
+    }
+}

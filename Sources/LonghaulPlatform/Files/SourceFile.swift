@@ -1,0 +1,53 @@
+internal import Glibc
+package import LonghaulCore
+
+/// A file that an upload sends, open for reading until the last reference is released.
+package final class SourceFile: Sendable {
+    /// Of the file as it was opened.
+    package let version: SourceVersion
+    private let owner: Descriptor
+
+    package var descriptor: Int32 { owner.number }
+
+    /// Links are followed, as a program that reads the file would.
+    package init(_ path: String) throws(SystemFailure) {
+        // A pipe would block until someone writes to it.
+        let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        if number < 0 { throw SystemFailure.last("open", path) }
+        owner = Descriptor(owning: number)
+        let facts = try stat.of(descriptor: number, path: path)
+        guard facts.st_mode & S_IFMT == S_IFREG else {
+            let isDirectory = facts.st_mode & S_IFMT == S_IFDIR
+            throw SystemFailure(
+                operation: "open", path: path, errno: isDirectory ? EISDIR : EINVAL)
+        }
+        version = SourceVersion(facts)
+    }
+
+    /// What the file of this name is.
+    package static func version(at path: String) throws(SystemFailure) -> SourceVersion {
+        try SourceFile(path).version
+    }
+
+    package static func fault(_ failure: SystemFailure) -> LocalFault {
+        if failure.errno == ENOENT || failure.errno == ENOTDIR {
+            return LocalFault(
+                code: .sourceChanged,
+                message: "the file \(failure.path) is gone; bring it back, then `resume`")
+        }
+        let error = failure.longhaulError()
+        return LocalFault(code: error.code, message: error.message, isPassing: failure.isPassing)
+    }
+}
+
+extension SourceVersion {
+    init(_ facts: stat) {
+        func nanoseconds(_ time: timespec) -> Int64 {
+            Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000).partialValue
+                .addingClamped(Int64(time.tv_nsec))
+        }
+        self.init(
+            device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino), size: Int64(facts.st_size),
+            modified: nanoseconds(facts.st_mtim), changed: nanoseconds(facts.st_ctim))
+    }
+}
