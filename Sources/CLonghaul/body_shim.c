@@ -4,8 +4,11 @@
 #include "yield_shim.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -239,6 +242,22 @@ void lh_flow_bound(lh_flow *flow, CURL *easy) {
     curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
 }
 
+// What is too long is read to its end all the same: the connection stays usable.
+static size_t keep(lh_flow *flow, const char *data, size_t length) {
+    lh_upload *upload = &flow->upload;
+    size_t room = upload->answer_limit - upload->answer_length;
+    size_t part = length < room ? length : room;
+    if (part > 0) {
+        uint8_t *grown = realloc(upload->answer, upload->answer_length + part);
+        if (!grown)
+            return CURL_WRITEFUNC_ERROR;
+        memcpy(grown + upload->answer_length, data, part);
+        upload->answer = grown;
+        upload->answer_length += part;
+    }
+    return length;
+}
+
 static size_t pass(lh_flow *flow, const char *data, size_t length) {
     if (length == 0)
         return 0;
@@ -259,6 +278,8 @@ static size_t pass(lh_flow *flow, const char *data, size_t length) {
         if (flow->outcome == LH_FLOW_FINE)
             return length;
         return CURL_WRITEFUNC_ERROR;
+    case LH_FLOW_KEEP:
+        return keep(flow, data, length);
     case LH_FLOW_UNJUDGED:
         return CURL_WRITEFUNC_ERROR;
     }
@@ -289,4 +310,157 @@ size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
     // A slow disk may have blocked this call; that time does not count in `progressed`.
     flow->asked_in = 0;
     return taken;
+}
+
+// MARK: uploads
+
+static int64_t nanoseconds(struct timespec time) {
+    return time.tv_sec * second + time.tv_nsec;
+}
+
+// The file is looked at after each piece that was read and before it is sent: a body that was sent
+// whole is one version.
+static int is_pinned_version(const lh_flow *flow) {
+    const lh_upload *upload = &flow->upload;
+    if (!upload->is_pinned)
+        return 1;
+    struct stat facts;
+    return fstat(flow->fd, &facts) == 0 && facts.st_size == upload->size
+        && nanoseconds(facts.st_mtim) == upload->modified
+        && nanoseconds(facts.st_ctim) == upload->changed;
+}
+
+// A large file that is sent once is of no use in the page cache.
+static void give_back_cache(lh_flow *flow, int64_t offset) {
+    const int64_t large = 64 << 20, piece = 8 << 20;
+    lh_upload *upload = &flow->upload;
+    if (upload->file_end - upload->file_start < large || offset - upload->dropped < piece)
+        return;
+    posix_fadvise(flow->fd, upload->dropped, offset - upload->dropped, POSIX_FADV_DONTNEED);
+    upload->dropped = offset;
+}
+
+// Returns 0 when the file is not what it was, or cannot be read.
+static int read_file(lh_flow *flow, char *buffer, size_t length, int64_t offset) {
+    size_t done = 0;
+    while (done < length) {
+        ssize_t got = pread(flow->fd, buffer + done, length - done, offset + (int64_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            flow->disk_errno = errno;
+            flow->outcome = LH_FLOW_DISK;
+            return 0;
+        }
+        if (got == 0) {
+            flow->outcome = LH_FLOW_SOURCE_CHANGED;
+            return 0;
+        }
+        done += (size_t)got;
+    }
+    if (!is_pinned_version(flow)) {
+        flow->outcome = LH_FLOW_SOURCE_CHANGED;
+        return 0;
+    }
+    give_back_cache(flow, offset + (int64_t)length);
+    return 1;
+}
+
+static int64_t upload_length(const lh_upload *upload) {
+    return (int64_t)upload->before_length + (upload->file_end - upload->file_start)
+        + (int64_t)upload->after_length;
+}
+
+// At most `length` bytes of one of the three pieces. 0 = it failed; `outcome` has the reason.
+static size_t read_piece(lh_flow *flow, char *buffer, size_t length) {
+    lh_upload *upload = &flow->upload;
+    int64_t at = upload->position;
+    if (at < (int64_t)upload->before_length) {
+        size_t part = least(length, (int64_t)upload->before_length - at);
+        memcpy(buffer, upload->before + at, part);
+        return part;
+    }
+    at -= (int64_t)upload->before_length;
+    int64_t count = upload->file_end - upload->file_start;
+    if (at < count) {
+        size_t part = least(length, count - at);
+        return read_file(flow, buffer, part, upload->file_start + at) ? part : 0;
+    }
+    at -= count;
+    size_t part = least(length, (int64_t)upload->after_length - at);
+    memcpy(buffer, upload->after + at, part);
+    return part;
+}
+
+size_t lh_flow_read(char *buffer, size_t size, size_t count, void *opaque) {
+    lh_flow *flow = opaque;
+    lh_upload *upload = &flow->upload;
+    if (flow->outcome != LH_FLOW_FINE)
+        return CURL_READFUNC_ABORT;
+    size_t room = least(size * count, upload_length(upload) - upload->position);
+    if (room == 0)
+        return 0;
+    size_t allowed = bucket_allows(&flow->turn->total, bucket_allows(&flow->bucket, room));
+    if (allowed == 0) {
+        flow->rate_paused = 1;
+        return CURL_READFUNC_PAUSE;
+    }
+    size_t got = read_piece(flow, buffer, allowed);
+    if (got == 0)
+        return CURL_READFUNC_ABORT;
+    bucket_take(&flow->bucket, got);
+    bucket_take(&flow->turn->total, got);
+    upload->position += (int64_t)got;
+    flow->touched = flow->turn->now;
+    if (upload->position > upload->sent) {
+        uint64_t more = (uint64_t)(upload->position - upload->sent);
+        upload->sent = upload->position;
+        cell_add(flow->segment_cell, cell_received, more);
+        cell_add(flow->fetch_cell, cell_received, more);
+        if (flow->notice_every > 0 && upload->sent >= flow->notice_at) {
+            flow->notice_at = upload->sent + flow->notice_every;
+            flow->noticed = 1;
+            flow->turn->notices++;
+        }
+    }
+    return got;
+}
+
+// libcurl sends a request again when the connection that it reused turned out to be dead.
+static int seek_upload(void *opaque, curl_off_t offset, int origin) {
+    lh_flow *flow = opaque;
+    if (origin != SEEK_SET || offset < 0 || offset > upload_length(&flow->upload))
+        return CURL_SEEKFUNC_FAIL;
+    flow->upload.position = offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+static uint8_t *copy_of(const uint8_t *bytes, size_t length) {
+    uint8_t *copy = malloc(length ? length : 1);
+    if (copy && length)
+        memcpy(copy, bytes, length);
+    return copy;
+}
+
+int lh_flow_send(
+    lh_flow *flow, CURL *easy, const uint8_t *before, size_t before_length, const uint8_t *after,
+    size_t after_length) {
+    lh_upload *upload = &flow->upload;
+    upload->before = copy_of(before, before_length);
+    upload->after = copy_of(after, after_length);
+    if (!upload->before || !upload->after)
+        return -ENOMEM;
+    upload->before_length = before_length;
+    upload->after_length = after_length;
+    upload->dropped = upload->file_start;
+    if (upload->file_end > upload->file_start)
+        posix_fadvise(flow->fd, upload->file_start, 0, POSIX_FADV_SEQUENTIAL);
+    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)upload_length(upload));
+    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, lh_flow_read);
+    curl_easy_setopt(easy, CURLOPT_READDATA, flow);
+    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek_upload);
+    curl_easy_setopt(easy, CURLOPT_SEEKDATA, flow);
+    return 0;
 }

@@ -4,7 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void free_upload(lh_flow *flow) {
+    free(flow->upload.before);
+    free(flow->upload.after);
+    free(flow->upload.answer);
+    memset(&flow->upload, 0, sizeof flow->upload);
+}
+
 void lh_flow_reset(lh_flow *flow) {
+    free_upload(flow);
     char *head = flow->head;
     size_t capacity = flow->head_capacity;
     memset(flow, 0, sizeof *flow);
@@ -17,6 +25,7 @@ void lh_flow_reset(lh_flow *flow) {
 }
 
 void lh_flow_free_head(lh_flow *flow) {
+    free_upload(flow);
     free(flow->head);
     flow->head = NULL;
     flow->head_capacity = 0;
@@ -158,6 +167,8 @@ size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
         return 0;
     if (length <= 2 && data[length - 1] == '\n' && (length == 1 || data[0] == '\r')) {
         flow->head_complete = flow->head_status >= 200;
+        if (flow->head_status == 104 && flow->interim)
+            flow->interim(flow->owner);
         flow->touched = flow->turn->now;
     }
     return length;

@@ -40,6 +40,7 @@ enum lh_flow_state {
     LH_FLOW_OPEN,          // body goes where the plan says
     LH_FLOW_HELD,          // paused until the engine has committed the head's meaning
     LH_FLOW_DISCARD,       // the body is dropped
+    LH_FLOW_KEEP,          // the beginning of the body is kept in `answer`
 };
 
 enum lh_flow_outcome {
@@ -50,7 +51,28 @@ enum lh_flow_outcome {
     LH_FLOW_REACHED_STOP,     // body past `stop_at`, where it was to end
     LH_FLOW_DISK,             // `disk_errno`
     LH_FLOW_HEAD_TOO_LARGE,
+    LH_FLOW_SOURCE_CHANGED,  // the file that is sent is another version, or shorter
 };
+
+// What a request sends: bytes of its own, a part of the file `fd` of its flow, bytes of its own.
+typedef struct lh_upload {
+    uint8_t *before;  // owned by the flow
+    uint8_t *after;   // as `before`
+    size_t before_length;
+    size_t after_length;
+    int64_t file_start;
+    int64_t file_end;
+    int64_t position;  // of the next byte within all of it
+    int64_t sent;      // the furthest that `position` has been
+    int64_t dropped;   // file offset up to which the page cache was given back
+    int is_pinned;     // `size`, `modified` and `changed` are those of the version to send
+    int64_t size;
+    int64_t modified;  // nanoseconds since 1970
+    int64_t changed;   // nanoseconds since 1970
+    uint8_t *answer;   // the beginning of the answer's body; owned by the flow
+    size_t answer_length;
+    size_t answer_limit;
+} lh_upload;
 
 // The state of one response: it collects the head and writes the body. Swift fills it before the
 // request and at the judgement; the two callbacks below change it.
@@ -58,6 +80,7 @@ typedef struct lh_flow {
     lh_turn *turn;
     void *owner;
     void (*judge)(void *owner);  // called at the first body byte; sets state and plan
+    void (*interim)(void *owner);  // called at the end of an interim head with the status 104
     int (*admits)(void *owner);  // whether the request may go over the connection found for it
 
     // Head: the lines of the latest answer, line ends included, from "HTTP/" on.
@@ -106,9 +129,16 @@ typedef struct lh_flow {
     int has_data_sockets;  // FTP: sockets made while it has a connection are for data
     int socket;       // the last one made for the request, may be closed; -1 = none
     uint64_t cookie;  // SO_COOKIE of `socket`, whose number may be reused
+    lh_upload upload;
     int64_t asked_in;     // `now` of the turn in which libcurl last reported progress; 0 = none
     int64_t asked_since;  // monotonic nanoseconds of the first time in that turn
 } lh_flow;
+
+// Makes the handle send what the flow's `upload` says, and copies the bytes of its own.
+int lh_flow_send(
+    lh_flow *flow, CURL *easy, const uint8_t *before, size_t before_length, const uint8_t *after,
+    size_t after_length);
+size_t lh_flow_read(char *buffer, size_t size, size_t count, void *opaque);
 
 // Clears the state of the last request; keeps the head buffer.
 void lh_flow_reset(lh_flow *flow);

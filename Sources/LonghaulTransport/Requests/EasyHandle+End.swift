@@ -25,6 +25,9 @@ extension EasyHandle {
             return redirectCompletion(running)
         case .refuse:
             return .ended(.refused)
+        // The server has said its last word, whatever became of the connection since.
+        case .keep:
+            return .ended(failure.ofSource)
         case .accept, .hold, nil:
             return .ended(failure.failure(code))
         }
@@ -58,6 +61,10 @@ extension EasyHandle {
             seconds: Double(turn.pointee.now - running.begunAt) / 1e9,
             httpVersion: curl.httpVersion)
         end.isProxied = running.isProxied
+        if running.request.upload != nil {
+            end.bytesSent = flow.pointee.upload.sent
+            end.answer = self.flow.answer
+        }
         return end
     }
 }

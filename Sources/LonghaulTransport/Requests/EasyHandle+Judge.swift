@@ -31,11 +31,19 @@ extension EasyHandle {
             open(plan)
         case .hold:
             flow.hold()
+        case .keep:
+            flow.keep()
         case .redirect, .refuse:
             flow.discard(length: curl.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T))
         }
         // A redirect that is followed is no fact; another is reported when it ends the request.
         if verdict != .redirect { facts.facts.append(.head(running.request.key, head, verdict)) }
+    }
+
+    /// An interim answer of resumable uploads; the request goes on.
+    func reportInterim() {
+        guard let running, running.hop.isAwaited, running.request.upload != nil else { return }
+        facts.facts.append(.interim(running.request.key, httpHead(running)))
     }
 
     /// Directs the body to the place in the plan.
@@ -130,7 +138,7 @@ extension HeadVerdict {
     fileprivate var takesBody: Bool {
         switch self {
         case .accept, .hold: true
-        case .redirect, .refuse: false
+        case .redirect, .keep, .refuse: false
         }
     }
 }

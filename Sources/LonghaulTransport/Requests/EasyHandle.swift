@@ -141,6 +141,10 @@ final class EasyHandle {
             guard let owner else { return 1 }
             return Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue().admits() ? 1 : 0
         }
+        flow.pointee.interim = { owner in
+            guard let owner else { return }
+            Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue().reportInterim()
+        }
         flow.pointee.head_limit = configuration.maxHeadBytes
         flow.pointee.fd = request.target.descriptor
         flow.pointee.notice_every = request.noticeEvery

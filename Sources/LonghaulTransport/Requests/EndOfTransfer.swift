@@ -8,12 +8,21 @@ struct EndOfTransfer {
     let errorText: UnsafeMutablePointer<CChar>
     let running: RunningRequest
 
+    /// The file that was sent could not be read, or was changed.
+    var ofSource: WireFailure? {
+        switch UInt32(flow.pointer.pointee.outcome) {
+        case LH_FLOW_SOURCE_CHANGED.rawValue: .sourceChanged
+        case LH_FLOW_DISK.rawValue: .disk(errno: flow.pointer.pointee.disk_errno)
+        default: nil
+        }
+    }
+
     func failure(_ code: CURLcode) -> WireFailure? {
+        if let ofSource { return ofSource }
         switch UInt32(flow.pointer.pointee.outcome) {
         case LH_FLOW_REACHED_STOP.rawValue: return nil
         case LH_FLOW_OVERLAP_DIFFERS.rawValue: return .overlapDiffers
         case LH_FLOW_TOO_LONG.rawValue: return .bodyTooLong
-        case LH_FLOW_DISK.rawValue: return .disk(errno: flow.pointer.pointee.disk_errno)
         case LH_FLOW_HEAD_TOO_LARGE.rawValue: return .headTooLarge
         default: break
         }

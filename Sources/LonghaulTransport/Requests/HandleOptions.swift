@@ -90,6 +90,7 @@ struct HandleOptions {
         switch scheme {
         case "http", "https":
             setHTTP()
+            if let upload = request.upload, let failure = send(upload, flow) { return failure }
             return setFields(&fields, all: running.isOnFirstOrigin)
         default:
             setFileProtocol(flow)
@@ -104,6 +105,28 @@ struct HandleOptions {
         curl.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         // Range offsets count encoded bytes, so bodies are stored as received.
         curl.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+    }
+
+    /// A body of known length, or none; never chunked, which many servers refuse.
+    private func send(_ upload: UploadBody, _ flow: ResponseFlow) -> WireFailure? {
+        flow.pointer.pointee.upload.answer_limit = upload.keepsAnswer ? Limits.responseBodyBytes : 0
+        if let content = upload.content {
+            flow.setContent(content)
+            let failed = content.before.withUnsafeBufferPointer { before in
+                content.after.withUnsafeBufferPointer { after in
+                    lh_flow_send(
+                        flow.pointer, curl.pointer, before.baseAddress, before.count,
+                        after.baseAddress, after.count)
+                }
+            }
+            if failed != 0 { return .noMemory }
+            curl.set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1000)
+        } else if upload.method == "HEAD" {
+            curl.set(CURLOPT_NOBODY, 1)
+        }
+        curl.set(CURLOPT_CUSTOMREQUEST, upload.method)
+        if let signature = upload.signature { curl.set(CURLOPT_AWS_SIGV4, signature) }
+        return nil
     }
 
     private func setFileProtocol(_ flow: ResponseFlow) {
@@ -140,6 +163,8 @@ struct HandleOptions {
             // libcurl takes "Name:" as "omit this field" and "Name;" as "send it empty".
             list.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
+        // libcurl's own rule would ask also where the answer is known.
+        if request.upload?.expectsContinue == false { list.append("Expect:") }
         if let first = list.first { lh_easy_setopt_list(curl.pointer, CURLOPT_HTTPHEADER, first) }
         if !cookies.isEmpty { curl.set(CURLOPT_COOKIE, cookies.joined(separator: "; ")) }
         if !hasUserAgent { curl.set(CURLOPT_USERAGENT, configuration.userAgent) }

@@ -89,6 +89,28 @@ struct ResponseFlow {
         if length != Int64(pointer.pointee.first_chunk) { giveUp() }
     }
 
+    /// What the request sends.
+    func setContent(_ content: UploadBody.Content) {
+        pointer.pointee.upload.file_start = content.file.lowerBound
+        pointer.pointee.upload.file_end = content.file.upperBound
+        guard let pinned = content.pinned else { return }
+        pointer.pointee.upload.is_pinned = 1
+        pointer.pointee.upload.size = pinned.size
+        pointer.pointee.upload.modified = pinned.modified
+        pointer.pointee.upload.changed = pinned.changed
+    }
+
+    /// Keeps the beginning of the body of an upload's answer.
+    func keep() {
+        pointer.pointee.state = Int32(LH_FLOW_KEEP.rawValue)
+    }
+
+    /// What was kept of it.
+    var answer: [UInt8] {
+        let upload = pointer.pointee.upload
+        return Array(UnsafeBufferPointer(start: upload.answer, count: upload.answer_length))
+    }
+
     /// Ends the request at the next piece of the body.
     func giveUp() {
         pointer.pointee.state = Int32(LH_FLOW_DISCARD.rawValue)
