@@ -32,7 +32,7 @@ struct LonghaulCommand: ParsableCommand {
         version: "longhaul \(LonghaulVersion.current)",
         // The parser puts "SUBCOMMANDS" behind each name.
         groupedSubcommands: [
-            .init(name: "Transfer", subcommands: [Get.self, Enqueue.self]),
+            .init(name: "Transfer", subcommands: [Get.self, Enqueue.self, Upload.self]),
             .init(
                 name: "Inspection",
                 subcommands: [List.self, Show.self, Why.self, Status.self, Wait.self]),

@@ -27,6 +27,9 @@ struct RequestValidator {
         try RequestValidator.check(request.deadline)
         try RequestValidator.check(earliest: request.earliestBegin)
         try request.deadline.check(earliest: request.earliestBegin)
+        if let upload = request.options.upload {
+            return .insert(try UploadValidator.admit(request, upload, to: url))
+        }
         var request = request
         let destination: String
         switch request.destination {

@@ -34,7 +34,12 @@ struct JSONRequest {
         }
         guard let url = fields.url else { throw .usage("the url is missing") }
         fields.request.url = url
-        fields.request.destination = try destination(fields)
+        if let upload = try self.upload(fields) {
+            fields.request.options.upload = upload.options
+            fields.request.destination = .file(upload.source)
+        } else {
+            fields.request.destination = try destination(fields)
+        }
         return fields.request
     }
 
@@ -43,6 +48,9 @@ struct JSONRequest {
         /// See ``JSONRequest/bits``.
         var seen: UInt64 = 0
         var url: String?
+        var kind: Transfer.Kind?
+        /// Of an upload.
+        var source: String?
         var destination: String?
         var directory: String?
         /// Resolved at the end: a time of day means the first one after the transfer may begin.
@@ -51,7 +59,7 @@ struct JSONRequest {
 
     /// The names of all fields.
     static let names: Set<String> = [
-        "url", "destination", "directory", "kind", "session", "priority", "discretionary",
+        "url", "source", "destination", "directory", "kind", "session", "priority", "discretionary",
         "earliestBegin", "deadline", "window", "require", "prefer", "waiveAfter", "expectedBytes",
         "headers", "user", "netrc", "proxy", "cacert", "cert", "key", "insecure", "mirrors",
         "checksum", "ifExists", "onDuplicate", "reuse", "limitRate", "yield", "connections",
@@ -61,6 +69,23 @@ struct JSONRequest {
     /// One bit for each name: a line is read without making a set.
     private static let bits: [String: UInt64] = Dictionary(
         uniqueKeysWithValues: names.enumerated().map { ($1, 1 << UInt64($0)) })
+
+    /// `nil` = it is a download.
+    private func upload(
+        _ fields: Fields
+    ) throws(LonghaulError) -> (options: UploadOptions, source: String)? {
+        guard fields.source != nil || fields.kind == .upload || template.request.options.upload != nil
+        else { return nil }
+        guard let source = fields.source, !source.isEmpty else {
+            throw .usage("the source is missing")
+        }
+        if fields.kind == .download { throw .usage("a download has no source") }
+        if fields.destination != nil || fields.directory != nil {
+            throw .usage("an upload has a source and no destination")
+        }
+        let options = template.request.options.upload ?? UploadOptions()
+        return (options, try context.absolute(source))
+    }
 
     private func destination(_ fields: Fields) throws(LonghaulError) -> Destination {
         let directory = try fields.directory.map(context.absolute) ?? template.directory
@@ -77,13 +102,15 @@ struct JSONRequest {
     ) throws {
         switch key {
         case "url": fields.url = try OptionText.url(try scanner.string())
+        case "source": fields.source = try scanner.string()
         case "destination": fields.destination = try scanner.string()
         case "directory": fields.directory = try scanner.string()
         case "kind":
             let kind = try scanner.string()
-            if kind != Transfer.Kind.download.rawValue {
-                throw LonghaulError(.unsupported, "kind: only download can be enqueued")
+            guard let kind = Transfer.Kind(rawValue: kind) else {
+                throw LonghaulError.usage("kind: it is download or upload")
             }
+            fields.kind = kind
         case "session":
             fields.request.session = try scanner.string()
             if fields.request.session.isEmpty { throw LonghaulError.usage("session: it is empty") }

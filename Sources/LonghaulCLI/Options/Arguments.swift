@@ -13,6 +13,14 @@ extension TransferID: ExpressibleByArgument {
 extension TransferState: ExpressibleByArgument {}
 
 extension ExistingFilePolicy: ExpressibleByArgument {}
+extension UploadProtocol: ExpressibleByArgument {}
+extension SourceChangePolicy: ExpressibleByArgument {}
+
+extension UploadMethod: ExpressibleByArgument {
+    /// PUT or POST, in either case.
+    public init?(argument: String) { self.init(rawValue: argument.uppercased()) }
+}
+
 extension DuplicatePolicy: ExpressibleByArgument {}
 extension TaskKind: ExpressibleByArgument {}
 

@@ -38,7 +38,8 @@ package struct FetchIdentity: Hashable, Sendable {
     ) {
         guard let url = CanonicalURL.of(request.url) else { return nil }
         let options = request.options
-        self.method = method
+        // An upload is never the same as a download, and not as that of another file.
+        self.method = options.upload.map { "\($0)" } ?? method
         self.url = ExactText(url)
         headers = FetchIdentity.selecting(options.headers)
         credentials = Credentials(

@@ -53,6 +53,7 @@ enum TransferRecord {
         if state == .waiting { transfer.waitingFor = try reasons(row, now: now) }
         if let text = row.optionalText(18), let options = TransferOptions(stored: text) {
             transfer.options = options
+            if options.upload != nil { transfer.kind = .upload }
         }
         transfer.response = row.optionalText(36).flatMap {
             StoredJSON.decode(TransferResponse.self, $0)

@@ -1,0 +1,106 @@
+internal import LonghaulCore
+internal import LonghaulPlatform
+internal import LonghaulStore
+
+/// Checks requests for uploads, and pins the version of the file.
+enum UploadValidator {
+    static func admit(
+        _ request: TransferRequest, _ upload: UploadOptions, to url: URLParts
+    ) throws(LonghaulError) -> NewTransfer {
+        guard case .file(let path) = request.destination else {
+            throw LonghaulError(.invalidRequest, "an upload sends one file; name it")
+        }
+        try check(upload, to: url)
+        try check(request.options)
+        let source = try CurrentDirectory.absolute(path)
+        var request = request
+        request.destination = .file(source)
+        var upload = upload
+        do throws(SystemFailure) {
+            upload.source = try SourceFile.version(at: source)
+        } catch {
+            throw refusal(error, source)
+        }
+        if upload.formField != nil || upload.uploadProtocol == .post { upload.method = .post }
+        if upload.uploadProtocol == .put { upload.method = .put }
+        request.expectedBytes = upload.source?.size
+        request.options.upload = upload
+        return NewTransfer(
+            request: request, origin: url.origin, destination: source,
+            realPath: reservation(request, upload, source))
+    }
+
+    /// The text by which an equal upload of the session is found, in the place of the path that a
+    /// download reserves. No path begins like it.
+    private static func reservation(
+        _ request: TransferRequest, _ upload: UploadOptions, _ source: String
+    ) -> String {
+        let version = upload.source.map { "\($0.device) \($0.inode) \($0.size) \($0.modified)" }
+        let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
+        return [
+            "upload", request.session, way, upload.formField ?? "", version ?? "", source,
+            request.url,
+        ].joined(separator: "\n")
+    }
+
+    private static func check(
+        _ upload: UploadOptions, to url: URLParts
+    ) throws(LonghaulError) {
+        guard url.scheme == .http || url.scheme == .https, upload.uploadProtocol != .s3 else {
+            throw LonghaulError(
+                .unsupported, "uploads go over http and https; give such a URL")
+        }
+        if upload.formField != nil {
+            guard [.auto, .post].contains(upload.uploadProtocol), upload.method != .put else {
+                throw LonghaulError(.invalidRequest, "a form is sent by POST, and not resumed")
+            }
+            if upload.formField == "" {
+                throw LonghaulError(.invalidRequest, "the name of the form's field is empty")
+            }
+        }
+        switch (upload.uploadProtocol, upload.method) {
+        case (.put, .post), (.post, .put):
+            throw LonghaulError(
+                .invalidRequest, "the protocol and the method contradict each other")
+        case (.tus, .put):
+            throw LonghaulError(.invalidRequest, "tus creates an upload by POST")
+        default: break
+        }
+        if let type = upload.contentType,
+            (try? HeaderFields.Field(parsing: "Content-Type: \(type)")) == nil || type.isEmpty
+        {
+            throw LonghaulError(.invalidRequest, "the content type cannot be sent as it is")
+        }
+    }
+
+    private static func check(_ options: TransferOptions) throws(LonghaulError) {
+        let refused: String? =
+            if !options.mirrors.isEmpty {
+                "mirrors"
+            } else if options.connections != .automatic {
+                "a number of connections"
+            } else if options.maxSize != nil {
+                "a largest size"
+            } else if options.reuse || options.remoteName || options.ifExists != .fail {
+                "what is done with the file that comes"
+            } else {
+                nil
+            }
+        if let refused {
+            throw LonghaulError(.invalidRequest, "\(refused) is for downloads; leave it out")
+        }
+    }
+
+    private static func refusal(_ failure: SystemFailure, _ source: String) -> LonghaulError {
+        switch FileInspection.kind(at: source) {
+        case .directory:
+            LonghaulError(.invalidRequest, "\(source) is a directory; give a file")
+        case .special:
+            LonghaulError(
+                .invalidRequest, "\(source) is no file but a device, a pipe or a socket")
+        case nil where failure.errno == 2 || failure.errno == 20:
+            LonghaulError(.invalidRequest, "there is no file \(source)")
+        case .file, .link, nil: failure.longhaulError()
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Longhaul
+import LonghaulPlatform
+
+/// Transfers that a command records and waits for, see `get` and `upload --wait`.
+struct AwaitedTransfers {
+    private let requests: [TransferRequest]
+    private let isCompared: Bool
+    private let limits: EngineLimits
+
+    /// - Parameter isCompared: A file that is there already is not checked.
+    init(_ requests: [TransferRequest], isCompared: Bool, _ limits: EngineLimits) {
+        self.requests = requests
+        self.isCompared = isCompared
+        self.limits = limits
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        var requests = requests
+        // A user waits for the result: a full disk is a failure, not a condition to wait for.
+        for index in requests.indices { requests[index].options.failOnFullDisk = true }
+        let queue = try TransferQueue()
+        // From here on work is recorded that Ctrl-C must leave in order.
+        Signals.watch()
+        Signals.watchSuspension()
+        let outcomes = try queue.enqueue(requests)
+        let ids = outcomes.compactMap(\.id).uniqued
+        let existing = outcomes.compactMap(\.existing).uniqued
+        if !existing.isEmpty {
+            try console.sayRecordedAlready(existing, in: queue, goesOn: true)
+            _ = try queue.resume(.ids(existing))
+        }
+        let display = ProgressDisplay.standard(console, count: ids.count)
+        for id in ids {
+            if let transfer = try queue.transfer(id) { display.began(transfer) }
+        }
+        let foreground = try ForegroundWatch(
+            ids, in: queue, limits: limits, display: display)
+        let ending: ForegroundWatch.Ending
+        do {
+            ending = try foreground.run()
+        } catch {
+            // It is recorded all the same.
+            try? explain(foreground.watch, in: queue, on: console)
+            throw error
+        }
+        switch ending {
+        case .allEnded:
+            // A closed reader ends the printing, not the work.
+            let printing = Result { try report(outcomes, foreground.watch, on: console) }
+            if foreground.isHanging {
+                try? console.flush()
+                OwnProcess.exitNow(AwaitedTransfers.status(of: foreground.watch).rawValue)
+            }
+            try StartOptions.startForHosts(queue, on: console)
+            try printing.get()
+            return AwaitedTransfers.status(of: foreground.watch)
+        case .signalled(let signal):
+            try? explain(foreground.watch, in: queue, on: console)
+            try? console.flush()
+            if signal != Signals.interrupt { OwnProcess.end(by: signal) }
+            if foreground.isHanging { OwnProcess.exitNow(ExitStatus.interrupted.rawValue) }
+            return .interrupted
+        }
+    }
+
+    /// A transfer that was removed meanwhile, whose end is unknown, is no success.
+    static func status(of watch: TransferWatch) -> ExitStatus {
+        let status = ExitStatus(ended: watch.ended.values)
+        return status == .done && !watch.gone.isEmpty ? .noSuchTransfer : status
+    }
+
+    /// In the order of the URLs.
+    private func report(
+        _ outcomes: [EnqueueOutcome], _ watch: TransferWatch, on console: Console
+    ) throws {
+        for outcome in outcomes {
+            switch outcome {
+            case .recorded(let id, destination: _), .existing(let id, destination: _):
+                if let transfer = watch.ended[id] { try console.result(transfer) }
+                if watch.gone.contains(id) { try console.refuse(.removed(id)) }
+            case .skipped(let destination):
+                console.skipped(destination, isCompared: isCompared)
+                if !console.isJSON { try console.line(path: destination) }
+            case .refused(let error): try console.refuse(error)
+            }
+        }
+    }
+
+    /// Prints how to continue.
+    private func explain(
+        _ watch: TransferWatch, in queue: TransferQueue, on console: Console
+    ) throws {
+        for transfer in watch.ended.values.sorted(by: { $0.id < $1.id }) {
+            try console.result(transfer)
+        }
+        for id in watch.gone.sorted() { try console.refuse(.removed(id)) }
+        var ids: [String] = []
+        for id in watch.pending.sorted() {
+            guard let transfer = try queue.transfer(id) else { continue }
+            if console.isJSON { try console.line { $0.transfer(transfer) } }
+            if transfer.state.hasEnded { continue }
+            ids.append(id.description)
+            let kept = Units.progress(transfer.bytesDone, of: transfer.bytesTotal)
+            if ids.count <= Limits.pausedShown {
+                console.complain("longhaul: \(id): \(transfer.state.rawValue), \(kept) kept")
+            }
+        }
+        for line in AwaitedTransfers.commands(toResume: ids) {
+            console.complain("longhaul: go on with: \(line)")
+        }
+    }
+
+    /// Not `--all`: transfers that were paused before must stay paused.
+    static func commands(toResume ids: [String]) -> [String] {
+        stride(from: 0, to: ids.count, by: Limits.idsPerCommand).map { start in
+            "longhaul resume " + ids[start...].prefix(Limits.idsPerCommand).joined(separator: " ")
+        }
+    }
+
+}
+
+extension LonghaulError {
+    static func removed(_ id: TransferID) -> LonghaulError {
+        LonghaulError(
+            .noSuchTransfer, "it was removed by somebody while it was waited for",
+            transferID: id)
+    }
+}
+
+extension EnqueueOutcome {
+    var id: TransferID? {
+        switch self {
+        case .recorded(let id, destination: _), .existing(let id, destination: _): id
+        case .skipped, .refused: nil
+        }
+    }
+
+    fileprivate var existing: TransferID? {
+        switch self {
+        case .existing(let id, destination: _): id
+        case .recorded, .skipped, .refused: nil
+        }
+    }
+}
