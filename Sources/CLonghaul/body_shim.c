@@ -429,7 +429,11 @@ size_t lh_flow_read(char *buffer, size_t size, size_t count, void *opaque) {
 // libcurl sends a request again when the connection that it reused turned out to be dead.
 static int seek_upload(void *opaque, curl_off_t offset, int origin) {
     lh_flow *flow = opaque;
-    if (origin != SEEK_SET || offset < 0 || offset > upload_length(&flow->upload))
+    const int64_t small = 1 << 20;
+    lh_upload *upload = &flow->upload;
+    if (origin != SEEK_SET || offset < 0 || offset > upload_length(upload))
+        return CURL_SEEKFUNC_FAIL;
+    if (upload->sent > (upload->may_repeat ? small : 0))
         return CURL_SEEKFUNC_FAIL;
     flow->upload.position = offset;
     return CURL_SEEKFUNC_OK;

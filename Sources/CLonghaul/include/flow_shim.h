@@ -65,6 +65,7 @@ typedef struct lh_upload {
     int64_t position;  // of the next byte within all of it
     int64_t sent;      // the furthest that `position` has been
     int64_t dropped;   // file offset up to which the page cache was given back
+    int may_repeat;    // the request may be sent again after some bytes were sent
     int is_pinned;     // `size`, `modified` and `changed` are those of the version to send
     int64_t size;
     int64_t modified;  // nanoseconds since 1970

@@ -66,8 +66,10 @@ extension FetchMachine {
         else { preconditionFailure("an upload converses once its source is open") }
         if upload.dialect == nil,
             let start = UploadPlan.dialect(
-                for: options, size: source.size, known: context.origin.uploads)
+                for: options, size: source.size,
+                known: upload.mustDiscover ? nil : context.origin.uploads)
         {
+            upload.isRemembered = options.uploadProtocol == .auto
             upload.dialect = start.dialect
             upload.isGuess = start.isGuess
             wire.bytes.state.upload = upload

@@ -5,6 +5,10 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var dialect: UploadDialect?
     /// The server has not shown yet that it speaks the dialect.
     package var isGuess = false
+    /// The dialect is what the origin spoke before.
+    package var isRemembered = false
+    /// What the origin spoke before is not spoken at this URL.
+    package var mustDiscover = false
     /// The resource at the server that takes the bytes. Committed before any byte is sent to it.
     package var address: String?
     /// The version that was sent so far; `nil` = that of the request.

@@ -61,7 +61,8 @@ package struct UploadPlan {
         case .ietf: return (known?.interopVersion == nil ? .ietf9 : known ?? .ietf9, false)
         // Refused when it is enqueued.
         case .s3: return (.plain, false)
-        case .auto: return known.map { ($0, false) }
+        // Other paths of the origin may speak something else.
+        case .auto: return known.map { ($0, $0.interopVersion != nil) }
         }
     }
 
@@ -120,6 +121,7 @@ package struct UploadPlan {
             .whole, (options.formField == nil ? method : .post).rawValue, request.url, dialect)
         exchange.body.content = content
         exchange.body.expectsContinue = content.length > Limits.uploadAtOnceBytes
+        exchange.body.mayRepeat = exchange.body.method == "PUT" || options.isRepeatable
         exchange.range = 0..<size
         exchange.completes = true
         addDescription(&exchange, type: type)

@@ -96,7 +96,10 @@ package struct UploadJudge {
         switch exchange.purpose {
         case .whole:
             state.sentBound = sent
-            state.mayHaveArrived = sent > 0 && sent >= length || (length == 0 && end.seconds > 0)
+            // A resumable upload is not complete before its last byte; a plain one is the server's
+            // own affair from the first.
+            let isPlain = state.dialect == .plain || state.isGuess
+            state.mayHaveArrived = isPlain ? sent > 0 || length == 0 : sent >= length
             state.mustAsk = state.address != nil
         case .append:
             state.sentBound = max(offset, exchange.range.lowerBound + sent)
@@ -155,14 +158,23 @@ package struct UploadJudge {
         }
         if state.isGuess {
             let speaks = head.headers.contains("Upload-Complete")
-            learned = .some(speaks ? state.dialect : .plain)
+            if speaks || !state.isRemembered { learned = .some(speaks ? state.dialect : .plain) }
         }
         offset = size
         return .done
     }
 
     private mutating func created(_ head: ResponseHead) -> Verdict {
+        let source = state.source
         if let verdict = olderVersion(head) { return verdict }
+        if state.isRemembered, !head.isSuccess || !head.headers.contains("Location"),
+            ![401, 403, 407, 413, 429].contains(head.status), head.status < 500
+        {
+            state = UploadState()
+            state.source = source
+            state.mustDiscover = true
+            return .goOn
+        }
         guard head.isSuccess else { return refused(head) }
         guard let location = head.headers["Location"],
             let address = UploadAddress.resolve(location, at: head.effectiveURL)
@@ -288,7 +300,7 @@ package struct UploadJudge {
             state.dialect = older
         } else if state.isGuess {
             state.dialect = .plain
-            learned = .some(.plain)
+            if !state.isRemembered { learned = .some(.plain) }
         } else {
             return nil
         }

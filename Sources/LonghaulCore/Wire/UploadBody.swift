@@ -3,6 +3,9 @@ package struct UploadBody: Hashable, Sendable {
     package var method: String
     /// `nil` = the request has no body at all (HEAD, OPTIONS, DELETE).
     package var content: Content?
+    /// The request may reach the server twice: on a connection that turns out to be dead it is sent
+    /// again on another one. Otherwise it is sent on a connection of its own.
+    package var mayRepeat = false
     /// The answer's body is kept, up to ``Limits/responseBodyBytes``.
     package var keepsAnswer = true
     /// CURLOPT_AWS_SIGV4; `nil` = not signed.

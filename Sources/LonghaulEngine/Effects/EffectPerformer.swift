@@ -125,7 +125,9 @@ struct EffectPerformer {
         let isElsewhere = isElsewhere(exchange.url, wanted)
         var headers = isElsewhere ? options.headers.forElsewhere : options.headers
         for field in exchange.headers.fields { headers[field.name] = field.value }
-        var settings = settings(options, isElsewhere: isElsewhere)
+        var settings = settings(
+            options, isElsewhere: isElsewhere,
+            ownConnection: exchange.purpose == .whole && !exchange.body.mayRepeat)
         if exchange.purpose == .abort {
             settings.stallTimeout = min(settings.stallTimeout, Limits.uploadAbortSeconds)
         }

@@ -112,6 +112,7 @@ struct HandleOptions {
         flow.pointer.pointee.upload.answer_limit = upload.keepsAnswer ? Limits.responseBodyBytes : 0
         if let content = upload.content {
             flow.setContent(content)
+            flow.pointer.pointee.upload.may_repeat = upload.mayRepeat ? 1 : 0
             let failed = content.before.withUnsafeBufferPointer { before in
                 content.after.withUnsafeBufferPointer { after in
                     lh_flow_send(

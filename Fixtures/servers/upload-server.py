@@ -1,0 +1,290 @@
+"""A server for uploads that misbehaves as the query of the first URL asks it to.
+
+    upload-server.py DIRECTORY
+
+Prints its port. What has arrived whole stands in DIRECTORY under the last segment of the URL's path;
+DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME (PUT, POST), /ietf/NAME
+(draft-ietf-httpbis-resumable-upload), /tus/NAME (tus 1.0.0). Queries, each once unless said:
+
+    version=6|8|9   the interop version that is spoken (default 9); another is answered with 400
+    rate=N          bytes per second that are read
+    cut=N           the connection is closed after N bytes of a body
+    lost=1          the answer to the last byte is lost
+    no104=1         no interim answer, ever
+    back=N          the first HEAD tells N bytes fewer
+    beyond=N        the first HEAD tells N bytes more
+    gone=1          the resource is forgotten at the first HEAD
+    conflict=1      the first PATCH is answered with 409
+    append=N        the most bytes of one request, always; told by OPTIONS where options=1
+    options=1       OPTIONS tells Upload-Limit or Tus-Version
+    status=N        the first request with a body is answered so; retry=S adds Retry-After
+    redirect=N      the first URL redirects, always
+    big=1           the last answer has a body of a MiB
+"""
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+import urllib.parse
+
+directory = sys.argv[1]
+resources = {}
+once_done = set()
+lock = threading.Lock()
+log = open(os.path.join(directory, "log"), "a", buffering=1)
+
+
+class Closed(Exception):
+    pass
+
+
+class Resource:
+    def __init__(self, path, query, length):
+        self.path, self.query, self.length = path, query, length
+        self.name = path.rsplit("/", 1)[1]
+        self.offset, self.complete = 0, False
+        self.file = os.path.join(directory, "part-%d" % len(once_done | set(resources)))
+        self.file += "-" + str(time.monotonic_ns())
+        open(self.file, "wb").close()
+
+    def finish(self):
+        self.complete = True
+        os.rename(self.file, os.path.join(directory, self.name))
+
+
+def once(query, key, path):
+    with lock:
+        if key not in query or (path, key) in once_done:
+            return None
+        once_done.add((path, key))
+        return query[key]
+
+
+class Connection(threading.Thread):
+    def __init__(self, sock):
+        super().__init__(daemon=True)
+        self.sock, self.buffer = sock, b""
+
+    def run(self):
+        try:
+            while True:
+                self.serve()
+        except (Closed, OSError):
+            pass
+        finally:
+            self.sock.close()
+
+    def more(self):
+        data = self.sock.recv(1 << 16)
+        if not data:
+            raise Closed
+        self.buffer += data
+
+    def serve(self):
+        while b"\r\n\r\n" not in self.buffer:
+            self.more()
+        head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
+        first, *lines = head.decode("latin-1").split("\r\n")
+        self.method, target, _ = first.split(" ")
+        self.headers = {}
+        for line in lines:
+            name, value = line.split(":", 1)
+            self.headers[name.strip().lower()] = value.strip()
+        url = urllib.parse.urlsplit(target)
+        self.path = url.path
+        self.query = dict(urllib.parse.parse_qsl(url.query))
+        self.length = int(self.headers.get("content-length", "0"))
+        self.got = 0
+        try:
+            self.route()
+        finally:
+            log.write(json.dumps({
+                "method": self.method, "path": self.path, "bytes": self.got,
+                "length": self.length, "headers": self.headers}) + "\n")
+
+    # Answers
+
+    def answer(self, status, fields=None, body=b""):
+        # A body that was not read would be taken for the next request.
+        closes = self.got < self.length
+        text = "HTTP/1.1 %d Answer\r\nContent-Length: %d\r\n" % (status, len(body))
+        if closes:
+            text += "Connection: close\r\n"
+        for name, value in (fields or {}).items():
+            text += "%s: %s\r\n" % (name, value)
+        payload = b"" if self.method == "HEAD" else body
+        self.sock.sendall(text.encode() + b"\r\n" + payload)
+        if closes:
+            raise Closed
+
+    def last(self, query, path, fields=None):
+        if once(query, "lost", path):
+            raise Closed
+        body = b"x" * (1 << 20) if query.get("big") else b'{"stored":true}'
+        self.answer(200, {"Content-Type": "application/json", **(fields or {})}, body)
+
+    # Bodies
+
+    def receive(self, file, query, path, moved=lambda count: None):
+        if self.headers.get("expect", "").lower() == "100-continue":
+            self.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        rate = int(query.get("rate", "0"))
+        cut = once(query, "cut", path) if self.length else None
+        begun = time.monotonic()
+        while self.got < self.length:
+            if not self.buffer:
+                self.more()
+            part = self.buffer[: self.length - self.got]
+            self.buffer = self.buffer[len(part):]
+            file.write(part)
+            file.flush()
+            self.got += len(part)
+            moved(len(part))
+            if cut and self.got >= int(cut):
+                raise Closed
+            if rate:
+                wait = begun + self.got / rate - time.monotonic()
+                if wait > 0:
+                    time.sleep(wait)
+
+    # Requests
+
+    def route(self):
+        if self.path.startswith("/r/"):
+            return self.resource()
+        kind = self.path.split("/")[1]
+        query = self.query
+        if self.method == "OPTIONS":
+            fields = {}
+            if query.get("options") and kind == "tus":
+                fields = {"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0"}
+            elif query.get("options"):
+                fields = {"Upload-Limit": "max-append-size=%s" % query.get("append", 1 << 40)}
+            return self.answer(204 if fields else 405, fields)
+        if query.get("redirect"):
+            there = urllib.parse.urlencode({k: v for k, v in query.items() if k != "redirect"})
+            return self.answer(
+                int(query["redirect"]), {"Location": "%s?%s" % (self.path, there)})
+        status = once(query, "status", self.path)
+        if status:
+            fields = {"Retry-After": query["retry"]} if "retry" in query else {}
+            return self.answer(int(status), fields, b'{"refused":true}')
+        if kind == "ietf":
+            return self.create_ietf()
+        if kind == "tus":
+            return self.create_tus()
+        self.plain()
+
+    def plain(self):
+        resource = Resource(self.path, self.query, self.length)
+        with open(resource.file, "wb") as file:
+            self.receive(file, self.query, self.path)
+        resource.finish()
+        self.last(self.query, self.path)
+
+    def add(self, resource):
+        with lock:
+            address = "/r/%d" % (len(resources) + 1)
+            resources[address] = resource
+        return address
+
+    def create_tus(self):
+        resource = Resource(self.path, self.query, int(self.headers["upload-length"]))
+        address = self.add(resource)
+        if resource.length == 0:
+            resource.finish()
+        self.answer(201, {"Tus-Resumable": "1.0.0", "Location": address})
+
+    def create_ietf(self):
+        version = self.query.get("version", "9")
+        if self.headers.get("upload-draft-interop-version") != version:
+            if "upload-draft-interop-version" in self.headers:
+                return self.answer(400, {"Upload-Draft-Interop-Version": version})
+            return self.plain()
+        resource = Resource(self.path, self.query, None)
+        address = self.add(resource)
+        if not self.query.get("no104"):
+            self.interim(address, None)
+        self.append_ietf(resource, address, 201)
+
+    def interim(self, address, offset):
+        version = self.query.get("version", "9")
+        text = "HTTP/1.1 104 Upload Resumption Supported\r\nUpload-Draft-Interop-Version: %s\r\n"
+        text = text % version
+        if address:
+            text += "Location: %s\r\n" % address
+        if offset is not None:
+            text += "Upload-Offset: %d\r\n" % offset
+        self.sock.sendall(text.encode() + b"\r\n")
+
+    def append_ietf(self, resource, address, status):
+        most = int(resource.query.get("append", 1 << 40))
+        if self.length > most:
+            return self.answer(413, {"Upload-Limit": "max-append-size=%d" % most})
+
+        def moved(count):
+            resource.offset += count
+
+        with open(resource.file, "r+b") as file:
+            file.seek(resource.offset)
+            self.receive(file, resource.query, resource.path, moved)
+        fields = {"Upload-Offset": resource.offset, "Location": address}
+        if self.headers.get("upload-complete") == "?1":
+            resource.finish()
+            return self.last(resource.query, resource.path, {"Upload-Complete": "?1", **fields})
+        self.answer(status, {"Upload-Complete": "?0", **fields})
+
+    def resource(self):
+        resource = resources.get(self.path)
+        if resource is None:
+            return self.answer(404)
+        query = resource.query
+        tus = resource.path.startswith("/tus/")
+        common = {"Tus-Resumable": "1.0.0"} if tus else {}
+        if self.method == "DELETE":
+            del resources[self.path]
+            os.path.exists(resource.file) and os.remove(resource.file)
+            return self.answer(204, common)
+        if self.method == "HEAD":
+            if once(query, "gone", resource.path):
+                del resources[self.path]
+                return self.answer(404)
+            back = once(query, "back", resource.path)
+            if back:
+                resource.offset = max(0, resource.offset - int(back))
+                os.truncate(resource.file, resource.offset)
+            told = resource.offset + int(once(query, "beyond", resource.path) or 0)
+            fields = {**common, "Upload-Offset": told, "Cache-Control": "no-store"}
+            if tus:
+                fields["Upload-Length"] = resource.length
+            else:
+                fields["Upload-Complete"] = "?1" if resource.complete else "?0"
+            return self.answer(204 if not tus else 200, fields)
+        offset = int(self.headers["upload-offset"])
+        if once(query, "conflict", resource.path) or offset != resource.offset:
+            return self.answer(409, {**common, "Upload-Offset": resource.offset})
+        if not tus:
+            return self.append_ietf(resource, self.path, 204)
+
+        def moved(count):
+            resource.offset += count
+
+        with open(resource.file, "r+b") as file:
+            file.seek(offset)
+            self.receive(file, query, resource.path, moved)
+        if resource.offset == resource.length:
+            resource.finish()
+        if resource.complete and once(query, "lost", resource.path):
+            raise Closed
+        self.answer(204, {**common, "Upload-Offset": resource.offset})
+
+
+listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+print(listener.getsockname()[1], flush=True)
+while True:
+    sock, _ = listener.accept()
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    Connection(sock).start()
