@@ -1,8 +1,8 @@
 """A server for uploads that misbehaves as the query of the first URL asks it to.
 
-    upload-server.py DIRECTORY
+    upload-server.py DIRECTORY PORT
 
-Prints its port. What has arrived whole stands in DIRECTORY under the last segment of the URL's path;
+What has arrived whole stands in DIRECTORY under the last segment of the URL's path;
 DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME (PUT, POST), /ietf/NAME
 (draft-ietf-httpbis-resumable-upload), /tus/NAME (tus 1.0.0). Queries, each once unless said:
 
@@ -282,8 +282,7 @@ class Connection(threading.Thread):
         self.answer(204, {**common, "Upload-Offset": resource.offset})
 
 
-listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-print(listener.getsockname()[1], flush=True)
+listener = socket.create_server(("127.0.0.1", int(sys.argv[2])), backlog=128)
 while True:
     sock, _ = listener.accept()
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -169,7 +169,7 @@ extension SimWire {
         switch verdict {
         case .accept(let plan): open(key, plan)
         case .hold: exchanges[key]?.phase = .held
-        case .redirect, .refuse: end(key, .refused)
+        case .redirect, .keep, .refuse: end(key, .refused)
         }
     }
 

@@ -132,7 +132,7 @@ extension SimWorld {
                 .ended, .verified, .mismatched, .verifyFailed, .secured, .secureFailed,
                 .published, .occupied, .publishFailed, .foundPublished, .displaced, .filled,
                 .fillFailed, .copied, .copyFailed, .handedOut, .handOutFailed, .leave,
-                .tick:
+                .tick, .opened, .interim:
                 break
             }
         }
@@ -167,8 +167,8 @@ extension SimWorld {
         disk.orders.contains { order in
             switch order {
             case .sync(fetch, _, _, _), .truncate(fetch, _): true
-            case .prepare, .reserve, .truncate, .sync, .verify, .secure, .publish, .fill, .copy,
-                .close, .delete:
+            case .prepare, .openSource, .reserve, .truncate, .sync, .verify, .secure, .publish,
+                .fill, .copy, .close, .delete:
                 false
             }
         } || disk.outcomes.contains { $0.0 == fetch }

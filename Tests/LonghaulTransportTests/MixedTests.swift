@@ -99,7 +99,7 @@ struct MixedTests {
                         wire.transport.proceed(key, BodyPlan(position: 0))
                     }
                 case .ended(let key, _): ended.insert(key)
-                case .head, .progress: break
+                case .head, .interim, .progress: break
                 }
             }
             return ended.count == keys.count ? () : nil

@@ -86,7 +86,7 @@ final class Wire: Sendable {
                     return Outcome(
                         head: heads.last?.0, verdict: heads.last?.1, heads: heads.count,
                         notices: notices, end: end)
-                case .head, .progress, .ended: break
+                case .head, .interim, .progress, .ended: break
                 }
             }
             return nil

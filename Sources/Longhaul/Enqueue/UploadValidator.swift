@@ -37,8 +37,10 @@ enum UploadValidator {
     ) -> String {
         let version = upload.source.map { "\($0.device) \($0.inode) \($0.size) \($0.modified)" }
         let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
+        // One of its own, whatever others there are.
+        let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""
         return [
-            "upload", request.session, way, upload.formField ?? "", version ?? "", source,
+            "upload", own, request.session, way, upload.formField ?? "", version ?? "", source,
             request.url,
         ].joined(separator: "\n")
     }

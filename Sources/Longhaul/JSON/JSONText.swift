@@ -69,6 +69,14 @@ package struct JSONText {
     }
 
     /// For keys that are not known until the program runs.
+    /// Under a key that is known only now.
+    package mutating func field(named key: String, _ string: String) {
+        separate()
+        appendQuoted(key)
+        append(":")
+        appendQuoted(string)
+    }
+
     package mutating func field(named key: String, _ number: Int) {
         separate()
         appendQuoted(key)

@@ -43,6 +43,27 @@ extension JSONText {
         field("meta", json: transfer.metadata)
         scheduleFields(transfer)
         field("contentCoding", transfer.contentCoding)
+        if transfer.kind == .upload, let response = transfer.response {
+            field("response") { $0.responseFields(response) }
+        }
+    }
+
+    /// The answer to an upload. Its body is text, or `bodyBase64` where it is no UTF-8.
+    private mutating func responseFields(_ response: TransferResponse) {
+        field("status", response.statusCode)
+        field("headers", object: { headers in
+            var seen: Set<String> = []
+            for name in response.headers.fields.map(\.name)
+            where seen.insert(name.lowercased()).inserted {
+                headers.field(
+                    named: name, response.headers.values(name).joined(separator: ", "))
+            }
+        })
+        if let body = response.body, let text = String(validating: body, as: UTF8.self) {
+            field("body", text)
+        } else {
+            field("bodyBase64", response.bodyBase64)
+        }
     }
 
     /// What it waits for by its own will, and its timers.

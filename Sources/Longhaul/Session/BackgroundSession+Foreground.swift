@@ -48,7 +48,7 @@ extension BackgroundSession {
     }
 
     /// When this returns the events leave it out; the caller records that it was consumed.
-    private func fetch(_ id: TransferID) async throws -> DownloadedFile {
+    func fetch(_ id: TransferID) async throws -> DownloadedFile {
         do {
             // Without a handler for input, a wait for input would never end.
             let seen = try await executor.end(of: id, orInput: !inputs.isWatching)
@@ -70,7 +70,7 @@ extension BackgroundSession {
         }
     }
 
-    private func consume(_ id: TransferID) async throws(LonghaulError) {
+    func consume(_ id: TransferID) async throws(LonghaulError) {
         try await executor.change { queue throws(LonghaulError) in
             try queue.store.events.consume(id, forgetting: false, now: queue.now)
         }
@@ -96,11 +96,15 @@ extension BackgroundSession {
     private func begin(
         _ request: TransferRequest, _ prefix: String
     ) async throws -> TransferID {
+        let name = prefix + ForegroundContents.freshName()
+        return try await begin(
+            request, at: PathParts.join(PathParts.join(executor.directory, "foreground"), name))
+    }
+
+    func begin(_ request: TransferRequest, at path: String) async throws -> TransferID {
         try Task.checkCancellation()
         try checkOpen()
-        let name = prefix + ForegroundContents.freshName()
-        var request = try completed(
-            request, PathParts.join(PathParts.join(executor.directory, "foreground"), name))
+        var request = try completed(request, path)
         request.isDiscretionary = false
         let (foreground, presence) = (request, presence)
         return try await executor.change { queue throws(LonghaulError) in

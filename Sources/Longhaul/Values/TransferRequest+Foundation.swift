@@ -25,6 +25,31 @@ extension TransferRequest {
         set { expectedBytes = newValue }
     }
 
+    /// Of an upload: how many bytes are sent. A hint; the file's own length counts.
+    public var countOfBytesClientExpectsToSend: Int64? {
+        get { expectedBytes }
+        set { expectedBytes = newValue }
+    }
+
+    /// Of an upload: the method of the request that carries the file; `nil` = PUT, or as the
+    /// protocol has it.
+    public var method: UploadMethod? {
+        get { options.upload?.method }
+        set { changeUpload { $0.method = newValue } }
+    }
+
+    /// Of an upload: how it is carried on after a break. Default ``UploadProtocol/auto``.
+    public var uploadProtocol: UploadProtocol {
+        get { options.upload?.uploadProtocol ?? .auto }
+        set { changeUpload { $0.uploadProtocol = newValue } }
+    }
+
+    private mutating func changeUpload(_ change: (inout UploadOptions) -> Void) {
+        var upload = options.upload ?? UploadOptions()
+        change(&upload)
+        options.upload = upload
+    }
+
     /// The digest that the whole file must have; a file that has another fails with
     /// `checksumMismatch`, and is kept beside the destination as `NAME.longhaul-bad`,
     /// or `NAME.longhaul-bad.2` where that is taken.

@@ -73,7 +73,7 @@ extension FailureTable {
             return Row(
                 kind: .transient, code: .network, what: "the server closed without an answer",
                 blamesOrigin: true)
-        case 55:  // SEND_ERROR
+        case 55, 65:  // SEND_ERROR; SEND_FAIL_REWIND: it may not be sent again by itself
             return Row(
                 kind: .transient, code: .network, what: "the request could not be sent",
                 blamesOrigin: true)
@@ -243,8 +243,8 @@ extension FailureTable {
             return Row(
                 kind: .localFault, code: .io, what: "the file could not be written",
                 advice: "mend that, then `resume`")
-        case 2, 27, 65, 93, 99:
-            // FAILED_INIT, OUT_OF_MEMORY, SEND_FAIL_REWIND, RECURSIVE_API_CALL, UNRECOVERABLE_POLL
+        case 2, 27, 93, 99:
+            // FAILED_INIT, OUT_OF_MEMORY, RECURSIVE_API_CALL, UNRECOVERABLE_POLL
             return Row(
                 kind: .transient, code: .io, what: "the machine is short of memory or descriptors")
         default: return nil

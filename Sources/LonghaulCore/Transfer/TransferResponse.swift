@@ -15,7 +15,7 @@ public struct TransferResponse: Hashable, Codable, Sendable {
         get { bodyBase64.flatMap { Base64.decode($0) } }
         set { bodyBase64 = newValue.flatMap { $0.isEmpty ? nil : Base64.encode($0) } }
     }
-    private var bodyBase64: String?
+    package private(set) var bodyBase64: String?
 
     /// For tests and for hosts that make answers up.
     public init(

@@ -35,7 +35,7 @@ struct SimExchange {
         switch verdict {
         case .accept(let plan): begin(plan)
         case .hold: isHeld = true
-        case .redirect, .refuse: break
+        case .redirect, .keep, .refuse: break
         }
     }
 

@@ -144,7 +144,7 @@ struct SimFetch {
         case .shrink(let key, let end):
             guard let index = wire.firstIndex(where: { $0.order.key == key }) else { return }
             wire[index].shrink(to: end)
-        case .release, .handOut, .fill: break
+        case .release, .handOut, .fill, .openSource, .send: break
         case .stop(let keys):
             for key in keys {
                 if let index = wire.firstIndex(where: { $0.order.key == key }) {

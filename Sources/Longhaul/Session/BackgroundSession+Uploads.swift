@@ -1,0 +1,51 @@
+public import FoundationEssentials
+public import LonghaulCore
+
+extension BackgroundSession {
+    /// Sends a file. When this returns, the request survives a power cut; the transfer goes on
+    /// whatever becomes of this process. The file has to stay as it is until the end. Where the
+    /// session has an upload of the same version of the file to the same URL that has not
+    /// completed, it is that one.
+    ///
+    /// - Throws: `LonghaulError` a refusal (`invalidRequest`, `unsupported`, `permission`);
+    ///   `sessionInvalidated`, `storeUnavailable`. Then nothing is recorded.
+    public func upload(
+        _ file: URL, with request: TransferRequest
+    ) async throws(LonghaulError) -> UploadTask {
+        let task = try await enqueue(try upload(of: file, request), to: path(of: file))
+        return UploadTask(task.id, self)
+    }
+
+    /// Sends a file and waits for the answer; its body is at most 64 KiB of what came.
+    ///
+    /// When the Swift task is cancelled, or the process dies, the transfer is *promoted*, as
+    /// ``data(for:)`` is: it goes on in the background, and its event is among ``events``.
+    ///
+    /// - Throws: `LonghaulError` of the transfer, or a refusal, as ``upload(_:with:)``;
+    ///   `CancellationError` when it was promoted.
+    public func upload(
+        for request: TransferRequest, from file: URL
+    ) async throws -> (Data, TransferResponse) {
+        var request = try upload(of: file, request)
+        // Its answer is this task's.
+        request.options.onDuplicate = .separate
+        let id = try await begin(request, at: path(of: file))
+        defer { presence.release(id) }
+        let result = UploadResult(try await fetch(id))
+        try await consume(id)
+        return (result.body, result.response)
+    }
+
+    private func upload(
+        of file: URL, _ request: TransferRequest
+    ) throws(LonghaulError) -> TransferRequest {
+        guard file.isFileURL else {
+            throw LonghaulError(.invalidRequest, "\(file) is no file's URL")
+        }
+        var request = request
+        request.options.upload = request.options.upload ?? UploadOptions()
+        return request
+    }
+
+    private func path(of file: URL) -> String { file.path(percentEncoded: false) }
+}

@@ -1,0 +1,74 @@
+public import FoundationEssentials
+public import LonghaulCore
+
+/// An upload of a session (URLSession's `URLSessionUploadTask` of a background session). It is the
+/// store's, not this value's: letting go of the value, or the process ending, changes nothing.
+public struct UploadTask: Sendable, Identifiable {
+    private let task: DownloadTask
+
+    init(_ id: TransferID, _ session: BackgroundSession) {
+        task = DownloadTask(id, session)
+    }
+
+    /// As the command prints and takes it.
+    public var id: TransferID { task.id }
+
+    /// How it goes, from now to its end. What counts as done is what the server has acknowledged.
+    public var progress: ProgressUpdates { task.progress }
+
+    /// The server's answer, as soon as it has the whole file.
+    ///
+    /// Throws the transfer's `LonghaulError` when it has failed (`sourceChanged`: the file is not
+    /// the one that was handed over) or was cancelled, by any process. Cancelling the Swift task
+    /// ends the wait (`CancellationError`), not the transfer.
+    public var value: UploadResult {
+        get async throws { UploadResult(try await task.value) }
+    }
+
+    /// What the store knows of it, and how far it is.
+    public var transfer: Transfer {
+        get async throws(LonghaulError) { try await task.transfer }
+    }
+
+    /// Why it is not running, and what is to be expected: what `longhaul why` tells.
+    public var explanation: TransferExplanation {
+        get async throws(LonghaulError) { try await task.explanation }
+    }
+
+    /// As ``DownloadTask/pause()``. What the server has stays there.
+    ///
+    /// - Throws: `LonghaulError` as there.
+    public func pause() async throws(LonghaulError) { try await task.pause() }
+
+    /// As ``DownloadTask/resume()``. The server is asked how far it is.
+    ///
+    /// - Throws: `LonghaulError` as there.
+    public func resume() async throws(LonghaulError) { try await task.resume() }
+
+    /// Ends it; its event follows. What the server has of it is deleted there, where its protocol
+    /// can.
+    ///
+    /// - Throws: `LonghaulError` as ``DownloadTask/cancel(keepingBytes:)``.
+    public func cancel() async throws(LonghaulError) { try await task.cancel() }
+
+    /// As ``DownloadTask/retry()``.
+    ///
+    /// - Throws: `LonghaulError` as there.
+    public func retry() async throws(LonghaulError) { try await task.retry() }
+}
+
+/// What a server has answered to an upload.
+public struct UploadResult: Sendable {
+    /// Its status and header fields.
+    public var response: TransferResponse
+    /// Its body, at most 64 KiB of it.
+    public var body: Data
+    /// What the transfer took.
+    public var metrics: TransferMetrics
+
+    init(_ ended: DownloadedFile) {
+        response = ended.response
+        body = Data(ended.response.body ?? [])
+        metrics = ended.metrics
+    }
+}

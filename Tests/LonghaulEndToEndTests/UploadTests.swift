@@ -1,0 +1,260 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// `longhaul upload` against a server that misbehaves: the server's file is right in the end, or
+/// there is none and the error says why.
+@Suite(.enabled(if: UploadServer.isInstalled, "skipped: no python3"))
+struct UploadTests {
+    /// One upload and what is to come of it.
+    struct Case: CustomTestStringConvertible, Sendable {
+        var path: String
+        var arguments: [String] = []
+        /// The requests with their methods, in order.
+        var methods: String
+        var status: Int32 = 0
+
+        init(_ path: String, _ arguments: String..., to methods: String, status: Int32 = 0) {
+            self.path = path
+            self.arguments = arguments
+            self.methods = methods
+            self.status = status
+        }
+
+        var testDescription: String { "\(path) \(arguments.joined(separator: " "))" }
+    }
+
+    static let plain = [
+        Case("plain/a", to: "OPTIONS PUT"),
+        Case("plain/a?cut=3000000", to: "OPTIONS PUT PUT"),
+        Case("plain/a?lost=1", to: "OPTIONS PUT PUT"),
+        Case("plain/a", "--method", "post", to: "OPTIONS POST"),
+        Case("plain/a", "--protocol", "post", to: "POST"),
+        Case("plain/a?cut=3000000", "--protocol", "post", to: "POST", status: 1),
+        Case("plain/a?lost=1", "--protocol", "post", to: "POST", status: 1),
+        Case("plain/a?lost=1", "--protocol", "post", "--repeatable", to: "POST POST"),
+        Case("plain/a?redirect=308", "--protocol", "put", to: "PUT PUT"),
+        Case("plain/a?status=413", "--protocol", "put", to: "PUT", status: 1),
+        Case("plain/a?status=503&retry=1", "--protocol", "put", to: "PUT PUT"),
+    ]
+
+    static let resumable = ["9", "8", "6"].flatMap { version in
+        let ask = version == "9" ? "POST" : version == "8" ? "POST POST" : "POST POST"
+        let way = "ietf/a?version=\(version)"
+        return [
+            Case(way, "--protocol", "ietf", to: "\(ask) PATCH"),
+            Case("\(way)&cut=3000000", "--protocol", "ietf", to: "\(ask) PATCH HEAD PATCH"),
+            Case("\(way)&lost=1", "--protocol", "ietf", to: "\(ask) PATCH HEAD"),
+            Case(
+                "\(way)&cut=3000000&back=100000", "--protocol", "ietf",
+                to: "\(ask) PATCH HEAD PATCH"),
+            Case(
+                "\(way)&cut=3000000&beyond=90000000", "--protocol", "ietf",
+                to: "\(ask) PATCH HEAD POST PATCH"),
+            Case(
+                "\(way)&cut=3000000&gone=1", "--protocol", "ietf",
+                to: "\(ask) PATCH HEAD POST PATCH"),
+            Case("\(way)&conflict=1", "--protocol", "ietf", to: "\(ask) PATCH HEAD PATCH"),
+            Case(
+                "\(way)&append=2500000", "--protocol", "ietf",
+                to: "\(ask) PATCH HEAD PATCH PATCH"),
+        ]
+    } + [
+        Case("ietf/a?cut=3000000", to: "OPTIONS PUT HEAD PATCH"),
+        Case("ietf/a?lost=1", to: "OPTIONS PUT HEAD"),
+        Case("ietf/a?no104=1&cut=3000000", to: "OPTIONS PUT PUT"),
+        Case("ietf/a?options=1&append=2500000", to: "OPTIONS POST PATCH PATCH"),
+        Case("ietf/a?redirect=307", "--protocol", "ietf", to: "POST POST PATCH"),
+        Case("tus/a", "--protocol", "tus", to: "POST PATCH"),
+        Case("tus/a?options=1", to: "OPTIONS POST PATCH"),
+        Case("tus/a?cut=3000000", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
+        Case("tus/a?lost=1", "--protocol", "tus", to: "POST PATCH HEAD"),
+        Case("tus/a?cut=3000000&back=100000", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
+        Case("tus/a?cut=3000000&beyond=9000000", "--protocol", "tus",
+            to: "POST PATCH HEAD POST PATCH"),
+        Case("tus/a?cut=3000000&gone=1", "--protocol", "tus", to: "POST PATCH HEAD POST PATCH"),
+        Case("tus/a?conflict=1", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
+    ]
+
+    @Test(arguments: plain + resumable)
+    func theServerHasTheFile(_ upload: Case) async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        let source = Representation(size: 5_000_000, seed: 7)
+        try source.write(to: home.file("source"))
+        let result = try await home.run(
+            ["upload", "--wait", "-q", "source", server.url(upload.path)] + upload.arguments)
+        #expect(result.status == upload.status, "\(result.errors)")
+        #expect(try server.methods.joined(separator: " ") == upload.methods)
+        let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+        #expect(shown["kind"] == "upload")
+        if upload.status == 0 {
+            try source.verify(file: server.file("a"))
+            #expect(shown["state"] == "completed")
+            #expect(shown["bytesDone"] == 5_000_000)
+        } else {
+            #expect(shown["state"] == "failed")
+        }
+        // The user's file is never touched.
+        try source.verify(file: home.file("source"))
+    }
+
+    @Test func smallAndEmptyFilesArrive() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        for size in [0, 1, 70_000] {
+            let source = Representation(size: size, seed: 3)
+            try source.write(to: home.file("source"))
+            for (path, way) in [
+                ("plain/p", "put"), ("ietf/i", "ietf"), ("tus/t", "tus"), ("plain/o", "auto"),
+            ] {
+                let name = "\(path.suffix(1))\(size)"
+                let url = server.url("\(path.dropLast())\(name)")
+                let result = try await home.run(
+                    "upload", "--wait", "-q", "--protocol", way, "source", url)
+                #expect(result.status == 0, "\(way) \(size): \(result.errors)")
+                try source.verify(file: server.file(name))
+            }
+        }
+    }
+
+    @Test func aFormHasTheFileAsItsPart() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try home.scratch.write("hello", to: "files/a \"b\".txt")
+        let result = try await home.run(
+            "upload", "--wait", "-q", "--form", "file", "--content-type", "text/plain",
+            "a \"b\".txt", server.url("plain/f"))
+        #expect(result.status == 0, "\(result.errors)")
+        let body = try String(contentsOfFile: server.file("f"), encoding: .utf8)
+        let lines = body.components(separatedBy: "\r\n")
+        #expect(
+            lines[1] == "Content-Disposition: form-data; name=\"file\"; filename=\"a %22b%22.txt\"")
+        #expect(Array(lines[2...4]) == ["Content-Type: text/plain", "", "hello"])
+        #expect(lines[5] == lines[0] + "--")
+    }
+
+    // MARK: - The source
+
+    @Test func aChangedFileFails() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try Representation(size: 5_000_000, seed: 1).write(to: home.file("source"))
+        let url = server.url("tus/a?rate=1000000")
+        let upload = try home.start("upload", "--wait", "-q", "--protocol", "tus", "source", url)
+        try await eventually("it moves") {
+            try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 1 << 20
+        }
+        try Representation(size: 5_000_000, seed: 2).write(to: home.file("source"))
+        let result = try await upload.wait()
+        #expect(result.status == 1)
+        #expect(!server.has("a"))
+        let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+        #expect(shown["error"]["code"] == "sourceChanged")
+    }
+
+    @Test func aChangedFileMayBeginAgain() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try Representation(size: 5_000_000, seed: 1).write(to: home.file("source"))
+        _ = try await home.run(
+            "upload", "--protocol", "tus", "--if-changed", "restart", "source", server.url("tus/a"))
+        let changed = Representation(size: 4_000_000, seed: 2)
+        try changed.write(to: home.file("source"))
+        let result = try await home.run("run")
+        #expect(result.status == 0, "\(result.errors)")
+        try changed.verify(file: server.file("a"))
+    }
+
+    @Test func whatIsNoFileIsRefused() async throws {
+        let home = try LonghaulHome()
+        for source in ["missing", "/dev/null", "/tmp"] {
+            let result = try await home.run("upload", source, "http://127.0.0.1:9/a")
+            #expect(result.status == 3 || result.status == 64, "\(source): \(result.status)")
+        }
+        #expect(try await home.run("list", "--all", "--json").rows.isEmpty)
+    }
+
+    // MARK: - Cancelling
+
+    @Test(arguments: ["tus", "ietf"], [false, true])
+    func aCancelledUploadIsDeletedAtTheServer(_ way: String, isWaiting: Bool) async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try Representation(size: 5_000_000, seed: 1).write(to: home.file("source"))
+        _ = try await home.run(
+            "upload", "--protocol", way, "source", server.url("\(way)/a?rate=1000000"))
+        let engine = try home.start("daemon")
+        try await eventually("it moves") {
+            try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 1 << 20
+        }
+        if isWaiting {
+            _ = try await home.run("pause", "1")
+            try await eventually("it has stopped") { try server.methods.contains("PATCH") }
+        }
+        _ = try await home.run("cancel", "1")
+        try await eventually("it is deleted") {
+            try server.methods.last == "DELETE" && server.leftOpen.isEmpty
+        }
+        try await eventually("it has ended") {
+            try await home.run("show", "1", "--json").rows.first?["state"] == "cancelled"
+        }
+        engine.send(SIGTERM)
+        _ = try await engine.wait()
+        #expect(!server.has("a"))
+    }
+
+    // MARK: - Answers and duplicates
+
+    @Test func theAnswerIsKept() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try Representation(size: 1000, seed: 1).write(to: home.file("source"))
+        for (index, query) in ["", "?big=1", "?status=422"].enumerated() {
+            _ = try await home.run(
+                "upload", "--wait", "-q", "--protocol", "put", "source",
+                server.url("plain/a\(index)\(query)"))
+            let event = try #require(
+                try await home.run("events", "--json").rows.last { $0["transfer"]["kind"] == "upload" })
+            let response = event["transfer"]["response"]
+            #expect(response["status"] == [200, 200, 422][index], "\(event)")
+            let body = response["body"].string ?? ""
+            #expect(body.utf8.count == [15, 64 << 10, 16][index])
+        }
+    }
+
+    @Test func anEqualUploadIsOneTransfer() async throws {
+        let home = try LonghaulHome()
+        try Representation(size: 1000, seed: 1).write(to: home.file("source"))
+        func enqueue(_ url: String, _ more: String...) async throws -> String {
+            try await home.run(["upload", "source", url] + more).output
+        }
+        #expect(try await enqueue("http://127.0.0.1:9/a") == "1\n")
+        #expect(try await enqueue("http://127.0.0.1:9/a") == "1\n")
+        #expect(try await enqueue("http://127.0.0.1:9/b") == "2\n")
+        #expect(try await enqueue("http://127.0.0.1:9/a", "--session", "other") == "3\n")
+        // A download to the path of the file is another matter.
+        let download = try await home.run(
+            "enqueue", "http://127.0.0.1:9/a", "-o", "source", "--if-exists", "overwrite")
+        #expect(download.output == "4\n", "\(download.errors)")
+        try Representation(size: 1001, seed: 1).write(to: home.file("source"))
+        #expect(try await enqueue("http://127.0.0.1:9/a") == "5\n")
+    }
+
+    @Test func manyComeAsLines() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        var lines = ""
+        for number in 1...20 {
+            let source = Representation(size: 1000 * number, seed: UInt64(number))
+            try source.write(to: home.file("source\(number)"))
+            lines += #"{"source":"source\#(number)","url":"\#(server.url("plain/a\(number)"))"}"# + "\n"
+        }
+        let result = try await home.run("upload", "--wait", "-q", "--input", "-", input: lines)
+        #expect(result.status == 0, "\(result.errors)")
+        for number in 1...20 {
+            try Representation(size: 1000 * number, seed: UInt64(number))
+                .verify(file: server.file("a\(number)"))
+        }
+    }
+}

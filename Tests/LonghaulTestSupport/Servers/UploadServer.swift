@@ -1,0 +1,50 @@
+/// A server that uploads go to, which misbehaves as the query of a URL asks; see
+/// Fixtures/servers/upload-server.py. Killed when the value is released.
+package final class UploadServer: Sendable {
+    private let scratch: Scratch
+    private let server: ServerProcess
+
+    package static var isInstalled: Bool { InstalledProgram.find("python3") != nil }
+
+    package static func start() async throws -> UploadServer {
+        guard let program = InstalledProgram.find("python3") else { throw NotInstalled("python3") }
+        let scratch = try Scratch("uploads")
+        let server = try await ServerProcess.start(ports: 1) { ports in
+            try CLIProcess(
+                program,
+                [Fixture.path("servers/upload-server.py"), scratch.path, "\(ports[0])"])
+        }
+        return UploadServer(scratch: scratch, server: server)
+    }
+
+    private init(scratch: Scratch, server: ServerProcess) {
+        self.scratch = scratch
+        self.server = server
+    }
+
+    package func url(_ rest: String) -> String { "http://127.0.0.1:\(server.ports[0])/\(rest)" }
+
+    /// What has arrived whole.
+    package func file(_ name: String) -> String { scratch(name) }
+
+    package func has(_ name: String) -> Bool { scratch.exists(name) }
+
+    /// Uploads that were begun and neither finished nor deleted.
+    package var leftOpen: [String] {
+        get throws { try scratch.names().filter { $0.hasPrefix("part-") } }
+    }
+
+    /// Every request: `method`, `path`, `bytes` (of its body that came), `length`, `headers`.
+    package var log: [JSONValue] {
+        get throws { scratch.exists("log") ? try JSONValue.lines(scratch.text(of: "log")) : [] }
+    }
+
+    package var methods: [String] {
+        get throws { try log.compactMap { $0["method"].string } }
+    }
+
+    /// Body bytes of all requests.
+    package var bytes: Int {
+        get throws { try log.reduce(0) { $0 + ($1["bytes"].int ?? 0) } }
+    }
+}
