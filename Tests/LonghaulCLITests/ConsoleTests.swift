@@ -168,13 +168,13 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
         _ = watch.refresh { read($0, .completed) }
         #expect(watch.isOver)
         #expect(watch.gone == [TransferID(rawValue: 3)])
-        #expect(Get.status(of: watch) == .noSuchTransfer)
+        #expect(AwaitedTransfers.status(of: watch) == .noSuchTransfer)
     }
 
     /// What somebody had paused before is not to go on.
     @Test func whatToResumeIsNamed() {
         func commands(_ count: Int) -> [String] {
-            Get.commands(toResume: (0..<count).map { String($0) })
+            AwaitedTransfers.commands(toResume: (0..<count).map { String($0) })
         }
         #expect(commands(0).isEmpty)
         #expect(commands(3) == ["longhaul resume 0 1 2"])
@@ -185,10 +185,10 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
     @Test func aFailureSaysMoreThanThatSomethingIsGone() {
         var watch = TransferWatch(ids)
         _ = watch.refresh { read($0, .failed) }
-        #expect(Get.status(of: watch) == .transferFailed)
+        #expect(AwaitedTransfers.status(of: watch) == .transferFailed)
         var all = TransferWatch(ids)
         _ = all.refresh { ids in ids.map { Sample.transfer($0.rawValue, .completed) } }
-        #expect(Get.status(of: all) == .done)
+        #expect(AwaitedTransfers.status(of: all) == .done)
     }
 }
 

@@ -38,43 +38,45 @@ struct UploadTests {
         Case("plain/a?status=503&retry=1", "--protocol", "put", to: "PUT PUT"),
     ]
 
-    static let resumable = ["9", "8", "6"].flatMap { version in
-        let ask = version == "9" ? "POST" : version == "8" ? "POST POST" : "POST POST"
-        let way = "ietf/a?version=\(version)"
-        return [
-            Case(way, "--protocol", "ietf", to: "\(ask) PATCH"),
-            Case("\(way)&cut=3000000", "--protocol", "ietf", to: "\(ask) PATCH HEAD PATCH"),
-            Case("\(way)&lost=1", "--protocol", "ietf", to: "\(ask) PATCH HEAD"),
+    static let resumable =
+        ["9", "8", "6"].flatMap { version in
+            let ask = version == "9" ? "POST" : version == "8" ? "POST POST" : "POST POST"
+            let way = "ietf/a?version=\(version)"
+            return [
+                Case(way, "--protocol", "ietf", to: "\(ask) PATCH"),
+                Case("\(way)&cut=3000000", "--protocol", "ietf", to: "\(ask) PATCH HEAD PATCH"),
+                Case("\(way)&lost=1", "--protocol", "ietf", to: "\(ask) PATCH HEAD"),
+                Case(
+                    "\(way)&cut=3000000&back=100000", "--protocol", "ietf",
+                    to: "\(ask) PATCH HEAD PATCH"),
+                Case(
+                    "\(way)&cut=3000000&beyond=90000000", "--protocol", "ietf",
+                    to: "\(ask) PATCH HEAD POST PATCH"),
+                Case(
+                    "\(way)&cut=3000000&gone=1", "--protocol", "ietf",
+                    to: "\(ask) PATCH HEAD POST PATCH"),
+                Case("\(way)&conflict=1", "--protocol", "ietf", to: "\(ask) PATCH HEAD PATCH"),
+                Case(
+                    "\(way)&append=2500000", "--protocol", "ietf",
+                    to: "\(ask) PATCH HEAD PATCH PATCH"),
+            ]
+        } + [
+            Case("ietf/a?cut=3000000", to: "OPTIONS PUT HEAD PATCH"),
+            Case("ietf/a?lost=1", to: "OPTIONS PUT HEAD"),
+            Case("ietf/a?no104=1&cut=3000000", to: "OPTIONS PUT PUT"),
+            Case("ietf/a?options=1&append=2500000", to: "OPTIONS POST PATCH PATCH"),
+            Case("ietf/a?redirect=307", "--protocol", "ietf", to: "POST POST PATCH"),
+            Case("tus/a", "--protocol", "tus", to: "POST PATCH"),
+            Case("tus/a?options=1", to: "OPTIONS POST PATCH"),
+            Case("tus/a?cut=3000000", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
+            Case("tus/a?lost=1", "--protocol", "tus", to: "POST PATCH HEAD"),
+            Case("tus/a?cut=3000000&back=100000", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
             Case(
-                "\(way)&cut=3000000&back=100000", "--protocol", "ietf",
-                to: "\(ask) PATCH HEAD PATCH"),
-            Case(
-                "\(way)&cut=3000000&beyond=90000000", "--protocol", "ietf",
-                to: "\(ask) PATCH HEAD POST PATCH"),
-            Case(
-                "\(way)&cut=3000000&gone=1", "--protocol", "ietf",
-                to: "\(ask) PATCH HEAD POST PATCH"),
-            Case("\(way)&conflict=1", "--protocol", "ietf", to: "\(ask) PATCH HEAD PATCH"),
-            Case(
-                "\(way)&append=2500000", "--protocol", "ietf",
-                to: "\(ask) PATCH HEAD PATCH PATCH"),
+                "tus/a?cut=3000000&beyond=9000000", "--protocol", "tus",
+                to: "POST PATCH HEAD POST PATCH"),
+            Case("tus/a?cut=3000000&gone=1", "--protocol", "tus", to: "POST PATCH HEAD POST PATCH"),
+            Case("tus/a?conflict=1", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
         ]
-    } + [
-        Case("ietf/a?cut=3000000", to: "OPTIONS PUT HEAD PATCH"),
-        Case("ietf/a?lost=1", to: "OPTIONS PUT HEAD"),
-        Case("ietf/a?no104=1&cut=3000000", to: "OPTIONS PUT PUT"),
-        Case("ietf/a?options=1&append=2500000", to: "OPTIONS POST PATCH PATCH"),
-        Case("ietf/a?redirect=307", "--protocol", "ietf", to: "POST POST PATCH"),
-        Case("tus/a", "--protocol", "tus", to: "POST PATCH"),
-        Case("tus/a?options=1", to: "OPTIONS POST PATCH"),
-        Case("tus/a?cut=3000000", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
-        Case("tus/a?lost=1", "--protocol", "tus", to: "POST PATCH HEAD"),
-        Case("tus/a?cut=3000000&back=100000", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
-        Case("tus/a?cut=3000000&beyond=9000000", "--protocol", "tus",
-            to: "POST PATCH HEAD POST PATCH"),
-        Case("tus/a?cut=3000000&gone=1", "--protocol", "tus", to: "POST PATCH HEAD POST PATCH"),
-        Case("tus/a?conflict=1", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
-    ]
 
     @Test(arguments: plain + resumable)
     func theServerHasTheFile(_ upload: Case) async throws {
@@ -82,8 +84,8 @@ struct UploadTests {
         let home = try LonghaulHome()
         let source = Representation(size: 5_000_000, seed: 7)
         try source.write(to: home.file("source"))
-        let result = try await home.run(
-            ["upload", "--wait", "-q", "source", server.url(upload.path)] + upload.arguments)
+        let words = ["upload", "--wait", "-q", "source", server.url(upload.path)]
+        let result = try await home.start(words + upload.arguments).wait()
         #expect(result.status == upload.status, "\(result.errors)")
         #expect(try server.methods.joined(separator: " ") == upload.methods)
         let shown = try #require(try await home.run("show", "1", "--json").rows.first)
@@ -140,10 +142,11 @@ struct UploadTests {
         let server = try await UploadServer.start()
         let home = try LonghaulHome()
         try Representation(size: 5_000_000, seed: 1).write(to: home.file("source"))
-        let url = server.url("tus/a?rate=1000000")
-        let upload = try home.start("upload", "--wait", "-q", "--protocol", "tus", "source", url)
+        let upload = try home.start(
+            "upload", "--wait", "-q", "--protocol", "tus", "--limit-rate", "200K", "source",
+            server.url("tus/a"))
         try await eventually("it moves") {
-            try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 1 << 20
+            try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 50_000
         }
         try Representation(size: 5_000_000, seed: 2).write(to: home.file("source"))
         let result = try await upload.wait()
@@ -183,10 +186,10 @@ struct UploadTests {
         let home = try LonghaulHome()
         try Representation(size: 5_000_000, seed: 1).write(to: home.file("source"))
         _ = try await home.run(
-            "upload", "--protocol", way, "source", server.url("\(way)/a?rate=1000000"))
+            "upload", "--protocol", way, "--limit-rate", "200K", "source", server.url("\(way)/a"))
         let engine = try home.start("daemon")
         try await eventually("it moves") {
-            try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 1 << 20
+            try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 50_000
         }
         if isWaiting {
             _ = try await home.run("pause", "1")
@@ -215,7 +218,9 @@ struct UploadTests {
                 "upload", "--wait", "-q", "--protocol", "put", "source",
                 server.url("plain/a\(index)\(query)"))
             let event = try #require(
-                try await home.run("events", "--json").rows.last { $0["transfer"]["kind"] == "upload" })
+                try await home.run("events", "--json").rows.last {
+                    $0["transfer"]["kind"] == "upload"
+                })
             let response = event["transfer"]["response"]
             #expect(response["status"] == [200, 200, 422][index], "\(event)")
             let body = response["body"].string ?? ""
@@ -226,8 +231,8 @@ struct UploadTests {
     @Test func anEqualUploadIsOneTransfer() async throws {
         let home = try LonghaulHome()
         try Representation(size: 1000, seed: 1).write(to: home.file("source"))
-        func enqueue(_ url: String, _ more: String...) async throws -> String {
-            try await home.run(["upload", "source", url] + more).output
+        @Sendable func enqueue(_ url: String, _ more: String...) async throws -> String {
+            try await home.start(["upload", "source", url] + more).wait().output
         }
         #expect(try await enqueue("http://127.0.0.1:9/a") == "1\n")
         #expect(try await enqueue("http://127.0.0.1:9/a") == "1\n")
@@ -248,7 +253,8 @@ struct UploadTests {
         for number in 1...20 {
             let source = Representation(size: 1000 * number, seed: UInt64(number))
             try source.write(to: home.file("source\(number)"))
-            lines += #"{"source":"source\#(number)","url":"\#(server.url("plain/a\(number)"))"}"# + "\n"
+            lines +=
+                #"{"source":"source\#(number)","url":"\#(server.url("plain/a\(number)"))"}"# + "\n"
         }
         let result = try await home.run("upload", "--wait", "-q", "--input", "-", input: lines)
         #expect(result.status == 0, "\(result.errors)")

@@ -74,7 +74,8 @@ struct JSONRequest {
     private func upload(
         _ fields: Fields
     ) throws(LonghaulError) -> (options: UploadOptions, source: String)? {
-        guard fields.source != nil || fields.kind == .upload || template.request.options.upload != nil
+        guard
+            fields.source != nil || fields.kind == .upload || template.request.options.upload != nil
         else { return nil }
         guard let source = fields.source, !source.isEmpty else {
             throw .usage("the source is missing")

@@ -72,7 +72,8 @@ extension FetchEvent {
         case .secured, .secureFailed: .securing
         case .published, .occupied, .publishFailed, .displaced: .publishing
         case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
-            .head, .progress, .ended, .synced, .opened, .interim, .syncFailed, .verified, .mismatched, .verifyFailed,
+            .head, .progress, .ended, .synced, .opened, .interim, .syncFailed, .verified,
+            .mismatched, .verifyFailed,
             .foundPublished, .filled, .fillFailed, .handedOut, .handOutFailed, .leave,
             .tick:
             nil

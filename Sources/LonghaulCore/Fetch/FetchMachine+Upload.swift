@@ -74,15 +74,13 @@ extension FetchMachine {
             upload.isGuess = start.isGuess
             wire.bytes.state.upload = upload
         }
-        if upload.mayHaveArrived, upload.address == nil, options.method == .post,
-            !options.isRepeatable
-        {
-            return leaveUpload(.fail(UploadJudge.unknownEnd(nil).error), context, &step)
-        }
         let plan = UploadPlan(
             request, options, upload, offset: have.prefix, source: source)
         guard let exchange = plan.next() else {
             return completeUpload(nil, [], context, &step)
+        }
+        if exchange.purpose == .whole, upload.mayHaveArrived, !exchange.body.mayRepeat {
+            return leaveUpload(.fail(UploadJudge.unknownEnd(nil).error), context, &step)
         }
         wire.send(exchange, context, &step)
     }
@@ -243,7 +241,8 @@ extension FetchWire {
             bytes.state.upload?.sentBound = max(bound, exchange.range.upperBound)
             if exchange.purpose == .whole { bytes.state.upload?.mayHaveArrived = true }
             step.writes.append(.save(bytes.state))
-            step.durable = exchange.range.count > Limits.uploadAtOnceBytes
+            step.durable =
+                exchange.range.count > Limits.uploadAtOnceBytes
                 || exchange.body.method != "PUT"
         }
         step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))

@@ -195,7 +195,9 @@ package struct UploadPlan {
         if options.formField != nil || !request.options.headers.contains("Content-Type") {
             exchange.headers["Content-Type"] = type
         }
-        if options.formField == nil, let digest = request.options.checksum.flatMap(DigestField.stored) {
+        if options.formField == nil,
+            let digest = request.options.checksum.flatMap(DigestField.stored)
+        {
             exchange.headers["Repr-Digest"] = digest
         }
     }
@@ -215,7 +217,8 @@ struct FormPart {
 
     init(field: String, path name: String, type: String, source: SourceVersion) {
         // Made of what no file holds by chance.
-        let mark = "longhaul-\(String(source.inode, radix: 36))-\(String(source.changed, radix: 36))"
+        let mark =
+            "longhaul-\(String(source.inode, radix: 36))-\(String(source.changed, radix: 36))"
             + "-\(String(source.modified, radix: 36))"
         before = Array(
             ("--\(mark)\r\nContent-Disposition: form-data; name=\"\(FormPart.quoted(field))\"; "

@@ -85,7 +85,9 @@ package struct UploadJudge {
             if state.mustAsk, failure.kind == .transient, end.bytesSent > 0 {
                 return .askAfter(failure)
             }
-            if state.mayHaveArrived, !mayRepeat { return .failed(UploadJudge.unknownEnd(failure)) }
+            if state.mayHaveArrived, state.address == nil, !mayRepeat {
+                return .failed(UploadJudge.unknownEnd(failure))
+            }
             return .failed(failure)
         }
     }

@@ -268,7 +268,7 @@ extension Migration {
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
     /// changes until it is released. The fingerprint distinguishes a store of an earlier build.
-    static let applicationID = family << 16 | 0x44D0
+    static let applicationID = family << 16 | 0x8B26
     static let family = 0x4C48
 
     /// A fingerprint of 16 bits (FNV-1a, folded).

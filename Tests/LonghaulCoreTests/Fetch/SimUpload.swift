@@ -84,7 +84,8 @@ struct SimUploadServer {
         if length > 0, happens(trouble) {
             // Some of what was sent has come.
             let sent = draw(length)
-            resources[address]?.bytes += draw(sent)
+            let arrived = draw(sent)
+            resources[address]?.bytes += arrived
             return ([], broken(sent: sent))
         }
         resources[address]?.bytes += length
@@ -121,7 +122,9 @@ struct SimUploadServer {
         Double.random(in: 0..<1, using: &random) < chance
     }
 
-    private mutating func draw(_ most: Int64) -> Int64 { Int64.random(in: 0...most, using: &random) }
+    private mutating func draw(_ most: Int64) -> Int64 {
+        Int64.random(in: 0...most, using: &random)
+    }
 
     private func whole(_ sent: Int64) -> SegmentEnd { ended(nil, sent) }
 

@@ -72,7 +72,9 @@ import Testing
 
         private var context: FetchContext {
             FetchContext(
-                now: Moment(wall: Timestamp(milliseconds: 1000), monotonic: Instant(nanoseconds: 1_000_000_000)),
+                now: Moment(
+                    wall: Timestamp(milliseconds: 1000),
+                    monotonic: Instant(nanoseconds: 1_000_000_000)),
                 origin: OriginMemory(origin: "http://h:80"), connectionsAllowed: 1, seed: 1)
         }
 
