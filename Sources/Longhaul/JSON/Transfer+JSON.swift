@@ -44,29 +44,9 @@ extension JSONText {
         scheduleFields(transfer)
         field("contentCoding", transfer.contentCoding)
         if transfer.kind == .upload, let response = transfer.response {
-            field("response") { $0.responseFields(response) }
+            field("response") { response.write(to: &$0) }
         } else {
             field("response", String?.none)
-        }
-    }
-
-    /// The answer to an upload. Its body is text, or `bodyBase64` where it is no UTF-8.
-    private mutating func responseFields(_ response: TransferResponse) {
-        field("status", response.statusCode)
-        field(
-            "headers",
-            object: { headers in
-                var seen: Set<String> = []
-                for name in response.headers.fields.map(\.name)
-                where seen.insert(name.lowercased()).inserted {
-                    headers.field(
-                        named: name, response.headers.values(name).joined(separator: ", "))
-                }
-            })
-        if let body = response.body, let text = String(validating: body, as: UTF8.self) {
-            field("body", text)
-        } else {
-            field("bodyBase64", response.bodyBase64)
         }
     }
 

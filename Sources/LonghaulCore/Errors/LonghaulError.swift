@@ -41,7 +41,8 @@ extension LonghaulError {
 
     package static let sourceChanged = LonghaulError(
         .sourceChanged,
-        "the file was changed after it was handed over; enqueue it again, or use --if-changed restart"
+        "the file was changed after it was handed over; enqueue it again, or with --if-changed "
+            + "restart"
     )
 
     /// What happened, and what to do about it where the message says so.

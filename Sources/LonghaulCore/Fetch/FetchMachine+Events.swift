@@ -3,7 +3,9 @@ extension FetchMachine {
         var step = FetchStep()
         if stage == .left { return step }
         if isUpload {
-            handleUpload(event, context, &step)
+            var machine = UploadMachine(stage: stage, leaving: leaving, wire: wire)
+            machine.handle(event, context, &step)
+            (stage, leaving, wire) = (machine.stage, machine.leaving, machine.wire)
             step.nextTick = nextTick
             return step
         }

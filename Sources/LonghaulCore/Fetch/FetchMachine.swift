@@ -36,6 +36,7 @@ package struct FetchMachine: Sendable {
     package var held: HeldBody? { wire.held }
     package var syncing: PendingSync? { wire.bytes.checkpoints.syncing }
     package var url: String { wire.url }
+    package var isUpload: Bool { wire.target.request.options.upload != nil }
     package var isWhole: Bool { wire.bytes.isWhole }
     package var totals: TransferTotals { wire.bytes.totals }
 

@@ -1,7 +1,7 @@
 /// The address of an upload resource, from the field `Location` (RFC 9110 §10.2.2).
 package enum UploadAddress {
-    /// `nil` where it leads to nothing that an upload may be sent to: another scheme than HTTP's, or
-    /// from https to http.
+    /// `nil` where it leads to nothing that an upload may be sent to: another scheme than HTTP's,
+    /// or from https to http.
     package static func resolve(_ location: String, at base: String) -> String? {
         let text = location.trimmingBlanks
         guard !text.isEmpty, let base = try? URLParts(base) else { return nil }

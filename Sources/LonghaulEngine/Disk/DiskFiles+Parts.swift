@@ -213,7 +213,7 @@ extension DiskFiles {
     }
 
     func close(_ fetch: FetchID, deletingPart: Bool) {
-        if closeSource(fetch) { return }
+        if sources.close(fetch) { return }
         guard let entry = open.withLock({ $0.removeValue(forKey: fetch) }) else { return }
         board.free(entry.fetchCell)
         for cell in entry.segmentCells { board.free(cell) }

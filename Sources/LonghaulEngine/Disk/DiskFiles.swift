@@ -18,7 +18,7 @@ package final class DiskFiles: FilePort {
     let workers: FileWorkers
     let directories = DirectoryHandles()
     let open = Mutex<[FetchID: Open]>([:])
-    let sources = Mutex<[FetchID: OpenSource]>([:])
+    let sources: OpenSources
     private let tell: @Sendable (EngineInput) -> Void
 
     /// Tells the names of this store's part files from those of others.
@@ -29,6 +29,7 @@ package final class DiskFiles: FilePort {
         tell: @escaping @Sendable (EngineInput) -> Void
     ) {
         self.board = board
+        sources = OpenSources(board: board)
         self.workers = workers
         self.store = store
         self.tell = tell
@@ -83,7 +84,7 @@ package final class DiskFiles: FilePort {
         case .prepare(let fetch, let part, let fetched):
             (fetch.rawValue, { self.prepare(fetch, part, fetched: fetched) })
         case .openSource(let fetch, let path, let sent):
-            (fetch.rawValue, { self.openSource(fetch, path, sent: sent) })
+            (fetch.rawValue, { self.report(fetch, self.sources.open(fetch, path, sent: sent)) })
         case .reserve(let fetch, let bytes): (fetch.rawValue, { self.reserve(fetch, bytes) })
         case .truncate(let fetch, let generation):
             (fetch.rawValue, { self.truncate(fetch, generation) })
@@ -143,8 +144,8 @@ package final class DiskFiles: FilePort {
     // MARK: - Cells
 
     package func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {
-        if let target = sourceTarget(for: fetch, generation: generation, start: start) {
-            return target
+        if let source = sources.target(for: fetch, generation: generation, start: start) {
+            return source
         }
         return open.withLock { open in
             guard let entry = open[fetch] else { return nil }
@@ -160,7 +161,7 @@ package final class DiskFiles: FilePort {
     package func release(_ target: SegmentTarget, of fetch: FetchID) {
         if target.cell == 0 { return }
         open.withLock { $0[fetch]?.segmentCells.removeAll { $0 == target.cell } }
-        sources.withLock { $0[fetch]?.segmentCells.removeAll { $0 == target.cell } }
+        sources.forget(cell: target.cell, of: fetch)
         board.free(target.cell)
     }
 
@@ -174,8 +175,7 @@ package final class DiskFiles: FilePort {
 
     package func publish(rate: Double, of fetch: FetchID) {
         let cell =
-            open.withLock { $0[fetch]?.fetchCell }
-            ?? sources.withLock { $0[fetch]?.fetchCell } ?? 0
+            open.withLock { $0[fetch]?.fetchCell } ?? sources.cell(of: fetch) ?? 0
         if cell != 0 { board.publish(rate: rate, at: cell) }
     }
 

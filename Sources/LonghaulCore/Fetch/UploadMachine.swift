@@ -1,9 +1,16 @@
 /// The life of an upload: open the source, converse with the server, one request at a time, and
 /// leave. What is asked and what answers mean is for ``UploadPlan`` and ``UploadJudge`` to say.
-extension FetchMachine {
-    package var isUpload: Bool { wire.target.request.options.upload != nil }
+struct UploadMachine {
+    var stage: FetchStage
+    var leaving: FetchLeaving?
+    var wire: FetchWire
 
-    mutating func handleUpload(
+    private var transfer: TransferID { wire.target.transfer }
+    private var request: TransferRequest { wire.target.request }
+    private var state: FetchState { wire.bytes.state }
+    private var have: ByteRanges { wire.bytes.have }
+
+    mutating func handle(
         _ event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
     ) {
         switch event {
@@ -13,9 +20,9 @@ extension FetchMachine {
             leaving = leaving ?? wire.target.leaving(after: fault, bytesKept: have.count)
             stage = .settling
             settleUpload(context, &step)
-        case .head(let key, let head): wire.uploadHead(key, head, at: context.now.monotonic)
+        case .head(let key, let head): noteHead(key, head, at: context.now.monotonic)
         case .interim(let key, let head):
-            if wire.uploadInterim(key, head, context, &step) { learnUploads(context, &step) }
+            if noteInterim(key, head, context, &step) { learnUploads(context, &step) }
         case .ended(let key, let end): uploadEnded(key, end, context, &step)
         case .leave(let departure): departUpload(departure, context, &step)
         case .tick: wire.bytes.checkpoints.ticked(at: context.now.monotonic)
@@ -39,11 +46,11 @@ extension FetchMachine {
         let pinned = upload.source ?? options.source
         if let pinned, pinned != version {
             guard options.ifChanged == .restart else {
-                leaving = outlasted(leaving ?? .fail(.sourceChanged))
+                leaving = leaving ?? .fail(.sourceChanged)
                 stage = .settling
                 return settleUpload(context, &step)
             }
-            wire.loseUpload("the file was changed", &step)
+            lose("the file was changed", &step)
             upload = UploadState()
         }
         upload.source = version
@@ -82,13 +89,13 @@ extension FetchMachine {
         if exchange.purpose == .whole, upload.mayHaveArrived, !exchange.body.mayRepeat {
             return leaveUpload(.fail(UploadJudge.unknownEnd(nil).error), context, &step)
         }
-        wire.send(exchange, context, &step)
+        send(exchange, context, &step)
     }
 
     private mutating func uploadEnded(
         _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard let (segment, exchange) = wire.removeUpload(key, end) else { return }
+        guard let (segment, exchange) = remove(key, end) else { return }
         if end.failure == .withdrawn {
             if leaving == nil { leaving = .requeue }
             stage = .settling
@@ -103,7 +110,7 @@ extension FetchMachine {
         let verdict = judge.judge(head)
         step.writes.append(
             .attempt(transfer, segment.outcome(exchange, end, verdict, at: context.now.wall)))
-        wire.take(judge, &step)
+        absorb(judge, &step)
         if let learned = judge.learned {
             step.writes.append(
                 .learn(origin: context.origin.origin, .uploads(learned)))
@@ -132,7 +139,7 @@ extension FetchMachine {
             } else {
                 converse(context, &step)
             }
-        case .failed(let failure): leaveUpload(wire.leaving(after: failure), context, &step)
+        case .failed(let failure): leaveUpload(leaving(after: failure), context, &step)
         }
     }
 
@@ -144,7 +151,7 @@ extension FetchMachine {
         if exchange.purpose == .ask, let failure = wire.unsettled {
             wire.unsettled = nil
             if wire.run.progress(wire.bytes) == 0 {
-                return leaveUpload(wire.leaving(after: failure), context, &step)
+                return leaveUpload(leaving(after: failure), context, &step)
             }
         }
         if exchange.purpose == .append { wire.conflicts = 0 }
@@ -156,7 +163,7 @@ extension FetchMachine {
         _ step: inout FetchStep
     ) {
         stage = .left
-        wire.acknowledge(state.bytesTotal ?? 0, &step)
+        acknowledge(state.bytesTotal ?? 0, &step)
         wire.bytes.state.upload?.address = nil
         step.writes.append(.save(state))
         if let origin = wire.asked(context) {
@@ -165,7 +172,7 @@ extension FetchMachine {
                     origin: origin.origin, bytesPerSecond: nil,
                     http2: (head?.httpVersion ?? 0) >= 20))
         }
-        step.writes.append(.completed(transfer, path: target.destination, totals))
+        step.writes.append(.completed(transfer, path: wire.target.destination, wire.bytes.totals))
         step.durable = true
         step.effects.append(.close(deletingPart: false))
     }
@@ -182,7 +189,7 @@ extension FetchMachine {
     ) {
         switch departure {
         case .requeue, .renew:
-            if leaving == nil || isBeingCancelled { leaveUpload(.requeue, context, &step) }
+            if leaving == nil || leaving?.isCancel == true { leaveUpload(.requeue, context, &step) }
         case .cancel(let keepingBytes):
             leaveUpload(.cancel(keepingBytes: keepingBytes), context, &step)
         case .expire: leaveUpload(.fail(.deadlinePassed), context, &step)
@@ -197,16 +204,16 @@ extension FetchMachine {
         if stage == .preparing { return }
         let wasMoving = stage == .moving
         stage = .settling
-        if segments.isEmpty {
+        if wire.segments.isEmpty {
             settleUpload(context, &step)
         } else if wasMoving {
-            step.effects.append(.stop(segments.map(\.key)))
+            step.effects.append(.stop(wire.segments.map(\.key)))
         }
     }
 
     /// The wire is quiet: what the server holds of a cancelled upload is deleted there, once.
     private mutating func settleUpload(_ context: FetchContext, _ step: inout FetchStep) {
-        guard stage == .settling, segments.isEmpty, let leaving else { return }
+        guard stage == .settling, wire.segments.isEmpty, let leaving else { return }
         if case .cancel(keepingBytes: false) = leaving, let upload = state.upload,
             let options = request.options.upload, upload.address != nil,
             let source = upload.source ?? options.source, !wire.isAborted,
@@ -215,32 +222,32 @@ extension FetchMachine {
             ).abort()
         {
             wire.isAborted = true
-            wire.send(exchange, context, &step)
+            send(exchange, context, &step)
             return
         }
         stage = .left
         step.exit(&wire, leaving, context)
     }
-}
 
-extension FetchWire {
+    // MARK: - On the wire
+
     mutating func send(
         _ exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        let key = SegmentKey(fetch: bytes.state.id, serial: nextSerial)
-        nextSerial += 1
-        bytes.state.attempts += 1
-        segments.append(
+        let key = SegmentKey(fetch: wire.bytes.state.id, serial: wire.nextSerial)
+        wire.nextSerial += 1
+        wire.bytes.state.attempts += 1
+        wire.segments.append(
             ActiveSegment(
-                key: key, number: bytes.state.attempts,
+                key: key, number: wire.bytes.state.attempts,
                 ask: RangeRequest(proof: .nothingHeld, position: exchange.range.lowerBound),
                 url: exchange.url, startedAt: context.now, isParallel: false))
-        self.exchange = exchange
-        let bound = bytes.state.upload?.sentBound ?? 0
+        wire.exchange = exchange
+        let bound = wire.bytes.state.upload?.sentBound ?? 0
         if exchange.range.upperBound > bound || exchange.purpose == .whole {
-            bytes.state.upload?.sentBound = max(bound, exchange.range.upperBound)
-            if exchange.purpose == .whole { bytes.state.upload?.mayHaveArrived = true }
-            step.writes.append(.save(bytes.state))
+            wire.bytes.state.upload?.sentBound = max(bound, exchange.range.upperBound)
+            if exchange.purpose == .whole { wire.bytes.state.upload?.mayHaveArrived = true }
+            step.writes.append(.save(wire.bytes.state))
             step.durable =
                 exchange.range.count > Limits.uploadAtOnceBytes
                 || exchange.body.method != "PUT"
@@ -248,89 +255,92 @@ extension FetchWire {
         step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
     }
 
-    mutating func uploadHead(_ key: SegmentKey, _ head: ResponseHead, at now: Instant) {
-        guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
-        segments[index].head = head
-        heard(index, at: now)
-        run.lastHTTPVersion = head.httpVersion
+    mutating func noteHead(_ key: SegmentKey, _ head: ResponseHead, at now: Instant) {
+        guard let index = wire.segments.firstIndex(where: { $0.key == key }) else { return }
+        wire.segments[index].head = head
+        wire.heard(index, at: now)
+        wire.run.lastHTTPVersion = head.httpVersion
     }
 
     /// Returns whether the server has shown what it speaks.
-    mutating func uploadInterim(
+    mutating func noteInterim(
         _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
     ) -> Bool {
-        guard let index = segments.firstIndex(where: { $0.key == key }), let exchange,
-            let upload = bytes.state.upload, let options = target.request.options.upload,
+        guard let index = wire.segments.firstIndex(where: { $0.key == key }),
+            let exchange = wire.exchange,
+            let upload = wire.bytes.state.upload, let options = wire.target.request.options.upload,
             let size = upload.source?.size
         else { return false }
-        heard(index, at: context.now.monotonic)
+        wire.heard(index, at: context.now.monotonic)
         let end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
         var judge = UploadJudge(
-            exchange, end, upload, offset: bytes.have.prefix, size: size, options)
+            exchange, end, upload, offset: wire.bytes.have.prefix, size: size, options)
         judge.interim(head)
         let isNew = judge.state.address != upload.address
-        guard isNew || judge.offset != bytes.have.prefix else { return false }
-        take(judge, &step)
+        guard isNew || judge.offset != wire.bytes.have.prefix else { return false }
+        absorb(judge, &step)
         if isNew {
-            step.writes.append(.save(bytes.state))
+            step.writes.append(.save(wire.bytes.state))
             step.durable = true
         }
         return isNew
     }
 
-    mutating func removeUpload(
+    mutating func remove(
         _ key: SegmentKey, _ end: SegmentEnd
     ) -> (ActiveSegment, UploadExchange)? {
-        guard let index = segments.firstIndex(where: { $0.key == key }), let exchange else {
+        guard let index = wire.segments.firstIndex(where: { $0.key == key }),
+            let exchange = wire.exchange
+        else {
             return nil
         }
-        count(end.bytesSent, of: index)
-        let segment = segments.remove(at: index)
-        bytes.checkpoints.retire(key)
-        self.exchange = nil
-        if end.failure == .withdrawn { bytes.state.attempts -= 1 }
+        wire.count(end.bytesSent, of: index)
+        let segment = wire.segments.remove(at: index)
+        wire.bytes.checkpoints.retire(key)
+        wire.exchange = nil
+        if end.failure == .withdrawn { wire.bytes.state.attempts -= 1 }
         return (segment, exchange)
     }
 
     /// Takes over what an answer has told.
-    mutating func take(_ judge: UploadJudge, _ step: inout FetchStep) {
-        bytes.state.upload = judge.state
+    mutating func absorb(_ judge: UploadJudge, _ step: inout FetchStep) {
+        wire.bytes.state.upload = judge.state
         if let lost = judge.lost {
-            loseUpload(lost, &step)
+            lose(lost, &step)
         } else {
             acknowledge(judge.offset, &step)
         }
-        step.writes.append(.save(bytes.state))
+        step.writes.append(.save(wire.bytes.state))
         if judge.state.address != nil { step.durable = true }
     }
 
     /// The server has so many bytes. It may have fewer than it said before: that is recorded.
     mutating func acknowledge(_ offset: Int64, _ step: inout FetchStep) {
-        let before = bytes.have.prefix
+        let before = wire.bytes.have.prefix
         if offset == before { return }
         if offset > before {
-            run.gain(offset - before)
+            wire.run.gain(offset - before)
         } else {
-            bytes.state.restarts += 1
+            wire.bytes.state.restarts += 1
             step.writes.append(
                 .restarted(
-                    target.transfer,
+                    wire.target.transfer,
                     reason: "the server has fewer bytes than it had acknowledged",
                     bytesLost: before - offset))
         }
-        bytes.have = offset > 0 ? ByteRanges(0..<offset) : ByteRanges()
-        bytes.state.durable = bytes.have
+        wire.bytes.have = offset > 0 ? ByteRanges(0..<offset) : ByteRanges()
+        wire.bytes.state.durable = wire.bytes.have
     }
 
     /// What the server had of the upload is worth nothing any more.
-    mutating func loseUpload(_ reason: String, _ step: inout FetchStep) {
-        let lost = bytes.have.count
-        if lost > 0 || bytes.state.upload?.address != nil {
-            bytes.state.restarts += 1
-            step.writes.append(.restarted(target.transfer, reason: reason, bytesLost: lost))
+    mutating func lose(_ reason: String, _ step: inout FetchStep) {
+        let lost = wire.bytes.have.count
+        if lost > 0 || wire.bytes.state.upload?.address != nil {
+            wire.bytes.state.restarts += 1
+            step.writes.append(.restarted(wire.target.transfer, reason: reason, bytesLost: lost))
         }
-        bytes.have = ByteRanges()
-        bytes.state.durable = ByteRanges()
+        wire.bytes.have = ByteRanges()
+        wire.bytes.state.durable = ByteRanges()
     }
 
     func leaving(after failure: Failure) -> FetchLeaving {
@@ -338,14 +348,14 @@ extension FetchWire {
         case .transient, .restartFromZero: return .retry(failure)
         case .needsInput: return .needInput(failure.error)
         case .permanent:
-            let restarts = target.request.options.upload?.ifChanged == .restart
+            let restarts = wire.target.request.options.upload?.ifChanged == .restart
             if failure.error.code == .sourceChanged, restarts {
                 return .retry(Failure(.transient, failure.error))
             }
             return .fail(failure.error)
         case .waitForStorage, .localFault:
             let fault = LocalFault(code: failure.error.code, message: failure.error.message)
-            return target.leaving(after: fault, bytesKept: bytes.have.count)
+            return wire.target.leaving(after: fault, bytesKept: wire.bytes.have.count)
         }
     }
 }

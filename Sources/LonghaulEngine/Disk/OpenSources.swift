@@ -3,25 +3,34 @@ internal import LonghaulPlatform
 internal import Synchronization
 
 /// The files that uploads send: opened for reading, and closed. Nothing here writes or deletes one.
-extension DiskFiles {
-    struct OpenSource {
+final class OpenSources: Sendable {
+    private struct Source {
         var file: SourceFile
         var fetchCell: UInt
         var segmentCells: [UInt] = []
     }
 
-    func openSource(_ fetch: FetchID, _ path: String, sent: Int64) {
+    private let board: ProgressBoard
+    private let sources = Mutex<[FetchID: Source]>([:])
+
+    init(board: ProgressBoard) {
+        self.board = board
+    }
+
+    /// - Parameter sent: Bytes that were ever sent for the fetch.
+    func open(_ fetch: FetchID, _ path: String, sent: Int64) -> FetchEvent {
         do throws(SystemFailure) {
             let file = try SourceFile(path)
             let cell = board.takeFetch(fetch, received: sent, mount: 0)
-            sources.withLock { $0[fetch] = OpenSource(file: file, fetchCell: cell) }
-            report(fetch, .opened(file.version))
+            sources.withLock { $0[fetch] = Source(file: file, fetchCell: cell) }
+            return .opened(file.version)
         } catch {
-            report(fetch, .prepareFailed(SourceFile.fault(error)))
+            return .prepareFailed(SourceFile.fault(error))
         }
     }
 
-    func sourceTarget(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {
+    /// `nil` = the fetch has no source open.
+    func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {
         sources.withLock { sources in
             guard let entry = sources[fetch] else { return nil }
             let cell = board.claim(
@@ -33,8 +42,15 @@ extension DiskFiles {
         }
     }
 
+    func cell(of fetch: FetchID) -> UInt? { sources.withLock { $0[fetch]?.fetchCell } }
+
+    /// The caller frees the cell.
+    func forget(cell: UInt, of fetch: FetchID) {
+        sources.withLock { $0[fetch]?.segmentCells.removeAll { $0 == cell } }
+    }
+
     /// `false` = the fetch has no source open.
-    func closeSource(_ fetch: FetchID) -> Bool {
+    func close(_ fetch: FetchID) -> Bool {
         guard let entry = sources.withLock({ $0.removeValue(forKey: fetch) }) else { return false }
         board.free(entry.fetchCell)
         for cell in entry.segmentCells { board.free(cell) }
