@@ -2,13 +2,7 @@ extension FetchMachine {
     package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {
         var step = FetchStep()
         if stage == .left { return step }
-        if isUpload {
-            var machine = UploadMachine(stage: stage, leaving: leaving, wire: wire)
-            machine.handle(event, context, &step)
-            (stage, leaving, wire) = (machine.stage, machine.leaving, machine.wire)
-            step.nextTick = nextTick
-            return step
-        }
+        if target.isUpload { return UploadMachine.step(&self, event, context) }
         handle(event, context, &step)
         assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")
         step.nextTick = nextTick
@@ -58,10 +52,8 @@ extension FetchMachine {
             if stage == .sharing { failedLocally(fault, context, &step) }
         case .filled: filled(&step)
         case .fillFailed(let fault): fillFailed(fault, context, &step)
-        // Of uploads.
-        case .opened, .interim: break
-        // Whose copy it was is not the fetch's affair.
-        case .copied, .copyFailed: break
+        // Whose copy it was is not the fetch's affair; the other two are of uploads.
+        case .copied, .copyFailed, .opened, .interim: break
         case .leave(let departure): depart(departure, context, &step)
         }
     }

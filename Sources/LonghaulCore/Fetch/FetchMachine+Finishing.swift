@@ -127,7 +127,6 @@ extension FetchMachine {
         wire.bytes.state.partIdentity = nil
         stage = .settling
         let error = wire.target.mismatch(wanted, actual: actual, keptAt: keptAt)
-        let end = mayBegin ? FetchLeaving.retry(Failure(.transient, error)) : .fail(error)
-        leave(outlasted(end), context, &step)
+        leave(outlasted(mayBegin ? .retry(Failure(.transient, error)) : .fail(error)), context, &step)
     }
 }

@@ -12,7 +12,7 @@ extension FetchMachine {
     /// Whether another transfer may still come along. None may while the file is, or may be, under
     /// its leader's name: it is not looked for there once another transfer leads.
     package var isJoinable: Bool {
-        if isUpload || state.publication != nil || leaving?.isForNow == false { return false }
+        if state.publication != nil || leaving?.isForNow == false { return false }
         return switch stage {
         case .preparing, .moving, .settling, .verifying, .securing, .sharing: true
         case .publishing, .left: false

@@ -36,7 +36,6 @@ package struct FetchMachine: Sendable {
     package var held: HeldBody? { wire.held }
     package var syncing: PendingSync? { wire.bytes.checkpoints.syncing }
     package var url: String { wire.url }
-    package var isUpload: Bool { wire.target.request.options.upload != nil }
     package var isWhole: Bool { wire.bytes.isWhole }
     package var totals: TransferTotals { wire.bytes.totals }
 
@@ -91,11 +90,8 @@ package struct FetchMachine: Sendable {
     /// - Parameter spaceIsShort: Where the size is not known, room for one byte is looked for: of
     ///   thousands of transfers to a full disk each would make a file, and a request.
     package mutating func begin(spaceIsShort: Bool = false) -> FetchStep {
+        if target.isUpload { return UploadMachine.begin(target) }
         var step = FetchStep()
-        if isUpload {
-            step.effects.append(.openSource(path: target.destination))
-            return step
-        }
         step.isWhole = isWhole
         let size = state.bytesTotal ?? request.expectedBytes
         let needs = size.map { max(0, $0 - have.count) } ?? (spaceIsShort ? 1 : nil)

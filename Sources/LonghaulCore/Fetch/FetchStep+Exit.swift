@@ -24,8 +24,7 @@ extension FetchStep {
             durable = true
             if !keepingBytes { writes.append(.dropFetch(wire.target.transfer)) }
             // The file of an upload is its owner's.
-            let isPart = wire.target.request.options.upload == nil
-            effects.append(.close(deletingPart: isPart && !keepingBytes))
+            effects.append(.close(deletingPart: !wire.target.isUpload && !keepingBytes))
             return
         }
         effects.append(.close(deletingPart: false))

@@ -26,6 +26,8 @@ package struct FetchTarget: Sendable {
         self.deadline = deadline
     }
 
+    package var isUpload: Bool { request.options.upload != nil }
+
     mutating func serve(_ subscribers: Subscribers) {
         transfer = subscribers.leader.id
         destination = subscribers.leader.destination

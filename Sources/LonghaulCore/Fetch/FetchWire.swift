@@ -13,14 +13,7 @@ package struct FetchWire: Sendable {
     /// Why the next request starts from zero whatever is held.
     var fromZero: RestartReason?
     var nextSerial: Int64
-    /// Of an upload: the request that is out.
-    var exchange: UploadExchange?
-    /// Of an upload: the failure after which the server is asked how far it is.
-    var unsettled: Failure?
-    /// Of an upload: answers in a row that told another offset.
-    var conflicts = 0
-    /// Of an upload: the server was told that it is not wanted any more.
-    var isAborted = false
+    var upload = UploadRun()
 
     init(_ target: FetchTarget, _ state: FetchState, firstSerial: Int64) {
         self.target = target
@@ -33,7 +26,6 @@ package struct FetchWire: Sendable {
     // MARK: - Sources
 
     var url: String { target.url(ofSource: bytes.state.source) }
-
     var isAtOwnOrigin: Bool { url == target.request.url }
 
     /// Of the source in use: what is learned of a mirror is not the own origin's.

@@ -1,3 +1,15 @@
+/// What one run of an upload has come to.
+struct UploadRun: Sendable {
+    /// The request that is out.
+    var exchange: UploadExchange?
+    /// The failure after which the server is asked how far it is.
+    var unsettled: Failure?
+    /// Answers in a row that told another offset.
+    var conflicts = 0
+    /// The server was told that it is not wanted any more.
+    var isAborted = false
+}
+
 /// The life of an upload: open the source, converse with the server, one request at a time, and
 /// leave. What is asked and what answers mean is for ``UploadPlan`` and ``UploadJudge`` to say.
 struct UploadMachine {
@@ -5,13 +17,31 @@ struct UploadMachine {
     var leaving: FetchLeaving?
     var wire: FetchWire
 
+    static func begin(_ target: FetchTarget) -> FetchStep {
+        var step = FetchStep()
+        step.effects.append(.openSource(path: target.destination))
+        return step
+    }
+
+    /// One event of a fetch that is an upload.
+    static func step(
+        _ fetch: inout FetchMachine, _ event: FetchEvent, _ context: FetchContext
+    ) -> FetchStep {
+        var step = FetchStep()
+        var machine = UploadMachine(stage: fetch.stage, leaving: fetch.leaving, wire: fetch.wire)
+        machine.react(to: event, context, &step)
+        (fetch.stage, fetch.leaving, fetch.wire) = (machine.stage, machine.leaving, machine.wire)
+        step.nextTick = fetch.nextTick
+        return step
+    }
+
     private var transfer: TransferID { wire.target.transfer }
     private var request: TransferRequest { wire.target.request }
     private var state: FetchState { wire.bytes.state }
     private var have: ByteRanges { wire.bytes.have }
 
-    mutating func handle(
-        _ event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
+    private mutating func react(
+        to event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
     ) {
         switch event {
         case .opened(let version): opened(version, context, &step)
@@ -128,13 +158,13 @@ struct UploadMachine {
         case .done: completeUpload(head, end.answer, context, &step)
         case .goOn: goOn(after: exchange, context, &step)
         case .askAfter(let failure):
-            wire.unsettled = failure
+            wire.upload.unsettled = failure
             converse(context, &step)
         case .conflict(let failure):
-            wire.conflicts += 1
+            wire.upload.conflicts += 1
             // A question that is refused is not put again at once.
             let isStuck = exchange.purpose == .ask && judge.lost == nil
-            if isStuck || wire.conflicts > Limits.uploadConflicts {
+            if isStuck || wire.upload.conflicts > Limits.uploadConflicts {
                 leaveUpload(.retry(failure), context, &step)
             } else {
                 converse(context, &step)
@@ -148,13 +178,13 @@ struct UploadMachine {
         after exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
     ) {
         // It was asked after a break: without a gain the break is a failure like any other.
-        if exchange.purpose == .ask, let failure = wire.unsettled {
-            wire.unsettled = nil
+        if exchange.purpose == .ask, let failure = wire.upload.unsettled {
+            wire.upload.unsettled = nil
             if wire.run.progress(wire.bytes) == 0 {
                 return leaveUpload(leaving(after: failure), context, &step)
             }
         }
-        if exchange.purpose == .append { wire.conflicts = 0 }
+        if exchange.purpose == .append { wire.upload.conflicts = 0 }
         converse(context, &step)
     }
 
@@ -216,12 +246,12 @@ struct UploadMachine {
         guard stage == .settling, wire.segments.isEmpty, let leaving else { return }
         if case .cancel(keepingBytes: false) = leaving, let upload = state.upload,
             let options = request.options.upload, upload.address != nil,
-            let source = upload.source ?? options.source, !wire.isAborted,
+            let source = upload.source ?? options.source, !wire.upload.isAborted,
             let exchange = UploadPlan(
                 request, options, upload, offset: have.prefix, source: source
             ).abort()
         {
-            wire.isAborted = true
+            wire.upload.isAborted = true
             send(exchange, context, &step)
             return
         }
@@ -234,6 +264,8 @@ struct UploadMachine {
     mutating func send(
         _ exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
     ) {
+        assert(wire.segments.isEmpty, "an upload has one request at a time")
+        assert(state.partPath.isEmpty, "an upload has no part file")
         let key = SegmentKey(fetch: wire.bytes.state.id, serial: wire.nextSerial)
         wire.nextSerial += 1
         wire.bytes.state.attempts += 1
@@ -242,7 +274,7 @@ struct UploadMachine {
                 key: key, number: wire.bytes.state.attempts,
                 ask: RangeRequest(proof: .nothingHeld, position: exchange.range.lowerBound),
                 url: exchange.url, startedAt: context.now, isParallel: false))
-        wire.exchange = exchange
+        wire.upload.exchange = exchange
         let bound = wire.bytes.state.upload?.sentBound ?? 0
         if exchange.range.upperBound > bound || exchange.purpose == .whole {
             wire.bytes.state.upload?.sentBound = max(bound, exchange.range.upperBound)
@@ -267,7 +299,7 @@ struct UploadMachine {
         _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
     ) -> Bool {
         guard let index = wire.segments.firstIndex(where: { $0.key == key }),
-            let exchange = wire.exchange,
+            let exchange = wire.upload.exchange,
             let upload = wire.bytes.state.upload, let options = wire.target.request.options.upload,
             let size = upload.source?.size
         else { return false }
@@ -290,14 +322,14 @@ struct UploadMachine {
         _ key: SegmentKey, _ end: SegmentEnd
     ) -> (ActiveSegment, UploadExchange)? {
         guard let index = wire.segments.firstIndex(where: { $0.key == key }),
-            let exchange = wire.exchange
+            let exchange = wire.upload.exchange
         else {
             return nil
         }
         wire.count(end.bytesSent, of: index)
         let segment = wire.segments.remove(at: index)
         wire.bytes.checkpoints.retire(key)
-        wire.exchange = nil
+        wire.upload.exchange = nil
         if end.failure == .withdrawn { wire.bytes.state.attempts -= 1 }
         return (segment, exchange)
     }

@@ -161,6 +161,7 @@ package struct UploadPlan {
     }
 
     private func append(_ dialect: UploadDialect, _ address: String) -> UploadExchange {
+        assert(offset <= size, "the server has no more than there is")
         let end = min(size, offset.addingClamped(state.appendLimit ?? .max))
         var exchange = exchange(.append, "PATCH", address, dialect)
         exchange.range = offset..<end
