@@ -126,7 +126,7 @@ extension FetchMachine {
         wire.bytes.forgetAll()
         wire.bytes.state.partIdentity = nil
         stage = .settling
-        let error = wire.target.mismatch(wanted, actual: actual, keptAt: keptAt)
-        leave(outlasted(mayBegin ? .retry(Failure(.transient, error)) : .fail(error)), context, &step)
+        let why = wire.target.mismatch(wanted, actual: actual, keptAt: keptAt)
+        leave(outlasted(mayBegin ? .retry(Failure(.transient, why)) : .fail(why)), context, &step)
     }
 }
