@@ -20,6 +20,7 @@ struct RequestValidator {
     private var filling: (directory: String, asked: Int, names: DirectoryNames?) = ("", 0, nil)
 
     mutating func admit(_ request: TransferRequest) throws(LonghaulError) -> Verdict {
+        let request = try UploadValidator.located(request)
         let url = try RequestValidator.parse(request.url)
         for mirror in request.options.mirrors { _ = try RequestValidator.parse(mirror) }
         try RequestValidator.check(request.options)

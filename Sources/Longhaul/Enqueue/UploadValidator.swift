@@ -4,6 +4,17 @@ internal import LonghaulStore
 
 /// Checks requests for uploads, and pins the version of the file.
 enum UploadValidator {
+    /// With the URL of an object in S3 over HTTP, and what its requests are signed with.
+    static func located(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
+        guard let upload = request.options.upload,
+            upload.uploadProtocol == .s3 || request.url.beginsIgnoringCase(with: "s3:")
+        else { return request }
+        if upload.uploadProtocol != .s3, upload.uploadProtocol != .auto {
+            throw LonghaulError(.invalidRequest, "an s3: URL needs the protocol s3")
+        }
+        return try S3Location().located(request)
+    }
+
     static func admit(
         _ request: TransferRequest, _ upload: UploadOptions, to url: URLParts
     ) throws(LonghaulError) -> NewTransfer {
@@ -48,9 +59,9 @@ enum UploadValidator {
     private static func check(
         _ upload: UploadOptions, to url: URLParts
     ) throws(LonghaulError) {
-        guard url.scheme == .http || url.scheme == .https, upload.uploadProtocol != .s3 else {
+        guard url.scheme == .http || url.scheme == .https else {
             throw LonghaulError(
-                .unsupported, "uploads go over http and https; give such a URL")
+                .unsupported, "uploads go over http, https and to s3; give such a URL")
         }
         if upload.formField != nil {
             guard [.auto, .post].contains(upload.uploadProtocol), upload.method != .put else {
@@ -67,6 +78,13 @@ enum UploadValidator {
         case (.tus, .put):
             throw LonghaulError(.invalidRequest, "tus creates an upload by POST")
         default: break
+        }
+        if upload.uploadProtocol == .s3, url.query != nil || upload.method == .post {
+            throw LonghaulError(
+                .invalidRequest, "an upload to S3 has no query and no method of its own")
+        }
+        if let partSize = upload.partSize, partSize < 5 << 20 {
+            throw LonghaulError(.invalidRequest, "a part of an upload to S3 has 5 MiB at least")
         }
         if let type = upload.contentType,
             (try? HeaderFields.Field(parsing: "Content-Type: \(type)")) == nil || type.isEmpty

@@ -62,7 +62,7 @@ struct Upload: ConsoleCommand {
         try asking.apply(to: &template.request.options, context)
         try schedule.apply(to: &template.request, context)
         try moving.apply(to: &template.request)
-        template.request.options.upload = sending.options
+        template.request.options.upload = try sending.options()
         let requests = try requests(template, context, on: console)
         if wait {
             return try AwaitedTransfers(requests, isCompared: true, configuration.limits)
@@ -88,7 +88,8 @@ struct Upload: ConsoleCommand {
         guard let input else {
             var request = template.request
             if words[0].isEmpty { throw LonghaulError.usage("the path is empty") }
-            request.url = try OptionText.url(words[1])
+            request.url =
+                words[1].hasPrefix("s3://") ? words[1] : try OptionText.url(words[1])
             request.destination = .file(try context.absolute(words[0]))
             return [request]
         }
@@ -111,7 +112,7 @@ struct SendingOptions: ParsableArguments {
     @Option(
         name: .customLong("protocol"),
         help: ArgumentHelp(
-            "auto (default: ask the server), put, post, ietf or tus.", valueName: "name"))
+            "auto (default: ask the server), put, post, ietf, tus or s3.", valueName: "name"))
     var uploadProtocol: UploadProtocol = .auto
 
     @Option(help: "PUT or POST (default: PUT, or as the protocol has it).")
@@ -126,6 +127,10 @@ struct SendingOptions: ParsableArguments {
             "What the file is (default: application/octet-stream).", valueName: "type"))
     var contentType: String?
 
+    @Option(
+        help: ArgumentHelp("Bytes of one part, for S3 (default: 8M or more).", valueName: "size"))
+    var partSize: String?
+
     @Flag(help: "A POST may be sent again where its answer was lost.")
     var repeatable = false
 
@@ -134,12 +139,13 @@ struct SendingOptions: ParsableArguments {
             "What to do when the file was changed: fail (default) or restart.", valueName: "what"))
     var ifChanged: SourceChangePolicy = .fail
 
-    var options: UploadOptions {
+    func options() throws(LonghaulError) -> UploadOptions {
         var options = UploadOptions()
         options.uploadProtocol = uploadProtocol
         options.method = method
         options.formField = form
         options.contentType = contentType
+        if let partSize { options.partSize = try OptionText.size(partSize, "--part-size") }
         options.isRepeatable = repeatable
         options.ifChanged = ifChanged
         return options

@@ -102,7 +102,9 @@ struct JSONRequest {
         _ key: String, _ scanner: inout JSONScanner, into fields: inout Fields
     ) throws {
         switch key {
-        case "url": fields.url = try OptionText.url(try scanner.string())
+        case "url":
+            let url = try scanner.string()
+            fields.url = url.hasPrefix("s3://") ? url : try OptionText.url(url)
         case "source": fields.source = try scanner.string()
         case "destination": fields.destination = try scanner.string()
         case "directory": fields.directory = try scanner.string()

@@ -91,8 +91,10 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var mustAsk = false
     /// The server may have the whole file in a request whose answer is not known.
     package var mayHaveArrived = false
-    /// Most bytes that the server takes in one request.
+    /// Most bytes that the server takes in one request; of S3, the size of a part.
     package var appendLimit: Int64?
+    /// Of S3: the entity tags of the parts that the server has, from the first one on.
+    package var partTags: [String] = []
 
     package init() {}
 }

@@ -10,6 +10,8 @@ package enum UploadDialect: String, Hashable, Codable, Sendable {
     case ietf6
     /// tus 1.0.0.
     case tus
+    /// S3 multipart.
+    case s3
 
     /// The field `Upload-Draft-Interop-Version`; `nil` = it is not that draft.
     package var interopVersion: Int? {
@@ -17,7 +19,7 @@ package enum UploadDialect: String, Hashable, Codable, Sendable {
         case .ietf9: 9
         case .ietf8: 8
         case .ietf6: 6
-        case .plain, .tus: nil
+        case .plain, .tus, .s3: nil
         }
     }
 
@@ -35,7 +37,7 @@ package enum UploadDialect: String, Hashable, Codable, Sendable {
         switch self {
         case .ietf9: .ietf8
         case .ietf8: .ietf6
-        case .ietf6, .plain, .tus: nil
+        case .ietf6, .plain, .tus, .s3: nil
         }
     }
 }

@@ -15,6 +15,8 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     public var contentType: String?
     /// Bytes of one part of an S3 multipart upload; `nil` = from the file's length.
     public var partSize: Int64?
+    /// Of an upload to S3: the region that requests are signed for.
+    package var region: String?
     /// Which file was handed over, and in which version.
     package var source: SourceVersion?
 

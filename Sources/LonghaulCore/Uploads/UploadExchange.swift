@@ -11,6 +11,8 @@ package struct UploadExchange: Hashable, Sendable {
         case ask
         /// PATCH: the bytes from an offset on.
         case append
+        /// POST: the parts are to become one object (S3).
+        case complete
         /// DELETE: the upload is not wanted any more.
         case abort
     }
@@ -59,8 +61,7 @@ package struct UploadPlan {
         case .put, .post: return (.plain, false)
         case .tus: return (.tus, false)
         case .ietf: return (known?.interopVersion == nil ? .ietf9 : known ?? .ietf9, false)
-        // Refused when it is enqueued.
-        case .s3: return (.plain, false)
+        case .s3: return (.s3, false)
         // Other paths of the origin may speak something else.
         case .auto: return known.map { ($0, $0.interopVersion != nil) }
         }
@@ -69,6 +70,7 @@ package struct UploadPlan {
     /// The next request; `nil` = the server has everything and has said so.
     package func next() -> UploadExchange? {
         guard let dialect = state.dialect else { return discover() }
+        if dialect == .s3 { return s3.next() }
         guard let address = state.address else { return first(dialect) }
         if state.mustAsk { return ask(dialect, address) }
         if offset >= size, dialect == .tus { return nil }
@@ -78,8 +80,11 @@ package struct UploadPlan {
     /// Takes the resource away from the server; `nil` = there is none.
     package func abort() -> UploadExchange? {
         guard let dialect = state.dialect, let address = state.address else { return nil }
+        if dialect == .s3 { return s3.abort(address) }
         return exchange(.abort, "DELETE", address, dialect)
     }
+
+    private var s3: S3Plan { S3Plan(self, whole: { whole(.s3) }) }
 
     // MARK: - Requests
 
@@ -94,7 +99,7 @@ package struct UploadPlan {
 
     private func first(_ dialect: UploadDialect) -> UploadExchange {
         switch dialect {
-        case .plain: whole(dialect)
+        case .plain, .s3: whole(dialect)
         case .tus: createTus()
         case .ietf9, .ietf8, .ietf6: isCreatedFirst ? createEmpty(dialect) : whole(dialect)
         }

@@ -39,6 +39,7 @@ package struct UploadJudge {
     /// - Parameter head: The final one; `nil` = none came.
     package mutating func judge(_ head: ResponseHead?) -> Verdict {
         guard let head else { return broke() }
+        if state.dialect == .s3, exchange.purpose != .whole { return judgeS3(head) }
         readLimit(head.headers)
         switch exchange.purpose {
         case .discover: return discovered(head)
@@ -46,7 +47,7 @@ package struct UploadJudge {
         case .create: return created(head)
         case .ask: return answered(head)
         case .append: return appended(head)
-        case .abort: return .done
+        case .abort, .complete: return .done
         }
     }
 
@@ -81,6 +82,8 @@ package struct UploadJudge {
         noteBreak()
         switch exchange.purpose {
         case .discover, .create, .ask, .abort: return .failed(failure)
+        case .complete: return .askAfter(failure)
+        case .append where state.dialect == .s3: return .failed(failure)
         case .whole, .append:
             if state.mustAsk, failure.kind == .transient, end.bytesSent > 0 {
                 return .askAfter(failure)
@@ -103,9 +106,12 @@ package struct UploadJudge {
             let isPlain = state.dialect == .plain || state.isGuess
             state.mayHaveArrived = isPlain ? sent > 0 || length == 0 : sent >= length
             state.mustAsk = state.address != nil
+        // A part that did not arrive is sent again.
+        case .append where state.dialect == .s3: break
         case .append:
             state.sentBound = max(offset, exchange.range.lowerBound + sent)
             state.mustAsk = true
+        case .complete: state.mustAsk = true
         case .discover, .create, .ask, .abort: break
         }
     }
@@ -231,6 +237,44 @@ package struct UploadJudge {
         guard told <= exchange.range.upperBound else { return beyond(told) }
         offset = told
         return .goOn
+    }
+
+    // MARK: - S3
+
+    private mutating func judgeS3(_ head: ResponseHead) -> Verdict {
+        // An error may come with a 200, where the server began to answer before it was done.
+        let code = S3Answer.element("Code", in: end.answer)
+        switch exchange.purpose {
+        case .create:
+            guard head.isSuccess, let id = S3Answer.element("UploadId", in: end.answer) else {
+                return refused(head)
+            }
+            state.address = S3Key.escaped(id: id)
+            state.appendLimit = S3Plan.partSize(options, size: size)
+            return .goOn
+        case .append:
+            if head.status == 404 { return gone("the server does not know the upload any more") }
+            guard head.isSuccess, let tag = head.headers.single("ETag") else {
+                return refused(head)
+            }
+            state.partTags.append(tag)
+            offset = exchange.range.upperBound
+            return .goOn
+        case .complete where head.isSuccess && code == nil: return .done
+        case .complete where head.status == 404:
+            return gone("the server does not know the upload any more")
+        case .complete where head.isSuccess:
+            return .failed(
+                Failure(
+                    .transient,
+                    LonghaulError(.serverError, "the server could not join the parts")))
+        case .ask:
+            // Where the parts have not become an object, that is asked for again.
+            state.mustAsk = false
+            return S3Answer.isWhole(head, size: size, parts: state.partTags.count) ? .done : .goOn
+        case .abort: return .done
+        case .complete, .discover, .whole: return refused(head)
+        }
     }
 
     // MARK: - Refusals

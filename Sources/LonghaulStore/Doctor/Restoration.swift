@@ -135,7 +135,7 @@ private struct RestoredRows {
             (SELECT \(FetchRecord.columns), leader FROM fetch WHERE partInode IS NOT NULL) begun \
             ON begun.id = transfer.fetchID WHERE coalesce(leader, transfer.id) = transfer.id
             """
-        ) { Begun(state: FetchRecord.read($0), destination: $0.text(24)) }
+        ) { Begun(state: FetchRecord.read($0), destination: $0.text(25)) }
     }
 
     /// Compares a fetch of the copy with the disk. Bytes count only if the part file was not

@@ -29,9 +29,12 @@ package final class UploadServer: Sendable {
 
     package func has(_ name: String) -> Bool { scratch.exists(name) }
 
-    /// Uploads that were begun and neither finished nor deleted.
+    /// Uploads with bytes that were neither finished nor deleted. One that was created in the very
+    /// moment of a kill has none: nobody knows of it, and servers let it expire.
     package var leftOpen: [String] {
-        get throws { try scratch.names().filter { $0.hasPrefix("part-") } }
+        get throws {
+            try scratch.names().filter { $0.hasPrefix("part-") && scratch.size(of: $0) != 0 }
+        }
     }
 
     /// Every request: `method`, `path`, `bytes` (of its body that came), `length`, `headers`.

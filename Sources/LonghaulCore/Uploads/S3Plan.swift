@@ -1,0 +1,143 @@
+/// What an upload to S3 asks next: a small file goes as one object, a large one in parts that become
+/// one in the end (Amazon S3 API Reference, CreateMultipartUpload and its neighbours).
+struct S3Plan {
+    private let plan: UploadPlan
+    private let whole: () -> UploadExchange
+
+    init(_ plan: UploadPlan, whole: @escaping () -> UploadExchange) {
+        self.plan = plan
+        self.whole = whole
+    }
+
+    private var url: String { plan.request.url }
+    private var size: Int64 { plan.source.size }
+
+    /// S3 has at most 10,000 parts, all but the last of 5 MiB at least.
+    static func partSize(_ options: UploadOptions, size: Int64) -> Int64 {
+        let least = (size + 9_999) / 10_000
+        let mebibyte: Int64 = 1 << 20
+        let rounded = (least + mebibyte - 1) / mebibyte * mebibyte
+        return max(options.partSize ?? 8 * mebibyte, rounded)
+    }
+
+    func next() -> UploadExchange {
+        let partSize = plan.state.appendLimit ?? S3Plan.partSize(plan.options, size: size)
+        if size <= partSize { return signed(whole()) }
+        guard let id = plan.state.address else { return create() }
+        if plan.state.mustAsk { return signed(exchange(.ask, "HEAD", url)) }
+        return plan.offset < size ? part(id, partSize) : complete(id)
+    }
+
+    func abort(_ id: String) -> UploadExchange {
+        signed(exchange(.abort, "DELETE", "\(url)?uploadId=\(id)"))
+    }
+
+    private func create() -> UploadExchange {
+        // libcurl signs the query as it is: a name without a value needs its equals sign.
+        var exchange = exchange(.create, "POST", "\(url)?uploads=")
+        exchange.body.content = UploadBody.Content()
+        if !plan.request.options.headers.contains("Content-Type") {
+            exchange.headers["Content-Type"] =
+                plan.options.contentType ?? "application/octet-stream"
+        }
+        return signed(exchange)
+    }
+
+    private func part(_ id: String, _ partSize: Int64) -> UploadExchange {
+        let number = plan.state.partTags.count + 1
+        // Sorted, as the signature wants it.
+        var exchange = exchange(.append, "PUT", "\(url)?partNumber=\(number)&uploadId=\(id)")
+        exchange.range = plan.offset..<min(size, plan.offset + partSize)
+        exchange.completes = exchange.range.upperBound == size
+        exchange.body.content = UploadBody.Content(file: exchange.range, pinned: plan.source)
+        exchange.body.mayRepeat = true
+        return signed(exchange)
+    }
+
+    private func complete(_ id: String) -> UploadExchange {
+        var text = "<CompleteMultipartUpload>"
+        for (index, tag) in plan.state.partTags.enumerated() {
+            text += "<Part><PartNumber>\(index + 1)</PartNumber><ETag>\(tag)</ETag></Part>"
+        }
+        text += "</CompleteMultipartUpload>"
+        var exchange = exchange(.complete, "POST", "\(url)?uploadId=\(id)")
+        exchange.body.content = UploadBody.Content(before: Array(text.utf8))
+        exchange.headers["Content-Type"] = "application/xml"
+        return signed(exchange)
+    }
+
+    private func exchange(
+        _ purpose: UploadExchange.Purpose, _ method: String, _ url: String
+    ) -> UploadExchange {
+        UploadExchange(
+            purpose: purpose, url: url, headers: HeaderFields(), body: UploadBody(method: method),
+            range: 0..<0, completes: false)
+    }
+
+    private func signed(_ exchange: UploadExchange) -> UploadExchange {
+        var exchange = exchange
+        exchange.body.signature = "aws:amz:\(plan.options.region ?? "us-east-1"):s3"
+        exchange.headers["x-amz-content-sha256"] = "UNSIGNED-PAYLOAD"
+        return exchange
+    }
+}
+
+/// Names of objects and uploads as they stand in a URL.
+package enum S3Key {
+    /// Percent-encoded as the signature wants it (RFC 3986 §2.3); what is encoded already is decoded
+    /// first, once.
+    package static func escaped(_ text: String) -> String {
+        escaped(bytes: decoded(Array(text.utf8)), keeping: [UInt8(ascii: "/")])
+    }
+
+    static func escaped(id: String) -> String { escaped(bytes: Array(id.utf8), keeping: []) }
+
+    private static func escaped(bytes: [UInt8], keeping kept: [UInt8]) -> String {
+        var escaped = ""
+        for byte in bytes {
+            let isPlain = byte.isASCIILetter || byte.isASCIIDigit || "-._~".utf8.contains(byte)
+            if isPlain || kept.contains(byte) {
+                escaped.unicodeScalars.append(UnicodeScalar(byte))
+            } else {
+                escaped += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return escaped
+    }
+
+    private static func decoded(_ bytes: [UInt8]) -> [UInt8] {
+        var decoded: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
+                let byte = UInt8(
+                    String(decoding: bytes[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
+            {
+                decoded.append(byte)
+                index += 3
+            } else {
+                decoded.append(bytes[index])
+                index += 1
+            }
+        }
+        return decoded
+    }
+}
+
+/// What the answers of S3 say.
+enum S3Answer {
+    /// The text of the first element of that name.
+    static func element(_ name: String, in body: [UInt8]) -> String? {
+        let text = String(decoding: body, as: UTF8.self)
+        guard let open = text.firstRange(of: "<\(name)>"),
+            let close = text[open.upperBound...].firstRange(of: "</\(name)>")
+        else { return nil }
+        return String(text[open.upperBound..<close.lowerBound])
+    }
+
+    /// Of an object that was made of so many parts.
+    static func isWhole(_ head: ResponseHead, size: Int64, parts: Int) -> Bool {
+        guard head.isSuccess, case .bytes(size) = head.headers.contentLength else { return false }
+        return head.headers.single("ETag")?.hasSuffix("-\(parts)\"") == true
+    }
+}
