@@ -43,7 +43,8 @@ extension JSONText {
         field("meta", json: transfer.metadata)
         scheduleFields(transfer)
         field("contentCoding", transfer.contentCoding)
-        if transfer.kind == .upload, let response = transfer.response {
+        guard transfer.kind == .upload else { return }
+        if let response = transfer.response {
             field("response") { response.write(to: &$0) }
         } else {
             field("response", String?.none)
