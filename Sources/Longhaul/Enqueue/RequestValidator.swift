@@ -20,7 +20,7 @@ struct RequestValidator {
     private var filling: (directory: String, asked: Int, names: DirectoryNames?) = ("", 0, nil)
 
     mutating func admit(_ request: TransferRequest) throws(LonghaulError) -> Verdict {
-        let request = try UploadValidator.located(request)
+        var request = try UploadValidator.located(request)
         let url = try RequestValidator.parse(request.url)
         for mirror in request.options.mirrors { _ = try RequestValidator.parse(mirror) }
         try RequestValidator.check(request.options)
@@ -31,7 +31,6 @@ struct RequestValidator {
         if let upload = request.options.upload {
             return .insert(try UploadValidator.admit(request, upload, to: url))
         }
-        var request = request
         let destination: String
         switch request.destination {
         case .file(let path):

@@ -10,7 +10,7 @@ struct S3Location {
         self.environment = environment
     }
 
-    /// The request with a URL over HTTP, the region, and the keys in the place of user and password.
+    /// The request with a URL over HTTP, the region, and the keys in place of user and password.
     func located(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
         var request = request
         let profile = variable("AWS_PROFILE") ?? "default"

@@ -113,7 +113,8 @@ package struct UploadPlan {
     }
 
     private func whole(_ dialect: UploadDialect) -> UploadExchange {
-        let method = options.method ?? (dialect == .plain || state.isGuess ? .put : .post)
+        let isPlain = dialect.interopVersion == nil || state.isGuess
+        let method = options.method ?? (isPlain ? .put : .post)
         var content = UploadBody.Content(file: 0..<size, pinned: source)
         var type = options.contentType ?? "application/octet-stream"
         if let field = options.formField {

@@ -164,8 +164,11 @@ struct HandleOptions {
             // libcurl takes "Name:" as "omit this field" and "Name;" as "send it empty".
             list.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
-        // libcurl's own rule would ask also where the answer is known.
-        if request.upload?.expectsContinue == false { list.append("Expect:") }
+        // libcurl's own rule would ask also where the answer is known. It signs what is named here,
+        // also to leave it out.
+        if let upload = request.upload, !upload.expectsContinue, upload.signature == nil {
+            list.append("Expect:")
+        }
         if let first = list.first { lh_easy_setopt_list(curl.pointer, CURLOPT_HTTPHEADER, first) }
         if !cookies.isEmpty { curl.set(CURLOPT_COOKIE, cookies.joined(separator: "; ")) }
         if !hasUserAgent { curl.set(CURLOPT_USERAGENT, configuration.userAgent) }
