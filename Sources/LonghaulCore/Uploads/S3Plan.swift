@@ -1,5 +1,5 @@
-/// What an upload to S3 asks next: a small file goes as one object, a large one in parts that become
-/// one in the end (Amazon S3 API Reference, CreateMultipartUpload and its neighbours).
+/// What an upload to S3 asks next: a small file goes as one object, a large one in parts that
+/// become one in the end (Amazon S3 API Reference, CreateMultipartUpload and its neighbours).
 struct S3Plan {
     private let plan: UploadPlan
     private let whole: () -> UploadExchange
