@@ -6,6 +6,8 @@ struct UploadRun: Sendable {
     var unsettled: Failure?
     /// Answers in a row that told another offset.
     var conflicts = 0
+    /// See ``UploadJudge``.
+    var floor: Int64 = 0
     /// The server was told that it is not wanted any more.
     var isAborted = false
 }
@@ -84,6 +86,11 @@ struct UploadMachine {
             upload = UploadState()
         }
         upload.source = version
+        wire.upload.floor = upload.sentBound
+        // What was under way when the last run ended may have arrived since.
+        if upload.address != nil {
+            upload.mustAsk = upload.dialect != .s3 || have.count == version.size
+        }
         wire.bytes.state.upload = upload
         wire.bytes.state.bytesTotal = version.size
         if leaving != nil {
@@ -135,7 +142,8 @@ struct UploadMachine {
             let size = upload.source?.size
         else { return }
         var judge = UploadJudge(
-            exchange, end, upload, offset: have.prefix, size: size, options)
+            exchange, end, upload, offset: have.prefix, size: size, options,
+            floor: wire.upload.floor)
         let head = segment.head
         let verdict = judge.judge(head)
         step.writes.append(
@@ -306,7 +314,8 @@ struct UploadMachine {
         wire.heard(index, at: context.now.monotonic)
         let end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
         var judge = UploadJudge(
-            exchange, end, upload, offset: wire.bytes.have.prefix, size: size, options)
+            exchange, end, upload, offset: wire.bytes.have.prefix, size: size, options,
+            floor: wire.upload.floor)
         judge.interim(head)
         let isNew = judge.state.address != upload.address
         guard isNew || judge.offset != wire.bytes.have.prefix else { return false }
@@ -338,6 +347,7 @@ struct UploadMachine {
     mutating func absorb(_ judge: UploadJudge, _ step: inout FetchStep) {
         wire.bytes.state.upload = judge.state
         if let lost = judge.lost {
+            wire.upload.floor = 0
             lose(lost, &step)
         } else {
             acknowledge(judge.offset, &step)

@@ -21,13 +21,17 @@ package struct UploadJudge {
     package private(set) var lost: String?
     private let exchange: UploadExchange
     private let options: UploadOptions
+    /// No byte at or after this offset was sent by earlier runs. The kernel of an engine that was
+    /// killed may still deliver some.
+    private let floor: Int64
     private let size: Int64
     private let end: SegmentEnd
 
     package init(
         _ exchange: UploadExchange, _ end: SegmentEnd, _ state: UploadState, offset: Int64,
-        size: Int64, _ options: UploadOptions
+        size: Int64, _ options: UploadOptions, floor: Int64 = 0
     ) {
+        self.floor = floor
         self.exchange = exchange
         self.end = end
         self.state = state
@@ -100,7 +104,7 @@ package struct UploadJudge {
         let sent = min(end.bytesSent, length)
         switch exchange.purpose {
         case .whole:
-            state.sentBound = sent
+            state.sentBound = max(floor, sent)
             // A resumable upload is not complete before its last byte; a plain one is the server's
             // own affair from the first.
             let isPlain = state.dialect == .plain || state.isGuess
@@ -109,7 +113,7 @@ package struct UploadJudge {
         // A part that did not arrive is sent again.
         case .append where state.dialect == .s3: break
         case .append:
-            state.sentBound = max(offset, exchange.range.lowerBound + sent)
+            state.sentBound = max(floor, offset, exchange.range.lowerBound + sent)
             state.mustAsk = true
         case .complete: state.mustAsk = true
         case .discover, .create, .ask, .abort: break
