@@ -84,8 +84,8 @@ struct S3Plan {
 
 /// Names of objects and uploads as they stand in a URL.
 package enum S3Key {
-    /// Percent-encoded as the signature wants it (RFC 3986 §2.3); what is encoded already is decoded
-    /// first, once.
+    /// Percent-encoded as the signature wants it (RFC 3986 §2.3); what is encoded already is
+    /// decoded first, once.
     package static func escaped(_ text: String) -> String {
         escaped(bytes: decoded(Array(text.utf8)), keeping: [UInt8(ascii: "/")])
     }
