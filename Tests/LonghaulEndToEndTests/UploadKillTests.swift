@@ -14,8 +14,8 @@ struct UploadKillTests {
     @Test(arguments: ["tus", "ietf"])
     func littleIsSentAgain(_ way: String) async throws {
         let environment = ProcessInfo.processInfo.environment
-        let rounds = environment["LONGHAUL_KILL_ROUNDS"].flatMap { Int($0) } ?? 4
-        let mebibytes = environment["LONGHAUL_KILL_MEBIBYTES"].flatMap { Int($0) } ?? 48
+        let rounds = environment["LONGHAUL_KILL_ROUNDS"].flatMap { Int($0) } ?? 2
+        let mebibytes = environment["LONGHAUL_KILL_MEBIBYTES"].flatMap { Int($0) } ?? 8
         var random = SeededRandom.fromEnvironment()
         let server = try await UploadServer.start()
         let home = try LonghaulHome()
