@@ -50,10 +50,13 @@ import Testing
             for host in Self.hosts { try await hosts.run(["host", "reset", host]) }
         }
         let last = try hosts.home.start("daemon")
-        try await eventually("all single requests are done") {
+        try await eventually("all requests were carried out, and the single ones are gone") {
             for host in Self.hosts { try await hosts.run(["host", "reset", host]) }
             let left = try await hosts.run(["task", "list", "--json"]).rows
-            return !left.contains { $0["every"].double == nil }
+            if left.contains(where: { $0["every"].double == nil }) { return false }
+            let ended = hosts.lines("log").map { $0.split(separator: " ") }
+                .filter { $0.count == 4 && $0[2] == "end" }
+            return Set(ended.map { $0[3] }).count == Self.hosts.count * 10
         }
         last.send(SIGTERM)
         _ = try await last.wait()
