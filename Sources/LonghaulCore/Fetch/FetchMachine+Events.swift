@@ -2,7 +2,7 @@ extension FetchMachine {
     package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {
         var step = FetchStep()
         if stage == .left { return step }
-        if target.isUpload { return UploadMachine.step(&self, event, context) }
+        if wire.target.isUpload { return UploadMachine.step(&self, event, context) }
         handle(event, context, &step)
         assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")
         step.nextTick = nextTick

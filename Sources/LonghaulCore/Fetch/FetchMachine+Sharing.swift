@@ -23,7 +23,7 @@ extension FetchMachine {
     /// wait. The bytes stay for those that share them; if there are none, they are given up.
     mutating func goElsewhere(_ step: inout FetchStep) {
         stage = .left
-        if !target.isShared { wire.voidBytes(.partFileMissing, &step) }
+        if !wire.target.isShared { wire.voidBytes(.partFileMissing, &step) }
         step.writes.append(.save(state))
         step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
         step.writes.append(.dropFetch(transfer))
@@ -34,7 +34,7 @@ extension FetchMachine {
     /// The copies are made while the part file is still ours alone: nothing changes it under
     /// them, and after a crash at any point it is there for those that are missing.
     mutating func shareOrPublish(_ step: inout FetchStep) {
-        if target.isShared || !isAtHome {
+        if wire.target.isShared || !isAtHome {
             stage = .sharing
             step.writes.append(.save(state))
             step.effects.append(.handOut)
@@ -60,7 +60,7 @@ extension FetchMachine {
     }
 
     /// The digests that the whole file was found to have.
-    package var verified: [Checksum] { digests + target.proven }
+    package var verified: [Checksum] { digests + wire.target.proven }
 
     /// What is known of a copy of the whole file.
     package func copy(
@@ -75,7 +75,7 @@ extension FetchMachine {
 
     /// The part file is a copy of the file that was kept.
     mutating func filled(_ step: inout FetchStep) {
-        guard stage == .moving, segments.isEmpty, have.isEmpty, let kept = target.kept
+        guard stage == .moving, segments.isEmpty, have.isEmpty, let kept = wire.target.kept
         else { return }
         wire.target.kept = nil
         wire.fromZero = nil

@@ -21,17 +21,17 @@ package struct FetchMachine: Sendable {
     // MARK: - What others see
 
     // A computed property that is read through an object copies the whole machine first: what the
-    // engine reads for each event, it reads in `wire`.
+    // engine reads for each event, it reads in `wire`. Large values are lent, not copied.
 
     package var target: FetchTarget {
-        get { wire.target }
-        set { wire.target = newValue }
+        _read { yield wire.target }
+        _modify { yield &wire.target }
     }
 
     package var transfer: TransferID { wire.target.transfer }
-    package var request: TransferRequest { wire.target.request }
-    package var state: FetchState { wire.bytes.state }
-    package var have: ByteRanges { wire.bytes.have }
+    package var request: TransferRequest { _read { yield wire.target.request } }
+    package var state: FetchState { _read { yield wire.bytes.state } }
+    package var have: ByteRanges { _read { yield wire.bytes.have } }
     package var segments: [ActiveSegment] { wire.segments }
     package var held: HeldBody? { wire.held }
     package var syncing: PendingSync? { wire.bytes.checkpoints.syncing }
@@ -90,7 +90,7 @@ package struct FetchMachine: Sendable {
     /// - Parameter spaceIsShort: Where the size is not known, room for one byte is looked for: of
     ///   thousands of transfers to a full disk each would make a file, and a request.
     package mutating func begin(spaceIsShort: Bool = false) -> FetchStep {
-        if target.isUpload { return UploadMachine.begin(target) }
+        if wire.target.isUpload { return UploadMachine.begin(wire.target) }
         var step = FetchStep()
         step.isWhole = isWhole
         let size = state.bytesTotal ?? request.expectedBytes

@@ -8,6 +8,8 @@ package struct FetchTarget: Sendable {
     package internal(set) var deadline: Timestamp?
     /// Others wait for copies of the whole file.
     package internal(set) var isShared = false
+    /// Kept apart from the request: it is asked for with each event.
+    package let isUpload: Bool
     /// Digests that the file, of which this one is a copy, was found to have.
     package var proven: [Checksum] = []
     /// A file that may be copied if the server says that its version is the current one.
@@ -24,9 +26,8 @@ package struct FetchTarget: Sendable {
         self.request = request
         self.destination = destination
         self.deadline = deadline
+        isUpload = request.options.upload != nil
     }
-
-    package var isUpload: Bool { request.options.upload != nil }
 
     mutating func serve(_ subscribers: Subscribers) {
         transfer = subscribers.leader.id

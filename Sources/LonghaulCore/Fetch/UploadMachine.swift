@@ -38,8 +38,8 @@ struct UploadMachine {
     }
 
     private var transfer: TransferID { wire.target.transfer }
-    private var request: TransferRequest { wire.target.request }
-    private var state: FetchState { wire.bytes.state }
+    private var request: TransferRequest { _read { yield wire.target.request } }
+    private var state: FetchState { _read { yield wire.bytes.state } }
     private var have: ByteRanges { wire.bytes.have }
 
     private mutating func react(

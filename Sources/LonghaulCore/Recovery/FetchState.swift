@@ -41,16 +41,25 @@ package struct FetchState: Hashable, Sendable {
     /// once the file was found under the part's name.
     package var publication: String?
     /// What the server said of the representation, where the request asks to keep it.
-    package var response: TransferResponse?
+    package var response: TransferResponse? {
+        get { keptResponse?.value }
+        set { keptResponse = newValue.map(CopyOnWrite.init) }
+    }
     /// It was made ready for a connection that others had then, and nothing was recorded since of
     /// what it moves.
     package var isPrefetched = false
     /// Of an upload: what is known of the server's side. ``durable`` is then what the server has
     /// acknowledged, and there is no part file.
-    package var upload: UploadState?
+    package var upload: UploadState? {
+        get { keptUpload?.value }
+        set { keptUpload = newValue.map(CopyOnWrite.init) }
+    }
     /// Which of several transfers leads it; `nil` = it has never been shared. Read here; written
     /// where that changes, and not with the rest.
     package var leader: TransferID?
+    /// Most fetches have neither: a state is copied at every step, and these would double it.
+    private var keptResponse: CopyOnWrite<TransferResponse>?
+    private var keptUpload: CopyOnWrite<UploadState>?
 
     package init(id: FetchID) {
         self.id = id
