@@ -3,7 +3,8 @@ package enum PercentEncoding {
     /// Encodes all but the unreserved characters (RFC 3986 §2.3).
     ///
     /// - Parameter kept: Further bytes that stay as they are.
-    package static func encode(_ bytes: some Sequence<UInt8>, keeping kept: [UInt8] = []) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>, keeping kept: [UInt8] = []) -> String
+    {
         var encoded = ""
         for byte in bytes {
             let isPlain = byte.isASCIILetter || byte.isASCIIDigit || "-._~".utf8.contains(byte)

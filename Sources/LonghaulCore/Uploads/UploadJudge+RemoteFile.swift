@@ -45,7 +45,7 @@ extension UploadJudge {
     }
 
     private mutating func askedInVain() -> Verdict {
-        guard curlCode == Code.noSuchFile else { return .failed(failure) }
+        guard isCode(.noSuchFile) else { return .failed(failure) }
         if state.address == nil { return begunAnew("the server has not got the file") }
         state.address = nil
         if state.mayHaveArrived { return .goOn }
@@ -60,8 +60,8 @@ extension UploadJudge {
     private mutating func endedUnnamed() -> Verdict {
         let isWhole = exchange.purpose == .whole
         let sent = min(end.bytesSent, size)
-        if curlCode == Code.commandRefused {
-            if state.isRenameRefused { return .failed(FailureTable.refusedRename(curlText)) }
+        if isCode(.commandRefused) {
+            if state.isRenameRefused { return .failed(FileUploadFailure.refusedRename(curlText)) }
             state.isRenameRefused = true
             state.mustAsk = true
             return .goOn
@@ -77,7 +77,7 @@ extension UploadJudge {
 
     private mutating func appendBroke() -> Verdict {
         let failure = failure
-        if curlCode == Code.uploadRefused, failure.kind != .transient {
+        if isCode(.uploadRefused), failure.kind != .transient {
             return begunAnew("the server does not append to files")
         }
         state.sentBound = max(floor, offset, exchange.range.lowerBound + end.bytesSent)
@@ -100,11 +100,13 @@ extension UploadJudge {
     // MARK: - Failures
 
     /// Of libcurl-errors(3).
-    private enum Code {
-        static let commandRefused: Int32 = 21
-        static let uploadRefused: Int32 = 25
-        static let noSuchFile: Int32 = 78
+    private enum Code: Int32 {
+        case uploadRefused = 25
+        case commandRefused = 21
+        case noSuchFile = 78
     }
+
+    private func isCode(_ code: Code) -> Bool { curlCode == code.rawValue }
 
     private var curlCode: Int32? {
         guard case .curl(let code, _, _)? = end.failure else { return nil }
@@ -118,7 +120,7 @@ extension UploadJudge {
 
     private var failure: Failure {
         if let curlCode,
-            let failure = FailureTable.classify(fileUpload: curlCode, text: curlText)
+            let failure = FileUploadFailure.classify(curlCode, text: curlText)
         {
             return failure
         }

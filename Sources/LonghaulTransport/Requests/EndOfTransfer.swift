@@ -115,8 +115,8 @@ struct EndOfTransfer {
             hidingSecretsOf: connection)
     }
 
-    /// The FTP reply, which alone says why a login, an offset or a file was refused, or that the server
-    /// closes its service (421), which libcurl reports as a timeout.
+    /// The FTP reply, which alone says why a login, an offset or a file was refused, or that the
+    /// server closes its service (421), which libcurl reports as a timeout.
     private func replyOfFTP(_ code: CURLcode) -> String? {
         let asked = [
             CURLE_LOGIN_DENIED, CURLE_OPERATION_TIMEDOUT, CURLE_FTP_COULDNT_RETR_FILE,

@@ -103,9 +103,10 @@ import Testing
     }
 
     /// (size of the temporary file, of the target; `nil` = there is none) and whether it is done.
-    @Test(arguments: [
-        (nil, 4 << 20, true), (nil, 100, false), (nil, nil, false), (100, 4 << 20, false),
-    ] as [(Int64?, Int64?, Bool)])
+    @Test(
+        arguments: [
+            (nil, 4 << 20, true), (nil, 100, false), (nil, nil, false), (100, 4 << 20, false),
+        ] as [(Int64?, Int64?, Bool)])
     func aLostLastAnswerIsResolvedByAsking(
         _ temporary: Int64?, _ target: Int64?, _ isDone: Bool
     ) throws {
@@ -143,10 +144,11 @@ import Testing
         #expect(next.purpose == (isLost ? .whole : .complete))
     }
 
-    @Test(arguments: [
-        (25, "550 no", FailureClass.needsInput), (25, "451 later", .transient),
-        (9, "denied", .needsInput), (78, "", .needsInput), (7, "", .transient),
-    ] as [(Int32, String, FailureClass)])
+    @Test(
+        arguments: [
+            (25, "550 no", FailureClass.needsInput), (25, "451 later", .transient),
+            (9, "denied", .needsInput), (78, "", .needsInput), (7, "", .transient),
+        ] as [(Int32, String, FailureClass)])
     func refusalsSayWhatToDo(_ code: Int32, _ text: String, _ kind: FailureClass) throws {
         let (exchange, state) = try sentWhole()
         guard case .failed(let failure) = judge(exchange, state, code: code, text: text).1 else {

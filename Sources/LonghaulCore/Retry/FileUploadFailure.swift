@@ -1,9 +1,10 @@
-extension FailureTable {
-    /// Of an upload over FTP or SFTP, where libcurl's code means something else than of a download;
+/// What libcurl's codes mean for an upload over FTP or SFTP, where that is not what
+/// ``FailureTable`` says.
+enum FileUploadFailure {
     /// `nil` = it means the same.
     ///
     /// - Parameter text: The server's reply (FTP), or libcurl's own words.
-    static func classify(fileUpload code: Int32, text: String) -> Failure? {
+    static func classify(_ code: Int32, text: String) -> Failure? {
         switch code {
         case 9, 73, 78:
             // REMOTE_ACCESS_DENIED, REMOTE_FILE_EXISTS, REMOTE_FILE_NOT_FOUND
@@ -45,7 +46,7 @@ extension FailureTable {
     }
 
     private static func full(_ code: Int32, _ text: String) -> Failure {
-        var failure = classify(status: 507)
+        var failure = FailureTable.classify(status: 507)
         failure.error.httpStatus = nil
         failure.error.curlCode = Int(code)
         failure.error.message = "the server has no room for the file\(detail(text))"
