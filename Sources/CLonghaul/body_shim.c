@@ -314,6 +314,16 @@ size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
 
 // MARK: uploads
 
+static size_t ignore(char *data, size_t size, size_t count, void *opaque) {
+    (void)data;
+    (void)opaque;
+    return size * count;
+}
+
+void lh_flow_ignore_body(CURL *easy) {
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore);
+}
+
 static int64_t nanoseconds(struct timespec time) {
     return time.tv_sec * second + time.tv_nsec;
 }
@@ -431,6 +441,7 @@ static int seek_upload(void *opaque, curl_off_t offset, int origin) {
     lh_flow *flow = opaque;
     const int64_t small = 1 << 20;
     lh_upload *upload = &flow->upload;
+    offset -= upload->base;
     if (origin != SEEK_SET || offset < 0 || offset > upload_length(upload))
         return CURL_SEEKFUNC_FAIL;
     if (upload->sent > (upload->may_repeat ? small : 0))
@@ -460,7 +471,7 @@ int lh_flow_send(
     if (upload->file_end > upload->file_start)
         posix_fadvise(flow->fd, upload->file_start, 0, POSIX_FADV_SEQUENTIAL);
     curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)upload_length(upload));
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)(upload->base + upload_length(upload)));
     curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
     curl_easy_setopt(easy, CURLOPT_READFUNCTION, lh_flow_read);
     curl_easy_setopt(easy, CURLOPT_READDATA, flow);

@@ -63,6 +63,7 @@ typedef struct lh_upload {
     int64_t file_start;
     int64_t file_end;
     int64_t position;  // of the next byte within all of it
+    int64_t base;      // libcurl's offset of the first byte (CURLOPT_RESUME_FROM_LARGE)
     int64_t sent;      // the furthest that `position` has been
     int64_t dropped;   // file offset up to which the page cache was given back
     int may_repeat;    // the request may be sent again after some bytes were sent
@@ -139,6 +140,8 @@ typedef struct lh_flow {
 int lh_flow_send(
     lh_flow *flow, CURL *easy, const uint8_t *before, size_t before_length, const uint8_t *after,
     size_t after_length);
+// Drops what libcurl hands over for a request without a body: of FTP, fields of its own making.
+void lh_flow_ignore_body(CURL *easy);
 size_t lh_flow_read(char *buffer, size_t size, size_t count, void *opaque);
 
 // Clears the state of the last request; keeps the head buffer.

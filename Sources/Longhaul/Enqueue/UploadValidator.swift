@@ -59,10 +59,7 @@ enum UploadValidator {
     private static func check(
         _ upload: UploadOptions, to url: URLParts
     ) throws(LonghaulError) {
-        guard url.scheme == .http || url.scheme == .https else {
-            throw LonghaulError(
-                .unsupported, "uploads go over http, https and to s3; give such a URL")
-        }
+        if let file = RemoteFile(url.url) { return try check(upload, to: file) }
         if upload.formField != nil {
             guard [.auto, .post].contains(upload.uploadProtocol), upload.method != .put else {
                 throw LonghaulError(.invalidRequest, "a form is sent by POST, and not resumed")
@@ -90,6 +87,21 @@ enum UploadValidator {
             (try? HeaderFields.Field(parsing: "Content-Type: \(type)")) == nil || type.isEmpty
         {
             throw LonghaulError(.invalidRequest, "the content type cannot be sent as it is")
+        }
+    }
+
+    private static func check(
+        _ upload: UploadOptions, to file: RemoteFile
+    ) throws(LonghaulError) {
+        if let problem = file.problem { throw LonghaulError(.invalidRequest, problem) }
+        let isPlain =
+            upload.uploadProtocol == .auto && upload.method == nil && upload.formField == nil
+            && upload.contentType == nil && upload.partSize == nil
+        if !isPlain {
+            throw LonghaulError(
+                .invalidRequest,
+                "over FTP and SFTP a file has no protocol, method, form, type or part of its own;"
+                    + " leave such options out")
         }
     }
 

@@ -14,6 +14,7 @@ struct Upload: ConsoleCommand {
               longhaul upload photo.jpg https://example.com/photos/photo.jpg
               longhaul upload --wait --protocol tus disk.img https://example.com/files/
               longhaul upload --form file report.pdf https://example.com/reports
+              longhaul upload --key id_ecdsa a.zst sftp://me@example.com/srv/a.zst
               echo '{"source":"a.txt","url":"https://example.com/a"}' | longhaul upload --input -
 
             \(ExitStatus.help(endings))

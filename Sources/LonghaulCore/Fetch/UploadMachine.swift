@@ -85,6 +85,12 @@ struct UploadMachine {
             lose("the file was changed", &step)
             upload = UploadState()
         }
+        if let dialect = upload.dialect,
+            (dialect == .remoteFile) != (RemoteFile(request.url) != nil)
+        {
+            lose("its URL has another protocol now", &step)
+            upload = UploadState()
+        }
         upload.source = version
         wire.upload.floor = upload.sentBound
         // What was under way when the last run ended may have arrived since.
@@ -110,7 +116,7 @@ struct UploadMachine {
         else { preconditionFailure("an upload converses once its source is open") }
         if upload.dialect == nil,
             let start = UploadPlan.dialect(
-                for: options, size: source.size,
+                for: options, to: request.url,
                 known: upload.mustDiscover ? nil : context.origin.uploads)
         {
             upload.isRemembered = options.uploadProtocol == .auto
@@ -119,7 +125,7 @@ struct UploadMachine {
             wire.bytes.state.upload = upload
         }
         let plan = UploadPlan(
-            request, options, upload, offset: have.prefix, source: source)
+            request, options, upload, offset: have.prefix, source: source, transfer: transfer)
         guard let exchange = plan.next() else {
             return completeUpload(nil, [], context, &step)
         }
@@ -153,7 +159,9 @@ struct UploadMachine {
             step.writes.append(
                 .learn(origin: context.origin.origin, .uploads(learned)))
         }
-        if let head, exchange.purpose != .discover, exchange.purpose != .abort {
+        if let head, head.scheme == .http, exchange.purpose != .discover,
+            exchange.purpose != .abort
+        {
             var response = TransferResponse(head, length: nil)
             response.body = end.answer
             wire.bytes.state.response = response
@@ -256,7 +264,7 @@ struct UploadMachine {
             let options = request.options.upload, upload.address != nil,
             let source = upload.source ?? options.source, !wire.upload.isAborted,
             let exchange = UploadPlan(
-                request, options, upload, offset: have.prefix, source: source
+                request, options, upload, offset: have.prefix, source: source, transfer: transfer
             ).abort()
         {
             wire.upload.isAborted = true
@@ -284,13 +292,14 @@ struct UploadMachine {
                 url: exchange.url, startedAt: context.now, isParallel: false))
         wire.upload.exchange = exchange
         let bound = wire.bytes.state.upload?.sentBound ?? 0
-        if exchange.range.upperBound > bound || exchange.purpose == .whole {
+        let mayFinish = exchange.purpose == .whole || exchange.address != nil
+        if exchange.range.upperBound > bound || mayFinish {
             wire.bytes.state.upload?.sentBound = max(bound, exchange.range.upperBound)
-            if exchange.purpose == .whole { wire.bytes.state.upload?.mayHaveArrived = true }
+            if mayFinish { wire.bytes.state.upload?.mayHaveArrived = true }
+            if let address = exchange.address { wire.bytes.state.upload?.address = address }
             step.writes.append(.save(wire.bytes.state))
             step.durable =
-                exchange.range.count > Limits.uploadAtOnceBytes
-                || exchange.body.method != "PUT"
+                exchange.range.count > Limits.uploadAtOnceBytes || !exchange.body.mayRepeat
         }
         step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
     }

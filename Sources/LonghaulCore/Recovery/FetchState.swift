@@ -104,6 +104,8 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var appendLimit: Int64?
     /// Of S3: the entity tags of the parts that the server has, from the first one on.
     package var partTags: [String] = []
+    /// Over FTP and SFTP: the server has refused to replace the target by renaming the file.
+    package var isRenameRefused = false
 
     package init() {}
 }

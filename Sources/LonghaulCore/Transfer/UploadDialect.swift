@@ -12,6 +12,8 @@ package enum UploadDialect: String, Hashable, Codable, Sendable {
     case tus
     /// S3 multipart.
     case s3
+    /// A file over FTP or SFTP: see ``RemoteFile``.
+    case remoteFile
 
     /// The field `Upload-Draft-Interop-Version`; `nil` = it is not that draft.
     package var interopVersion: Int? {
@@ -19,7 +21,7 @@ package enum UploadDialect: String, Hashable, Codable, Sendable {
         case .ietf9: 9
         case .ietf8: 8
         case .ietf6: 6
-        case .plain, .tus, .s3: nil
+        case .plain, .tus, .s3, .remoteFile: nil
         }
     }
 
@@ -37,7 +39,7 @@ package enum UploadDialect: String, Hashable, Codable, Sendable {
         switch self {
         case .ietf9: .ietf8
         case .ietf8: .ietf6
-        case .ietf6, .plain, .tus, .s3: nil
+        case .ietf6, .plain, .tus, .s3, .remoteFile: nil
         }
     }
 }

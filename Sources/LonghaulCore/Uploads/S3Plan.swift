@@ -87,41 +87,10 @@ package enum S3Key {
     /// Percent-encoded as the signature wants it (RFC 3986 §2.3); what is encoded already is
     /// decoded first, once.
     package static func escaped(_ text: String) -> String {
-        escaped(bytes: decoded(Array(text.utf8)), keeping: [UInt8(ascii: "/")])
+        PercentEncoding.encode(PercentEncoding.decode(text), keeping: [UInt8(ascii: "/")])
     }
 
-    static func escaped(id: String) -> String { escaped(bytes: Array(id.utf8), keeping: []) }
-
-    private static func escaped(bytes: [UInt8], keeping kept: [UInt8]) -> String {
-        var escaped = ""
-        for byte in bytes {
-            let isPlain = byte.isASCIILetter || byte.isASCIIDigit || "-._~".utf8.contains(byte)
-            if isPlain || kept.contains(byte) {
-                escaped.unicodeScalars.append(UnicodeScalar(byte))
-            } else {
-                escaped += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return escaped
-    }
-
-    private static func decoded(_ bytes: [UInt8]) -> [UInt8] {
-        var decoded: [UInt8] = []
-        var index = 0
-        while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
-                let byte = UInt8(
-                    String(decoding: bytes[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
-            {
-                decoded.append(byte)
-                index += 3
-            } else {
-                decoded.append(bytes[index])
-                index += 1
-            }
-        }
-        return decoded
-    }
+    static func escaped(id: String) -> String { PercentEncoding.encode(id.utf8) }
 }
 
 /// What the answers of S3 say.

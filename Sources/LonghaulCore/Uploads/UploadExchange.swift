@@ -26,6 +26,8 @@ package struct UploadExchange: Hashable, Sendable {
     package var range: Range<Int64>
     /// The last byte of the file is among them.
     package var completes: Bool
+    /// The resource that the request makes or uses up, where its name is known before the answer.
+    package var address: String?
 }
 
 /// Decides what an upload asks next. Pure.
@@ -36,16 +38,18 @@ package struct UploadPlan {
     /// What the server has acknowledged.
     let offset: Int64
     let source: SourceVersion
+    let transfer: TransferID
 
     package init(
         _ request: TransferRequest, _ options: UploadOptions, _ state: UploadState, offset: Int64,
-        source: SourceVersion
+        source: SourceVersion, transfer: TransferID
     ) {
         self.request = request
         self.options = options
         self.state = state
         self.offset = offset
         self.source = source
+        self.transfer = transfer
     }
 
     private var size: Int64 { source.size }
@@ -54,8 +58,9 @@ package struct UploadPlan {
     ///
     /// - Parameter known: What the origin has spoken before.
     package static func dialect(
-        for options: UploadOptions, size: Int64, known: UploadDialect?
+        for options: UploadOptions, to url: String, known: UploadDialect?
     ) -> (dialect: UploadDialect, isGuess: Bool)? {
+        if RemoteFile(url) != nil { return (.remoteFile, false) }
         if options.formField != nil { return (.plain, false) }
         switch options.uploadProtocol {
         case .put, .post: return (.plain, false)
@@ -71,6 +76,7 @@ package struct UploadPlan {
     package func next() -> UploadExchange? {
         guard let dialect = state.dialect else { return discover() }
         if dialect == .s3 { return s3.next() }
+        if let remoteFile { return remoteFile.next() }
         guard let address = state.address else { return first(dialect) }
         if state.mustAsk { return ask(dialect, address) }
         if offset >= size, dialect == .tus { return nil }
@@ -81,10 +87,15 @@ package struct UploadPlan {
     package func abort() -> UploadExchange? {
         guard let dialect = state.dialect, let address = state.address else { return nil }
         if dialect == .s3 { return s3.abort(address) }
+        if let remoteFile { return remoteFile.abort() }
         return exchange(.abort, "DELETE", address, dialect)
     }
 
     private var s3: S3Plan { S3Plan(self, whole: { whole(.s3) }) }
+
+    private var remoteFile: RemoteFilePlan? {
+        RemoteFile(request.url).map { RemoteFilePlan(self, $0) }
+    }
 
     // MARK: - Requests
 
@@ -99,7 +110,7 @@ package struct UploadPlan {
 
     private func first(_ dialect: UploadDialect) -> UploadExchange {
         switch dialect {
-        case .plain, .s3: whole(dialect)
+        case .plain, .s3, .remoteFile: whole(dialect)
         case .tus: createTus()
         case .ietf9, .ietf8, .ietf6: isCreatedFirst ? createEmpty(dialect) : whole(dialect)
         }

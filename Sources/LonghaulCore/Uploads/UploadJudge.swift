@@ -12,20 +12,20 @@ package struct UploadJudge {
         case failed(Failure)
     }
 
-    package private(set) var state: UploadState
+    package internal(set) var state: UploadState
     /// What the server has acknowledged.
-    package private(set) var offset: Int64
+    package internal(set) var offset: Int64
     /// What was learned of the origin.
     package private(set) var learned: UploadDialect??
     /// The resource is gone, or cannot be believed: what was sent is lost.
-    package private(set) var lost: String?
-    private let exchange: UploadExchange
+    package internal(set) var lost: String?
+    let exchange: UploadExchange
     private let options: UploadOptions
     /// No byte at or after this offset was sent by earlier runs. The kernel of an engine that was
     /// killed may still deliver some.
-    private let floor: Int64
-    private let size: Int64
-    private let end: SegmentEnd
+    let floor: Int64
+    let size: Int64
+    let end: SegmentEnd
 
     package init(
         _ exchange: UploadExchange, _ end: SegmentEnd, _ state: UploadState, offset: Int64,
@@ -42,6 +42,7 @@ package struct UploadJudge {
 
     /// - Parameter head: The final one; `nil` = none came.
     package mutating func judge(_ head: ResponseHead?) -> Verdict {
+        if state.dialect == .remoteFile { return judgeRemoteFile(head) }
         guard let head else { return broke() }
         if state.dialect == .s3, exchange.purpose != .whole { return judgeS3(head) }
         readLimit(head.headers)

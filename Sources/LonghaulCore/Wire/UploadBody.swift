@@ -1,7 +1,9 @@
 /// What a request of an upload sends. Its length is that of the three pieces together.
 package struct UploadBody: Hashable, Sendable {
+    /// Empty over FTP and SFTP, which have none.
     package var method: String
-    /// `nil` = the request has no body at all (HEAD, OPTIONS, DELETE).
+    /// `nil` = the request has no body at all (HEAD, OPTIONS, DELETE). Over FTP and SFTP such a
+    /// request asks for the size of its file.
     package var content: Content?
     /// The request may reach the server twice: on a connection that turns out to be dead it is sent
     /// again on another one. Otherwise it is sent on a connection of its own.
@@ -12,6 +14,10 @@ package struct UploadBody: Hashable, Sendable {
     package var signature: String?
     /// The server is asked before the body goes out (RFC 9110 §10.1.1); it has a second to answer.
     package var expectsContinue = false
+    /// Of FTP and SFTP: the offset in the file at the server from which the bytes are appended.
+    package var appendsAt: Int64 = 0
+    /// Of FTP and SFTP.
+    package var commands = Commands()
 
     /// Bytes of the file between bytes of its own.
     package struct Content: Hashable, Sendable {
@@ -36,6 +42,15 @@ package struct UploadBody: Hashable, Sendable {
         package var length: Int64 {
             Int64(before.count) + Int64(file.count) + Int64(after.count)
         }
+    }
+
+    /// What is done with names at the server, as libcurl takes it: a command with an asterisk may
+    /// fail.
+    package struct Commands: Hashable, Sendable {
+        /// Before bytes go out, in the directory of the URL.
+        package var before: [String] = []
+        /// When the server has confirmed all of them.
+        package var after: [String] = []
     }
 
     package init(method: String, content: Content? = nil) {

@@ -123,7 +123,9 @@ struct EffectPerformer {
         let wanted = entry.machine.wire.target.request
         let options = wanted.options
         let isElsewhere = isElsewhere(exchange.url, wanted)
+        let isHTTP = exchange.url.beginsIgnoringCase(with: "http")
         var headers = isElsewhere ? options.headers.forElsewhere : options.headers
+        if !isHTTP { headers = HeaderFields() }
         for field in exchange.headers.fields { headers[field.name] = field.value }
         var settings = settings(
             options, isElsewhere: isElsewhere,

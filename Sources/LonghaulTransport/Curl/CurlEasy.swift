@@ -69,7 +69,15 @@ struct CurlEasy {
     }
 }
 
-/// Header fields in libcurl's form. They must live for as long as a handle uses them.
+/// The lists of a request.
+struct RequestLists: ~Copyable {
+    var fields = FieldList()
+    /// Commands of FTP and SFTP, see ``UploadBody/Commands``.
+    var before = FieldList()
+    var after = FieldList()
+}
+
+/// Header fields or commands in libcurl's form. They must live for as long as a handle uses them.
 struct FieldList: ~Copyable {
     private(set) var first: UnsafeMutablePointer<curl_slist>?
 

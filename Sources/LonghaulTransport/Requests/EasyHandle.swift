@@ -19,7 +19,7 @@ final class EasyHandle {
     var running: RunningRequest?
     /// Its index among the active ones.
     var slot = 0
-    private var fields = FieldList()
+    private var lists = RequestLists()
 
     init?(
         configuration: TransportConfiguration, facts: FactBatch,
@@ -101,7 +101,7 @@ final class EasyHandle {
         curl_easy_reset(curl.pointer)
         curl.forgetCookies()
         lh_pool_use(nil, curl.pointer)
-        fields = FieldList()
+        lists = RequestLists()
         running = nil
     }
 
@@ -125,7 +125,7 @@ final class EasyHandle {
         options.setTransfer(totalRate: turn.pointee.total.rate)
         setConnection(scheme)
         options.setIdentity(scheme)
-        return options.setProtocol(scheme, flow, fields: &fields)
+        return options.setProtocol(scheme, flow, &lists)
     }
 
     private func prepareFlow(for request: SegmentRequest) {

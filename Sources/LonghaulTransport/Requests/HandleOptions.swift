@@ -85,17 +85,23 @@ struct HandleOptions {
     // MARK: - Protocols
 
     func setProtocol(
-        _ scheme: String, _ flow: ResponseFlow, fields: inout FieldList
+        _ scheme: String, _ flow: ResponseFlow, _ lists: inout RequestLists
     ) -> WireFailure? {
+        lists = RequestLists()
         switch scheme {
         case "http", "https":
             setHTTP()
             if let upload = request.upload, let failure = send(upload, flow) { return failure }
-            return setFields(&fields, all: running.isOnFirstOrigin)
+            return setFields(&lists.fields, all: running.isOnFirstOrigin)
         default:
             setFileProtocol(flow)
+            if let upload = request.upload,
+                let failure = sendFile(upload, scheme, flow, &lists)
+            {
+                return failure
+            }
             // These are for an HTTP proxy.
-            return setFields(&fields, all: true)
+            return setFields(&lists.fields, all: true)
         }
     }
 
@@ -111,16 +117,7 @@ struct HandleOptions {
     private func send(_ upload: UploadBody, _ flow: ResponseFlow) -> WireFailure? {
         flow.pointer.pointee.upload.answer_limit = upload.keepsAnswer ? Limits.responseBodyBytes : 0
         if let content = upload.content {
-            flow.setContent(content)
-            flow.pointer.pointee.upload.may_repeat = upload.mayRepeat ? 1 : 0
-            let failed = content.before.withUnsafeBufferPointer { before in
-                content.after.withUnsafeBufferPointer { after in
-                    lh_flow_send(
-                        flow.pointer, curl.pointer, before.baseAddress, before.count,
-                        after.baseAddress, after.count)
-                }
-            }
-            if failed != 0 { return .noMemory }
+            if let failure = flow.send(content, upload, curl) { return failure }
             curl.set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1000)
         } else if upload.method == "HEAD" {
             curl.set(CURLOPT_NOBODY, 1)
@@ -141,6 +138,36 @@ struct HandleOptions {
             let file = configuration.knownHostsFile ?? CurlGlobal.defaultKnownHostsFile()
             curl.set(CURLOPT_SSH_KNOWNHOSTS, file ?? "/dev/null")
         }
+    }
+
+    /// Bytes for a file at the server, or nothing but a question or commands.
+    private func sendFile(
+        _ upload: UploadBody, _ scheme: String, _ flow: ResponseFlow, _ lists: inout RequestLists
+    ) -> WireFailure? {
+        // Another time of the file would be asked for in vain.
+        curl.set(CURLOPT_FILETIME, 0)
+        // Without a tunnel an HTTP proxy would be sent a PUT, and no command.
+        curl.set(CURLOPT_HTTPPROXYTUNNEL, 1)
+        curl.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        for command in upload.commands.before { lists.before.append(command) }
+        for command in upload.commands.after { lists.after.append(command) }
+        // Of FTP, the commands before it would be sent before the change of directory.
+        let before = scheme == "sftp" ? CURLOPT_QUOTE : CURLOPT_PREQUOTE
+        if let first = lists.before.first { lh_easy_setopt_list(curl.pointer, before, first) }
+        if let first = lists.after.first {
+            lh_easy_setopt_list(curl.pointer, CURLOPT_POSTQUOTE, first)
+        }
+        guard let content = upload.content else {
+            curl.set(CURLOPT_NOBODY, 1)
+            lh_flow_ignore_body(curl.pointer)
+            return nil
+        }
+        flow.pointer.pointee.upload.base = upload.appendsAt
+        if let failure = flow.send(content, upload, curl) { return failure }
+        if upload.appendsAt > 0 {
+            curl.set(CURLOPT_RESUME_FROM_LARGE, offset: upload.appendsAt)
+        }
+        return nil
     }
 
     private func setFields(_ list: inout FieldList, all: Bool) -> WireFailure? {
@@ -166,7 +193,9 @@ struct HandleOptions {
         }
         // libcurl's own rule would ask also where the answer is known. It signs what is named here,
         // also to leave it out.
-        if let upload = request.upload, !upload.expectsContinue, upload.signature == nil {
+        if let upload = request.upload, !upload.method.isEmpty, !upload.expectsContinue,
+            upload.signature == nil
+        {
             list.append("Expect:")
         }
         if let first = list.first { lh_easy_setopt_list(curl.pointer, CURLOPT_HTTPHEADER, first) }

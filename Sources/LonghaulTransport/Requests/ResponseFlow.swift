@@ -89,8 +89,23 @@ struct ResponseFlow {
         if length != Int64(pointer.pointee.first_chunk) { giveUp() }
     }
 
-    /// What the request sends.
-    func setContent(_ content: UploadBody.Content) {
+    /// Makes the handle send this. The failure, if any, is how the request ends.
+    func send(
+        _ content: UploadBody.Content, _ upload: UploadBody, _ curl: CurlEasy
+    ) -> WireFailure? {
+        setContent(content)
+        pointer.pointee.upload.may_repeat = upload.mayRepeat ? 1 : 0
+        let failed = content.before.withUnsafeBufferPointer { before in
+            content.after.withUnsafeBufferPointer { after in
+                lh_flow_send(
+                    pointer, curl.pointer, before.baseAddress, before.count, after.baseAddress,
+                    after.count)
+            }
+        }
+        return failed == 0 ? nil : .noMemory
+    }
+
+    private func setContent(_ content: UploadBody.Content) {
         pointer.pointee.upload.file_start = content.file.lowerBound
         pointer.pointee.upload.file_end = content.file.upperBound
         guard let pinned = content.pinned else { return }

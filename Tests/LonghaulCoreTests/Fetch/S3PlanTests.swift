@@ -17,7 +17,10 @@ import Testing
         var request = TransferRequest(url: "https://b.s3.example/k", destination: .file("/f"))
         request.options.upload = options()
         let source = SourceVersion(device: 1, inode: 1, size: size, modified: 1, changed: 1)
-        return UploadPlan(request, options(), state, offset: offset, source: source).next()
+        return UploadPlan(
+            request, options(), state, offset: offset, source: source,
+            transfer: TransferID(rawValue: 1)
+        ).next()
     }
 
     @Test func aSmallFileIsOneObject() throws {

@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// vsftpd on a loopback port of its own, for anonymous reading with `SIZE`, `MDTM` and `REST`.
+/// vsftpd on a loopback port of its own, for anonymous reading with `SIZE`, `MDTM` and `REST`, and
+/// for writing into `root`/in.
 package final class FTPServer: Sendable {
     package let port: Int
     /// The directory whose files are served. Not writable by the server, as vsftpd demands.
@@ -23,6 +24,7 @@ package final class FTPServer: Sendable {
         // Anonymous sessions run as another user, which needs access to the files. That user is
         // `daemon`, because vsftpd demands a user whose home directory exists.
         for path in [scratch.path, root, empty] { chmod(path, 0o755) }
+        chmod(try scratch.directory("root/in"), 0o777)
         let server = try await ServerProcess.start(ports: 1) { ports in
             try scratch.write(
                 Fixture.text(

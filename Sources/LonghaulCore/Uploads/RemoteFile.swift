@@ -1,0 +1,102 @@
+/// The place of an upload over FTP or SFTP, and the words in which names are changed there.
+///
+/// libcurl decodes the path before it splits it at its slashes. The path of an FTP URL begins at
+/// the directory of the login, that of an SFTP URL at the root, or with `/~/` at the home.
+package struct RemoteFile: Hashable, Sendable {
+    private enum Way { case ftp, sftp }
+
+    private let way: Way
+    /// Scheme, credentials, host and port, as written.
+    private let site: String
+    /// Decoded, with its last slash.
+    private let directory: String
+    /// Decoded.
+    package let name: String
+
+    /// `nil` where the URL is none of these protocols.
+    package init?(_ url: String) {
+        if url.beginsIgnoringCase(with: "sftp:") {
+            way = .sftp
+        } else if url.beginsIgnoringCase(with: "ftp:") || url.beginsIgnoringCase(with: "ftps:") {
+            way = .ftp
+        } else {
+            return nil
+        }
+        guard let mark = url.firstRange(of: "://") else { return nil }
+        let rest = url[mark.upperBound...]
+        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+        let end = rest[slash...].firstIndex(of: "#") ?? rest.endIndex
+        site = String(url[..<slash])
+        let path = PercentEncoding.decode(String(rest[slash..<end]))
+        let split = (path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1
+        directory = String(decoding: path[..<split], as: UTF8.self)
+        name = String(decoding: path[split...], as: UTF8.self)
+    }
+
+    /// Why a file cannot be sent there; `nil` = it can.
+    package var problem: String? {
+        if name.isEmpty || name == "." || name == ".." {
+            return "the URL names a directory; write the name of the file after it"
+        }
+        let path = directory + name
+        if path.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
+            return "the URL has a control character in its path"
+        }
+        if path.unicodeScalars.contains("\u{FFFD}") { return "the URL's path is no UTF-8" }
+        // libcurl would cut the name there (RFC 1738 §3.2.2).
+        if way == .ftp, path.firstRange(of: ";type=") != nil {
+            return "files are sent as they are; leave ;type= out"
+        }
+        return nil
+    }
+
+    // MARK: - URLs
+
+    /// Of another name in its directory; of the directory itself with an empty one.
+    func url(of name: String) -> String {
+        site + PercentEncoding.encode((directory + name).utf8, keeping: [UInt8(ascii: "/")])
+    }
+
+    /// The name under which the bytes come in. Two machines may send a file of that name there.
+    ///
+    /// - Parameter source: The version that was handed over: the name stays when it is changed.
+    func temporaryName(_ transfer: TransferID, _ source: SourceVersion?) -> String {
+        let mark = source.map { String(UInt64(bitPattern: $0.changed) ^ $0.inode << 20, radix: 36) }
+        // Names have at most 255 bytes nearly everywhere.
+        let shown = name.utf8.count <= 180 ? name : ""
+        return ".\(shown).\(transfer)-\(mark ?? "0").longhaul-part"
+    }
+
+    // MARK: - Commands
+
+    /// For libcurl: FTP commands, or those of its SFTP. Of FTP they are sent when its directory is
+    /// the current one.
+    func renaming(_ name: String, to other: String) -> [String] {
+        switch way {
+        case .ftp: ["RNFR \(name)", "RNTO \(other)"]
+        case .sftp: ["rename \(quoted(name)) \(quoted(other))"]
+        }
+    }
+
+    /// It may be missing.
+    func removing(_ name: String) -> [String] {
+        switch way {
+        case .ftp: ["*DELE \(name)"]
+        case .sftp: ["*rm \(quoted(name))"]
+        }
+    }
+
+    /// libcurl replaces `/~/` by the home only where no quotes are; the server resolves what is
+    /// relative from there.
+    private func quoted(_ name: String) -> String {
+        let home = "/~/"
+        let path =
+            directory.hasPrefix(home) ? String(directory.dropFirst(home.count)) : directory
+        var quoted = "\""
+        for character in (path + name).unicodeScalars {
+            if character == "\"" || character == "\\" { quoted += "\\" }
+            quoted.unicodeScalars.append(character)
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,169 @@
+import Testing
+
+@testable import LonghaulCore
+
+/// Uploads over FTP and SFTP: what is asked, in which words, and what the ends mean.
+@Suite struct RemoteFileTests {
+    private static let source = SourceVersion(
+        device: 1, inode: 2, size: 4 << 20, modified: 3, changed: 4)
+    private static let temporary = RemoteFile("ftp://h/d/a")?.temporaryName(
+        TransferID(rawValue: 7), source)
+
+    private func plan(
+        _ url: String, _ state: UploadState, offset: Int64 = 0
+    ) throws -> UploadExchange {
+        var request = TransferRequest(url: url, destination: .file("/f"))
+        var options = UploadOptions()
+        options.source = Self.source
+        request.options.upload = options
+        return try #require(
+            UploadPlan(
+                request, options, state, offset: offset, source: Self.source,
+                transfer: TransferID(rawValue: 7)
+            ).next())
+    }
+
+    @Test func theNameIsGivenByTheRequestThatSendsAll() throws {
+        var state = UploadState()
+        state.dialect = .remoteFile
+        let name = try #require(Self.temporary)
+        let ftp = try plan("ftp://me:pw@h:21/d/a", state)
+        #expect(ftp.url == "ftp://me:pw@h:21/d/\(name)")
+        #expect(ftp.body.commands.before == ["*DELE \(name)"])
+        #expect(ftp.body.commands.after == ["RNFR \(name)", "RNTO a"])
+        let sftp = try plan("sftp://h/~/d/a%22%20b", state)
+        let quoted = try #require(RemoteFile("sftp://h/~/d/a%22%20b")).temporaryName(
+            TransferID(rawValue: 7), Self.source
+        ).replacing("\"", with: "\\\"")
+        #expect(
+            sftp.body.commands.after == ["rename \"d/\(quoted)\" \"d/a\\\" b\""])
+        #expect(sftp.url.hasPrefix("sftp://h/~/d/.a%22%20b.7-"))
+    }
+
+    @Test(arguments: [
+        ("ftp://h/d/", "directory"), ("ftp://h", "directory"), ("sftp://h/a/..", "directory"),
+        ("ftp://h/a%0D%0ADELE%20b", "control"), ("sftp://h/%ff", "UTF-8"),
+        ("ftp://h/a;type=a", ";type="), ("ftp://h/%2Fetc/a", nil), ("sftp://h/~/a", nil),
+    ])
+    func placesThatAreNone(_ url: String, _ word: String?) throws {
+        let problem = try #require(RemoteFile(url)).problem
+        #expect((problem == nil) == (word == nil), "\(problem ?? "")")
+        if let word { #expect(problem?.firstRange(of: word) != nil, "\(problem ?? "")") }
+    }
+
+    // MARK: - Ends
+
+    /// (purpose, libcurl's code and text, bytes sent) and what becomes of it.
+    private func judge(
+        _ exchange: UploadExchange, _ state: UploadState, offset: Int64 = 0, code: Int32? = nil,
+        text: String = "", sent: Int64 = 0, told: Int64? = nil
+    ) -> (UploadJudge, UploadJudge.Verdict) {
+        var end = SegmentEnd(
+            failure: code.map { .curl(code: $0, text: text, osError: 0) }, writtenThrough: 0,
+            bytesReceived: 0)
+        end.bytesSent = sent
+        var headers = HeaderFields()
+        if let told { headers["Content-Length"] = "\(told)" }
+        let head = ResponseHead(
+            scheme: .ftp, status: 200, headers: headers, effectiveURL: exchange.url,
+            httpVersion: 0, receivedAt: Timestamp(milliseconds: 0))
+        var judge = UploadJudge(
+            exchange, end, state, offset: offset, size: Self.source.size, UploadOptions())
+        let verdict = judge.judge(code == nil ? head : nil)
+        return (judge, verdict)
+    }
+
+    private func sentWhole() throws -> (UploadExchange, UploadState) {
+        var state = UploadState()
+        state.dialect = .remoteFile
+        let exchange = try plan("ftp://h/d/a", state)
+        state.address = exchange.address
+        state.sentBound = Self.source.size
+        state.mayHaveArrived = true
+        return (exchange, state)
+    }
+
+    @Test func aTargetThatIsNotReplacedIsRemovedOnceTheFileIsThere() throws {
+        let (exchange, state) = try sentWhole()
+        var (judge, verdict) = judge(exchange, state, code: 21, text: "550 exists", sent: 4 << 20)
+        #expect(verdict == .goOn)
+        let ask = try plan("ftp://h/d/a", judge.state)
+        #expect(ask.purpose == .ask)
+        (judge, verdict) = self.judge(ask, judge.state, told: 4 << 20)
+        #expect(verdict == .goOn)
+        let complete = try plan("ftp://h/d/a", judge.state, offset: judge.offset)
+        #expect(complete.purpose == .complete && complete.url == "ftp://h/d/")
+        #expect(complete.body.commands.before.first == "*DELE a")
+        (judge, verdict) = self.judge(complete, judge.state, offset: 4 << 20, code: 21)
+        guard case .failed(let failure) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(failure.kind == .needsInput && failure.error.code == .forbidden)
+    }
+
+    /// (size of the temporary file, of the target; `nil` = there is none) and whether it is done.
+    @Test(
+        arguments: [
+            (nil, 4 << 20, true), (nil, 100, false), (nil, nil, false), (100, 4 << 20, false),
+        ] as [(Int64?, Int64?, Bool)])
+    func aLostLastAnswerIsResolvedByAsking(
+        _ temporary: Int64?, _ target: Int64?, _ isDone: Bool
+    ) throws {
+        let (exchange, state) = try sentWhole()
+        var (judge, verdict) = judge(exchange, state, code: 56, sent: 4 << 20)
+        var asked = 0
+        while judge.state.mustAsk, asked < 3 {
+            asked += 1
+            let ask = try plan("ftp://h/d/a", judge.state)
+            let told = judge.state.address == nil ? target : temporary
+            (judge, verdict) = self.judge(
+                ask, judge.state, code: told == nil ? 78 : nil, told: told)
+            if verdict == .done { break }
+        }
+        #expect((verdict == .done) == isDone)
+        if temporary != nil { #expect(judge.offset == temporary && judge.lost == nil) }
+        if !isDone, temporary == nil { #expect(judge.lost != nil && judge.offset == 0) }
+    }
+
+    /// An earlier connection may append as well: only the size says that nothing came twice.
+    @Test(arguments: [(0, false), (1000, true), (-1000, true)] as [(Int64, Bool)])
+    func whatWasAppendedIsCounted(_ more: Int64, _ isLost: Bool) throws {
+        var (_, state) = try sentWhole()
+        state.mayHaveArrived = false
+        let append = try plan("ftp://h/d/a", state, offset: 1 << 20)
+        #expect(append.purpose == .append && append.body.appendsAt == 1 << 20)
+        #expect(append.body.commands == UploadBody.Commands())
+        var (judge, verdict) = judge(append, state, offset: 1 << 20, sent: 3 << 20)
+        #expect(verdict == .goOn && judge.state.mustAsk)
+        let ask = try plan("ftp://h/d/a", judge.state, offset: judge.offset)
+        (judge, verdict) = self.judge(
+            ask, judge.state, offset: judge.offset, told: (4 << 20) + more)
+        #expect((judge.lost != nil) == isLost)
+        let next = try plan("ftp://h/d/a", judge.state, offset: judge.offset)
+        #expect(next.purpose == (isLost ? .whole : .complete))
+    }
+
+    @Test(
+        arguments: [
+            (25, "550 no", FailureClass.needsInput), (25, "451 later", .transient),
+            (9, "denied", .needsInput), (78, "", .needsInput), (7, "", .transient),
+        ] as [(Int32, String, FailureClass)])
+    func refusalsSayWhatToDo(_ code: Int32, _ text: String, _ kind: FailureClass) throws {
+        let (exchange, state) = try sentWhole()
+        guard case .failed(let failure) = judge(exchange, state, code: code, text: text).1 else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(failure.kind == kind, "\(failure.error.message)")
+    }
+
+    @Test func aServerThatDoesNotAppendGetsTheWholeFile() throws {
+        var (_, state) = try sentWhole()
+        state.mayHaveArrived = false
+        let append = try plan("ftp://h/d/a", state, offset: 1 << 20)
+        let (judge, _) = judge(append, state, offset: 1 << 20, code: 25, text: "550 no")
+        #expect(judge.lost != nil)
+        #expect(try plan("ftp://h/d/a", judge.state, offset: judge.offset).purpose == .whole)
+    }
+}
