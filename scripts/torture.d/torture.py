@@ -16,6 +16,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -29,10 +30,11 @@ RUNS_MAX = 6
 
 
 class Scenario:
-    def __init__(self, name, files, commands):
+    def __init__(self, name, files, commands, uploads=None):
         self.name = name
         self.files = files  # name -> (size, what the server is asked for)
         self.commands = commands  # of a Case -> list of argument lists
+        self.uploads = uploads  # the path at the server for uploads
 
 
 def segmented(case):
@@ -57,11 +59,21 @@ def named(case):
              "--if-exists", "rename"], ["run"]]
 
 
+def upload(case):
+    (name,) = case.urls
+    kind = case.scenario.uploads
+    protocol = "put" if kind == "plain" else kind
+    return [["upload", "--no-start", "--protocol", protocol, case.path(name), case.urls[name]], ["run"]]
+
+
 SCENARIOS = [
     Scenario("segmented", {"a.bin": (4 * MIB, "etag=v1&rate=24M")}, segmented),
     Scenario("small", {f"s{n}.bin": (3000 + n, "") for n in range(6)}, small),
     Scenario("named", {"report (1).pdf": (70000, "etag=v1&disposition=attachment;filename=report.pdf")},
              named),
+    Scenario("put", {"a.bin": (300000, "")}, upload, uploads="plain"),
+    Scenario("tus", {"a.bin": (3 * MIB, "")}, upload, uploads="tus"),
+    Scenario("ietf", {"a.bin": (3 * MIB, "")}, upload, uploads="ietf"),
 ]
 
 ACTIONS = ["kill", "after", "EIO", "ENOSPC", "EINTR"]
@@ -106,11 +118,22 @@ class Case:
             + ("&" + knobs if knobs else "")
             for index, (name, (size, knobs)) in enumerate(scenario.files.items())
         }
+        if scenario.uploads:
+            self.make_sources()
         self.environment = {
             "PATH": os.environ["PATH"], "HOME": self.directory, "LANG": "C.UTF-8",
             "LONGHAUL_HOME": self.path("home"), "LONGHAUL_AUTOSTART": "0",
         }
         self.story = []
+
+    def make_sources(self):
+        """The files that are sent lie beside what has arrived, in `files` of the server."""
+        self.stored = self.options.uploads_directory
+        for name, (size, _) in self.scenario.files.items():
+            with open(self.path(name), "wb") as file:
+                file.write(content(size))
+            self.urls[name] = (f"http://127.0.0.1:{self.options.uploads_port}/{self.scenario.uploads}/"
+                               f"{self.scenario.name}-{self.label}-{name}")
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -168,7 +191,19 @@ class Case:
             raise Broken(f"still {[row['state'] for row in rows]} after {RUNS_MAX} runs")
         return rows
 
+    def check_stored(self):
+        for name, digest in self.sums.items():
+            path = os.path.join(self.stored, f"{self.scenario.name}-{self.label}-{name}")
+            if not os.path.exists(path) or sha256(path) != digest:
+                raise Broken(f"the server does not have {name} as it is")
+            if sha256(self.path(name)) != digest:
+                raise Broken(f"{name} was changed here")
+            os.unlink(path)
+
     def check(self, rows, action):
+        if self.scenario.uploads:
+            self.check_stored()
+            return self.check_rows(rows, action)
         found = set(os.listdir(self.path("files")))
         expected = set(self.scenario.files) | ({"report.pdf"} if self.scenario.name == "named" else set())
         if found != expected:
@@ -176,6 +211,9 @@ class Case:
         for name, digest in self.sums.items():
             if sha256(self.file(name)) != digest:
                 raise Broken(f"{name} has other bytes")
+        self.check_rows(rows, action)
+
+    def check_rows(self, rows, action):
         if len(rows) != len(self.scenario.files):
             raise Broken(f"{len(rows)} transfers")
         total = 0
@@ -189,11 +227,18 @@ class Case:
             total += row["bytesFetched"]
         size = sum(size for size, _ in self.scenario.files.values())
         bound = size + MIB if action in ("kill", "after") else 3 * size + MIB
+        # A creation whose answer was lost is made anew, and a plain body is sent again whole.
+        if self.scenario.uploads:
+            bound = 3 * size + MIB
         if not size <= total <= bound:
             raise Broken(f"bytesFetched is {total} for {size}")
         status, _ = self.run(["doctor"])
         if status != 0:
             raise Broken("doctor is not content")
+
+
+def content(size):
+    return random.Random(size).randbytes(size)
 
 
 def sha256(path):
@@ -244,6 +289,25 @@ def torment(scenario, options, port, sums, command, number, action, call):
     return None
 
 
+def start_upload_server(options):
+    """-> the process; its port and directory stand in the options."""
+    program = os.path.join(os.path.dirname(__file__), "../../Fixtures/servers/upload-server.py")
+    options.uploads_directory = os.path.join(options.work, "uploads")
+    os.makedirs(options.uploads_directory, exist_ok=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        options.uploads_port = probe.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, program, options.uploads_directory, str(options.uploads_port)])
+    for _ in range(500):
+        try:
+            socket.create_connection(("127.0.0.1", options.uploads_port)).close()
+            return server
+        except OSError:
+            time.sleep(0.02)
+    raise SystemExit("the server for uploads does not answer")
+
+
 def plan(options, port, sums):
     cases = []
     for scenario in SCENARIOS:
@@ -289,6 +353,7 @@ def main():
     port = int(server.stdout.readline().split()[-1])
     with open(os.devnull, "w") as sink:
         drain = subprocess.Popen(["cat"], stdin=server.stdout, stdout=sink)
+    uploads = start_upload_server(options)
     started = time.monotonic()
     failed = 0
     try:
@@ -296,6 +361,9 @@ def main():
         for scenario in SCENARIOS:
             sums[scenario.name] = {}
             for index, (name, (size, _)) in enumerate(scenario.files.items()):
+                if scenario.uploads:
+                    sums[scenario.name][name] = hashlib.sha256(content(size)).hexdigest()
+                    continue
                 body = subprocess.run(
                     ["curl", "-sf", f"http://127.0.0.1:{port}/f/plain?size={size}&seed={index}"],
                     stdout=subprocess.PIPE, check=True).stdout
@@ -327,6 +395,7 @@ def main():
     finally:
         server.kill()
         drain.kill()
+        uploads.kill()
     print(f"{len(cases) - failed} cases passed, {failed} failed in {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
 
