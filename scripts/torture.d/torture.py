@@ -226,10 +226,9 @@ class Case:
                 raise Broken(f"{row['id']} began anew after a kill")
             total += row["bytesFetched"]
         size = sum(size for size, _ in self.scenario.files.values())
-        bound = size + MIB if action in ("kill", "after") else 3 * size + MIB
-        # A creation whose answer was lost is made anew, and a plain body is sent again whole.
-        if self.scenario.uploads:
-            bound = 3 * size + MIB
+        # Of an upload, a creation whose answer was lost is made anew, and a plain body sent again whole.
+        keeps_all = action in ("kill", "after") and not self.scenario.uploads
+        bound = size + MIB if keeps_all else 3 * size + MIB
         if not size <= total <= bound:
             raise Broken(f"bytesFetched is {total} for {size}")
         status, _ = self.run(["doctor"])

@@ -124,8 +124,8 @@ struct EffectPerformer {
         let options = wanted.options
         let isElsewhere = isElsewhere(exchange.url, wanted)
         let isHTTP = exchange.url.beginsIgnoringCase(with: "http")
-        var headers = isElsewhere ? options.headers.forElsewhere : options.headers
-        if !isHTTP { headers = HeaderFields() }
+        var headers = HeaderFields()
+        if isHTTP { headers = isElsewhere ? options.headers.forElsewhere : options.headers }
         for field in exchange.headers.fields { headers[field.name] = field.value }
         var settings = settings(
             options, isElsewhere: isElsewhere,

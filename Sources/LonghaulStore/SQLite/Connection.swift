@@ -24,11 +24,11 @@ final class Connection {
     ///
     /// - Parameter waits: How long a statement waits for another connection's lock, in seconds.
     init(path: String, readOnly: Bool = false, waits: Double = 0) throws {
-        let flags = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        // Without SQLite's own mutex: the store has one, and holds it around each use.
-        let shared = SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX
+        let mode = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        // Without SQLite's own mutex: one thread at a time uses a connection.
+        let flags = mode | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(path, &opened, flags | shared, nil)
+        let code = sqlite3_open_v2(path, &opened, flags, nil)
         guard code == SQLITE_OK, let opened else {
             sqlite3_close(opened)
             throw SQLiteError(code, on: nil)

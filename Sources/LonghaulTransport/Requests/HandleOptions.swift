@@ -144,7 +144,7 @@ struct HandleOptions {
     private func sendFile(
         _ upload: UploadBody, _ scheme: String, _ flow: ResponseFlow, _ lists: inout RequestLists
     ) -> WireFailure? {
-        // Another time of the file would be asked for in vain.
+        // The time of the file at the server is of no use here, and would cost a command.
         curl.set(CURLOPT_FILETIME, 0)
         // Without a tunnel an HTTP proxy would be sent a PUT, and no command.
         curl.set(CURLOPT_HTTPPROXYTUNNEL, 1)
