@@ -75,6 +75,8 @@ struct SimHostLedger {
     var passedOver: [String: Int] = [:]
     /// The wall clock was set last: when, and to what.
     var jumped: (instant: Instant, wall: Timestamp)?
+    /// No engine has written yet what follows from it.
+    var isJumpNews = false
     var clock: (instant: Instant, wall: Timestamp)?
 
     func sessions(of host: String) -> [String] {

@@ -131,7 +131,10 @@ extension SimHosts {
         let wall = world.now.wall
         if let clock = ledger.clock {
             let drift = (wall - clock.wall) - (now - clock.instant)
-            if abs(drift) > 0.05 { ledger.jumped = (now, wall) }
+            if abs(drift) > 0.05 {
+                ledger.jumped = (now, wall)
+                ledger.isJumpNews = true
+            }
         }
         ledger.clock = (now, wall)
     }

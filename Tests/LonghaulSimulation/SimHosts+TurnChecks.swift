@@ -128,6 +128,11 @@ extension SimHosts {
         let isUnsure =
             world.isStoreFailing || now - world.storeFailedAt < 1.1 || !keptAnswers.isEmpty
         if isUnsure { return }
+        if ledger.isJumpNews {
+            // What was left counts from the turn that has noticed it.
+            ledger.jumped = (now, world.now.wall)
+            ledger.isJumpNews = false
+        }
         for order in ordered { try checkOrder(order) }
         try checkBudgets(outcome)
         // What was answered is looked at first, at once.

@@ -54,7 +54,6 @@ struct SimTask {
     mutating func end(_ result: TaskResult?, _ expiration: ExpirationReason?, at now: Moment) {
         launch = nil
         ended = now
-        isForgiven = false
         isToExpire = false
         let isPutOff =
             result == .deferred || result == nil && (expiration == nil || expiration == .simulated)
@@ -63,6 +62,7 @@ struct SimTask {
             deferrals += 1
             return
         }
+        isForgiven = false
         deferrals = 0
         let isWell = result == .success || result == .noData
         failures = isWell ? 0 : failures + 1
