@@ -90,16 +90,18 @@ final class SimTasks {
     }
 
     /// Processes that were about to begin may have been recorded as begun.
-    func engineIsGone(forgets: Bool) {
+    func engineIsGone() {
         for (_, entry) in hosts.ledger.watched where !entry.order.tasks.isEmpty {
             for number in entries.keys where entries[number]?.key.host == entry.order.host {
                 if entries[number]?.launch == nil { entries[number]?.mayHaveBeenHanded = true }
             }
         }
-        if forgets {
-            seen = nil
-            for number in entries.keys { entries[number]?.firedAt = nil }
-        }
+    }
+
+    /// Commits since the last durable one are lost.
+    func forget() {
+        seen = nil
+        for number in entries.keys { entries[number]?.firedAt = nil }
     }
 
     func begin(_ process: SimProcess) throws {
@@ -215,7 +217,9 @@ final class SimTasks {
     }
 
     private func lookAtWakeUp(_ task: inout SimTask) throws {
-        if let at = task.expiresAt, at <= now.wall, task.launch == nil { task.isGone = true }
+        defer {
+            if let at = task.expiresAt, at <= now.wall, task.launch == nil { task.isGone = true }
+        }
         guard let launch = task.launch, let row = try world.clients.hosts.launch(launch),
             row.endedAt != nil
         else { return }
@@ -390,9 +394,10 @@ final class SimTasks {
     }
 
     private func stored(_ task: SimTask) -> String {
-        let rows = try? world.clients.tasks.all(host: task.key.host)
+        let rows = try? world.clients.tasks.waiting(for: task.key.host)
         guard let row = rows?.first(where: { SimTask.number(of: $0) == task.number }) else {
-            return "not listed"
+            let launch = task.lastLaunch.flatMap { try? world.clients.hosts.launch($0) }
+            return "not listed, last carried by \(launch.map { "\($0)" } ?? "none")"
         }
         func left(_ moment: Timestamp?) -> String { moment.map { "\($0 - now.wall)" } ?? "never" }
         let timing = row.timing
@@ -423,6 +428,8 @@ final class SimTasks {
         if let repetition = task.request.repetition {
             // A run that somebody asked for counts for the window before which it was.
             add(counted[task.key], 2 * repetition.interval + repetition.slack)
+            // One that replaces another goes on with the windows of its own.
+            if counted[task.key] != nil { add(task.submitted, repetition.slack) }
             // It may have run beyond the window of the next one.
             add(task.ended, repetition.slack)
         }

@@ -79,10 +79,11 @@ extension SimWorld {
         var request = new
         request.payload = task.payload
         let before = tasks.live(key)
-        let isReplacing = before.map { $0.launch == nil } ?? false
-        let pending = tasks.entries.values.count {
-            $0.isLive && $0.launch == nil && !$0.key.isWakeUp && $0.key.host == key.host
-                && $0.isStanding == task.isStanding
+        // An engine that died since may have put one back.
+        let waiting = try clients.tasks.waiting(for: key.host).filter { $0.kind != .wakeUp }
+        let isReplacing = waiting.contains { $0.request.identifier == key.identifier }
+        let pending = waiting.count {
+            !$0.request.triggers.isEmpty == task.isStanding
                 && (task.isStanding || $0.request.kind == new.kind)
         }
         let most =
@@ -137,14 +138,20 @@ extension SimWorld {
 
     private func simulate(_ key: SimTask.Key) throws {
         guard let tasks = hosts?.tasks, let task = tasks.live(key) else { return }
-        if task.launch == nil {
-            say("task \(task.number) is to be launched")
-            try clients.tasks.simulateLaunch(of: key.identifier, host: key.host)
-            tasks.entries[task.number]?.isSimulated = true
-        } else {
-            say("task \(task.number) is to expire")
-            try clients.tasks.simulateExpiration(of: key.identifier, host: key.host)
-            tasks.entries[task.number]?.isToExpire = true
+        let isWaiting = task.launch == nil
+        do {
+            if isWaiting {
+                try clients.tasks.simulateLaunch(of: key.identifier, host: key.host)
+                tasks.entries[task.number]?.isSimulated = true
+            } else {
+                try clients.tasks.simulateExpiration(of: key.identifier, host: key.host)
+                tasks.entries[task.number]?.isToExpire = true
+            }
+            say("task \(task.number) is to \(isWaiting ? "be launched" : "expire")")
+        } catch {
+            guard [.conflict, .noSuchTask].contains(error.code) else { throw error }
+            // An engine that died since has begun it, or recorded its end.
+            say("task \(task.number): \(error)")
         }
     }
 }

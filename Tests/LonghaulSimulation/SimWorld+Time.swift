@@ -35,7 +35,11 @@ extension SimWorld {
     /// A network that is another one has to settle; the first look at it is no change.
     private func noteNetwork(_ seen: Conditions) {
         let new = seen.network
-        if let told, new.isAnother(than: told), new.value != .offline {
+        // A link that comes and goes beside one that stays does not begin it anew.
+        let isSettling = settlesAt.map { $0 > now.monotonic } ?? false
+        if let told, new.isAnother(than: told), new.value != .offline,
+            !(isSettling && new.value == told.value)
+        {
             settlesAt = now.monotonic + Limits.networkSettleSeconds
         }
         told = new

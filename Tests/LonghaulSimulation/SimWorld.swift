@@ -247,7 +247,7 @@ final class SimWorld: @unchecked Sendable {
         if forgets || durableLog > Self.logMax { try reopen(forgetting: forgets) }
         fuse = nil
         isDead = false
-        hosts?.tasks?.engineIsGone(forgets: forgets)
+        if forgets { hosts?.tasks?.forget() }
         try hosts?.engineIsGone(power: power)
         try checkAfterCrash(power: power, hasForgotten: forgets)
         try startEngine()
@@ -322,6 +322,8 @@ final class SimWorld: @unchecked Sendable {
                 wakesAt = now.monotonic
                 hasCommitted = true
                 try checkRecovery()
+                // What the engine before had left open is recorded as ended.
+                try hosts?.look()
                 return
             } catch let complaint as SimComplaint {
                 throw complaint

@@ -60,7 +60,11 @@ extension TaskTiming {
     ) {
         let slack = repetition.slack
         let last = lastStart ?? now
-        var next = (window ?? last + -slack) + repetition.interval
+        var next = window ?? last + -slack
+        // A run that was asked for comes before its window: it counts for it where they are near.
+        if next <= last || next + slack < last + (repetition.interval - slack) {
+            next = next + repetition.interval
+        }
         if next + repetition.interval <= now {
             let missed = ((now - next) / repetition.interval).rounded(.down)
             next = next + missed * repetition.interval

@@ -60,6 +60,17 @@ import Testing
         #expect(timing.dueAt - now >= 450 && timing.dueAt - now <= 900)
     }
 
+    @Test func runsThatAreAskedForSkipNoWindow() {
+        let request = request(every: 3600)
+        var timing = TaskTiming(request, replacing: nil, place: 0, now: Self.start)
+        for second in [0, 60, 120, 500.0] {
+            timing.lastStart = Self.start + second
+            timing.moveOn(request.repetition!, place: 0, now: Self.start + second)
+        }
+        #expect(timing.waivesAt! - Self.start <= 2 * 3600)
+        #expect(timing.mayBeginAt - Self.start >= 500 + 1800)
+    }
+
     @Test func aRequestThatIsSubmittedAnewGoesOn() {
         let request = request(every: 900)
         var old = TaskTiming(request, replacing: nil, place: 0, now: Self.start)
