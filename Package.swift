@@ -27,6 +27,7 @@ let package = Package(
     products: [
         .library(name: "Longhaul", targets: ["Longhaul"]),
         .library(name: "LonghaulURLRequest", targets: ["LonghaulURLRequest"]),
+        .library(name: "LonghaulTesting", targets: ["LonghaulTesting"]),
         .executable(name: "longhaul", targets: ["LonghaulCLI"]),
     ],
     dependencies: [
@@ -64,6 +65,12 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
         module("LonghaulURLRequest", ["Longhaul"]),
+        module(
+            "LonghaulTesting",
+            [
+                "Longhaul", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulEngine",
+                "CLonghaul",
+            ]),
         .executableTarget(
             name: "photosync", dependencies: ["Longhaul"], swiftSettings: settings),
         .executableTarget(
@@ -111,6 +118,7 @@ let package = Package(
                 "Longhaul", "LonghaulURLRequest", "LonghaulPlatform", "LonghaulStore",
                 "LonghaulTestSupport",
             ]),
+        tests("LonghaulTestingTests", ["LonghaulTesting", "Longhaul", "feedreader"]),
         tests("LonghaulCLITests", ["LonghaulCLI", "LonghaulTestSupport"]),
         tests(
             "LonghaulEndToEndTests", ["LonghaulCore", "LonghaulCLI", "LonghaulTestSupport"]),

@@ -38,9 +38,9 @@ extension TransferQueue {
 
     /// Before times are recorded by a clock that may have been set since others were.
     func followClock() throws(LonghaulError) {
-        guard let boot = BootID.current else { return }
-        let now = SystemClock.now()
-        try store.settings.follow(ClockMark(boot: boot.text, at: now), now: now.wall)
+        guard let boot = machine.bootID else { return }
+        let now = machine.now()
+        try store.settings.follow(ClockMark(boot: boot, at: now), now: now.wall)
     }
 
     func holder(_ mode: EngineMode) -> EngineHolder {

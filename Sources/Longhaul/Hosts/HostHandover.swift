@@ -1,36 +1,32 @@
 internal import LonghaulCore
-internal import LonghaulEngine
-internal import LonghaulStore
+package import LonghaulEngine
+package import LonghaulStore
 internal import LonghaulPlatform
 
 /// What a launch hands over, and the process that it is handed to.
-struct HostHandover {
+package struct HostHandover {
     let queue: TransferQueue
     let order: LaunchOrder
+
+    package init(queue: TransferQueue, order: LaunchOrder) {
+        self.queue = queue
+        self.order = order
+    }
 
     /// On the thread of the hosts. The process waits to be let go.
     func make(_ loop: HostsLoop) -> HostReport {
         do {
             let input = try HostInput(in: loop.home)
-            let deadline = queue.now + order.budget
-            var handover = Handover(session: nil, reason: order.reason, events: nil, count: 0)
-            if let session = order.session, let events = try appendEvents(of: session, to: input) {
-                handover = events
+            guard let gathered = try gather(append: input.append) else {
+                return .nothingToDo(order.id)
             }
-            let tasks = try queue.store.tasks.waiting(order.tasks)
-            for task in tasks { try input.append(line(task, deadline: deadline)) }
-            handover.tasks = tasks.map(\.id)
-            if handover.session == nil, tasks.isEmpty { return .nothingToDo(order.id) }
             let process = try loop.make(
                 order.id.rawValue,
-                HostProgram(
-                    argv: order.argv,
-                    environment: HostEnvironment.all(
-                        order, handover, tasks, queue.directory, deadline: deadline)),
-                input: input, marks: HostEnvironment.marks(order.id, queue.directory))
+                HostProgram(argv: order.argv, environment: gathered.environment), input: input,
+                marks: HostEnvironment.marks(order.id, queue.directory))
             return .prepared(
                 PreparedLaunch(
-                    id: order.id, handover: handover,
+                    id: order.id, handover: gathered.handover,
                     process: LaunchedProcess(
                         pid: process.pid, startTicks: Int64(clamping: process.startTicks),
                         bootID: BootID.current?.text ?? "")))
@@ -42,14 +38,40 @@ struct HostHandover {
         }
     }
 
+    /// What is recorded of the launch, and the variables of its process.
+    package struct Gathered {
+        package var handover: Handover
+        package var environment: [String: String]
+    }
+
+    /// - Parameter append: Takes the lines of its standard input.
+    /// - Returns: `nil`: nothing waits any more.
+    package func gather(append: ([UInt8]) throws -> Void) throws -> Gathered? {
+        let deadline = queue.now + order.budget
+        var handover = Handover(session: nil, reason: order.reason, events: nil, count: 0)
+        if let session = order.session,
+            let events = try appendEvents(of: session, append: append)
+        {
+            handover = events
+        }
+        let tasks = try queue.store.tasks.waiting(order.tasks)
+        for task in tasks { try append(line(task, deadline: deadline)) }
+        handover.tasks = tasks.map(\.id)
+        if handover.session == nil, tasks.isEmpty { return nil }
+        return Gathered(
+            handover: handover,
+            environment: HostEnvironment.all(
+                order, handover, tasks, queue.directory, deadline: deadline))
+    }
+
     /// `nil`: no event waits any more.
     private func appendEvents(
-        of session: String, to input: HostInput
+        of session: String, append: ([UInt8]) throws -> Void
     ) throws -> Handover? {
         var reader = try HandoverReader(
             queue.store, session: session, limit: Limits.eventsPerLaunch, now: queue.now)
         for need in reader.needs {
-            try input.append(line(need.transfer, isDelayed: need.isDelayed))
+            try append(line(need.transfer, isDelayed: need.isDelayed))
         }
         while true {
             let events = try reader.next(page: Limits.handoverEventsPerRead, now: queue.now)
@@ -59,7 +81,7 @@ struct HostHandover {
                 text.loggedEvent(EventRecord(event.event, transfer: event.transfer))
                 text.endLine()
             }
-            try input.append(text.bytes)
+            try append(text.bytes)
         }
         return reader.handover
     }

@@ -141,7 +141,7 @@ public struct BackgroundTasks: Sendable {
     }
 
     private func checkAvailable(_ host: StoredHost) throws(LonghaulError) {
-        guard let obstacle = Executable.obstacle(host.settings.argv[0]) else { return }
+        guard let obstacle = queue.machine.obstacle(host.settings.argv[0]) else { return }
         let why = obstacle == .missing ? "is not there" : "may not be run"
         throw LonghaulError(
             .unavailable,

@@ -121,7 +121,7 @@ struct TaskReader {
         known.failures = host.failures
         known.retryAt = host.retryAt
         known.isAttached = HostLock.isHeld(name, in: queue.directory)
-        known.obstacle = Executable.obstacle(host.settings.argv[0])
+        known.obstacle = queue.machine.obstacle(host.settings.argv[0])
         let launch = try queue.store.hosts.launches(of: name, limit: 1).first
         known.isBusy = hasEngine && launch.map { $0.endedAt == nil } ?? false
         known.tasks = [DueTask(id: TaskID(rawValue: 0), kind: .refresh)]

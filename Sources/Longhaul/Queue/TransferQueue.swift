@@ -11,6 +11,7 @@ public final class TransferQueue: Sendable {
     /// The state directory in use.
     public let directory: String
     let store: Store
+    package let machine: Machine
 
     /// Opens the store, creating it if there is none.
     ///
@@ -22,12 +23,14 @@ public final class TransferQueue: Sendable {
         _ = try ConditionReader.environmentOverride()
         try JournalLevel.check()
         self.directory = try TransferQueue.resolve(directory)
+        machine = Machine.of(self.directory)
         store = try Store.open(directory: self.directory, mode: .create)
         SignalTrap.ignoreBrokenPipes()
     }
 
     private init(reopening old: TransferQueue) throws(LonghaulError) {
         directory = old.directory
+        machine = old.machine
         store = try Store.open(directory: old.directory, mode: .existing)
     }
 
@@ -44,7 +47,7 @@ public final class TransferQueue: Sendable {
         return try StateDirectory.resolve(environment: Environment.all())
     }
 
-    var now: Timestamp { SystemClock.now().wall }
+    var now: Timestamp { machine.now().wall }
 
     // MARK: - Wants
 

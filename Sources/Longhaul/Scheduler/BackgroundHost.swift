@@ -109,14 +109,16 @@ public struct BackgroundHost: Sendable {
     ///   already for another call.
     public func runIfLaunched() async throws(LonghaulError) -> Bool {
         // Another host may have started this process.
-        guard Environment.value("LONGHAUL_HOST") == identifier,
+        guard BackgroundLaunch.host == identifier,
             let launch = BackgroundLaunch.current
         else {
             await recordUse()
             return false
         }
         if try await HostRun(launch, handlers).perform() { return true }
-        OwnProcess.exit(1)
+        guard let simulated = SimulatedLaunch.current else { OwnProcess.exit(1) }
+        simulated.fail()
+        return true
     }
 
     /// A queue that cannot be opened keeps no program from its work.

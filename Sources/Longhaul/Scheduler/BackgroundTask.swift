@@ -38,6 +38,7 @@ public final class BackgroundTask: Sendable {
     public let attempt: Int
     let store: String?
     let host: String
+    private let machine: Machine
     private let endsAt: Instant?
     private let state = Mutex(State())
 
@@ -55,8 +56,9 @@ public final class BackgroundTask: Sendable {
         trigger = task.trigger
         attempt = task.attempt
         store = launch.store
+        machine = Machine.of(launch.store ?? "")
         host = launch.host ?? ""
-        let now = SystemClock.now()
+        let now = machine.now()
         endsAt = (task.deadline ?? launch.deadline).map {
             now.monotonic + max(0, Timestamp($0) - now.wall)
         }
@@ -68,7 +70,7 @@ public final class BackgroundTask: Sendable {
     /// Infinite without a deadline. All tasks of a launch share it.
     public var remainingTime: Double {
         if hasExpired { return 0 }
-        return endsAt.map { max(0, $0 - SystemClock.now().monotonic) } ?? .infinity
+        return endsAt.map { max(0, $0 - machine.now().monotonic) } ?? .infinity
     }
 
     /// Reasons to stop at a good point and come again later, see ``TaskDeferral``. The counterpart

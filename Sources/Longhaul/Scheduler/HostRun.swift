@@ -17,14 +17,19 @@ struct HostRun {
     /// - Returns: Whether all was handled; a task that has told its result was, whatever it is.
     func perform() async throws(LonghaulError) -> Bool {
         let work = Task { await handleAll() }
+        let tasks = tasks
+        let expire: @Sendable () -> Void = {
+            // First: a handler that ends with an error from now on has expired.
+            for task in tasks { task.expire() }
+            work.cancel()
+        }
+        if let simulated = SimulatedLaunch.current {
+            simulated.trap(expire)
+            return await work.value
+        }
         let trap: SignalTrap
         do throws(SystemFailure) {
-            let tasks = tasks
-            trap = try SignalTrap { _ in
-                // First: a handler that ends with an error from now on has expired.
-                for task in tasks { task.expire() }
-                work.cancel()
-            }
+            trap = try SignalTrap { _ in expire() }
         } catch {
             work.cancel()
             throw error.longhaulError()
@@ -111,6 +116,9 @@ struct HostRun {
 
     /// At once, in one write: the lines of several tasks do not mix.
     private func tell(_ result: TaskResult, of task: BackgroundTask) {
+        if let simulated = SimulatedLaunch.current {
+            return simulated.tell(result, of: task.identifier)
+        }
         var text = JSONText()
         text.object {
             $0.field("task", task.identifier)

@@ -99,7 +99,16 @@ public struct BackgroundLaunch: Sendable {
 
     /// The launch of this process; `nil` when it was started otherwise. The first look reads
     /// standard input to its end and blocks until it was given.
-    public static let current: BackgroundLaunch? = {
+    public static var current: BackgroundLaunch? {
+        SimulatedLaunch.current.map(\.launch) ?? ofProcess
+    }
+
+    /// The host that this process was started as, without a look at its input.
+    static var host: String? {
+        SimulatedLaunch.current.map(\.launch.host) ?? Environment.value("LONGHAUL_HOST")
+    }
+
+    private static let ofProcess: BackgroundLaunch? = {
         let environment = Environment.all()
         guard environment["LONGHAUL_LAUNCH_ID"] != nil else { return nil }
         let input = (try? TextFile.readStandardInput()) ?? []

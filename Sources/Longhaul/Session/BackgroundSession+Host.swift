@@ -28,7 +28,7 @@ extension BackgroundSession {
             guard let host = settings.host, try queue.host(host) != nil else { return nil }
             // What Longhaul started is known to run. Were it attached, too, one that always crashes
             // would count as one that has come back by itself, and be started without delay.
-            if Environment.value("LONGHAUL_HOST") == host { return nil }
+            if BackgroundLaunch.host == host { return nil }
             return try queue.attach(host: host)
         }
     }

@@ -32,7 +32,7 @@ struct EndWatch {
         guard !unseen.isEmpty || edition != self.edition else { return [] }
         var found: [(TransferID, Result<Transfer, any Error>)] = []
         do throws(LonghaulError) {
-            let now = SystemClock.now().wall
+            let now = queue.now
             // Before the transfers are looked at: what ends after that is in the log.
             var read: Int64
             if let log { read = log } else { read = try queue.store.events.last() }

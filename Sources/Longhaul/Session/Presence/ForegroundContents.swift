@@ -6,10 +6,12 @@ internal import LonghaulPlatform
 /// The files of foreground requests whose content is returned in memory.
 struct ForegroundContents {
     private let store: Store
+    private let machine: Machine
     private let directory: String
 
     init(_ queue: TransferQueue) {
         store = queue.store
+        machine = queue.machine
         directory = queue.directory
     }
 
@@ -32,7 +34,7 @@ struct ForegroundContents {
             throw LonghaulError(
                 .io, "\(path) was downloaded, and cannot be read: \(error)", transferID: id)
         }
-        try store.events.consume(id, forgetting: true, now: SystemClock.now().wall)
+        try store.events.consume(id, forgetting: true, now: machine.now().wall)
         SpooledFile.remove(path)
         return data
     }

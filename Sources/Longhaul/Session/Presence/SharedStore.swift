@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// What this process has of one store, shared by all its sessions there: an executor, and while one
 /// of them wants it, readiness to be the engine.
-final class SharedStore: Sendable {
+package final class SharedStore: Sendable {
     let executor: StoreExecutor
     private let state = Mutex(State())
 
@@ -66,6 +66,16 @@ final class SharedStore: Sendable {
             let directory = ExactText(executor.directory)
             if users == 0, open[directory] === self { open[directory] = nil }
             return users == 0
+        }
+    }
+
+    /// Returns when the waiters of this process at that store were told of all that is committed by
+    /// now.
+    package static func settle(in directory: String) async {
+        guard let there = open.withLock({ $0[ExactText(directory)] }) else { return }
+        // The waiters are told after the jobs of a round.
+        for _ in 0..<2 {
+            try? await there.executor.perform { _ throws(LonghaulError) in }
         }
     }
 

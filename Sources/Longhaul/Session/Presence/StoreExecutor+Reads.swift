@@ -16,16 +16,18 @@ extension StoreExecutor.StoreContext {
 /// The progress board, read once for all tasks that ask within a moment.
 final class BoardGlance {
     private let directory: String
+    private let machine: Machine
     private var taken: Instant?
     private var live: [FetchID: BoardReader.Live] = [:]
 
-    init(_ directory: String) {
-        self.directory = directory
+    init(_ queue: TransferQueue) {
+        directory = queue.directory
+        machine = queue.machine
     }
 
     /// How far each running fetch is; empty when no engine runs.
     func read() -> [FetchID: BoardReader.Live] {
-        let now = SystemClock.now().monotonic
+        let now = machine.now().monotonic
         if let taken, now - taken < Limits.boardValidSeconds { return live }
         let hasEngine = (try? EngineLock.isHeld(in: directory)) ?? false
         live = hasEngine ? BoardReader.live(in: directory) : [:]

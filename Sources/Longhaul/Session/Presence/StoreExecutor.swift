@@ -19,7 +19,7 @@ final class StoreExecutor: Sendable {
 
         init(_ queue: TransferQueue) {
             self.queue = queue
-            board = BoardGlance(queue.directory)
+            board = BoardGlance(queue)
         }
 
         /// Whether a repair had put another file in the place of the one that was open; that is
@@ -35,6 +35,7 @@ final class StoreExecutor: Sendable {
     }
 
     let directory: String
+    private let machine: Machine
     private let watch: CommitWatch
     private let state: Mutex<State>
 
@@ -62,7 +63,7 @@ final class StoreExecutor: Sendable {
         } catch {
             throw error.longhaulError()
         }
-        let executor = StoreExecutor(queue.directory, watch)
+        let executor = StoreExecutor(queue, watch)
         guard begin("longhaul-store", { executor.work(StoreContext(queue)) }) else {
             try? queue.store.close()
             throw .noThread()
@@ -70,8 +71,9 @@ final class StoreExecutor: Sendable {
         return executor
     }
 
-    private init(_ directory: String, _ watch: CommitWatch) {
-        self.directory = directory
+    private init(_ queue: TransferQueue, _ watch: CommitWatch) {
+        directory = queue.directory
+        machine = queue.machine
         self.watch = watch
         state = Mutex(State())
     }
@@ -106,7 +108,7 @@ final class StoreExecutor: Sendable {
 
     /// Until the store may have changed since `edition`, or so many seconds later.
     func changed(since edition: UInt64, within seconds: Double? = nil) async throws {
-        let until = seconds.map { SystemClock.now().monotonic + $0 }
+        let until = seconds.map { machine.now().monotonic + $0 }
         let token = state.withLock { $0.changes.announce() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -226,12 +228,12 @@ final class StoreExecutor: Sendable {
 
     private func pause(_ settling: WriteSettling) -> Double {
         let due = state.withLock { $0.changes.waits.compactMap(\.until).min() }
-        let left = due.map { max(0, $0 - SystemClock.now().monotonic) }
+        let left = due.map { max(0, $0 - machine.now().monotonic) }
         return min(left ?? .infinity, settling.pause ?? .infinity, Limits.storePollSeconds)
     }
 
     private func tellOfChanges() {
-        let now = SystemClock.now().monotonic
+        let now = machine.now().monotonic
         let due = state.withLock { state in
             let edition = state.edition
             return state.changes.removeAll { $0.isOver(at: edition, now) }

@@ -8,7 +8,14 @@ struct WaiterList<Wait: Sendable, Value>: Sendable {
     private var next = 0
     /// Tokens whose task is about to be suspended and was not cancelled.
     private var announced: Set<Int> = []
-    private var entries: [Int: (wait: Wait, continuation: Continuation)] = [:]
+    private var entries: [Int: Entry] = [:]
+
+    private struct Entry {
+        let wait: Wait
+        let continuation: Continuation
+        /// Its task waits for the simulated world.
+        let launch: SimulatedLaunch?
+    }
 
     /// What is waited for.
     var waits: some Sequence<Wait> { entries.values.lazy.map(\.wait) }
@@ -22,19 +29,27 @@ struct WaiterList<Wait: Sendable, Value>: Sendable {
     /// `false`: the task was cancelled meanwhile.
     mutating func add(_ token: Int, _ wait: Wait, _ continuation: Continuation) -> Bool {
         guard announced.remove(token) != nil else { return false }
-        entries[token] = (wait, continuation)
+        let launch = SimulatedLaunch.current
+        launch?.waits()
+        entries[token] = Entry(wait: wait, continuation: continuation, launch: launch)
         return true
     }
 
     /// The task to resume; `nil` when its task is not suspended (yet, or any more).
     mutating func cancel(_ token: Int) -> Continuation? {
         announced.remove(token)
-        return entries.removeValue(forKey: token)?.continuation
+        return remove(token)
+    }
+
+    private mutating func remove(_ token: Int) -> Continuation? {
+        guard let entry = entries.removeValue(forKey: token) else { return nil }
+        entry.launch?.goesOn()
+        return entry.continuation
     }
 
     mutating func removeAll(where isOver: (Wait) -> Bool) -> [Continuation] {
         let tokens = entries.filter { isOver($0.value.wait) }.keys
-        return tokens.compactMap { entries.removeValue(forKey: $0)?.continuation }
+        return tokens.compactMap { remove($0) }
     }
 
     mutating func removeAll() -> [Continuation] {

@@ -1,0 +1,37 @@
+package import LonghaulCore
+internal import LonghaulPlatform
+internal import Synchronization
+
+/// The machine that a queue is on, as far as calls depend on it. A simulated world has one of its
+/// own for the queue in its directory.
+package struct Machine: Sendable {
+    package var now: @Sendable () -> Moment
+    /// `nil` = not known.
+    package var bootID: String?
+    /// Why a program could not be run now.
+    package var obstacle: @Sendable (_ program: String) -> LaunchObstacle?
+
+    package init(
+        bootID: String?, now: @escaping @Sendable () -> Moment,
+        obstacle: @escaping @Sendable (String) -> LaunchObstacle?
+    ) {
+        self.now = now
+        self.bootID = bootID
+        self.obstacle = obstacle
+    }
+
+    private static let real = Machine(
+        bootID: BootID.current?.text, now: { SystemClock.now() },
+        obstacle: { Executable.obstacle($0) })
+    private static let simulated = Mutex<[ExactText: Machine]>([:])
+
+    /// The machine of the queue in a state directory.
+    static func of(_ directory: String) -> Machine {
+        simulated.withLock { $0[ExactText(directory)] } ?? real
+    }
+
+    /// From now on the queue in this directory is on `machine`; `nil` = on this one again.
+    package static func simulate(_ machine: Machine?, in directory: String) {
+        simulated.withLock { $0[ExactText(directory)] = machine }
+    }
+}

@@ -1,0 +1,68 @@
+package import FoundationEssentials
+package import LonghaulCore
+internal import Synchronization
+
+/// A launch in a simulated world: the program is a Swift task of this process, and what follows
+/// from that task. It has what a process would have: an environment and standard input, lines on
+/// standard output, SIGTERM, and an exit status.
+package final class SimulatedLaunch: Sendable {
+    /// The launch that the current task belongs to.
+    @TaskLocal package static var current: SimulatedLaunch?
+
+    package let launch: BackgroundLaunch
+    private let result: @Sendable (_ task: String, TaskResult) -> Void
+    private let state = Mutex(State())
+
+    private struct State {
+        var waits = 0
+        var trap: (@Sendable () -> Void)?
+        var hasFailed = false
+    }
+
+    /// - Parameters:
+    ///   - environment: Variables of the launch.
+    ///   - input: JSON Lines.
+    ///   - result: Told what the program says of a task.
+    package init?(
+        environment: [String: String], input: Data,
+        result: @escaping @Sendable (_ task: String, TaskResult) -> Void
+    ) {
+        guard let launch = BackgroundLaunch(environment: environment, input: input) else {
+            return nil
+        }
+        self.launch = launch
+        self.result = result
+    }
+
+    // MARK: - For the program
+
+    func tell(_ result: TaskResult, of task: String) { self.result(task, result) }
+
+    /// What SIGTERM does from now on.
+    func trap(_ handler: @escaping @Sendable () -> Void) {
+        state.withLock { $0.trap = handler }
+    }
+
+    /// What was handed over was not done: exit status 1.
+    func fail() { state.withLock { $0.hasFailed = true } }
+
+    /// One of its tasks goes on when the world does.
+    package func waits() { state.withLock { $0.waits += 1 } }
+
+    /// One of them goes on now.
+    package func goesOn() { state.withLock { $0.waits -= 1 } }
+
+    // MARK: - For the world
+
+    /// Some of it goes on when the world does.
+    package var isWaiting: Bool { state.withLock { $0.waits > 0 } }
+
+    package var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    /// SIGTERM. `false`: nothing catches it, and the program ends by it.
+    package func terminate() -> Bool {
+        guard let trap = state.withLock({ $0.trap }) else { return false }
+        trap()
+        return true
+    }
+}

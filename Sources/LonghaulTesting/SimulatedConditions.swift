@@ -1,0 +1,86 @@
+public import LonghaulCore
+internal import Synchronization
+
+/// The power supply, the network and the user of a simulated machine. What is set holds from the
+/// next ``SimulatedWorld/advance(by:)`` on.
+public final class SimulatedConditions: Sendable {
+    /// What the machine is fed by.
+    public enum Power: Hashable, Sendable {
+        /// Mains power.
+        case external
+        /// The battery, with what is left of its charge, 0…100.
+        case battery(percent: Int)
+    }
+
+    private struct State {
+        var power = Power.external
+        var network = NetworkState.unmetered
+        var isIdle = true
+        /// Raised with each change.
+        var edition = 0
+        var networkEdition = 0
+    }
+
+    private let state = Mutex(State())
+
+    init() {}
+
+    /// External power at first.
+    public var power: Power {
+        get { state.withLock { $0.power } }
+        set {
+            state.withLock {
+                $0.power = newValue
+                $0.edition += 1
+            }
+        }
+    }
+
+    /// Unmetered at first. ``NetworkState/offline`` ends all requests; setting a state that is
+    /// there already is another network of the same kind.
+    public var network: NetworkState {
+        get { state.withLock { $0.network } }
+        set {
+            state.withLock {
+                $0.network = newValue
+                $0.edition += 1
+                $0.networkEdition += 1
+            }
+        }
+    }
+
+    /// Whether nobody uses the machine; `true` at first.
+    public var isIdle: Bool {
+        get { state.withLock { $0.isIdle } }
+        set {
+            state.withLock {
+                $0.isIdle = newValue
+                $0.edition += 1
+            }
+        }
+    }
+
+    var edition: Int { state.withLock { $0.edition } }
+
+    var networkEdition: Int { state.withLock { $0.networkEdition } }
+
+    /// As the engine is told of them.
+    func conditions(since moment: Timestamp, networkSince: Timestamp) -> Conditions {
+        let state = state.withLock { $0 }
+        func reading<Value>(_ value: Value, since: Timestamp) -> Reading<Value> {
+            Reading(value, source: "simulated", since: since)
+        }
+        var conditions = Conditions()
+        conditions.network = reading(state.network, since: networkSince)
+        conditions.isIdle = reading(state.isIdle, since: moment)
+        switch state.power {
+        case .external:
+            conditions.power = reading(.external, since: moment)
+            conditions.battery = reading(100, since: moment)
+        case .battery(let percent):
+            conditions.power = reading(.battery, since: moment)
+            conditions.battery = reading(percent, since: moment)
+        }
+        return conditions
+    }
+}

@@ -1,0 +1,211 @@
+internal import FoundationEssentials
+internal import Longhaul
+internal import LonghaulCore
+internal import LonghaulEngine
+internal import LonghaulPlatform
+internal import LonghaulStore
+internal import Synchronization
+
+/// The programs of a simulated world: each launch is a Swift task of this process.
+final class SimulatedHosts: HostPort {
+    typealias Program = @Sendable () async throws -> Void
+
+    private struct Running {
+        let launch: SimulatedLaunch
+        /// The launch's place among the records.
+        let record: Int
+        let program: Program
+        var task: Task<Void, Never>?
+    }
+
+    private struct State {
+        var programs: [String: Program] = [:]
+        var orders: [LaunchOrder] = []
+        var running: [LaunchID: Running] = [:]
+        var records: [SimulatedWorld.Launch] = []
+        var reports: [HostReport] = []
+    }
+
+    private let queue: TransferQueue
+    private let clock: VirtualClock
+    private let state = Mutex(State())
+
+    init(_ queue: TransferQueue, _ clock: VirtualClock) {
+        self.queue = queue
+        self.clock = clock
+    }
+
+    // MARK: - For the world
+
+    func setProgram(of host: String, _ program: @escaping Program) {
+        state.withLock { $0.programs[host] = program }
+    }
+
+    var records: [SimulatedWorld.Launch] { state.withLock { $0.records } }
+
+    /// Whether some of it goes on without the world.
+    var areComputing: Bool {
+        state.withLock { state in
+            state.running.values.contains { $0.task != nil && !$0.launch.isWaiting }
+        }
+    }
+
+    var hasNews: Bool { state.withLock { !$0.reports.isEmpty || !$0.orders.isEmpty } }
+
+    func takeReports() -> [HostReport] {
+        state.withLock { state in
+            defer { state.reports = [] }
+            return state.reports
+        }
+    }
+
+    /// Makes what was ordered.
+    func carryOut() {
+        let orders = state.withLock { state in
+            defer { state.orders = [] }
+            return state.orders
+        }
+        for order in orders {
+            let report = make(order)
+            state.withLock { $0.reports.append(report) }
+        }
+    }
+
+    /// The engine was killed. What runs goes on; what had not begun is gone.
+    func crash() {
+        state.withLock { state in
+            state.orders = []
+            state.reports = []
+            state.running = state.running.filter { $0.value.task != nil }
+        }
+    }
+
+    /// The machine goes down, with all that runs on it.
+    func end() {
+        let tasks = state.withLock { state in
+            defer { state.running = [:] }
+            return state.running.values.compactMap(\.task)
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    // MARK: - Launches
+
+    private func make(_ order: LaunchOrder) -> HostReport {
+        guard let program = state.withLock({ $0.programs[order.host] }) else {
+            return .notPrepared(
+                order.id, message: "the simulated world has no program of \(order.host)")
+        }
+        var input: [UInt8] = []
+        do {
+            let gathered = try HostHandover(queue: queue, order: order).gather {
+                input += $0
+            }
+            guard let gathered,
+                let launch = SimulatedLaunch(
+                    environment: gathered.environment, input: Data(input),
+                    result: { [weak self] in self?.tell($1, of: $0, order.id) })
+            else { return .nothingToDo(order.id) }
+            add(launch, order, program)
+            return .prepared(
+                PreparedLaunch(
+                    id: order.id, handover: gathered.handover,
+                    process: LaunchedProcess(
+                        pid: 1, startTicks: 0, bootID: queue.machine.bootID ?? "")))
+        } catch {
+            return .notPrepared(order.id, message: "\(error)")
+        }
+    }
+
+    private func add(_ launch: SimulatedLaunch, _ order: LaunchOrder, _ program: @escaping Program)
+    {
+        let record = SimulatedWorld.Launch(
+            host: order.host, reason: launch.launch.reason, session: launch.launch.session,
+            tasks: launch.launch.tasks.map(\.identifier), date: Date(clock.now.wall))
+        state.withLock { state in
+            state.running[order.id] = Running(
+                launch: launch, record: state.records.count, program: program)
+            state.records.append(record)
+        }
+    }
+
+    private func tell(_ result: TaskResult, of task: String, _ id: LaunchID) {
+        state.withLock { state in
+            // Of one that was killed nothing is heard.
+            guard let running = state.running[id] else { return }
+            state.records[running.record].results[task] = result
+            state.reports.append(.result(id, task: task, result))
+        }
+    }
+
+    private func hasEnded(_ id: LaunchID, _ ending: LaunchEnding, status: Int?) {
+        let now = Date(clock.now.wall)
+        state.withLock { state in
+            guard let running = state.running.removeValue(forKey: id) else { return }
+            state.records[running.record].end = now
+            state.records[running.record].exitStatus = ending == .exited ? status : nil
+            state.reports.append(.ended(id, ending, status: status, output: ""))
+        }
+    }
+
+    // MARK: - For the engine
+
+    func listen(_ report: @escaping @Sendable (HostReport) -> Void) {}
+
+    func obstacle(_ program: String) -> LaunchObstacle? { nil }
+
+    func isAttached(_ host: String) -> Bool {
+        HostLock.isHeld(host, in: queue.directory)
+    }
+
+    func prepare(_ order: LaunchOrder) { state.withLock { $0.orders.append(order) } }
+
+    func begin(_ id: LaunchID) {
+        state.withLock { state in
+            guard let running = state.running[id] else { return }
+            let (launch, program) = (running.launch, running.program)
+            state.running[id]?.task = Task.detached { [weak self] in
+                let status = await SimulatedHosts.run(program, as: launch)
+                self?.hasEnded(id, .exited, status: status)
+            }
+        }
+    }
+
+    private static func run(_ program: Program, as launch: SimulatedLaunch) async -> Int {
+        await SimulatedLaunch.$current.withValue(launch) {
+            do {
+                try await program()
+                return launch.hasFailed ? 1 : 0
+            } catch {
+                return 1
+            }
+        }
+    }
+
+    func discard(_ id: LaunchID) {
+        state.withLock { state in
+            guard let running = state.running.removeValue(forKey: id) else { return }
+            state.records[running.record].end = state.records[running.record].date
+        }
+    }
+
+    func adopt(_ launch: StoredLaunch) -> Bool {
+        state.withLock { $0.running[launch.id]?.task != nil }
+    }
+
+    func end(_ id: LaunchID, killing: Bool) {
+        guard let running = state.withLock({ $0.running[id] }) else { return }
+        state.withLock { $0.records[running.record].wasAskedToEnd = true }
+        if !killing, running.launch.terminate() { return }
+        running.task?.cancel()
+        hasEnded(id, .signalled, status: killing ? 9 : 15)
+    }
+
+    func processorSeconds(of id: LaunchID) -> Double? { nil }
+
+    func recordAnswers(of id: LaunchID) {}
+
+    func dropAnswers(of id: LaunchID) {}
+
+    func stop() {}
+}
