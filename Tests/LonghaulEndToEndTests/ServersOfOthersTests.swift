@@ -11,6 +11,14 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
+extension LonghaulHome {
+    /// Bytes of an upload that went over the wire, again or not.
+    fileprivate func sent(_ id: Int) async throws -> Int {
+        let shown = try await run("show", "\(id)", "--json").rows.first
+        return try #require(shown?["bytesFetched"].int)
+    }
+}
+
 /// Uploads to nginx, by the module that Debian's nginx has for WebDAV.
 @Suite(.enabled(if: NginxServer.isInstalled, "skipped: no nginx"))
 struct NginxUploadTests {
@@ -46,6 +54,26 @@ struct NginxUploadTests {
         #expect(shown["response"]["status"] == 201, "\(shown)")
         #expect(try nginx.accessLog.allSatisfy { $0["protocol"] == "HTTP/2.0" })
         try source.verify(file: nginx.root + "/in/a")
+        await nginx.stop()
+    }
+
+    /// Until it is whole there is nothing under its name.
+    @Test func aKilledOneIsSentAgain() async throws {
+        let nginx = try await start()
+        let home = try LonghaulHome()
+        let source = Representation(size: 8 << 20, seed: 4)
+        try source.write(to: home.file("source"))
+        _ = try await home.run("upload", "--limit-rate", "4M", "source", nginx.http("in/a"))
+        let engine = try home.start("run")
+        try await eventually("it moves; \(engine.errors)") { try await home.sent(1) > 1 << 20 }
+        engine.send(SIGKILL)
+        _ = try await engine.wait()
+        #expect(!FileManager.default.fileExists(atPath: nginx.root + "/in/a"))
+        _ = try await home.run("set", "1", "--limit-rate", "none")
+        let last = try await home.run("run")
+        #expect(last.status == 0, "\(last.errors)")
+        try source.verify(file: nginx.root + "/in/a")
+        #expect(try await home.sent(1) <= 2 * source.size)
         await nginx.stop()
     }
 
@@ -110,7 +138,7 @@ struct TusServerTests {
         for mebibytes in [1, 3] {
             let engine = try home.start("run")
             try await eventually("\(mebibytes) MiB: \(server.log)") {
-                try await fetched(home) > mebibytes << 20
+                try await home.sent(1) > mebibytes << 20
             }
             engine.send(SIGKILL)
             _ = try await engine.wait()
@@ -132,7 +160,7 @@ struct TusServerTests {
         _ = try await home.run(
             "upload", "--protocol", "tus", "--limit-rate", "500K", "source", server.url)
         let engine = try home.start("daemon")
-        try await eventually("it moves") { try await fetched(home) > 100_000 }
+        try await eventually("it moves") { try await home.sent(1) > 100_000 }
         _ = try await home.run("cancel", "1")
         try await eventually("it is deleted; \(server.log)") { try server.files.isEmpty }
         engine.send(SIGTERM)
@@ -141,10 +169,6 @@ struct TusServerTests {
 
     private func shown(_ home: LonghaulHome) async throws -> JSONValue {
         try #require(try await home.run("show", "1", "--json").rows.first)
-    }
-
-    private func fetched(_ home: LonghaulHome) async throws -> Int {
-        try #require(try await shown(home)["bytesFetched"].int)
     }
 }
 
@@ -210,7 +234,7 @@ struct S3ServerTests {
         _ = try await home.run(
             "upload", "--part-size", "5M", "--limit-rate", "5M", "source", server.url("a"))
         let engine = try home.start("daemon")
-        try await eventually("a part; \(engine.errors)") { try whole(try server.log) > 0 }
+        try await eventually("it moves; \(engine.errors)") { try await home.sent(1) > 1 << 20 }
         _ = try await home.run("cancel", "1")
         try await eventually("it is aborted") {
             try server.log.contains { $0["method"] == "DELETE" }
