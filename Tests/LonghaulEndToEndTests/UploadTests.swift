@@ -136,6 +136,25 @@ struct UploadTests {
         #expect(lines[5] == lines[0] + "--")
     }
 
+    /// Some tus servers do not tell an offset where the type is missing.
+    @Test(arguments: [nil, "text/plain"])
+    func aTusServerIsToldNameAndType(_ type: String?) async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try home.scratch.write("hello", to: "files/ä.txt")
+        let words = ["upload", "--wait", "-q", "--protocol", "tus", "ä.txt", server.url("tus/a")]
+        let options = type.map { ["--content-type", $0] } ?? []
+        let result = try await home.start(words + options).wait()
+        #expect(result.status == 0, "\(result.errors)")
+        let metadata = try #require(try server.log.first?["headers"]["upload-metadata"].string)
+        let told = metadata.split(separator: ",").map { pair in
+            let parts = pair.split(separator: " ").map(String.init)
+            let value = Data(base64Encoded: parts.last ?? "") ?? Data()
+            return "\(parts.first ?? ""): \(String(decoding: value, as: UTF8.self))"
+        }
+        #expect(told == ["filename: ä.txt", "filetype: \(type ?? "application/octet-stream")"])
+    }
+
     // MARK: - The source
 
     @Test func aChangedFileFails() async throws {

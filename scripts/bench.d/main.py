@@ -14,9 +14,10 @@ from queue_bench import Queue
 from schedule_bench import Schedules
 from servers import Nginx
 from transfers import Bench
+from upload_bench import Uploads
 
-CASES = ["http", "tls", "durable", "small", "limited", "queue", "schedules", "start", "idle",
-         "yield"]
+CASES = ["http", "tls", "durable", "small", "limited", "upload", "uploads", "s3", "queue",
+         "schedules", "start", "idle", "yield"]
 
 
 def main():
@@ -46,16 +47,16 @@ def main():
     print(f"{cpus} processors, Linux {platform.release()}, {options.rounds} rounds")
     for tool in (["aria2c", "--version"], ["curl", "--version"], ["wget2", "--version"]):
         print("  " + subprocess.run(tool, capture_output=True, text=True).stdout.splitlines()[0])
-    nginx = Nginx(options.work)
+    nginx = Nginx(options.work, options.target)
     bench = Bench(options, nginx)
-    queue, schedules = Queue(bench), Schedules(bench)
+    owners = (Queue(bench), Schedules(bench), Uploads(bench), bench)
     try:
         for case in options.cases or CASES:
             if case == "yield":
                 yielding = os.path.join(os.path.dirname(__file__), "yield.py")
                 subprocess.run([sys.executable, yielding, "--binary", options.longhaul], check=False)
             else:
-                owner = next(part for part in (queue, schedules, bench) if hasattr(part, case))
+                owner = next(part for part in owners if hasattr(part, case))
                 getattr(owner, case)()
     finally:
         nginx.stop()

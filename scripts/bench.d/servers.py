@@ -1,6 +1,7 @@
 """A real nginx for the measurements, and what it serves."""
 
 import os
+import shutil
 import socket
 import subprocess
 import time
@@ -13,7 +14,10 @@ def free_port():
 
 
 class Nginx:
-    def __init__(self, directory):
+    def __init__(self, directory, memory):
+        # Uploads are moved within it from the file that they were received into.
+        self.uploads = os.path.join(memory, f"longhaul-bench-uploads-{os.getpid()}")
+        self.empty_uploads()
         self.root = os.path.join(directory, "www")
         self.http, self.tls = free_port(), free_port()
         os.makedirs(self.root, exist_ok=True)
@@ -39,6 +43,10 @@ http {{
     listen 127.0.0.1:{self.tls} ssl http2;
     ssl_certificate {certificate}; ssl_certificate_key {key};
     location /limited/ {{ alias {self.root}/; limit_rate 20m; }}
+    location /up/ {{
+      root {self.uploads}; client_body_temp_path {self.uploads}/body;
+      dav_methods PUT; create_full_put_path on; client_max_body_size 0;
+    }}
   }}
 }}
 """)
@@ -50,6 +58,13 @@ http {{
             except OSError:
                 time.sleep(0.02)
         raise SystemExit("nginx does not answer")
+
+    def empty_uploads(self):
+        """-> where what is sent to /up/ arrives"""
+        there = os.path.join(self.uploads, "up")
+        shutil.rmtree(there, ignore_errors=True)
+        os.makedirs(there)
+        return there
 
     def serve(self, name, size):
         """A file of random bytes, made once."""
@@ -71,3 +86,4 @@ http {{
     def stop(self):
         self.process.terminate()
         self.process.wait()
+        shutil.rmtree(self.uploads)

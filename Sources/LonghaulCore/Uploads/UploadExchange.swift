@@ -163,12 +163,12 @@ package struct UploadPlan {
         var exchange = exchange(.create, "POST", request.url, .tus)
         exchange.body.content = UploadBody.Content()
         exchange.headers["Upload-Length"] = "\(size)"
-        var metadata = "filename \(Base64.encode(Array(sourceName.utf8)))"
-        if let type = options.contentType {
-            metadata += ",filetype \(Base64.encode(Array(type.utf8)))"
-        }
         if !request.options.headers.contains("Upload-Metadata") {
-            exchange.headers["Upload-Metadata"] = metadata
+            // tuspyserver tells no offset of an upload without a type.
+            let type = options.contentType ?? "application/octet-stream"
+            exchange.headers["Upload-Metadata"] =
+                "filename \(Base64.encode(Array(sourceName.utf8))),"
+                + "filetype \(Base64.encode(Array(type.utf8)))"
         }
         return exchange
     }

@@ -123,7 +123,11 @@ struct HandleOptions {
             curl.set(CURLOPT_NOBODY, 1)
         }
         curl.set(CURLOPT_CUSTOMREQUEST, upload.method)
-        if let signature = upload.signature { curl.set(CURLOPT_AWS_SIGV4, signature) }
+        if let signature = upload.signature {
+            curl.set(CURLOPT_AWS_SIGV4, signature)
+            // In the key of an object . and .. are names like others.
+            curl.set(CURLOPT_PATH_AS_IS, 1)
+        }
         return nil
     }
 
