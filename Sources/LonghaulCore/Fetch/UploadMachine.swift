@@ -115,13 +115,13 @@ struct UploadMachine {
             let source = upload.source
         else { preconditionFailure("an upload converses once its source is open") }
         if upload.dialect == nil,
-            let start = UploadPlan.dialect(
+            let start = UploadPlan.start(
                 for: options, to: request.url,
                 known: upload.mustDiscover ? nil : context.origin.uploads)
         {
-            upload.isRemembered = options.uploadProtocol == .auto
             upload.dialect = start.dialect
             upload.isGuess = start.isGuess
+            upload.isRemembered = start.isRemembered
             wire.bytes.state.upload = upload
         }
         let plan = UploadPlan(

@@ -154,7 +154,7 @@ package struct UploadJudge {
     }
 
     private mutating func sentWhole(_ head: ResponseHead) -> Verdict {
-        if let verdict = olderVersion(head) { return verdict }
+        if let verdict = forgotten(head) ?? olderVersion(head) { return verdict }
         if head.status == 409 || head.status == 404, state.address != nil {
             return other(head)
         }
@@ -178,16 +178,7 @@ package struct UploadJudge {
     }
 
     private mutating func created(_ head: ResponseHead) -> Verdict {
-        let source = state.source
-        if let verdict = olderVersion(head) { return verdict }
-        if state.isRemembered, !head.isSuccess || !head.headers.contains("Location"),
-            ![401, 403, 407, 413, 429].contains(head.status), head.status < 500
-        {
-            state = UploadState()
-            state.source = source
-            state.mustDiscover = true
-            return .goOn
-        }
+        if let verdict = forgotten(head) ?? olderVersion(head) { return verdict }
         guard head.isSuccess else { return refused(head) }
         guard let location = head.headers["Location"],
             let address = UploadAddress.resolve(location, at: head.effectiveURL)
@@ -335,6 +326,20 @@ package struct UploadJudge {
         var error = LonghaulError(.serverError, text)
         error.httpStatus = head.status
         return .failed(Failure(.permanent, error))
+    }
+
+    /// What the origin speaks at other URLs may not be spoken at this one: the upload begins as if
+    /// nothing were known of the origin.
+    private mutating func forgotten(_ head: ResponseHead) -> Verdict? {
+        guard state.isRemembered, state.address == nil,
+            [400, 404, 405, 412, 415, 501].contains(head.status)
+        else { return nil }
+        let source = state.source
+        state = UploadState()
+        state.source = source
+        state.mustDiscover = true
+        learned = .some(nil)
+        return .goOn
     }
 
     /// A server that does not know this version of the draft, or no such draft.
