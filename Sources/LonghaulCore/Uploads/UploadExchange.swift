@@ -81,8 +81,9 @@ package struct UploadPlan {
             return UploadStart(dialect: known, isRemembered: true)
         case .s3: return UploadStart(dialect: .s3)
         case .auto:
-            // Other paths of the origin may speak something else.
-            guard let known else { return nil }
+            // Other paths of the origin may speak something else. For a plain server a PUT that
+            // offers to be resumed is a PUT, but the empty POST of tus would be a real POST.
+            guard let known, known != .tus else { return nil }
             return UploadStart(
                 dialect: known, isGuess: known.interopVersion != nil, isRemembered: true)
         }

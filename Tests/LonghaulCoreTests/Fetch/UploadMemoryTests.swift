@@ -121,4 +121,29 @@ import Testing
         #expect(!found.isCompleted)
         #expect(found.memory.uploads == .ietf6)
     }
+
+    /// A plain server would carry out the empty POST that tus begins with.
+    @Test func nothingIsPostedToAURLThatIsNotKnownToSpeakTus() {
+        let found = upload(.auto, known: .tus) { exchange in
+            exchange.body.method == "OPTIONS" ? (405, [:]) : (201, [:])
+        }
+        #expect(found.isCompleted)
+        #expect(found.asked == ["OPTIONS 9 tus", "PUT 9"])
+        #expect(found.memory.uploads == .plain)
+    }
+
+    @Test(arguments: [UploadDialect.tus, .plain, .ietf8])
+    func tusIsFoundWhateverTheOriginSpokeElsewhere(_ known: UploadDialect) {
+        let found = upload(.auto, known: known) { exchange in
+            switch exchange.body.method {
+            case "OPTIONS": (204, ["Tus-Version": "1.0.0"])
+            case "POST": (201, ["Location": "/p/1"])
+            case "PATCH": (204, ["Upload-Offset": "\(5 << 20)"])
+            default: (405, [:])
+            }
+        }
+        #expect(found.isCompleted)
+        #expect(found.asked.suffix(3) == ["OPTIONS 9 tus", "POST tus", "PATCH tus"])
+        #expect(found.memory.uploads == .tus)
+    }
 }
