@@ -2,39 +2,50 @@ import Testing
 
 @testable import LonghaulCore
 
-/// What an origin is remembered to speak, at URLs that speak something else.
+/// What an upload finds out of its server, and what its origin is remembered to speak at URLs that
+/// speak something else.
 @Suite struct UploadMemoryTests {
     /// What a whole upload has asked, and its end.
     private struct Conversation {
         var asked: [String] = []
         var end: StoreWrite?
+        var state = FetchState(id: FetchID(rawValue: 1))
         var memory: OriginMemory
 
         var isCompleted: Bool {
             if case .completed? = end { return true }
             return false
         }
+
+        var isToBeTriedAgain: Bool {
+            if case .queued? = end { return true }
+            return false
+        }
     }
 
     private func upload(
         _ way: UploadProtocol, known: UploadDialect?, size: Int64 = 5 << 20,
+        from state: FetchState? = nil,
         at server: (UploadExchange) -> (status: Int, fields: [String: String])
     ) -> Conversation {
         let source = SourceVersion(device: 1, inode: 2, size: size, modified: 3, changed: 4)
         var request = TransferRequest(url: "http://h/p/a", destination: .file("/f"))
         var options = UploadOptions()
         options.uploadProtocol = way
+        options.method = way == .post ? .post : nil
         options.source = source
         request.options.upload = options
         var conversation = Conversation(memory: OriginMemory(origin: "http://h:80"))
         conversation.memory.uploads = known
+        conversation.state = state ?? conversation.state
         var machine = FetchMachine(
             transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
-            state: FetchState(id: FetchID(rawValue: 1)), firstSerial: 1)
+            state: conversation.state, firstSerial: 1)
         var steps = [machine.begin()]
         while let step = steps.popLast(), conversation.asked.count < 12 {
             for write in step.writes {
                 switch write {
+                case .save(let state): conversation.state = state
                 case .learn(_, let lesson): conversation.memory.learn(lesson)
                 case .completed, .failed, .queued, .needsInput: conversation.end = write
                 default: break
@@ -52,9 +63,13 @@ import Testing
                     let exchange = ask.exchange
                     conversation.asked.append(Self.line(exchange))
                     let (status, fields) = server(exchange)
-                    _ = machine.handle(.head(ask.key, head(status, fields)), in: context)
                     var end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
-                    end.bytesSent = Int64(exchange.range.count)
+                    if status == Self.unreachable {
+                        end.failure = .curl(code: 7, text: "refused", osError: 111)
+                    } else {
+                        _ = machine.handle(.head(ask.key, head(status, fields)), in: context)
+                        end.bytesSent = Int64(exchange.range.count)
+                    }
                     steps.append(machine.handle(.ended(ask.key, end), in: context))
                 default: break
                 }
@@ -62,6 +77,9 @@ import Testing
         }
         return conversation
     }
+
+    /// No answer: there was no connection.
+    private static let unreachable = 0
 
     private static func line(_ exchange: UploadExchange) -> String {
         let version = exchange.headers["Upload-Draft-Interop-Version"].map { " \($0)" } ?? ""
@@ -145,5 +163,41 @@ import Testing
         #expect(found.isCompleted)
         #expect(found.asked.suffix(3) == ["OPTIONS 9 tus", "POST tus", "PATCH tus"])
         #expect(found.memory.uploads == .tus)
+    }
+
+    // MARK: - Finding out
+
+    @Test(arguments: [429, 502, 503, 504])
+    func aBusyServerIsNotAnAnswer(_ status: Int) {
+        let found = upload(.auto, known: nil) { _ in (status, ["Retry-After": "60"]) }
+        #expect(found.asked == ["OPTIONS 9 tus"])
+        #expect(found.isToBeTriedAgain)
+    }
+
+    /// What was found out while the URL answered something else is found out again.
+    @Test func aRefusedUploadAsksAnewWhenItIsTriedAgain() {
+        let first = upload(.auto, known: nil) { _ in (404, [:]) }
+        #expect(first.asked.last == "PUT 9" && !first.isCompleted)
+        let second = upload(.auto, known: nil, from: first.state) { exchange in
+            switch exchange.body.method {
+            case "OPTIONS": (204, ["Tus-Version": "1.0.0"])
+            case "POST": (201, ["Location": "/p/1"])
+            case "PATCH": (204, ["Upload-Offset": "\(5 << 20)"])
+            default: (405, [:])
+            }
+        }
+        #expect(second.asked == ["OPTIONS 9 tus", "POST tus", "PATCH tus"])
+        #expect(second.isCompleted)
+    }
+
+    /// Of an empty file no byte can tell whether its request went out.
+    @Test(arguments: [UploadProtocol.post, .ietf])
+    func anEmptyPostThatFoundNoServerIsTriedAgain(_ way: UploadProtocol) {
+        let first = upload(way, known: nil, size: 0) { _ in (Self.unreachable, [:]) }
+        #expect(first.isToBeTriedAgain)
+        let second = upload(way, known: nil, size: 0, from: first.state) { _ in
+            (200, ["Upload-Complete": "?1"])
+        }
+        #expect(second.isCompleted)
     }
 }
