@@ -101,7 +101,8 @@ extension SimWire {
             disk.sources.files[sending.inode]?.version != pinned
         {
             // What was made for this version meanwhile is as void.
-            servers.voidResources(at: exchange.request.place)
+            let resource = servers.resources[exchange.request.url]
+            servers.voidResources(at: resource?.place ?? exchange.request.place)
             return end(key, .sourceChanged)
         }
         exchange.sent += count

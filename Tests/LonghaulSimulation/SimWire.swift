@@ -192,7 +192,9 @@ final class SimWire: WirePort, @unchecked Sendable {
             switch exchange.phase {
             case .queued: continue
             case .asked(let until):
-                if isDown {
+                if isDown, exchange.sending?.isUnanswered == true {
+                    end(key, .curl(code: 56, text: "reset", osError: 104))
+                } else if isDown {
                     end(key, .curl(code: 7, text: "unreachable", osError: 101))
                 } else if now.monotonic >= until {
                     answer(key)
