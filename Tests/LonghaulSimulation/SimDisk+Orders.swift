@@ -24,7 +24,7 @@ extension SimDisk {
         switch order {
         case .prepare(let fetch, let part, let fetched):
             outcomes.append((fetch, prepare(fetch, part, fetched)))
-        case .openSource: preconditionFailure("these lives have no uploads")
+        case .openSource(let fetch, let path, let sent): openSource(fetch, path, sent: sent)
         case .reserve(let fetch, let bytes): reserve(fetch, bytes)
         case .truncate(let fetch, let generation): truncate(fetch, generation)
         case .sync(let fetch, let token, _, _): sync(fetch, token)
@@ -36,6 +36,7 @@ extension SimDisk {
         case .copy(let fetch, let orders, _): copy(fetch, orders)
         case .fill(let fetch, let kept): fill(fetch, kept)
         case .close(let fetch, let deleting):
+            if closeSource(fetch, deleting: deleting) { return }
             guard let entry = open.removeValue(forKey: fetch) else { return }
             cells = cells.filter { $0.value.fetch != fetch }
             if deleting, let path = path(of: entry.inode) {

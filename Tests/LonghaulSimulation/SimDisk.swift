@@ -47,6 +47,8 @@ final class SimDisk: FilePort, @unchecked Sendable {
     var nextCell: UInt = 64
     /// Of the engine that lives: gone with it.
     var open: [FetchID: Open] = [:]
+    /// What uploads send.
+    var sources = SimSources()
     /// Part files of fetches, as the engine last named them.
     var orders: [FileOrder] = []
     var old: [BoardLeftover] = []
@@ -148,6 +150,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
                 received: $0.received, mount: $0.mount)
         }
         open = [:]
+        sources.open = [:]
         orders = []
         outcomes = []
         gone = []
@@ -185,11 +188,11 @@ final class SimDisk: FilePort, @unchecked Sendable {
     // MARK: - Board
 
     func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {
-        guard let entry = open[fetch] else { return nil }
+        guard let inode = open[fetch]?.inode ?? sources.open[fetch]?.inode else { return nil }
         nextCell += 64
         cells[nextCell] = Cell(
             fetch: fetch, generation: generation, start: start, written: start, received: 0)
-        return SegmentTarget(descriptor: Int32(entry.inode), cell: nextCell)
+        return SegmentTarget(descriptor: Int32(inode), cell: nextCell)
     }
 
     func release(_ target: SegmentTarget, of fetch: FetchID) { cells[target.cell] = nil }

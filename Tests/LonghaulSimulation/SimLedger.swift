@@ -21,6 +21,8 @@ struct SimTransfer {
     /// gave it another URL.
     var isExempt = false
     var isVerified = false
+    /// Its file goes to a server: see ``SimUpload``.
+    var isUpload = false
     /// A server has asked for so much time.
     var notBefore: Instant?
     /// It was last cancelled, and not to keep its bytes.
@@ -89,6 +91,8 @@ struct SimTally {
     var clockJumps = 0
     var clientActs = 0
     var waitsExplained = 0
+    var resources = 0
+    var uploaded = 0
     var bytes: Int64 = 0
 
     /// Moments at which the engine's process ended without a word.
@@ -109,7 +113,8 @@ struct SimTally {
             ("failed", \.failures), ("cancelled", \.cancelled), ("restarts", \.restarts),
             ("wrong digests", \.mismatches), ("engines that left", \.goodbyes),
             ("clock jumps", \.clockJumps), ("acts of clients", \.clientActs),
-            ("waits explained", \.waitsExplained),
+            ("waits explained", \.waitsExplained), ("resources of uploads", \.resources),
+            ("files published by them", \.uploaded),
         ]
     }
 

@@ -7,6 +7,8 @@ enum SimLife: String, CaseIterable, Sendable {
     case shared
     /// Programs are launched for background tasks.
     case tasks
+    /// Files go to servers.
+    case uploads
 
     /// Lives that once broke a promise; the tests live them always.
     var taught: [UInt64] {
@@ -19,6 +21,7 @@ enum SimLife: String, CaseIterable, Sendable {
             ]
         case .hosts: [3_002_154, 7_300_125]
         case .tasks: []
+        case .uploads: [18, 1478]
         case .shared:
             [
                 66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574, 1585, 801_049, 801_442,
@@ -36,6 +39,7 @@ enum SimLife: String, CaseIterable, Sendable {
         case .hosts: try world.liveWithHosts()
         case .shared: try world.liveShared()
         case .tasks: try world.liveWithTasks()
+        case .uploads: try world.liveWithUploads()
         }
     }
 

@@ -4,6 +4,7 @@ import LonghaulCore
 extension SimWire {
     func answer(_ key: SegmentKey) {
         guard var exchange = exchanges[key] else { return }
+        if exchange.sending != nil { return answerUpload(key) }
         guard let content = contents[exchange.url] else {
             return conclude(key, &exchange, status(404, exchange))
         }
@@ -60,7 +61,7 @@ extension SimWire {
             receivedAt: now.wall)
     }
 
-    private func busy(_ exchange: EasyHandle) -> ResponseHead {
+    func busy(_ exchange: EasyHandle) -> ResponseHead {
         let code = [503, 429, 500, 408, 502].randomElement(using: &random) ?? 503
         var head = status(code, exchange)
         guard code == 503 || code == 429, Bool.random(using: &random) else { return head }

@@ -5,6 +5,7 @@ extension SimWire {
     /// A portion of one body.
     func move(_ key: SegmentKey, _ seconds: Double) {
         guard var exchange = exchanges[key] else { return }
+        if exchange.sending != nil { return send(key, seconds) }
         if isDown { return end(key, .curl(code: 56, text: "reset", osError: 104)) }
         if let silent = exchange.silentAfter, exchange.sent >= silent { return }
         if let cut = exchange.cutAfter, exchange.sent >= cut, !exchange.body.isEmpty {

@@ -44,6 +44,8 @@ final class SimWire: WirePort, @unchecked Sendable {
         /// The engine has said stop; the network thread has not got to it yet.
         var isStopping = false
         var answer: ResponseHead?
+        /// Of an upload.
+        var sending: SimSending?
 
         var isQueued: Bool {
             if case .queued = phase { return true }
@@ -53,6 +55,8 @@ final class SimWire: WirePort, @unchecked Sendable {
 
     let disk: SimDisk
     var contents: [String: SimContent] = [:]
+    /// Those that take uploads.
+    let servers = SimUploadServer()
     var exchanges: [SegmentKey: EasyHandle] = [:]
     var order: [SegmentKey] = []
     var facts: [WireFact] = []
@@ -91,11 +95,13 @@ final class SimWire: WirePort, @unchecked Sendable {
     func start(_ requests: [SegmentRequest]) {
         for request in requests where disk.mayAct() {
             say(
-                "ask \(request.key) \(request.url) \(request.headers["Range"] ?? "whole")"
-                    + " \(request.headers["If-Range"] ?? "")")
+                "ask \(request.key) \(request.upload?.method ?? "") \(request.url)"
+                    + " \(request.headers["Range"] ?? "whole")"
+                    + " \(request.headers["If-Range"] ?? request.headers["Upload-Offset"] ?? "")")
             willQueue(request)
             exchanges[request.key] = EasyHandle(
-                request: request, phase: .queued, url: request.url, touched: now.monotonic)
+                request: request, phase: .queued, url: request.url, touched: now.monotonic,
+                sending: request.upload.map { SimSending(request, $0) })
             order.append(request.key)
         }
         admit()
@@ -164,6 +170,10 @@ final class SimWire: WirePort, @unchecked Sendable {
     }
 
     func forget() {
+        for key in order {
+            guard let exchange = exchanges[key], let sending = exchange.sending else { continue }
+            deliverRest(of: sending, exchange.request)
+        }
         exchanges = [:]
         order = []
         facts = []
@@ -182,7 +192,9 @@ final class SimWire: WirePort, @unchecked Sendable {
             switch exchange.phase {
             case .queued: continue
             case .asked(let until):
-                if isDown {
+                if isDown, exchange.sending?.isUnanswered == true {
+                    end(key, .curl(code: 56, text: "reset", osError: 104))
+                } else if isDown {
                     end(key, .curl(code: 7, text: "unreachable", osError: 101))
                 } else if now.monotonic >= until {
                     answer(key)
@@ -232,14 +244,19 @@ final class SimWire: WirePort, @unchecked Sendable {
     func end(_ key: SegmentKey, _ failure: WireFailure?) {
         guard let exchange = exchanges.removeValue(forKey: key) else { return }
         order.removeAll { $0 == key }
-        say("ended \(key) \(failure.map { "\($0)" } ?? "well"), received \(exchange.received)")
-        facts.append(
-            .ended(
-                key,
-                SegmentEnd(
-                    failure: failure,
-                    writtenThrough: exchange.hasWritten
-                        ? exchange.position : exchange.isOpen ? exchange.plan.position : 0,
-                    bytesReceived: exchange.received, httpVersion: 11)))
+        say(
+            "ended \(key) \(failure.map { "\($0)" } ?? "well"), received \(exchange.received),"
+                + " sent \(exchange.sending?.taken ?? 0)")
+        var end = SegmentEnd(
+            failure: failure,
+            writtenThrough: exchange.hasWritten
+                ? exchange.position : exchange.isOpen ? exchange.plan.position : 0,
+            bytesReceived: exchange.received, httpVersion: 11)
+        if let sending = exchange.sending {
+            end.bytesSent = sending.taken
+            end.answer = sending.answer
+            if failure != nil { deliverRest(of: sending, exchange.request) }
+        }
+        facts.append(.ended(key, end))
     }
 }

@@ -50,6 +50,7 @@ extension SimWorld {
             }
         }
         try hosts?.checkTurn(outcome)
+        if let text = wire.servers.complaints.first { complain(text) }
         if let complaint { throw complaint }
     }
 
@@ -59,13 +60,17 @@ extension SimWorld {
         guard let transfer = shown[id], let known = expected[id] else {
             throw SimComplaint("an acknowledged enqueue is lost: \(id)", self)
         }
-        if transfer.state == .completed { try checkPublished(transfer) }
+        if known.isUpload {
+            try checkUpload(transfer)
+        } else if transfer.state == .completed {
+            try checkPublished(transfer)
+        }
         if transfer.bytesFetched < known.bytesFetched, tally.powerCuts == 0 {
             throw SimComplaint("\(id): bytesFetched went down from \(known.bytesFetched)", self)
         }
         expected[id]?.bytesFetched = transfer.bytesFetched
         try checkEnds(transfer, known)
-        guard let held = transfer.held, transfer.state != .completed,
+        guard let held = transfer.held, transfer.state != .completed, !known.isUpload,
             let last = held.durable.ranges.last
         else { return }
         try checkClaim(transfer, held, through: last.upperBound)
@@ -182,6 +187,7 @@ extension SimWorld {
     /// Held bytes are given up only where a server gives reason to.
     private func checkRestart(_ id: TransferID, _ event: StoredEvent) throws {
         guard let known = expected[id] else { return }
+        if known.isUpload { return try checkUploadRestart(id, known, event) }
         // None has its name then, or the file that had it before.
         let isOfNoName = [RestartReason.partFileMissing, .partFileReplaced].contains {
             event.detail?.contains($0.description) ?? false
@@ -256,6 +262,8 @@ extension SimWorld {
             ledger.held[$0] == nil && shown[before[$0]!.transfer]?.state.hasEnded == false
         }
         for (fetch, held) in before {
+            // What a server has is not forgotten with what it has said.
+            if expected[held.transfer]?.isUpload == true { continue }
             guard let now = ledger.held[fetch], now.generation == held.generation else { continue }
             let settled = held.history.last {
                 $0.at + Limits.checkpointSeconds <= self.now.monotonic
@@ -273,7 +281,9 @@ extension SimWorld {
     func checkRecovery() throws {
         look()
         for (id, count) in ledger.heldAtCrash {
-            guard let transfer = shown[id], transfer.state != .completed else { continue }
+            guard let transfer = shown[id], transfer.state != .completed,
+                expected[id]?.isUpload == false
+            else { continue }
             let lost = max(0, count - (transfer.held?.durable.count ?? 0))
             excuse(lost, of: id)
             if lost > 0 { say("\(id) lost \(lost) of \(count) bytes") }

@@ -6,7 +6,9 @@ import LonghaulStore
 /// through.
 extension SimWorld {
     func clientsAct() throws {
-        if random.happens(trouble.enqueues), expected.count < 12 { try enqueue() }
+        if random.happens(trouble.enqueues), expected.count < 12 {
+            if uploads.isEmpty { try enqueue() } else { try enqueueUpload() }
+        }
         guard let id = expected.keys.sorted().randomElement(using: &random) else { return }
         if random.happens(trouble.wants) { try want(id) }
         if random.happens(trouble.changes) { try set(id) }
@@ -32,6 +34,37 @@ extension SimWorld {
         request.options.connections = [.automatic, .exactly(1), .exactly(3)]
             .randomElement(using: &random)!
         request.options.ifExists = [.fail, .rename, .overwrite].randomElement(using: &random)!
+        drawCircumstances(&request)
+        request.options.failOnFullDisk = random.happens(0.1)
+        if random.happens(0.15), let content = wire.contents[url] {
+            let isRight = random.happens(0.8)
+            request.options.checksum = SimDisk.checksum(
+                of: isRight ? content.current : SimBytes(label: 0, count: 1))
+        }
+        if random.happens(0.1) { request.options.mirrors = [sibling(of: url)] }
+        let new = NewTransfer(
+            request: request, origin: SimWire.origin(of: url), destination: destination)
+        guard case .recorded(let id, _)? = try record(new) else { return }
+        expect(
+            id,
+            SimTransfer(
+                url: url, destination: destination, policy: request.options.ifExists,
+                checksums: request.options.checksum.map { [$0] } ?? [],
+                hasMirrors: !request.options.mirrors.isEmpty,
+                isExempt: !request.options.mirrors.isEmpty), request)
+    }
+
+    func expect(_ id: TransferID, _ transfer: SimTransfer, _ request: TransferRequest) {
+        expected[id] = transfer
+        if request.deadline == .after(seconds: Deadline.defaultSeconds) {
+            expected[id]?.mayTakeDaysSince = now.monotonic
+        }
+        say("enqueued \(id): \(request)")
+        hint()
+    }
+
+    /// When it may go, and how long one tries.
+    func drawCircumstances(_ request: inout TransferRequest) {
         request.options.stallTimeout = [5, 20, 60].randomElement(using: &random)!
         request.options.retries = random.happens(0.2) ? Int.random(in: 0...3, using: &random) : nil
         request.priority = Priority.allCases.randomElement(using: &random)!
@@ -44,26 +77,6 @@ extension SimWorld {
         if random.happens(0.15) {
             request.deadline = .after(seconds: Double.random(in: 20...900, using: &random))
         }
-        request.options.failOnFullDisk = random.happens(0.1)
-        if random.happens(0.15), let content = wire.contents[url] {
-            let isRight = random.happens(0.8)
-            request.options.checksum = SimDisk.checksum(
-                of: isRight ? content.current : SimBytes(label: 0, count: 1))
-        }
-        if random.happens(0.1) { request.options.mirrors = [sibling(of: url)] }
-        let new = NewTransfer(
-            request: request, origin: SimWire.origin(of: url), destination: destination)
-        guard case .recorded(let id, _)? = try record(new) else { return }
-        expected[id] = SimTransfer(
-            url: url, destination: destination, policy: request.options.ifExists,
-            checksums: request.options.checksum.map { [$0] } ?? [],
-            hasMirrors: !request.options.mirrors.isEmpty,
-            isExempt: !request.options.mirrors.isEmpty)
-        if request.deadline == .after(seconds: Deadline.defaultSeconds) {
-            expected[id]?.mayTakeDaysSince = now.monotonic
-        }
-        say("enqueued \(id): \(request)")
-        hint()
     }
 
     private func needs() -> ConditionNeeds {
@@ -118,7 +131,9 @@ extension SimWorld {
             transfer.state != .completed
         else { return }
         var change = RequestChange()
-        switch Int.random(in: 0..<7, using: &random) {
+        // An upload goes to one URL over one connection.
+        let kinds = expected[id]?.isUpload == true ? 1..<6 : 0..<7
+        switch Int.random(in: kinds, using: &random) {
         case 0:
             let url = sibling(of: transfer.url)
             change.url = (url, SimWire.origin(of: url))

@@ -10,16 +10,20 @@ extension SimWorld {
         say("\(trouble)")
         disk.trouble = trouble
         wire.trouble = trouble
-        policy.limits.running = [2, 3, 5, 16].randomElement(using: &random) ?? 16
-        policy.limits.perOrigin = [1, 2, 4, 6].randomElement(using: &random) ?? 6
-        policy.limits.reserved = Int.random(in: 0...1, using: &random)
-        setConditions()
-        try enginesLimitsChange()
+        try drawLimits()
         for _ in 0..<Int.random(in: 1...6, using: &random) { try enqueue() }
         for _ in 0..<steps { try stepInTrouble() }
         try makePeace()
         try checkAtRest()
         finishTally()
+    }
+
+    func drawLimits() throws {
+        policy.limits.running = [2, 3, 5, 16].randomElement(using: &random) ?? 16
+        policy.limits.perOrigin = [1, 2, 4, 6].randomElement(using: &random) ?? 6
+        policy.limits.reserved = Int.random(in: 0...1, using: &random)
+        setConditions()
+        try enginesLimitsChange()
     }
 
     func finishTally() {
@@ -28,6 +32,8 @@ extension SimWorld {
         tally.redirects = wire.redirects
         tally.diskFaults = disk.faults
         tally.transfers = expected.count
+        tally.resources = wire.servers.creations
+        tally.uploaded = wire.servers.completions
     }
 
     /// The first engine knew other limits.
@@ -60,6 +66,7 @@ extension SimWorld {
     // MARK: - Trouble
 
     private func changeWorld() {
+        if !uploads.isEmpty { changeUploads() }
         if random.happens(trouble.change) { changeContent() }
         if random.happens(trouble.gone), let url = anyURL() {
             let isGone = wire.contents[url]?.refusal != nil

@@ -23,6 +23,7 @@ extension SimWorld {
             wire.contents[url]?.movedTo = nil
             wire.contents[url]?.rate = 10_000_000
         }
+        wire.servers.calm()
         conditions.power.value = .external
         conditions.network.value = .unmetered
         conditions.isIdle.value = true
@@ -47,7 +48,9 @@ extension SimWorld {
                 try change(id, .resume)
             }
             inputs.append(.wake)
-            try settle { round == 1 ? !$0.state.hasEnded : $0.state != .completed }
+            try settle {
+                round == 1 ? !$0.state.hasEnded : $0.state != .completed && !cannotComplete($0)
+            }
         }
     }
 

@@ -44,7 +44,9 @@ extension SimWorld {
     /// Nothing is on the wire without what it requires, once the engine has been told.
     func checkRequirements() throws {
         for key in wire.order {
+            // A server is told that an upload is not wanted any more, whatever holds.
             guard let exchange = wire.exchanges[key], !exchange.isStopping,
+                exchange.request.upload?.method != "DELETE",
                 let id = transfer(of: key.fetch), let transfer = shown[id]
             else { continue }
             // What has all its bytes is let finish.

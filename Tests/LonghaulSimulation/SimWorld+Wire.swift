@@ -56,7 +56,8 @@ extension SimWorld {
             complain("\(request.key): \(all + 1) requests for \(origin)")
         }
         guard let id = transfer(of: fetch) else { return }
-        if let moment = expected[id]?.notBefore {
+        // The last word about a cancelled upload is said at once.
+        if let moment = expected[id]?.notBefore, request.upload?.method != "DELETE" {
             // A mirror may be asked at once.
             if now.monotonic < moment, expected[id]?.hasMirrors == false {
                 complain("\(id) asks \(moment - now.monotonic) s before Retry-After is over")

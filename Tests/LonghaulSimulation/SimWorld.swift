@@ -49,6 +49,8 @@ final class SimWorld: @unchecked Sendable {
     var told: Reading<NetworkState>?
     var settlesAt: Instant?
 
+    /// In lives with uploads, by URL.
+    var uploads: [String: SimUpload] = [:]
     /// In lives with hosts.
     var hosts: SimHosts?
     var hostNames = SimWorld.hostNames
@@ -310,6 +312,7 @@ final class SimWorld: @unchecked Sendable {
                 told = nil
                 settlesAt = nil
                 wire.connectionsPerOrigin = policy.limits.perOrigin
+                wire.servers.life += 1
                 engine = Engine(
                     store: store, epoch: epoch, files: disk, wire: wire,
                     hosts: hosts ?? NoHosts(), policy: policy, time: time, watching: watched,

@@ -40,6 +40,14 @@ import Testing
         #expect(hosts.wakeUps > 0 && hosts.fired > 0)
     }
 
+    /// Lives of uploads in several dialects, to servers that forget and move back, of files that
+    /// change.
+    @Test func everyUploadIsOneVersion() throws {
+        let tally = try lived(.uploads, 100).tally
+        #expect(tally.kills > 0 && tally.powerCuts > 0 && tally.restarts > 0)
+        #expect(tally.resources > 0 && tally.uploaded > 0 && tally.completed > 0)
+    }
+
     /// The first seeds, and those that once broke a promise.
     private func lived(_ life: SimLife, _ count: Int) throws -> Simulation.Total {
         var amount = Simulation.Amount()

@@ -10,6 +10,8 @@ struct UploadRun: Sendable {
     var floor: Int64 = 0
     /// The server was told that it is not wanted any more.
     var isAborted = false
+    /// Another request is wanted, perhaps to another URL.
+    var isSuperseded = false
 }
 
 /// The life of an upload: open the source, converse with the server, one request at a time, and
@@ -115,13 +117,13 @@ struct UploadMachine {
             let source = upload.source
         else { preconditionFailure("an upload converses once its source is open") }
         if upload.dialect == nil,
-            let start = UploadPlan.dialect(
+            let start = UploadPlan.start(
                 for: options, to: request.url,
                 known: upload.mustDiscover ? nil : context.origin.uploads)
         {
-            upload.isRemembered = options.uploadProtocol == .auto
             upload.dialect = start.dialect
             upload.isGuess = start.isGuess
+            upload.isRemembered = start.isRemembered
             wire.bytes.state.upload = upload
         }
         let plan = UploadPlan(
@@ -166,7 +168,10 @@ struct UploadMachine {
             response.body = end.answer
             wire.bytes.state.response = response
         }
-        guard stage == .moving else {
+        // It may have crossed with the word to leave: a pause does not undo what the server has.
+        let isOver = verdict == .done && exchange.purpose != .abort
+        let isLeft = leaving?.isCancel == true || wire.upload.isSuperseded
+        guard stage == .moving || isOver && !isLeft else {
             if exchange.purpose == .abort { wire.bytes.state.upload?.address = nil }
             return settleUpload(context, &step)
         }
@@ -235,6 +240,7 @@ struct UploadMachine {
     ) {
         switch departure {
         case .requeue, .renew:
+            if departure == .renew { wire.upload.isSuperseded = true }
             if leaving == nil || leaving?.isCancel == true { leaveUpload(.requeue, context, &step) }
         case .cancel(let keepingBytes):
             leaveUpload(.cancel(keepingBytes: keepingBytes), context, &step)

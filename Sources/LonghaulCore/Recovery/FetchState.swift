@@ -85,7 +85,7 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var dialect: UploadDialect?
     /// The server has not shown yet that it speaks the dialect.
     package var isGuess = false
-    /// The dialect is what the origin spoke before.
+    /// The dialect is what the origin spoke before, perhaps at another URL.
     package var isRemembered = false
     /// What the origin spoke before is not spoken at this URL.
     package var mustDiscover = false

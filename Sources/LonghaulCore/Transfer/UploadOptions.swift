@@ -33,7 +33,7 @@ public enum UploadMethod: String, Codable, Sendable, CaseIterable {
 /// How an upload is carried on after a break.
 public enum UploadProtocol: String, Codable, Sendable, CaseIterable {
     /// The server is asked: IETF resumable uploads, then tus, else a plain PUT or POST. What it
-    /// speaks is remembered for its origin.
+    /// speaks is remembered for its origin, but whether it speaks tus is asked for each URL.
     case auto
     /// One plain PUT.
     case put

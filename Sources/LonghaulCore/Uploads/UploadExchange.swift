@@ -30,6 +30,15 @@ package struct UploadExchange: Hashable, Sendable {
     package var address: String?
 }
 
+/// What an upload begins with.
+package struct UploadStart: Hashable, Sendable {
+    package var dialect: UploadDialect
+    /// See ``UploadState/isGuess``.
+    package var isGuess = false
+    /// See ``UploadState/isRemembered``.
+    package var isRemembered = false
+}
+
 /// Decides what an upload asks next. Pure.
 package struct UploadPlan {
     let request: TransferRequest
@@ -57,18 +66,26 @@ package struct UploadPlan {
     /// What is spoken before the server has been asked; `nil` = it is to be asked.
     ///
     /// - Parameter known: What the origin has spoken before.
-    package static func dialect(
+    package static func start(
         for options: UploadOptions, to url: String, known: UploadDialect?
-    ) -> (dialect: UploadDialect, isGuess: Bool)? {
-        if RemoteFile(url) != nil { return (.remoteFile, false) }
-        if options.formField != nil { return (.plain, false) }
+    ) -> UploadStart? {
+        if RemoteFile(url) != nil { return UploadStart(dialect: .remoteFile) }
+        if options.formField != nil { return UploadStart(dialect: .plain) }
         switch options.uploadProtocol {
-        case .put, .post: return (.plain, false)
-        case .tus: return (.tus, false)
-        case .ietf: return (known?.interopVersion == nil ? .ietf9 : known ?? .ietf9, false)
-        case .s3: return (.s3, false)
-        // Other paths of the origin may speak something else.
-        case .auto: return known.map { ($0, $0.interopVersion != nil) }
+        case .put, .post: return UploadStart(dialect: .plain)
+        case .tus: return UploadStart(dialect: .tus)
+        case .ietf:
+            guard let known, known.interopVersion != nil, known != .ietf9 else {
+                return UploadStart(dialect: .ietf9)
+            }
+            return UploadStart(dialect: known, isRemembered: true)
+        case .s3: return UploadStart(dialect: .s3)
+        case .auto:
+            // Other paths of the origin may speak something else. For a plain server a PUT that
+            // offers to be resumed is a PUT, but the empty POST of tus would be a real POST.
+            guard let known, known != .tus else { return nil }
+            return UploadStart(
+                dialect: known, isGuess: known.interopVersion != nil, isRemembered: true)
         }
     }
 

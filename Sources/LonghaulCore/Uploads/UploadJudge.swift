@@ -109,7 +109,9 @@ package struct UploadJudge {
             // A resumable upload is not complete before its last byte; a plain one is the server's
             // own affair from the first.
             let isPlain = state.dialect == .plain || state.isGuess
-            state.mayHaveArrived = isPlain ? sent > 0 || length == 0 : sent >= length
+            let isEmptyAndOut = length == 0 && end.failure?.isBeforeConnection != true
+            let isArrived = isPlain ? sent > 0 : sent >= length && length > 0
+            state.mayHaveArrived = isArrived || isEmptyAndOut
             state.mustAsk = state.address != nil
         // A part that did not arrive is sent again.
         case .append where state.dialect == .s3: break
@@ -137,6 +139,10 @@ package struct UploadJudge {
     // MARK: - Answers
 
     private mutating func discovered(_ head: ResponseHead) -> Verdict {
+        // Not its last word.
+        if [408, 429, 502, 503, 504].contains(head.status) {
+            return .failed(FailureTable.classify(upload: head))
+        }
         let headers = head.headers
         let versions = headers.values("Tus-Version") + headers.values("Tus-Resumable")
         if versions.contains(where: { $0.contains("1.0.0") }) {
@@ -154,7 +160,7 @@ package struct UploadJudge {
     }
 
     private mutating func sentWhole(_ head: ResponseHead) -> Verdict {
-        if let verdict = olderVersion(head) { return verdict }
+        if let verdict = forgotten(head) ?? olderVersion(head) { return verdict }
         if head.status == 409 || head.status == 404, state.address != nil {
             return other(head)
         }
@@ -178,16 +184,7 @@ package struct UploadJudge {
     }
 
     private mutating func created(_ head: ResponseHead) -> Verdict {
-        let source = state.source
-        if let verdict = olderVersion(head) { return verdict }
-        if state.isRemembered, !head.isSuccess || !head.headers.contains("Location"),
-            ![401, 403, 407, 413, 429].contains(head.status), head.status < 500
-        {
-            state = UploadState()
-            state.source = source
-            state.mustDiscover = true
-            return .goOn
-        }
+        if let verdict = forgotten(head) ?? olderVersion(head) { return verdict }
         guard head.isSuccess else { return refused(head) }
         guard let location = head.headers["Location"],
             let address = UploadAddress.resolve(location, at: head.effectiveURL)
@@ -310,7 +307,14 @@ package struct UploadJudge {
             state.isGuess = false
             return .goOn
         }
-        return .failed(FailureTable.classify(upload: head))
+        let failure = FailureTable.classify(upload: head)
+        // What was found out of the URL may be as wrong as its answer: a later attempt asks anew.
+        if state.address == nil, options.uploadProtocol == .auto, failure.kind != .transient {
+            state.dialect = nil
+            state.isGuess = false
+            state.isRemembered = false
+        }
+        return .failed(failure)
     }
 
     /// The server has bytes that were never sent: the resource is not ours, or not sound.
@@ -335,6 +339,20 @@ package struct UploadJudge {
         var error = LonghaulError(.serverError, text)
         error.httpStatus = head.status
         return .failed(Failure(.permanent, error))
+    }
+
+    /// What the origin speaks at other URLs may not be spoken at this one: the upload begins as if
+    /// nothing were known of the origin.
+    private mutating func forgotten(_ head: ResponseHead) -> Verdict? {
+        guard state.isRemembered, state.address == nil,
+            [400, 404, 405, 412, 415, 501].contains(head.status)
+        else { return nil }
+        let source = state.source
+        state = UploadState()
+        state.source = source
+        state.mustDiscover = true
+        learned = .some(nil)
+        return .goOn
     }
 
     /// A server that does not know this version of the draft, or no such draft.
@@ -374,6 +392,15 @@ package struct UploadJudge {
             .permanent,
             LonghaulError(
                 .tooLarge, "the file is larger than the server takes (\(SizeText.shown(most)))"))
+    }
+}
+
+extension WireFailure {
+    /// No byte of the request can have gone out.
+    fileprivate var isBeforeConnection: Bool {
+        // CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT.
+        if case .curl(5...7, _, _) = self { return true }
+        return false
     }
 }
 
