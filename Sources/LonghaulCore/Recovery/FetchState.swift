@@ -102,7 +102,8 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var mayHaveArrived = false
     /// Most bytes that the server takes in one request; of S3, the size of a part.
     package var appendLimit: Int64?
-    /// Of S3: the entity tags of the parts that the server has, from the first one on.
+    /// Of S3: the entity tags of the parts that the server has, from the first one on; empty where
+    /// it has not got that part yet.
     package var partTags: [String] = []
     /// Over FTP and SFTP: the server has refused to replace the target by renaming the file.
     package var isRenameRefused = false

@@ -12,20 +12,20 @@ struct S3Plan {
     private var url: String { plan.request.url }
     private var size: Int64 { plan.source.size }
 
-    /// S3 has at most 10,000 parts, all but the last of 5 MiB at least.
-    static func partSize(_ options: UploadOptions, size: Int64) -> Int64 {
-        let least = (size + 9_999) / 10_000
-        let mebibyte: Int64 = 1 << 20
-        let rounded = (least + mebibyte - 1) / mebibyte * mebibyte
-        return max(options.partSize ?? 8 * mebibyte, rounded)
-    }
-
-    func next() -> UploadExchange {
-        let partSize = plan.state.appendLimit ?? S3Plan.partSize(plan.options, size: size)
-        if size <= partSize { return signed(whole()) }
+    /// - Parameter others: The requests that are out. A part is sent beside other parts, and
+    ///   nothing else is.
+    func next(beside others: [UploadExchange]) -> UploadExchange? {
+        let parts = S3Parts(plan.state, plan.options, size: size)
+        let underWay = Set(others.compactMap(\.part))
+        if size > parts.size, let id = plan.state.address, !plan.state.mustAsk,
+            let number = parts.firstMissing(besides: underWay)
+        {
+            return part(number, parts, id)
+        }
+        guard others.isEmpty else { return nil }
+        if size <= parts.size { return signed(whole()) }
         guard let id = plan.state.address else { return create() }
-        if plan.state.mustAsk { return signed(exchange(.ask, "HEAD", url)) }
-        return plan.offset < size ? part(id, partSize) : complete(id)
+        return plan.state.mustAsk ? signed(exchange(.ask, "HEAD", url)) : complete(id)
     }
 
     func abort(_ id: String) -> UploadExchange {
@@ -43,11 +43,11 @@ struct S3Plan {
         return signed(exchange)
     }
 
-    private func part(_ id: String, _ partSize: Int64) -> UploadExchange {
-        let number = plan.state.partTags.count + 1
+    private func part(_ number: Int, _ parts: S3Parts, _ id: String) -> UploadExchange {
         // Sorted, as the signature wants it.
         var exchange = exchange(.append, "PUT", "\(url)?partNumber=\(number)&uploadId=\(id)")
-        exchange.range = plan.offset..<min(size, plan.offset + partSize)
+        exchange.part = number
+        exchange.range = parts.range(of: number)
         exchange.completes = exchange.range.upperBound == size
         exchange.body.content = UploadBody.Content(file: exchange.range, pinned: plan.source)
         exchange.body.mayRepeat = true

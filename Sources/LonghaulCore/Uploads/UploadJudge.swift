@@ -13,7 +13,7 @@ package struct UploadJudge {
     }
 
     package internal(set) var state: UploadState
-    /// What the server has acknowledged.
+    /// What the server has acknowledged, from the first byte on.
     package internal(set) var offset: Int64
     /// What was learned of the origin.
     package private(set) var learned: UploadDialect??
@@ -38,6 +38,12 @@ package struct UploadJudge {
         self.offset = offset
         self.size = size
         self.options = options
+    }
+
+    /// What the server has acknowledged. Of S3 these are parts, in any order.
+    package var acknowledged: ByteRanges {
+        if state.dialect == .s3, state.address != nil { return parts.acknowledged }
+        return ByteRanges(0..<offset)
     }
 
     /// - Parameter head: The final one; `nil` = none came.
@@ -246,6 +252,8 @@ package struct UploadJudge {
 
     // MARK: - S3
 
+    private var parts: S3Parts { S3Parts(state, options, size: size) }
+
     private mutating func judgeS3(_ head: ResponseHead) -> Verdict {
         // An error may come with a 200, where the server began to answer before it was done.
         let code = S3Answer.element("Code", in: end.answer)
@@ -255,15 +263,14 @@ package struct UploadJudge {
                 return refused(head)
             }
             state.address = S3Key.escaped(id: id)
-            state.appendLimit = S3Plan.partSize(options, size: size)
+            state.appendLimit = S3Parts.size(options, of: size)
             return .goOn
         case .append:
             if head.status == 404 { return gone("the server does not know the upload any more") }
-            guard head.isSuccess, let tag = head.headers.single("ETag") else {
-                return refused(head)
-            }
-            state.partTags.append(tag)
-            offset = exchange.range.upperBound
+            guard head.isSuccess, let number = exchange.part,
+                let tag = head.headers.single("ETag"), !tag.isEmpty
+            else { return refused(head) }
+            state.acknowledge(part: number, tag: tag)
             return .goOn
         case .complete where head.isSuccess && code == nil: return .done
         case .complete where head.status == 404:
@@ -276,7 +283,7 @@ package struct UploadJudge {
         case .ask:
             // Where the parts have not become an object, that is asked for again.
             state.mustAsk = false
-            return S3Answer.isWhole(head, size: size, parts: state.partTags.count) ? .done : .goOn
+            return S3Answer.isWhole(head, size: size, parts: parts.count) ? .done : .goOn
         case .abort: return .done
         case .complete, .discover, .whole: return refused(head)
         }
