@@ -157,10 +157,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.command == "POST" and "uploads" in self.query:
             return self.create()
         if self.command == "HEAD":
-            tag, size = objects.get(self.url.path, (None, 0))
+            tag, size, made = objects.get(self.url.path, (None, 0, ""))
             if tag is None:
                 return self.answer(404)
-            return self.answer(200, b"", {"ETag": '"%s"' % tag, "Content-Length": str(size)})
+            fields = {"ETag": '"%s"' % tag, "Content-Length": str(size), "Last-Modified": made}
+            return self.answer(200, b"", fields)
         if "uploadId" not in self.query:
             data = self.body()
             with open(path_of(self.url.path), "wb") as file:
@@ -263,7 +264,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     output.write(file.read())
                 size += upload.parts[number][1]
                 digest.update(bytes.fromhex(tag))
-        objects[upload.key] = ("%s-%d" % (digest.hexdigest(), len(named)), size)
+        objects[upload.key] = ("%s-%d" % (digest.hexdigest(), len(named)), size, self.date_time_string())
         self.remove(upload)
         if self.happens("joined", self.knobs.get("joined", 0)):
             raise Dropped

@@ -101,4 +101,44 @@ struct S3UploadTests {
         // No part is sent for nothing.
         #expect(try Set(site.taken).count == site.taken.count)
     }
+
+    // MARK: - After a break
+
+    /// Buckets, and the parts that are sent twice because the server does not have them.
+    @Test(
+        arguments: [
+            ("lost-2", []), ("lost-5", []), ("lost-2.page-1", []), ("lost-2.shorter-1", [1]),
+            ("unjoined-1", []), ("joined-1", []), ("late-1", []), ("missing-4", [4]),
+            ("lost-2.gone-1", [2]),
+        ] as [(String, [Int])])
+    func aLostAnswerIsLookedUp(_ bucket: String, _ twice: [Int]) async throws {
+        let site = try await Site()
+        try await site.wait(for: bucket)
+        let wanted = ([1, 2, 3, 4, 5] + twice).sorted()
+        let taken = try site.taken
+        // What is forgotten may be all that was there by then.
+        let isRight = bucket.contains("gone") ? taken.count > 5 : taken == wanted
+        #expect(isRight, "\(taken)")
+        #expect(try bucket.hasPrefix("late") || site.server.methods.contains("GET"))
+    }
+
+    @Test func aKillCostsThePartsUnderWay() async throws {
+        let site = try await Site()
+        // Two parts are answered, the others hang.
+        let enqueued = try await site.home.start(site.upload(to: "stall-2")).wait()
+        #expect(enqueued.status == 0, "\(enqueued.errors)")
+        let engine = try site.home.start("daemon")
+        try await eventually("two parts are recorded") {
+            try await site.shown["bytesDone"].int == 2 * Self.partSize
+        }
+        #expect(try !site.server.methods.contains("GET"))
+        engine.send(SIGKILL)
+        _ = try await engine.wait()
+        let last = try await site.home.start("run").wait(within: .seconds(120))
+        #expect(last.status == 0, "\(last.errors)")
+        try site.isWhole()
+        #expect(try site.taken == [1, 2, 3, 4, 5])
+        let answered = try site.server.log.filter { $0["status"].int ?? 0 > 0 }
+        #expect(answered.compactMap { $0["method"].string }.contains("GET"))
+    }
 }

@@ -82,7 +82,11 @@ struct UploadMachine {
         wire.upload.floor = upload.sentBound
         // What was under way when the last run ended may have arrived since.
         if upload.address != nil {
-            upload.mustAsk = upload.dialect != .s3 || have.count == version.size
+            upload.mustAsk = true
+            upload.listedThrough = nil
+            upload.isForgotten = false
+            // The last request of all to S3, too.
+            if upload.dialect == .s3, have.count == version.size { upload.mayHaveArrived = true }
         }
         wire.bytes.state.upload = upload
         wire.bytes.state.bytesTotal = version.size
@@ -201,6 +205,7 @@ struct UploadMachine {
             goOn(after: exchange, context, &step)
         case .askAfter(let failure):
             wire.upload.unsettled = failure
+            if let part = exchange.part { wire.upload.refused(part: part, by: failure) }
             converse(context, &step)
         case .conflict(let failure):
             wire.upload.conflicts += 1
@@ -236,7 +241,8 @@ struct UploadMachine {
         after exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
     ) {
         // It was asked after a break: without a gain the break is a failure like any other.
-        if exchange.purpose == .ask, let failure = wire.upload.unsettled {
+        let isAnswered = exchange.purpose == .ask || exchange.purpose == .list
+        if isAnswered, state.upload?.mustAsk == false, let failure = wire.upload.unsettled {
             wire.upload.unsettled = nil
             if wire.run.progress(wire.bytes) == 0 {
                 return leaveUpload(leaving(after: failure), context, &step)

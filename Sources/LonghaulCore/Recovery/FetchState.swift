@@ -105,6 +105,12 @@ package struct UploadState: Hashable, Codable, Sendable {
     /// Of S3: the entity tags of the parts that the server has, from the first one on; empty where
     /// it has not got that part yet.
     package var partTags: [String] = []
+    /// Of S3: the parts up to this one are compared with the server's list; `nil` = none is.
+    package var listedThrough: Int?
+    /// Of S3: when the upload began, by the server's clock.
+    package var begunAt: Timestamp?
+    /// Of S3: the server does not know the upload any more, and may have made the object of it.
+    package var isForgotten = false
     /// Over FTP and SFTP: the server has refused to replace the target by renaming the file.
     package var isRenameRefused = false
 

@@ -62,4 +62,20 @@ extension UploadState {
         }
         partTags[number - 1] = tag
     }
+
+    /// What the server says of its parts takes the place of what is recorded of them. One with
+    /// another length than the file has there is none.
+    mutating func compare(with list: S3PartList, _ parts: S3Parts) {
+        let first = (listedThrough ?? 0) + 1
+        let last = min(list.next ?? .max, partTags.count)
+        if first <= last {
+            for number in first...last { partTags[number - 1] = "" }
+        }
+        for part in list.parts where first <= part.number && part.number <= parts.count {
+            let isWhole = part.size == Int64(parts.range(of: part.number).count)
+            if isWhole, !part.tag.isEmpty { acknowledge(part: part.number, tag: part.tag) }
+        }
+        listedThrough = list.next
+        mustAsk = list.next != nil
+    }
 }

@@ -25,7 +25,8 @@ struct S3Plan {
         guard others.isEmpty else { return nil }
         if size <= parts.size { return signed(whole()) }
         guard let id = plan.state.address else { return create() }
-        return plan.state.mustAsk ? signed(exchange(.ask, "HEAD", url)) : complete(id)
+        if plan.state.isForgotten { return signed(exchange(.ask, "HEAD", url)) }
+        return plan.state.mustAsk ? list(id) : complete(id)
     }
 
     func abort(_ id: String) -> UploadExchange {
@@ -54,6 +55,14 @@ struct S3Plan {
         return signed(exchange)
     }
 
+    /// Alone: a part that comes meanwhile would be missing in the list.
+    private func list(_ id: String) -> UploadExchange {
+        // Sorted, as the signature wants it.
+        let marker = plan.state.listedThrough.map { "&part-number-marker=\($0)" } ?? ""
+        let query = "max-parts=\(Limits.uploadPartsListed)\(marker)&uploadId=\(id)"
+        return signed(exchange(.list, "GET", "\(url)?\(query)"))
+    }
+
     private func complete(_ id: String) -> UploadExchange {
         var text = "<CompleteMultipartUpload>"
         for (index, tag) in plan.state.partTags.enumerated() {
@@ -79,34 +88,5 @@ struct S3Plan {
         exchange.body.signature = "aws:amz:\(plan.options.region ?? "us-east-1"):s3"
         exchange.headers["x-amz-content-sha256"] = "UNSIGNED-PAYLOAD"
         return exchange
-    }
-}
-
-/// Names of objects and uploads as they stand in a URL.
-package enum S3Key {
-    /// Percent-encoded as the signature wants it (RFC 3986 §2.3); what is encoded already is
-    /// decoded first, once.
-    package static func escaped(_ text: String) -> String {
-        PercentEncoding.encode(PercentEncoding.decode(text), keeping: [UInt8(ascii: "/")])
-    }
-
-    static func escaped(id: String) -> String { PercentEncoding.encode(id.utf8) }
-}
-
-/// What the answers of S3 say.
-enum S3Answer {
-    /// The text of the first element of that name.
-    static func element(_ name: String, in body: [UInt8]) -> String? {
-        let text = String(decoding: body, as: UTF8.self)
-        guard let open = text.firstRange(of: "<\(name)>"),
-            let close = text[open.upperBound...].firstRange(of: "</\(name)>")
-        else { return nil }
-        return String(text[open.upperBound..<close.lowerBound])
-    }
-
-    /// Of an object that was made of so many parts.
-    static func isWhole(_ head: ResponseHead, size: Int64, parts: Int) -> Bool {
-        guard head.isSuccess, case .bytes(size) = head.headers.contentLength else { return false }
-        return head.headers.single("ETag")?.hasSuffix("-\(parts)\"") == true
     }
 }

@@ -9,6 +9,8 @@ package struct UploadExchange: Hashable, Sendable {
         case create
         /// HEAD: how far the server is.
         case ask
+        /// GET: which parts the server has (S3).
+        case list
         /// PATCH: the bytes from an offset on.
         case append
         /// POST: the parts are to become one object (S3).

@@ -58,7 +58,7 @@ package struct UploadJudge {
         case .create: return created(head)
         case .ask: return answered(head)
         case .append: return appended(head)
-        case .abort, .complete: return .done
+        case .abort, .complete, .list: return .done
         }
     }
 
@@ -92,9 +92,10 @@ package struct UploadJudge {
         }
         noteBreak()
         switch exchange.purpose {
-        case .discover, .create, .ask, .abort: return .failed(failure)
+        case .discover, .create, .ask, .list, .abort: return .failed(failure)
         case .complete: return .askAfter(failure)
-        case .append where state.dialect == .s3: return .failed(failure)
+        case .append where state.dialect == .s3:
+            return isSentWhole && failure.kind == .transient ? .askAfter(failure) : .failed(failure)
         case .whole, .append:
             if state.mustAsk, failure.kind == .transient, end.bytesSent > 0 {
                 return .askAfter(failure)
@@ -117,15 +118,18 @@ package struct UploadJudge {
             let isPlain = state.dialect == .plain || state.isGuess
             state.mayHaveArrived = isPlain ? sent > 0 || length == 0 : sent >= length
             state.mustAsk = state.address != nil
-        // A part that did not arrive is sent again.
-        case .append where state.dialect == .s3: break
+        // A part is stored whole or not at all.
+        case .append where state.dialect == .s3: if isSentWhole { state.mustAsk = true }
         case .append:
             state.sentBound = max(floor, offset, exchange.range.lowerBound + sent)
             state.mustAsk = true
-        case .complete: state.mustAsk = true
-        case .discover, .create, .ask, .abort: break
+        case .complete: (state.mustAsk, state.mayHaveArrived) = (true, true)
+        case .discover, .create, .ask, .list, .abort: break
         }
     }
+
+    /// Only the answer is missing.
+    private var isSentWhole: Bool { end.bytesSent >= exchange.body.content?.length ?? 0 }
 
     /// RFC 9110 §9.2.2.
     private var mayRepeat: Bool { exchange.body.method == "PUT" || options.isRepeatable }
@@ -264,6 +268,7 @@ package struct UploadJudge {
             }
             state.address = S3Key.escaped(id: id)
             state.appendLimit = S3Parts.size(options, of: size)
+            state.begunAt = head.date("Date")
             return .goOn
         case .append:
             if head.status == 404 { return gone("the server does not know the upload any more") }
@@ -272,21 +277,66 @@ package struct UploadJudge {
             else { return refused(head) }
             state.acknowledge(part: number, tag: tag)
             return .goOn
-        case .complete where head.isSuccess && code == nil: return .done
-        case .complete where head.status == 404:
-            return gone("the server does not know the upload any more")
-        case .complete where head.isSuccess:
+        case .list: return listed(head)
+        case .complete: return completed(head, code)
+        case .ask: return foundObject(head)
+        case .abort: return .done
+        case .discover, .whole: return refused(head)
+        }
+    }
+
+    /// After a break the server's word counts for what it has.
+    private mutating func listed(_ head: ResponseHead) -> Verdict {
+        if head.status == 404 { return forgotten() }
+        if [400, 403, 405, 501].contains(head.status) {
+            // Some keys may send parts and not list them, some servers have no lists.
+            (state.mustAsk, state.listedThrough) = (false, nil)
+            return .goOn
+        }
+        guard head.isSuccess else { return .failed(FailureTable.classify(upload: head)) }
+        guard let list = S3Answer.parts(in: end.answer), list.next ?? .max > listedThrough else {
             return .failed(
                 Failure(
                     .transient,
-                    LonghaulError(.serverError, "the server could not join the parts")))
-        case .ask:
-            // Where the parts have not become an object, that is asked for again.
-            state.mustAsk = false
-            return S3Answer.isWhole(head, size: size, parts: parts.count) ? .done : .goOn
-        case .abort: return .done
-        case .complete, .discover, .whole: return refused(head)
+                    LonghaulError(.serverError, "the server's list of parts cannot be read")))
         }
+        state.compare(with: list, parts)
+        return .goOn
+    }
+
+    private var listedThrough: Int { state.listedThrough ?? 0 }
+
+    private mutating func completed(_ head: ResponseHead, _ code: String?) -> Verdict {
+        if head.isSuccess, code == nil { return .done }
+        if head.status == 404 { return forgotten() }
+        if head.status == 400, code == "InvalidPart" || code == "InvalidPartOrder" {
+            state.mustAsk = true
+            return .conflict(FailureTable.classify(upload: head))
+        }
+        // The server may have gone on after such an answer.
+        if head.isSuccess || head.status >= 500 { state.mayHaveArrived = true }
+        guard head.isSuccess else { return .failed(FailureTable.classify(upload: head)) }
+        let error = LonghaulError(.serverError, "the server could not join the parts")
+        return .failed(Failure(.transient, error))
+    }
+
+    /// With its object, an upload ceases to be known, too.
+    private mutating func forgotten() -> Verdict {
+        guard state.mayHaveArrived else {
+            return gone("the server does not know the upload any more")
+        }
+        state.isForgotten = true
+        return .goOn
+    }
+
+    private mutating func foundObject(_ head: ResponseHead) -> Verdict {
+        if S3Answer.isObject(head, size: size, parts: parts.count, since: state.begunAt) {
+            return .done
+        }
+        if head.status >= 500 || head.status == 429 {
+            return .failed(FailureTable.classify(upload: head))
+        }
+        return gone("the server does not know the upload any more")
     }
 
     // MARK: - Refusals

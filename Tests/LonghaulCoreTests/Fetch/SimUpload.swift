@@ -60,8 +60,8 @@ struct SimUploadServer {
             }
             return append(exchange, to: exchange.url, trouble)
         case .ask: return ask(exchange.url, trouble)
-        // Of S3 alone.
-        case .complete: return ([head(400)], whole(0))
+        // Of S3 alone, see ``SimS3Server``.
+        case .complete, .list: return ([head(400)], whole(0))
         case .abort:
             resources[exchange.url] = nil
             return ([head(204)], whole(0))
