@@ -6,6 +6,11 @@ package enum Limits {
     package static let uploadAbortSeconds: Double = 10
     /// Requests in a row that an upload may be refused with another offset (409).
     package static let uploadConflicts = 3
+    /// How long before its first answer an upload to S3 may have begun.
+    package static let uploadBeginSeconds: Double = 60
+    /// Parts of an S3 upload that are listed at a time: their text is not longer than what is kept
+    /// of an answer.
+    package static let uploadPartsListed = 100
     /// Bytes of the body of an upload's answer that are kept.
     package static let responseBodyBytes = 64 << 10
 

@@ -29,9 +29,13 @@ struct ConnectionPolicy: Sendable {
 
     /// As many as the last sample has left it at, and as the server has not refused.
     func count(for target: FetchTarget, _ context: FetchContext) -> Int {
-        let most = min(
-            target.connectionsMax, max(1, context.connectionsAllowed), ceiling.allowed ?? .max)
+        let most = most(for: target, context)
         return target.isConnectionCountAutomatic ? min(most, auto.allowed) : most
+    }
+
+    /// As many as the transfer, its origin's budget and the server allow.
+    func most(for target: FetchTarget, _ context: FetchContext) -> Int {
+        min(target.connectionsMax, max(1, context.connectionsAllowed), ceiling.allowed ?? .max)
     }
 
     /// Whether another sample may lead to another connection.

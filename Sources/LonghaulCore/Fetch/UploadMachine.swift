@@ -1,21 +1,6 @@
-/// What one run of an upload has come to.
-struct UploadRun: Sendable {
-    /// The request that is out.
-    var exchange: UploadExchange?
-    /// The failure after which the server is asked how far it is.
-    var unsettled: Failure?
-    /// Answers in a row that told another offset.
-    var conflicts = 0
-    /// See ``UploadJudge``.
-    var floor: Int64 = 0
-    /// The server was told that it is not wanted any more.
-    var isAborted = false
-    /// Another request is wanted, perhaps to another URL.
-    var isSuperseded = false
-}
-
-/// The life of an upload: open the source, converse with the server, one request at a time, and
-/// leave. What is asked and what answers mean is for ``UploadPlan`` and ``UploadJudge`` to say.
+/// The life of an upload: open the source, converse with the server, and leave. What is asked and
+/// what answers mean is for ``UploadPlan`` and ``UploadJudge`` to say. Only parts of S3 are sent
+/// beside each other; any other request goes out alone.
 struct UploadMachine {
     var stage: FetchStage
     var leaving: FetchLeaving?
@@ -59,7 +44,7 @@ struct UploadMachine {
             if noteInterim(key, head, context, &step) { learnUploads(context, &step) }
         case .ended(let key, let end): uploadEnded(key, end, context, &step)
         case .leave(let departure): departUpload(departure, context, &step)
-        case .tick: wire.bytes.checkpoints.ticked(at: context.now.monotonic)
+        case .tick: ticked(context, &step)
         case .progress, .prepared, .reserved, .reserveFailed, .truncated, .truncateFailed, .synced,
             .syncFailed, .verified, .mismatched, .verifyFailed, .secured, .secureFailed,
             .published, .occupied, .publishFailed, .displaced, .foundPublished, .filled,
@@ -97,7 +82,11 @@ struct UploadMachine {
         wire.upload.floor = upload.sentBound
         // What was under way when the last run ended may have arrived since.
         if upload.address != nil {
-            upload.mustAsk = upload.dialect != .s3 || have.count == version.size
+            upload.mustAsk = true
+            upload.listedThrough = nil
+            upload.isForgotten = false
+            // The last request of all to S3, too.
+            if upload.dialect == .s3, have.count == version.size { upload.mayHaveArrived = true }
         }
         wire.bytes.state.upload = upload
         wire.bytes.state.bytesTotal = version.size
@@ -112,7 +101,46 @@ struct UploadMachine {
 
     // MARK: - The conversation
 
+    /// The budget of the origin may allow another part by now.
+    private mutating func ticked(_ context: FetchContext, _ step: inout FetchStep) {
+        wire.bytes.checkpoints.ticked(at: context.now.monotonic)
+        guard stage == .moving, state.upload?.dialect == .s3, !wire.segments.isEmpty
+        else { return }
+        wire.connections.observe(held: have.count, at: context.now.monotonic)
+        converse(context, &step)
+    }
+
+    /// Asks what is to be asked next, of S3 as often as the budgets allow.
     private mutating func converse(_ context: FetchContext, _ step: inout FetchStep) {
+        if wire.segments.isEmpty, let reason = reasonToPause(context) {
+            return leaveUpload(reason, context, &step)
+        }
+        while stage == .moving, mayAsk(context), let exchange = nextExchange(context) {
+            if exchange.purpose == .whole, state.upload?.mayHaveArrived == true,
+                !exchange.body.mayRepeat
+            {
+                return leaveUpload(.fail(UploadJudge.unknownEnd(nil).error), context, &step)
+            }
+            send(exchange, context, &step)
+        }
+        if stage == .moving, wire.segments.isEmpty { completeUpload(nil, [], context, &step) }
+    }
+
+    private func mayAsk(_ context: FetchContext) -> Bool {
+        if wire.segments.isEmpty { return true }
+        return wire.segments.count < wire.connections.most(for: wire.target, context)
+            && wire.upload.draining == nil && !wire.run.isToPause(at: context.now.wall)
+    }
+
+    /// Parts were refused, and those beside them have come to their ends.
+    private func reasonToPause(_ context: FetchContext) -> FetchLeaving? {
+        if let pause = wire.run.pause, wire.run.isToPause(at: context.now.wall) {
+            return .pause(pause)
+        }
+        return wire.upload.draining.map { leaving(after: $0) }
+    }
+
+    private mutating func nextExchange(_ context: FetchContext) -> UploadExchange? {
         guard let options = request.options.upload, var upload = state.upload,
             let source = upload.source
         else { preconditionFailure("an upload converses once its source is open") }
@@ -126,24 +154,21 @@ struct UploadMachine {
             upload.isRemembered = start.isRemembered
             wire.bytes.state.upload = upload
         }
-        let plan = UploadPlan(
-            request, options, upload, offset: have.prefix, source: source, transfer: transfer)
-        guard let exchange = plan.next() else {
-            return completeUpload(nil, [], context, &step)
-        }
-        if exchange.purpose == .whole, upload.mayHaveArrived, !exchange.body.mayRepeat {
-            return leaveUpload(.fail(UploadJudge.unknownEnd(nil).error), context, &step)
-        }
-        send(exchange, context, &step)
+        return UploadPlan(
+            request, options, upload, offset: have.prefix, source: source, transfer: transfer
+        ).next(beside: wire.upload.underWay)
     }
 
     private mutating func uploadEnded(
         _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard let (segment, exchange) = remove(key, end) else { return }
-        if end.failure == .withdrawn {
-            if leaving == nil { leaving = .requeue }
-            stage = .settling
+        guard let segment = remove(key, end, &step) else { return }
+        if end.failure == .withdrawn, leaving == nil {
+            _ = wire.upload.ended(key)
+            return leaveUpload(.requeue, context, &step)
+        }
+        guard let exchange = wire.upload.ended(key), end.failure != .withdrawn else {
+            if stage == .moving { converse(context, &step) }
             return settleUpload(context, &step)
         }
         guard let options = request.options.upload, let upload = state.upload,
@@ -177,9 +202,13 @@ struct UploadMachine {
         }
         switch verdict {
         case .done: completeUpload(head, end.answer, context, &step)
-        case .goOn: goOn(after: exchange, context, &step)
+        case .goOn:
+            // With the one that has ended.
+            if exchange.part != nil { wire.connections.worked(wire.segments.count + 1) }
+            goOn(after: exchange, context, &step)
         case .askAfter(let failure):
             wire.upload.unsettled = failure
+            if let part = exchange.part { wire.upload.refused(part: part, by: failure) }
             converse(context, &step)
         case .conflict(let failure):
             wire.upload.conflicts += 1
@@ -190,8 +219,24 @@ struct UploadMachine {
             } else {
                 converse(context, &step)
             }
-        case .failed(let failure): leaveUpload(leaving(after: failure), context, &step)
+        case .failed(let failure):
+            if let part = exchange.part, failure.kind == .transient, !wire.segments.isEmpty {
+                refused(part, by: failure, context, &step)
+            } else {
+                leaveUpload(leaving(after: failure), context, &step)
+            }
         }
+    }
+
+    /// The parts beside it go on, and fewer are sent at a time.
+    private mutating func refused(
+        _ part: Int, by failure: Failure, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        wire.connections.refused(
+            beside: wire.segments.count, held: have.count, at: context.now.monotonic)
+        wire.run.askedPause(by: failure, at: context.now.wall)
+        wire.upload.refused(part: part, by: failure)
+        converse(context, &step)
     }
 
     /// After an answer that the server is well with.
@@ -199,7 +244,8 @@ struct UploadMachine {
         after exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
     ) {
         // It was asked after a break: without a gain the break is a failure like any other.
-        if exchange.purpose == .ask, let failure = wire.upload.unsettled {
+        let isAnswered = exchange.purpose == .ask || exchange.purpose == .list
+        if isAnswered, state.upload?.mustAsk == false, let failure = wire.upload.unsettled {
             wire.upload.unsettled = nil
             if wire.run.progress(wire.bytes) == 0 {
                 return leaveUpload(leaving(after: failure), context, &step)
@@ -214,7 +260,7 @@ struct UploadMachine {
         _ step: inout FetchStep
     ) {
         stage = .left
-        acknowledge(state.bytesTotal ?? 0, &step)
+        acknowledge(ByteRanges(0..<(state.bytesTotal ?? 0)), &step)
         wire.bytes.state.upload?.address = nil
         step.writes.append(.save(state))
         if let origin = wire.asked(context) {
@@ -286,7 +332,6 @@ struct UploadMachine {
     mutating func send(
         _ exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        assert(wire.segments.isEmpty, "an upload has one request at a time")
         assert(state.partPath.isEmpty, "an upload has no part file")
         let key = SegmentKey(fetch: wire.bytes.state.id, serial: wire.nextSerial)
         wire.nextSerial += 1
@@ -295,11 +340,12 @@ struct UploadMachine {
             ActiveSegment(
                 key: key, number: wire.bytes.state.attempts,
                 ask: RangeRequest(proof: .nothingHeld, position: exchange.range.lowerBound),
-                url: exchange.url, startedAt: context.now, isParallel: false))
-        wire.upload.exchange = exchange
+                url: exchange.url, startedAt: context.now, isParallel: !wire.segments.isEmpty))
+        wire.upload.sent(exchange, as: key)
         let bound = wire.bytes.state.upload?.sentBound ?? 0
         let mayFinish = exchange.purpose == .whole || exchange.address != nil
-        if exchange.range.upperBound > bound || mayFinish {
+        // A part is stored whole or not at all: nothing has to be remembered of it.
+        if exchange.part == nil, exchange.range.upperBound > bound || mayFinish {
             wire.bytes.state.upload?.sentBound = max(bound, exchange.range.upperBound)
             if mayFinish { wire.bytes.state.upload?.mayHaveArrived = true }
             if let address = exchange.address { wire.bytes.state.upload?.address = address }
@@ -322,7 +368,7 @@ struct UploadMachine {
         _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
     ) -> Bool {
         guard let index = wire.segments.firstIndex(where: { $0.key == key }),
-            let exchange = wire.upload.exchange,
+            let exchange = wire.upload.exchanges[key],
             let upload = wire.bytes.state.upload, let options = wire.target.request.options.upload,
             let size = upload.source?.size
         else { return false }
@@ -333,7 +379,7 @@ struct UploadMachine {
             floor: wire.upload.floor)
         judge.interim(head)
         let isNew = judge.state.address != upload.address
-        guard isNew || judge.offset != wire.bytes.have.prefix else { return false }
+        guard isNew || judge.acknowledged != wire.bytes.have else { return false }
         absorb(judge, &step)
         if isNew {
             step.writes.append(.save(wire.bytes.state))
@@ -343,19 +389,17 @@ struct UploadMachine {
     }
 
     mutating func remove(
-        _ key: SegmentKey, _ end: SegmentEnd
-    ) -> (ActiveSegment, UploadExchange)? {
-        guard let index = wire.segments.firstIndex(where: { $0.key == key }),
-            let exchange = wire.upload.exchange
-        else {
-            return nil
-        }
+        _ key: SegmentKey, _ end: SegmentEnd, _ step: inout FetchStep
+    ) -> ActiveSegment? {
+        guard let index = wire.segments.firstIndex(where: { $0.key == key }) else { return nil }
         wire.count(end.bytesSent, of: index)
         let segment = wire.segments.remove(at: index)
-        wire.bytes.checkpoints.retire(key)
-        wire.upload.exchange = nil
-        if end.failure == .withdrawn { wire.bytes.state.attempts -= 1 }
-        return (segment, exchange)
+        // Its count is saved with what its end has told.
+        step.effects.append(.release([key]))
+        if end.failure == .withdrawn, segment.number == wire.bytes.state.attempts {
+            wire.bytes.state.attempts -= 1
+        }
+        return segment
     }
 
     /// Takes over what an answer has told.
@@ -363,30 +407,32 @@ struct UploadMachine {
         wire.bytes.state.upload = judge.state
         if let lost = judge.lost {
             wire.upload.floor = 0
+            let others = wire.upload.forgetAll()
+            if !others.isEmpty { step.effects.append(.stop(others)) }
             lose(lost, &step)
         } else {
-            acknowledge(judge.offset, &step)
+            acknowledge(judge.acknowledged, &step)
         }
         step.writes.append(.save(wire.bytes.state))
         if judge.state.address != nil { step.durable = true }
     }
 
-    /// The server has so many bytes. It may have fewer than it said before: that is recorded.
-    mutating func acknowledge(_ offset: Int64, _ step: inout FetchStep) {
-        let before = wire.bytes.have.prefix
-        if offset == before { return }
-        if offset > before {
-            wire.run.gain(offset - before)
+    /// The server has these bytes. They may be fewer than it said before: that is recorded.
+    mutating func acknowledge(_ told: ByteRanges, _ step: inout FetchStep) {
+        let (before, after) = (wire.bytes.have.count, told.count)
+        if told == wire.bytes.have { return }
+        if after >= before {
+            wire.run.gain(after - before)
         } else {
             wire.bytes.state.restarts += 1
             step.writes.append(
                 .restarted(
                     wire.target.transfer,
                     reason: "the server has fewer bytes than it had acknowledged",
-                    bytesLost: before - offset))
+                    bytesLost: before - after))
         }
-        wire.bytes.have = offset > 0 ? ByteRanges(0..<offset) : ByteRanges()
-        wire.bytes.state.durable = wire.bytes.have
+        wire.bytes.have = told
+        wire.bytes.state.durable = told
     }
 
     /// What the server had of the upload is worth nothing any more.

@@ -102,8 +102,15 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var mayHaveArrived = false
     /// Most bytes that the server takes in one request; of S3, the size of a part.
     package var appendLimit: Int64?
-    /// Of S3: the entity tags of the parts that the server has, from the first one on.
+    /// Of S3: the entity tags of the parts that the server has, from the first one on; empty where
+    /// it has not got that part yet.
     package var partTags: [String] = []
+    /// Of S3: the parts up to this one are compared with the server's list; `nil` = none is.
+    package var listedThrough: Int?
+    /// Of S3: when the upload began, by the server's clock.
+    package var begunAt: Timestamp?
+    /// Of S3: the server does not know the upload any more, and may have made the object of it.
+    package var isForgotten = false
     /// Over FTP and SFTP: the server has refused to replace the target by renaming the file.
     package var isRenameRefused = false
 

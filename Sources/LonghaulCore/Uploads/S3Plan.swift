@@ -12,20 +12,21 @@ struct S3Plan {
     private var url: String { plan.request.url }
     private var size: Int64 { plan.source.size }
 
-    /// S3 has at most 10,000 parts, all but the last of 5 MiB at least.
-    static func partSize(_ options: UploadOptions, size: Int64) -> Int64 {
-        let least = (size + 9_999) / 10_000
-        let mebibyte: Int64 = 1 << 20
-        let rounded = (least + mebibyte - 1) / mebibyte * mebibyte
-        return max(options.partSize ?? 8 * mebibyte, rounded)
-    }
-
-    func next() -> UploadExchange {
-        let partSize = plan.state.appendLimit ?? S3Plan.partSize(plan.options, size: size)
-        if size <= partSize { return signed(whole()) }
+    /// - Parameter others: The requests that are out. A part is sent beside other parts, and
+    ///   nothing else is.
+    func next(beside others: [UploadExchange]) -> UploadExchange? {
+        let parts = S3Parts(plan.state, plan.options, size: size)
+        let underWay = Set(others.compactMap(\.part))
+        if size > parts.size, let id = plan.state.address, !plan.state.mustAsk,
+            let number = parts.firstMissing(besides: underWay)
+        {
+            return part(number, parts, id)
+        }
+        guard others.isEmpty else { return nil }
+        if size <= parts.size { return signed(whole()) }
         guard let id = plan.state.address else { return create() }
-        if plan.state.mustAsk { return signed(exchange(.ask, "HEAD", url)) }
-        return plan.offset < size ? part(id, partSize) : complete(id)
+        if plan.state.isForgotten { return signed(exchange(.ask, "HEAD", url)) }
+        return plan.state.mustAsk ? list(id) : complete(id)
     }
 
     func abort(_ id: String) -> UploadExchange {
@@ -43,15 +44,23 @@ struct S3Plan {
         return signed(exchange)
     }
 
-    private func part(_ id: String, _ partSize: Int64) -> UploadExchange {
-        let number = plan.state.partTags.count + 1
+    private func part(_ number: Int, _ parts: S3Parts, _ id: String) -> UploadExchange {
         // Sorted, as the signature wants it.
         var exchange = exchange(.append, "PUT", "\(url)?partNumber=\(number)&uploadId=\(id)")
-        exchange.range = plan.offset..<min(size, plan.offset + partSize)
+        exchange.part = number
+        exchange.range = parts.range(of: number)
         exchange.completes = exchange.range.upperBound == size
         exchange.body.content = UploadBody.Content(file: exchange.range, pinned: plan.source)
         exchange.body.mayRepeat = true
         return signed(exchange)
+    }
+
+    /// Alone: a part that comes meanwhile would be missing in the list.
+    private func list(_ id: String) -> UploadExchange {
+        // Sorted, as the signature wants it.
+        let marker = plan.state.listedThrough.map { "&part-number-marker=\($0)" } ?? ""
+        let query = "max-parts=\(Limits.uploadPartsListed)\(marker)&uploadId=\(id)"
+        return signed(exchange(.list, "GET", "\(url)?\(query)"))
     }
 
     private func complete(_ id: String) -> UploadExchange {
@@ -79,34 +88,5 @@ struct S3Plan {
         exchange.body.signature = "aws:amz:\(plan.options.region ?? "us-east-1"):s3"
         exchange.headers["x-amz-content-sha256"] = "UNSIGNED-PAYLOAD"
         return exchange
-    }
-}
-
-/// Names of objects and uploads as they stand in a URL.
-package enum S3Key {
-    /// Percent-encoded as the signature wants it (RFC 3986 §2.3); what is encoded already is
-    /// decoded first, once.
-    package static func escaped(_ text: String) -> String {
-        PercentEncoding.encode(PercentEncoding.decode(text), keeping: [UInt8(ascii: "/")])
-    }
-
-    static func escaped(id: String) -> String { PercentEncoding.encode(id.utf8) }
-}
-
-/// What the answers of S3 say.
-enum S3Answer {
-    /// The text of the first element of that name.
-    static func element(_ name: String, in body: [UInt8]) -> String? {
-        let text = String(decoding: body, as: UTF8.self)
-        guard let open = text.firstRange(of: "<\(name)>"),
-            let close = text[open.upperBound...].firstRange(of: "</\(name)>")
-        else { return nil }
-        return String(text[open.upperBound..<close.lowerBound])
-    }
-
-    /// Of an object that was made of so many parts.
-    static func isWhole(_ head: ResponseHead, size: Int64, parts: Int) -> Bool {
-        guard head.isSuccess, case .bytes(size) = head.headers.contentLength else { return false }
-        return head.headers.single("ETag")?.hasSuffix("-\(parts)\"") == true
     }
 }

@@ -9,6 +9,8 @@ package struct UploadExchange: Hashable, Sendable {
         case create
         /// HEAD: how far the server is.
         case ask
+        /// GET: which parts the server has (S3).
+        case list
         /// PATCH: the bytes from an offset on.
         case append
         /// POST: the parts are to become one object (S3).
@@ -26,6 +28,8 @@ package struct UploadExchange: Hashable, Sendable {
     package var range: Range<Int64>
     /// The last byte of the file is among them.
     package var completes: Bool
+    /// Of S3: the number of the part that is sent.
+    package var part: Int?
     /// The resource that the request makes or uses up, where its name is known before the answer.
     package var address: String?
 }
@@ -89,10 +93,14 @@ package struct UploadPlan {
         }
     }
 
-    /// The next request; `nil` = the server has everything and has said so.
-    package func next() -> UploadExchange? {
+    /// The next request; `nil` = the server has everything and has said so, or what is out has to
+    /// end first.
+    ///
+    /// - Parameter others: The requests that are out.
+    package func next(beside others: [UploadExchange] = []) -> UploadExchange? {
+        if state.dialect == .s3 { return s3.next(beside: others) }
+        guard others.isEmpty else { return nil }
         guard let dialect = state.dialect else { return discover() }
-        if dialect == .s3 { return s3.next() }
         if let remoteFile { return remoteFile.next() }
         guard let address = state.address else { return first(dialect) }
         if state.mustAsk { return ask(dialect, address) }

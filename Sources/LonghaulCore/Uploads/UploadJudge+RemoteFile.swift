@@ -18,7 +18,7 @@ extension UploadJudge {
             guard let head else { return askedInVain() }
             guard case .bytes(let size) = head.headers.contentLength else { return told(0) }
             return told(size)
-        case .abort, .discover, .create: return .done
+        case .abort, .discover, .create, .list: return .done
         }
     }
 

@@ -13,7 +13,7 @@ package struct UploadJudge {
     }
 
     package internal(set) var state: UploadState
-    /// What the server has acknowledged.
+    /// What the server has acknowledged, from the first byte on.
     package internal(set) var offset: Int64
     /// What was learned of the origin.
     package private(set) var learned: UploadDialect??
@@ -40,6 +40,12 @@ package struct UploadJudge {
         self.options = options
     }
 
+    /// What the server has acknowledged. Of S3 these are parts, in any order.
+    package var acknowledged: ByteRanges {
+        if state.dialect == .s3, state.address != nil { return parts.acknowledged }
+        return ByteRanges(0..<offset)
+    }
+
     /// - Parameter head: The final one; `nil` = none came.
     package mutating func judge(_ head: ResponseHead?) -> Verdict {
         if state.dialect == .remoteFile { return judgeRemoteFile(head) }
@@ -52,7 +58,7 @@ package struct UploadJudge {
         case .create: return created(head)
         case .ask: return answered(head)
         case .append: return appended(head)
-        case .abort, .complete: return .done
+        case .abort, .complete, .list: return .done
         }
     }
 
@@ -86,9 +92,10 @@ package struct UploadJudge {
         }
         noteBreak()
         switch exchange.purpose {
-        case .discover, .create, .ask, .abort: return .failed(failure)
+        case .discover, .create, .ask, .list, .abort: return .failed(failure)
         case .complete: return .askAfter(failure)
-        case .append where state.dialect == .s3: return .failed(failure)
+        case .append where state.dialect == .s3:
+            return isSentWhole && failure.kind == .transient ? .askAfter(failure) : .failed(failure)
         case .whole, .append:
             if state.mustAsk, failure.kind == .transient, end.bytesSent > 0 {
                 return .askAfter(failure)
@@ -113,15 +120,18 @@ package struct UploadJudge {
             let isArrived = isPlain ? sent > 0 : sent >= length && length > 0
             state.mayHaveArrived = isArrived || isEmptyAndOut
             state.mustAsk = state.address != nil
-        // A part that did not arrive is sent again.
-        case .append where state.dialect == .s3: break
+        // A part is stored whole or not at all.
+        case .append where state.dialect == .s3: if isSentWhole { state.mustAsk = true }
         case .append:
             state.sentBound = max(floor, offset, exchange.range.lowerBound + sent)
             state.mustAsk = true
-        case .complete: state.mustAsk = true
-        case .discover, .create, .ask, .abort: break
+        case .complete: (state.mustAsk, state.mayHaveArrived) = (true, true)
+        case .discover, .create, .ask, .list, .abort: break
         }
     }
+
+    /// Only the answer is missing.
+    private var isSentWhole: Bool { end.bytesSent >= exchange.body.content?.length ?? 0 }
 
     /// RFC 9110 §9.2.2.
     private var mayRepeat: Bool { exchange.body.method == "PUT" || options.isRepeatable }
@@ -243,6 +253,8 @@ package struct UploadJudge {
 
     // MARK: - S3
 
+    private var parts: S3Parts { S3Parts(state, options, size: size) }
+
     private mutating func judgeS3(_ head: ResponseHead) -> Verdict {
         // An error may come with a 200, where the server began to answer before it was done.
         let code = S3Answer.element("Code", in: end.answer)
@@ -252,31 +264,76 @@ package struct UploadJudge {
                 return refused(head)
             }
             state.address = S3Key.escaped(id: id)
-            state.appendLimit = S3Plan.partSize(options, size: size)
+            state.appendLimit = S3Parts.size(options, of: size)
+            state.begunAt = head.date("Date")
             return .goOn
         case .append:
             if head.status == 404 { return gone("the server does not know the upload any more") }
-            guard head.isSuccess, let tag = head.headers.single("ETag") else {
-                return refused(head)
-            }
-            state.partTags.append(tag)
-            offset = exchange.range.upperBound
+            guard head.isSuccess, let number = exchange.part,
+                let tag = head.headers.single("ETag"), !tag.isEmpty
+            else { return refused(head) }
+            state.acknowledge(part: number, tag: tag)
             return .goOn
-        case .complete where head.isSuccess && code == nil: return .done
-        case .complete where head.status == 404:
-            return gone("the server does not know the upload any more")
-        case .complete where head.isSuccess:
+        case .list: return listed(head)
+        case .complete: return completed(head, code)
+        case .ask: return foundObject(head)
+        case .abort: return .done
+        case .discover, .whole: return refused(head)
+        }
+    }
+
+    /// After a break the server's word counts for what it has.
+    private mutating func listed(_ head: ResponseHead) -> Verdict {
+        if head.status == 404 { return forgotten() }
+        if [400, 403, 405, 501].contains(head.status) {
+            // Some keys may send parts and not list them, some servers have no lists.
+            (state.mustAsk, state.listedThrough) = (false, nil)
+            return .goOn
+        }
+        guard head.isSuccess else { return .failed(FailureTable.classify(upload: head)) }
+        guard let list = S3Answer.parts(in: end.answer), list.next ?? .max > listedThrough else {
             return .failed(
                 Failure(
                     .transient,
-                    LonghaulError(.serverError, "the server could not join the parts")))
-        case .ask:
-            // Where the parts have not become an object, that is asked for again.
-            state.mustAsk = false
-            return S3Answer.isWhole(head, size: size, parts: state.partTags.count) ? .done : .goOn
-        case .abort: return .done
-        case .complete, .discover, .whole: return refused(head)
+                    LonghaulError(.serverError, "the server's list of parts cannot be read")))
         }
+        state.compare(with: list, parts)
+        return .goOn
+    }
+
+    private var listedThrough: Int { state.listedThrough ?? 0 }
+
+    private mutating func completed(_ head: ResponseHead, _ code: String?) -> Verdict {
+        if head.isSuccess, code == nil { return .done }
+        if head.status == 404 { return forgotten() }
+        if head.status == 400, code == "InvalidPart" || code == "InvalidPartOrder" {
+            state.mustAsk = true
+            return .conflict(FailureTable.classify(upload: head))
+        }
+        // The server may have gone on after such an answer.
+        if head.isSuccess || head.status >= 500 { state.mayHaveArrived = true }
+        guard head.isSuccess else { return .failed(FailureTable.classify(upload: head)) }
+        let error = LonghaulError(.serverError, "the server could not join the parts")
+        return .failed(Failure(.transient, error))
+    }
+
+    /// With its object, an upload ceases to be known, too.
+    private mutating func forgotten() -> Verdict {
+        guard state.mayHaveArrived else {
+            return gone("the server does not know the upload any more")
+        }
+        state.isForgotten = true
+        return .goOn
+    }
+
+    private mutating func foundObject(_ head: ResponseHead) -> Verdict {
+        if S3Answer.isObject(head, size: size, parts: parts.count, since: state.begunAt) {
+            return .done
+        }
+        if head.status >= 500 || head.status == 429 {
+            return .failed(FailureTable.classify(upload: head))
+        }
+        return gone("the server does not know the upload any more")
     }
 
     // MARK: - Refusals

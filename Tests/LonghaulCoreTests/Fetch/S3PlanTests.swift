@@ -13,20 +13,61 @@ import Testing
         return options
     }
 
-    private func next(_ state: UploadState, offset: Int64, size: Int64) -> UploadExchange? {
+    private func next(
+        _ state: UploadState, size: Int64, beside others: [UploadExchange] = []
+    ) -> UploadExchange? {
         var request = TransferRequest(url: "https://b.s3.example/k", destination: .file("/f"))
         request.options.upload = options()
         let source = SourceVersion(device: 1, inode: 1, size: size, modified: 1, changed: 1)
         return UploadPlan(
-            request, options(), state, offset: offset, source: source,
+            request, options(), state, offset: 0, source: source,
             transfer: TransferID(rawValue: 1)
-        ).next()
+        ).next(beside: others)
+    }
+
+    private func head(_ status: Int, _ fields: [String: String] = [:]) -> ResponseHead {
+        var headers = HeaderFields()
+        for (name, value) in fields { headers[name] = value }
+        return ResponseHead(
+            scheme: .http, status: status, headers: headers, effectiveURL: "https://b.s3.example/k",
+            httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
+    }
+
+    /// What the end of a request means, with the answer's body.
+    private func judge(
+        _ exchange: UploadExchange, _ head: ResponseHead?, _ body: String = "",
+        _ state: inout UploadState, size: Int64
+    ) -> UploadJudge.Verdict {
+        var end = SegmentEnd(
+            failure: head == nil ? .curl(code: 56, text: "cut", osError: 104) : nil,
+            writtenThrough: 0, bytesReceived: 0)
+        end.bytesSent = head == nil ? Int64(exchange.range.count) : 0
+        end.answer = Array(body.utf8)
+        var judge = UploadJudge(exchange, end, state, offset: 0, size: size, options())
+        let verdict = judge.judge(head)
+        state = judge.state
+        return verdict
+    }
+
+    private func started(_ tags: [String] = []) -> UploadState {
+        var state = UploadState()
+        state.dialect = .s3
+        state.address = "a%2Fb"
+        state.appendLimit = 8 * Self.mebibyte
+        state.partTags = tags
+        return state
+    }
+
+    /// As a request of that part.
+    private func part(_ number: Int, size: Int64) throws -> UploadExchange {
+        let tags = Array(repeating: "\"t\"", count: number - 1)
+        return try #require(next(started(tags), size: size))
     }
 
     @Test func aSmallFileIsOneObject() throws {
         var state = UploadState()
         state.dialect = .s3
-        let exchange = try #require(next(state, offset: 0, size: 100))
+        let exchange = try #require(next(state, size: 100))
         #expect(exchange.body.method == "PUT")
         #expect(exchange.url == "https://b.s3.example/k")
         #expect(exchange.body.signature == "aws:amz:eu-west-1:s3")
@@ -37,23 +78,14 @@ import Testing
         let size = 20 * Self.mebibyte
         var state = UploadState()
         state.dialect = .s3
-        var offset: Int64 = 0
         var asked: [String] = []
-        var end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
         for round in 0..<5 {
-            let exchange = try #require(next(state, offset: offset, size: size))
+            let exchange = try #require(next(state, size: size))
             asked.append("\(exchange.body.method) \(exchange.url.dropFirst(22))")
-            end.answer = Array(
-                "<R><UploadId>a/b</UploadId></R>".utf8.prefix(exchange.purpose == .create ? 99 : 0))
-            var headers = HeaderFields()
-            headers["ETag"] = "\"t\(round)\""
-            let head = ResponseHead(
-                scheme: .http, status: 200, headers: headers, effectiveURL: exchange.url,
-                httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
-            var judge = UploadJudge(exchange, end, state, offset: offset, size: size, options())
-            let verdict = judge.judge(head)
+            let body = exchange.purpose == .create ? "<R><UploadId>a/b</UploadId></R>" : ""
+            let verdict = judge(
+                exchange, head(200, ["ETag": "\"t\(round)\""]), body, &state, size: size)
             #expect(verdict == (round == 4 ? .done : .goOn))
-            (state, offset) = (judge.state, judge.offset)
             if round == 4 {
                 let text = String(decoding: exchange.body.content?.before ?? [], as: UTF8.self)
                 #expect(text.contains("<PartNumber>3</PartNumber><ETag>\"t3\"</ETag>"))
@@ -67,10 +99,220 @@ import Testing
             ])
     }
 
+    /// Of 20 MiB in parts of 8: parts that the server has, parts under way, the part that is next.
+    @Test(
+        arguments: [
+            ([], [], 1), ([], [1], 2), ([], [1, 2, 3], nil), ([1], [2], 3), ([2], [], 1),
+            ([2], [1], 3), ([2, 3], [1], nil), ([1, 3], [], 2), ([3], [2], 1),
+        ] as [(Set<Int>, [Int], Int?)])
+    func theFirstMissingPartIsNext(_ held: Set<Int>, _ underWay: [Int], _ number: Int?) throws {
+        let size = 20 * Self.mebibyte
+        let state = started((1...3).map { held.contains($0) ? "\"t\"" : "" })
+        let others = try underWay.map { try part($0, size: size) }
+        let exchange = next(state, size: size, beside: others)
+        #expect(exchange?.part == number)
+        #expect(exchange?.purpose == number.map { _ in .append })
+        let ends = [8, 16, 20].map { $0 * Self.mebibyte }
+        if let number {
+            let start = Int64(number - 1) * 8 * Self.mebibyte
+            #expect(exchange?.range == start..<ends[number - 1])
+        }
+    }
+
+    @Test func onlyAllPartsBecomeAnObject() throws {
+        let size = 20 * Self.mebibyte
+        let last = try part(3, size: size)
+        var state = started(["\"a\"", "\"b\""])
+        #expect(next(state, size: size, beside: [last]) == nil)
+        #expect(judge(last, head(200, ["ETag": "\"c\""]), "", &state, size: size) == .goOn)
+        let exchange = try #require(next(state, size: size))
+        #expect(exchange.purpose == .complete)
+    }
+
+    @Test func partsAreAcknowledgedInAnyOrder() throws {
+        let size = 20 * Self.mebibyte
+        var state = started()
+        for (number, bytes) in [(3, 4), (1, 12), (2, 20)] as [(Int, Int64)] {
+            let exchange = try part(number, size: size)
+            let answer = head(200, ["ETag": "\"t\(number)\""])
+            #expect(judge(exchange, answer, "", &state, size: size) == .goOn)
+            let parts = S3Parts(state, options(), size: size)
+            #expect(parts.acknowledged.count == bytes * Self.mebibyte)
+        }
+        #expect(state.partTags == ["\"t1\"", "\"t2\"", "\"t3\""])
+    }
+
+    @Test func nothingElseIsAskedBesideAnother() throws {
+        var state = UploadState()
+        state.dialect = .s3
+        let create = try #require(next(state, size: 20 * Self.mebibyte))
+        #expect(next(state, size: 20 * Self.mebibyte, beside: [create]) == nil)
+        let whole = try #require(next(state, size: 100))
+        #expect(next(state, size: 100, beside: [whole]) == nil)
+    }
+
+    // MARK: - After a break
+
+    private static let size: Int64 = 20 << 20
+
+    private func list(_ parts: [(Int, Int64)], more: Bool = false) -> String {
+        let rows = parts.map {
+            "<Part><PartNumber>\($0.0)</PartNumber><LastModified>x</LastModified>"
+                + "<ETag>&quot;n\($0.0)&quot;</ETag><Size>\($0.1 << 20)</Size></Part>"
+        }
+        return "<?xml version=\"1.0\"?>\n<ListPartsResult xmlns=\"x\"><IsTruncated>\(more)"
+            + "</IsTruncated>\(rows.joined())</ListPartsResult>\n"
+    }
+
+    /// What is recorded, what is listed in pages of two (part and MiB), what holds then.
+    @Test(
+        arguments: [
+            ([], [(1, 8), (3, 4)], ["n1", "", "n3"]),
+            (["a", "b", "c"], [], ["", "", ""]),
+            (["a", "", "c"], [(1, 8), (2, 8), (3, 4)], ["n1", "n2", "n3"]),
+            (["a", "b"], [(1, 8), (2, 7)], ["n1", ""]),
+            (["a", "b", "c"], [(1, 8), (2, 8)], ["n1", "n2", ""]),
+            ([], [(3, 8), (4, 8)], []),
+        ] as [([String], [(Int, Int64)], [String])])
+    func theListCounts(_ recorded: [String], _ listed: [(Int, Int64)], _ held: [String]) throws {
+        var state = started(recorded)
+        state.mustAsk = true
+        var pages = stride(from: 0, to: max(1, listed.count), by: 2).map {
+            Array(listed[min($0, listed.count)..<min($0 + 2, listed.count)])
+        }
+        var queries: [Substring] = []
+        while state.mustAsk {
+            let exchange = try #require(next(state, size: Self.size))
+            #expect(exchange.purpose == .list)
+            queries.append(exchange.url.split(separator: "?")[1])
+            let page = pages.removeFirst()
+            let text = list(page, more: !pages.isEmpty)
+            #expect(judge(exchange, head(200), text, &state, size: Self.size) == .goOn)
+        }
+        #expect(state.partTags == held.map { $0.hasPrefix("n") ? "\"\($0)\"" : $0 })
+        #expect(queries[0] == "max-parts=100&uploadId=a%2Fb")
+        if queries.count > 1 {
+            #expect(queries[1] == "max-parts=100&part-number-marker=2&uploadId=a%2Fb")
+        }
+        #expect(state.listedThrough == nil)
+    }
+
+    @Test func aListThatIsCutIsReadOn() throws {
+        let text = list([(1, 8), (2, 8)])
+        let cut = Array(text.utf8.prefix(text.utf8.count - 40))
+        let page = try #require(S3Answer.parts(in: cut))
+        #expect(page.parts.map(\.number) == [1])
+        #expect(page.next == 1)
+        #expect(S3Answer.parts(in: Array("<html></html>".utf8)) == nil)
+        #expect(S3Answer.parts(in: Array("<ListPartsResult><Part>".utf8)) == nil)
+    }
+
+    /// What the request was, its answer, and what is asked then.
+    private enum Answer: String {
+        case lost, ok, unknown, refused, failed, badPart, lateError
+    }
+
+    private static let missing = ["\"a\"", "\"b\"", ""]
+    private static let all = ["\"a\"", "\"b\"", "\"c\""]
+
+    private func after(
+        _ exchange: UploadExchange, _ answer: Answer, _ state: inout UploadState
+    ) -> UploadJudge.Verdict {
+        let (status, body): (Int?, String) =
+            switch answer {
+            case .lost: (nil, "")
+            case .ok: (200, "")
+            case .unknown: (404, "<Error><Code>NoSuchUpload</Code></Error>")
+            case .refused: (403, "<Error><Code>AccessDenied</Code></Error>")
+            case .failed: (503, "")
+            case .badPart: (400, "<Error><Code>InvalidPart</Code></Error>")
+            case .lateError: (200, "<Error><Code>InternalError</Code></Error>")
+            }
+        let head = status.map { self.head($0, ["ETag": "\"x\""]) }
+        return judge(exchange, head, body, &state, size: Self.size)
+    }
+
+    @Test func aLostAnswerOfAPartIsLookedUp() throws {
+        var state = started(Self.missing)
+        let exchange = try #require(next(state, size: Self.size))
+        guard case .askAfter = after(exchange, .lost, &state) else {
+            Issue.record("the server is asked")
+            return
+        }
+        #expect(next(state, size: Self.size)?.purpose == .list)
+        // Not beside others: their parts would be missing in the list.
+        #expect(next(state, size: Self.size, beside: [exchange]) == nil)
+    }
+
+    @Test func aPartThatWasCutIsSentAgain() throws {
+        var state = started(Self.missing)
+        let exchange = try #require(next(state, size: Self.size))
+        var end = SegmentEnd(
+            failure: .curl(code: 56, text: "cut", osError: 104), writtenThrough: 0,
+            bytesReceived: 0)
+        end.bytesSent = 1000
+        var judge = UploadJudge(exchange, end, state, offset: 0, size: Self.size, options())
+        guard case .failed = judge.judge(nil) else {
+            Issue.record("it cannot be there")
+            return
+        }
+        state = judge.state
+        #expect(next(state, size: Self.size)?.part == 3)
+    }
+
+    /// The completion: its answers, and the purposes of the requests that follow one another, each
+    /// answered by the next.
+    @Test(
+        arguments: [
+            ([.unknown], [.create]),
+            ([.lost], [.list]),
+            ([.lateError], [.complete]),
+            ([.badPart], [.list]),
+            ([.lost, .unknown], [.list, .ask]),
+            ([.failed, .unknown, .unknown], [.complete, .ask, .create]),
+            ([.lost, .refused, .unknown], [.list, .complete, .ask]),
+            ([.lost, .unknown, .refused], [.list, .ask, .create]),
+        ] as [([Answer], [UploadExchange.Purpose])])
+    private func theCompletionIsResolved(
+        _ answers: [Answer], _ purposes: [UploadExchange.Purpose]
+    ) throws {
+        var state = started(Self.all)
+        for (answer, purpose) in zip(answers, purposes) {
+            let exchange = try #require(next(state, size: Self.size))
+            _ = after(exchange, answer, &state)
+            #expect(next(state, size: Self.size)?.purpose == purpose)
+        }
+    }
+
+    @Test func theObjectIsFoundByLengthPartsAndDate() throws {
+        let begun = "Sun, 06 Nov 1994 08:49:37 GMT"
+        for (length, tag, made, isDone) in [
+            (Self.size, "\"0-3\"", "Sun, 06 Nov 1994 08:49:37 GMT", true),
+            (Self.size, "\"0-3\"", "Sun, 06 Nov 1994 08:49:35 GMT", true),
+            (Self.size, "\"0-3\"", "Sun, 06 Nov 1994 09:49:37 GMT", true),
+            (Self.size, "\"0-3\"", "Sun, 06 Nov 1994 08:40:00 GMT", false),
+            (Self.size, "\"0-2\"", "Sun, 06 Nov 1994 08:49:37 GMT", false),
+            (5, "\"0-3\"", "Sun, 06 Nov 1994 08:49:37 GMT", false),
+        ] {
+            var state = started(Self.all)
+            state.mayHaveArrived = true
+            state.isForgotten = true
+            state.begunAt = head(200, ["Date": begun]).date("Date")
+            let exchange = try #require(next(state, size: Self.size))
+            let answer = head(
+                200, ["Content-Length": "\(length)", "ETag": tag, "Last-Modified": made])
+            let verdict = judge(exchange, answer, "", &state, size: Self.size)
+            #expect((verdict == .done) == isDone, "\(length) \(tag) \(made)")
+            #expect(isDone || state.address == nil)
+        }
+    }
+
+    // MARK: - Sizes and names
+
     /// (size in MiB, size of a part in MiB)
     @Test(arguments: [(10, 8), (100_001, 11), (5_000_000, 500)] as [(Int64, Int64)])
     func noFileHasTooManyParts(_ size: Int64, _ part: Int64) {
-        let found = S3Plan.partSize(options(), size: size * Self.mebibyte)
+        let found = S3Parts.size(options(), of: size * Self.mebibyte)
         #expect(found == part * Self.mebibyte)
         #expect((size * Self.mebibyte + found - 1) / found <= 10_000)
     }

@@ -1,18 +1,25 @@
-/// A server that uploads go to, which misbehaves as the query of a URL asks; see
-/// Fixtures/servers/upload-server.py. Killed when the value is released.
+/// A server that uploads go to, which misbehaves as a URL asks; see Fixtures/servers. Killed when
+/// the value is released.
 package final class UploadServer: Sendable {
     private let scratch: Scratch
     private let server: ServerProcess
 
     package static var isInstalled: Bool { InstalledProgram.find("python3") != nil }
 
-    package static func start() async throws -> UploadServer {
+    package enum Kind: String, Sendable {
+        /// Plain requests, resumable uploads and tus.
+        case http = "servers/upload-server.py"
+        /// Multipart uploads to S3, of the user `key` with the password `secret`.
+        case s3 = "servers/s3-server.py"
+    }
+
+    package static func start(_ kind: Kind = .http) async throws -> UploadServer {
         guard let program = InstalledProgram.find("python3") else { throw NotInstalled("python3") }
         let scratch = try Scratch("uploads")
         let server = try await ServerProcess.start(ports: 1) { ports in
             try CLIProcess(
                 program,
-                [Fixture.path("servers/upload-server.py"), scratch.path, "\(ports[0])"])
+                [Fixture.path(kind.rawValue), scratch.path, "\(ports[0])"])
         }
         return UploadServer(scratch: scratch, server: server)
     }

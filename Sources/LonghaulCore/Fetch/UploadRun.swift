@@ -1,0 +1,45 @@
+/// What one run of an upload has come to.
+struct UploadRun: Sendable {
+    /// The requests that are out and whose answers count.
+    private(set) var exchanges: [SegmentKey: UploadExchange] = [:]
+    /// The failure after which the server is asked how far it is.
+    var unsettled: Failure?
+    /// Answers in a row that told another offset.
+    var conflicts = 0
+    /// See ``UploadJudge``.
+    var floor: Int64 = 0
+    /// The server was told that it is not wanted any more.
+    var isAborted = false
+    /// Another request is wanted, perhaps to another URL.
+    var isSuperseded = false
+    /// Parts that were refused once while others went on.
+    private var refused: Set<Int> = []
+    /// A part was refused again: nothing new is asked, and this is why.
+    private(set) var draining: Failure?
+
+    var underWay: [UploadExchange] { Array(exchanges.values) }
+
+    mutating func sent(_ exchange: UploadExchange, as key: SegmentKey) {
+        assert(
+            exchanges.isEmpty || exchange.part != nil, "only parts are sent beside each other")
+        exchanges[key] = exchange
+    }
+
+    /// `nil` = what its answer says does not count any more.
+    mutating func ended(_ key: SegmentKey) -> UploadExchange? {
+        exchanges.removeValue(forKey: key)
+    }
+
+    /// The resource that they are for is gone.
+    ///
+    /// Returns the requests to stop.
+    mutating func forgetAll() -> [SegmentKey] {
+        defer { exchanges = [:] }
+        return Array(exchanges.keys)
+    }
+
+    /// A part was refused while others go on: it is sent once more in this run.
+    mutating func refused(part: Int, by failure: Failure) {
+        if !refused.insert(part).inserted { draining = draining ?? failure }
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// `longhaul upload --protocol s3` against a server that misbehaves: the object is right in the
+/// end, and nothing is left open.
+@Suite(.enabled(if: UploadServer.isInstalled, "skipped: no python3"))
+struct S3UploadTests {
+    private static let partSize = 5 << 20
+    /// Five parts, the last of them short.
+    private static let content = Representation(size: 4 * partSize + 700_000, seed: 5)
+
+    private struct Site {
+        let server: UploadServer
+        let home: LonghaulHome
+
+        init() async throws {
+            server = try await UploadServer.start(.s3)
+            home = try LonghaulHome()
+            try content.write(to: home.file("source"))
+        }
+
+        /// The arguments of an upload to this bucket.
+        func upload(to bucket: String, _ more: String...) -> [String] {
+            [
+                "upload", "--protocol", "s3", "--user", "key:secret", "--part-size", "5M", "source",
+                server.url("\(bucket)/a"),
+            ] + more
+        }
+
+        func wait(for bucket: String) async throws {
+            let result = try await home.start(upload(to: bucket, "--wait", "-q")).wait()
+            #expect(result.status == 0, "\(result.errors)")
+            try isWhole()
+        }
+
+        func isWhole() throws {
+            try content.verify(file: server.file("a"))
+            #expect(try server.leftOpen.isEmpty)
+        }
+
+        /// Requests with parts, in the order in which they ended.
+        var parts: [JSONValue] {
+            get throws { try server.log.filter { $0["part"].int ?? 0 > 0 } }
+        }
+
+        /// Which parts were taken, sorted.
+        var taken: [Int] {
+            get throws {
+                try parts.filter { $0["bytes"].int ?? 0 > 0 }.compactMap { $0["part"].int }.sorted()
+            }
+        }
+
+        var shown: JSONValue {
+            get async throws {
+                try #require(try await home.run("show", "1", "--json").rows.first)
+            }
+        }
+    }
+
+    @Test func partsGoBesideEachOther() async throws {
+        let site = try await Site()
+        // The server answers none before four have come.
+        try await site.wait(for: "hold-4")
+        #expect(try site.taken == [1, 2, 3, 4, 5])
+        let most = try site.parts.compactMap { $0["beside"].int }.max()
+        #expect(most == 3)
+        let shown = try await site.shown
+        #expect(shown["bytesDone"].int == Self.content.size)
+        // With the list of the parts.
+        let sent = try #require(shown["bytesFetched"].int)
+        #expect((Self.content.size...Self.content.size + 2000).contains(sent))
+    }
+
+    @Test func aLimitedUploadSendsOneAtATime() async throws {
+        let site = try await Site()
+        let result = try await site.home.start(
+            site.upload(to: "b", "--wait", "-q", "--limit-rate", "200M")
+        ).wait()
+        #expect(result.status == 0, "\(result.errors)")
+        try site.isWhole()
+        #expect(try site.parts.allSatisfy { $0["beside"] == 0 })
+    }
+
+    @Test func aRefusedPartDisturbsNoOther() async throws {
+        let site = try await Site()
+        try await site.wait(for: "hold-3.refuse-2")
+        #expect(try site.taken == [1, 2, 3, 4, 5])
+        #expect(try site.parts.count { $0["status"] == 503 } == 1)
+        #expect(try await site.shown["restarts"].int ?? 0 == 0)
+    }
+
+    @Test func aPartThatIsAlwaysRefusedFailsTheUpload() async throws {
+        let site = try await Site()
+        let result = try await site.home.start(
+            site.upload(to: "fail-2", "--wait", "-q", "--retries", "0")
+        ).wait()
+        #expect(result.status == 1, "\(result.errors)")
+        let shown = try await site.shown
+        #expect(shown["state"] == "failed")
+        // No part is sent for nothing.
+        #expect(try Set(site.taken).count == site.taken.count)
+    }
+
+    // MARK: - After a break
+
+    /// Buckets, and the parts that are sent twice because the server does not have them.
+    @Test(
+        arguments: [
+            ("lost-2", []), ("lost-5", []), ("lost-2.page-1", []), ("lost-2.shorter-1", [1]),
+            ("unjoined-1", []), ("joined-1", []), ("late-1", []), ("missing-4", [4]),
+            ("lost-2.gone-1", [2]),
+        ] as [(String, [Int])])
+    func aLostAnswerIsLookedUp(_ bucket: String, _ twice: [Int]) async throws {
+        let site = try await Site()
+        try await site.wait(for: bucket)
+        let wanted = ([1, 2, 3, 4, 5] + twice).sorted()
+        let taken = try site.taken
+        // What is forgotten may be all that was there by then.
+        let isRight = bucket.contains("gone") ? taken.count > 5 : taken == wanted
+        #expect(isRight, "\(taken)")
+        #expect(try bucket.hasPrefix("late") || site.server.methods.contains("GET"))
+    }
+
+    @Test func aKillCostsThePartsUnderWay() async throws {
+        let site = try await Site()
+        // Two parts are answered, the others hang.
+        let enqueued = try await site.home.start(site.upload(to: "stall-2")).wait()
+        #expect(enqueued.status == 0, "\(enqueued.errors)")
+        let engine = try site.home.start("daemon")
+        try await eventually("two parts are recorded") {
+            try await site.shown["bytesDone"].int == 2 * Self.partSize
+        }
+        #expect(try !site.server.methods.contains("GET"))
+        engine.send(SIGKILL)
+        _ = try await engine.wait()
+        let last = try await site.home.start("run").wait(within: .seconds(120))
+        #expect(last.status == 0, "\(last.errors)")
+        try site.isWhole()
+        #expect(try site.taken == [1, 2, 3, 4, 5])
+        let answered = try site.server.log.filter { $0["status"].int ?? 0 > 0 }
+        #expect(answered.compactMap { $0["method"].string }.contains("GET"))
+    }
+}
