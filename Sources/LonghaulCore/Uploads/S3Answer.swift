@@ -36,7 +36,8 @@ enum S3Answer {
     /// One page of the parts of an upload; `nil` = the answer is none.
     static func parts(in body: [UInt8]) -> S3PartList? {
         let text = String(decoding: body, as: UTF8.self)
-        guard text.firstRange(of: "<ListPartsResult") != nil else { return nil }
+        // moto has another end of the name.
+        guard text.firstRange(of: "<ListParts") != nil else { return nil }
         var list = S3PartList()
         var rest = Substring(text)
         while let open = rest.firstRange(of: "<Part>"),
@@ -51,7 +52,7 @@ enum S3Answer {
             list.parts.append(S3PartList.Part(number: number, size: size, tag: unescaped(tag)))
         }
         // An answer may be longer than what is kept of it: what is missing is asked for.
-        let isCut = rest.firstRange(of: "</ListPartsResult>") == nil
+        let isCut = rest.firstRange(of: "</ListParts") == nil
         if isCut || element("IsTruncated", in: body) == "true" {
             guard let last = list.parts.last?.number else { return nil }
             list.next = last

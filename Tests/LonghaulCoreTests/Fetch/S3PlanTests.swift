@@ -207,6 +207,14 @@ import Testing
         #expect(S3Answer.parts(in: Array("<ListPartsResult><Part>".utf8)) == nil)
     }
 
+    /// Amazon's list is a ListPartsResult, moto's a ListPartsResponse.
+    @Test func theListMayHaveAnotherRoot() throws {
+        let text = list([(1, 8), (2, 8)]).replacing("ListPartsResult", with: "ListPartsResponse")
+        let page = try #require(S3Answer.parts(in: Array(text.utf8)))
+        #expect(page.parts.map(\.number) == [1, 2])
+        #expect(page.next == nil)
+    }
+
     /// What the request was, its answer, and what is asked then.
     private enum Answer: String {
         case lost, ok, unknown, refused, failed, badPart, lateError
