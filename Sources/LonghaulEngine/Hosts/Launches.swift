@@ -91,8 +91,9 @@ struct Launches {
         decision = LaunchDecision()
         if isLeaving { return }
         let clockWentBack = lastDecision.map { now.wall < $0 } ?? false
-        lastDecision = now.wall
         let due = try tasks.load(conditions, clockWentBack: clockWentBack, now: now)
+        // What follows from a clock that was set back is recorded.
+        lastDecision = now.wall
         var snapshot = try HostSnapshot.load(
             from: writer.store, port, tasks: due, now: now.wall, isBusy: isBusy)
         snapshot.nextTask = tasks.head.isCut ? now.wall : tasks.head.next
