@@ -25,6 +25,8 @@ final class SimTasks {
         var power: PowerSource?
         var network: NetworkState?
         var networkSince: Timestamp?
+        /// The engine that has seen it: the next one does not know since when that one saw it.
+        var networkEngine: Int
         var machine: MachineFacts
         var engine: Int
         var at: Instant
@@ -155,7 +157,7 @@ final class SimTasks {
 
     private func begin(_ task: inout SimTask, in launch: LaunchID) throws {
         if let last = counted[task.key], let pause = pause(task), !task.isSimulated,
-            !task.isForgiven, !hosts.ledger.hasJumped(since: last.monotonic),
+            !task.returnsAsAsked, !task.isForgiven, !hosts.ledger.hasJumped(since: last.monotonic),
             now.monotonic - last.monotonic < pause - SimHosts.slack
         {
             throw broken(task, "begins \(now.monotonic - last.monotonic) s after its last run")
@@ -467,12 +469,13 @@ final class SimTasks {
         let visible = world.visible
         var new = World(
             power: visible.power.value, network: visible.network.value,
-            networkSince: visible.network.since, machine: machine, engine: hosts.engine,
-            at: now.monotonic)
+            networkSince: visible.network.since, networkEngine: hosts.engine, machine: machine,
+            engine: hosts.engine, at: now.monotonic)
         if let old = seen {
             new.power = new.power ?? old.power
             if new.network == nil {
                 (new.network, new.networkSince) = (old.network, old.networkSince)
+                new.networkEngine = old.networkEngine
             }
             let happened = triggers(from: old, to: new)
             for number in entries.keys.sorted() {
@@ -500,7 +503,7 @@ final class SimTasks {
         }
         if let was = old.network, let network = new.network, network != .offline,
             network != was
-                || old.engine == new.engine && new.networkSince != old.networkSince
+                || old.networkEngine == new.networkEngine && new.networkSince != old.networkSince
         {
             all.insert(.networkChange)
         }
