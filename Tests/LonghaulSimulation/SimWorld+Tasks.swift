@@ -70,7 +70,7 @@ extension SimWorld {
         return request
     }
 
-    private func submit(_ new: TaskRequest, _ key: SimTask.Key) throws {
+    func submit(_ new: TaskRequest, _ key: SimTask.Key) throws {
         guard let hosts, let tasks = hosts.tasks, hosts.ledger.hosts[key.host] != nil else {
             return
         }
@@ -142,7 +142,7 @@ extension SimWorld {
         tasks.entries[task.number] = task
     }
 
-    private func simulate(_ key: SimTask.Key) throws {
+    func simulate(_ key: SimTask.Key) throws {
         guard let tasks = hosts?.tasks, let task = tasks.live(key) else { return }
         let isWaiting = task.launch == nil
         do {

@@ -47,6 +47,31 @@ import Testing
         #expect(try #require(task.timing.waivesAt) <= .start + 40)
     }
 
+    /// By a reset, and by settings that replace its own.
+    @Test(arguments: [false, true])
+    func aHostThatLostUrgencyGetsItBack(isAddedAnew: Bool) throws {
+        for number in 1...3 {
+            let id = LaunchID(rawValue: Int64(number))
+            try scratch.store.tasks.wake("h", WakeUp(isUrgent: true), now: .start)
+            var handover = Handover(session: nil, reason: .wake, events: nil, count: 0)
+            handover.tasks = try scratch.store.tasks.waiting(for: "h").map(\.id)
+            try scratch.turn(epoch) { tx in
+                try tx.launches.begin(
+                    id, of: "h", handover,
+                    process: LaunchedProcess(pid: 7, startTicks: 8, bootID: "b"),
+                    deadline: .start + 30, now: .start)
+                try tx.launches.end(id, .exited, status: 1, output: "", now: .start + 1)
+            }
+        }
+        #expect(try scratch.store.hosts.find("h")?.urgencyLostUntil != nil)
+        if isAddedAnew {
+            try scratch.store.hosts.add("h", HostSettings(argv: ["/bin/false"]), now: .start + 2)
+        } else {
+            try scratch.store.hosts.reset("h", now: .start + 2)
+        }
+        #expect(try scratch.store.hosts.find("h")?.urgencyLostUntil == nil)
+    }
+
     @Test func aRequestThatStandsForAChangeStillWaitsForIt() throws {
         var request = TaskRequest(identifier: "t", host: "h")
         request.triggers = [.online]
