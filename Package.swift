@@ -104,7 +104,7 @@ let package = Package(
         // The simulated world, and the program that lives its seeds (scripts/sim).
         .executableTarget(
             name: "LonghaulSimulation",
-            dependencies: ["LonghaulCore", "LonghaulStore", "LonghaulEngine"],
+            dependencies: ["LonghaulCore", "LonghaulStore", "LonghaulEngine", "CSQLite"],
             path: "Tests/LonghaulSimulation", swiftSettings: settings),
         tests(
             "LonghaulSimulationTests",

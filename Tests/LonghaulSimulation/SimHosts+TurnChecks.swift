@@ -128,19 +128,19 @@ extension SimHosts {
         let isUnsure =
             world.isStoreFailing || now - world.storeFailedAt < 1.1 || !keptAnswers.isEmpty
         if isUnsure { return }
+        // What was answered is looked at first, at once.
+        let comesBack = outcome.wakeAt.map { $0 <= now + 0.01 } ?? false
+        let hasDecided = !world.isLeaving && !(hasHeard && comesBack)
         if ledger.isJumpNews {
-            // What was left counts from the turn that has noticed it.
+            // What was left counts from the turn that has noticed it and decides.
             ledger.jumped = (now, world.now.wall)
-            ledger.isJumpNews = false
+            ledger.isJumpNews = !hasDecided
         }
         for order in ordered { try checkOrder(order) }
         try checkBudgets(outcome)
-        // What was answered is looked at first, at once.
-        let comesBack = outcome.wakeAt.map { $0 <= now + 0.01 } ?? false
-        let looksFirst = hasHeard && comesBack
         hasHeard = false
-        try tasks?.checkTurn(outcome, hasDecided: !world.isLeaving && !looksFirst)
-        if world.isLeaving || looksFirst { return }
+        try tasks?.checkTurn(outcome, hasDecided: hasDecided)
+        guard hasDecided else { return }
         for host in ledger.hosts.keys.sorted() { try checkDelay(host, outcome) }
     }
 

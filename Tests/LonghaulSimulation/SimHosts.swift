@@ -205,7 +205,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         for (id, entry) in ledger.watched where processes[id]?.begunAt == nil && !entry.isOver {
             ledger.passedOver[entry.order.eventSession] = 0
         }
-        tasks?.engineIsGone()
+        try tasks?.engineIsGone()
         ledger.engineIsGone()
         processes = processes.filter { $0.value.begunAt != nil }
         if power {

@@ -36,6 +36,8 @@ struct SimTask {
     var isToExpire = false
     /// A client had asked for it: what it requires need not hold.
     var beganAsAsked = false
+    /// A run that a client had asked for was put off: it comes again, whatever its interval.
+    var returnsAsAsked = false
     /// What it stands for has happened.
     var firedAt: Moment?
     var firesAgain = false
@@ -60,16 +62,17 @@ struct SimTask {
             || result == nil && expiration == .requirement && request.returnsAfterExpiration
         if isPutOff {
             deferrals += 1
+            returnsAsAsked = returnsAsAsked || beganAsAsked
             return
         }
         isForgiven = false
+        returnsAsAsked = false
         deferrals = 0
-        let isWell = result == .success || result == .noData
+        // One that is not to come again after a requirement was lost has had its run.
+        let isWell = result == .success || result == .noData || expiration == .requirement
         failures = isWell ? 0 : failures + 1
-        // One that is not to come again after such an end has had its run.
-        let isOver = isWell || expiration == .requirement
-        if isOver { firedAt = nil }
-        if isOver, request.repetition == nil, !isStanding { isDone = true }
+        if isWell { firedAt = nil }
+        if isWell, request.repetition == nil, !isStanding { isDone = true }
     }
 
     /// The last run counts for the interval.

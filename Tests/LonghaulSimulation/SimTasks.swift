@@ -14,8 +14,9 @@ final class SimTasks {
     private var told: [LaunchID: [String: (result: TaskResult, engine: Int)]] = [:]
     /// When a host was last seen held back by what changes without a report.
     private var heldAt: [String: Instant] = [:]
-    /// Urgent wake-ups in a row that were not handled.
+    /// Urgent wake-ups in a row that were not handled, and when there were too many.
     private var unhandled: [String: Int] = [:]
+    private var urgencyLost: [String: Instant] = [:]
     var machine = SimTasks.machine(boot: 1)
     private var seen: World?
     private var last = 0
@@ -25,6 +26,8 @@ final class SimTasks {
         var power: PowerSource?
         var network: NetworkState?
         var networkSince: Timestamp?
+        /// The engine that has seen it: the next one does not know since when that one saw it.
+        var networkEngine: Int
         var machine: MachineFacts
         var engine: Int
         var at: Instant
@@ -65,6 +68,7 @@ final class SimTasks {
 
     func forgive(_ host: String) {
         unhandled[host] = 0
+        urgencyLost[host] = nil
         for number in entries.keys where entries[number]?.key.host == host {
             entries[number]?.isForgiven = true
             // What runs goes on as it began.
@@ -89,8 +93,15 @@ final class SimTasks {
         if let host { heldAt[host] = now.monotonic }
     }
 
-    /// Processes that were about to begin may have been recorded as begun.
-    func engineIsGone() {
+    /// Processes that were about to begin may have been recorded as begun, and triggers that no
+    /// turn has told of.
+    func engineIsGone() throws {
+        for row in try world.clients.tasks.all() where row.launch == nil {
+            let number = SimTask.number(of: row)
+            guard let at = row.trigger?.at, let fired = entries[number]?.firedAt, at > fired.wall
+            else { continue }
+            entries[number]?.firedAt = now
+        }
         for (_, entry) in hosts.ledger.watched where !entry.order.tasks.isEmpty {
             for number in entries.keys where entries[number]?.key.host == entry.order.host {
                 if entries[number]?.launch == nil { entries[number]?.mayHaveBeenHanded = true }
@@ -155,7 +166,7 @@ final class SimTasks {
 
     private func begin(_ task: inout SimTask, in launch: LaunchID) throws {
         if let last = counted[task.key], let pause = pause(task), !task.isSimulated,
-            !task.isForgiven, !hosts.ledger.hasJumped(since: last.monotonic),
+            !task.returnsAsAsked, !task.isForgiven, !hosts.ledger.hasJumped(since: last.monotonic),
             now.monotonic - last.monotonic < pause - SimHosts.slack
         {
             throw broken(task, "begins \(now.monotonic - last.monotonic) s after its last run")
@@ -225,7 +236,7 @@ final class SimTasks {
         else { return }
         let isHandled = row.ending == .exited && row.status == 0
         let host = task.key.host
-        if task.isUrgent { unhandled[host] = isHandled ? 0 : (unhandled[host] ?? 0) + 1 }
+        if task.isUrgent { countUrgency(of: host, isHandled: isHandled) }
         task.launch = nil
         task.ended = now
         task.isUrgent = false
@@ -235,6 +246,18 @@ final class SimTasks {
             $0.key == task.key && $0.number > task.number && $0.isLive
         }
         if !isHandled, isReplaced { task.isGone = true }
+    }
+
+    private func countUrgency(of host: String, isHandled: Bool) {
+        let count = isHandled ? 0 : (unhandled[host] ?? 0) + 1
+        unhandled[host] = count % Limits.urgentFailures
+        if count == Limits.urgentFailures { urgencyLost[host] = now.monotonic }
+    }
+
+    private func hasUrgency(_ host: String) -> Bool {
+        guard let lost = urgencyLost[host] else { return unhandled[host] ?? 0 < 2 }
+        let isOver = now.monotonic - lost > Limits.urgencyLostSeconds + SimHosts.slack
+        return isOver && !hosts.ledger.hasJumped(since: lost) && unhandled[host] ?? 0 < 2
     }
 
     // MARK: - After a turn
@@ -247,7 +270,7 @@ final class SimTasks {
     /// - Parameter hasDecided: The engine has decided about hosts in this turn, or had no reason
     ///   to.
     func checkTurn(_ outcome: TurnOutcome, hasDecided: Bool) throws {
-        try checkRunning()
+        try checkRunning(hasDecided: hasDecided)
         let launches = hosts.ledger.watched.values.count { !$0.isOver && $0.order.session == nil }
         if launches > Limits.taskLaunchesAtOnce {
             throw hosts.broken("\(launches) hosts run for tasks")
@@ -294,7 +317,6 @@ final class SimTasks {
         return isAlone ? long : max(host.seconds, long)
     }
 
-    /// The delay of its host does not hold it back.
     /// No delay holds it back: urgent wake-ups, and what a client has asked to be launched.
     func isUrgent(_ order: LaunchOrder) throws -> Bool {
         try world.clients.tasks.waiting(order.tasks).contains {
@@ -327,14 +349,14 @@ final class SimTasks {
             && lacks(task.request.requirements, isRunning: true)
     }
 
-    private func checkRunning() throws {
+    private func checkRunning(hasDecided: Bool) throws {
         for number in entries.keys.sorted() {
             guard let task = entries[number], !task.key.isWakeUp, !task.isGone,
                 let id = task.launch, let entry = hosts.ledger.watched[id], !entry.isOver,
                 entry.letGoAt != nil, entry.askedAt == nil,
                 told[id]?[task.key.identifier] == nil
             else { continue }
-            if task.isToExpire || loses(task) && !task.beganAsAsked {
+            if task.isToExpire && hasDecided || loses(task) && !task.beganAsAsked {
                 throw broken(task, "runs on, and is to expire")
             }
         }
@@ -371,7 +393,7 @@ final class SimTasks {
             var due = dueBy(task)
         else { return }
         hosts.tally.waits += 1
-        let isUrgent = task.isUrgent && !task.mayHaveBeenHanded && unhandled[name] ?? 0 < 2
+        let isUrgent = task.isUrgent && !task.mayHaveBeenHanded && hasUrgency(name)
         if host.failures > 0, let failed = host.failedAt, !isUrgent {
             due = max(due, later(failed.wall, failed.instant, hosts.backOff(host)))
             if hosts.ledger.hasJumped(since: failed.instant), let jumped = hosts.ledger.jumped {
@@ -381,12 +403,13 @@ final class SimTasks {
         var wait = due - now.wall
         if let held = heldAt[name] { wait = max(wait, held + 30 - now.monotonic) }
         let wake = outcome.wakeAt.map { max(0, $0 - now.monotonic) } ?? .infinity
-        if wait < -SimHosts.slack {
-            throw broken(task, "is due since \(-wait) s, and not begun; \(stored(task))")
-        }
-        // After a clock that is set back, what is left counts from the turn that notices it.
+        // After a clock that is set back, what is left counts from the turn that notices it; one
+        // that loses a second or less is taken for a slow one.
         let isFollowing = hosts.ledger.hasJumped(since: task.submitted.monotonic)
         let slack = isFollowing ? 1.5 : SimHosts.slack
+        if wait < -slack {
+            throw broken(task, "is due since \(-wait) s, and not begun; \(stored(task))")
+        }
         if wake > max(0, wait) + slack {
             throw broken(
                 task, "is due in \(wait) s, and the engine wakes in \(wake); \(stored(task))")
@@ -467,12 +490,13 @@ final class SimTasks {
         let visible = world.visible
         var new = World(
             power: visible.power.value, network: visible.network.value,
-            networkSince: visible.network.since, machine: machine, engine: hosts.engine,
-            at: now.monotonic)
+            networkSince: visible.network.since, networkEngine: hosts.engine, machine: machine,
+            engine: hosts.engine, at: now.monotonic)
         if let old = seen {
             new.power = new.power ?? old.power
             if new.network == nil {
                 (new.network, new.networkSince) = (old.network, old.networkSince)
+                new.networkEngine = old.networkEngine
             }
             let happened = triggers(from: old, to: new)
             for number in entries.keys.sorted() {
@@ -481,9 +505,11 @@ final class SimTasks {
                     !happened.isDisjoint(with: task.request.triggers)
                 else { continue }
                 hosts.tally.fired += 1
+                // A run that has begun since may have been for it.
+                let isNews = task.begun.map { $0.monotonic < old.at } ?? true
                 if task.launch != nil {
-                    entries[number]?.firesAgain = true
-                } else if task.firedAt != nil || task.begun.map({ $0.monotonic < old.at }) ?? true {
+                    if isNews { entries[number]?.firesAgain = true }
+                } else if task.firedAt != nil || isNews {
                     entries[number]?.firedAt = now
                 }
             }
@@ -500,7 +526,7 @@ final class SimTasks {
         }
         if let was = old.network, let network = new.network, network != .offline,
             network != was
-                || old.engine == new.engine && new.networkSince != old.networkSince
+                || old.networkEngine == new.networkEngine && new.networkSince != old.networkSince
         {
             all.insert(.networkChange)
         }

@@ -9,6 +9,11 @@ extension SimWorld {
     static let patienceSeconds = 60.0 * 3600
 
     func makePeace() throws {
+        try endTrouble()
+        try completeAll()
+    }
+
+    func endTrouble() throws {
         say("PEACE")
         trouble = .none
         disk.trouble = .none
@@ -29,6 +34,9 @@ extension SimWorld {
         conditions.isIdle.value = true
         tellConditions()
         try mendEarliest()
+    }
+
+    func completeAll() throws {
         try settle { !$0.state.hasEnded && $0.state != .paused }
         // What could not be deleted is for the next engine.
         try leave()

@@ -1,5 +1,7 @@
 import LonghaulCore
+import LonghaulEngine
 import LonghaulStore
+import Synchronization
 import Testing
 
 @testable import LonghaulSimulation
@@ -38,4 +40,102 @@ import Testing
         #expect(try world.run(for: 120) { try world.transfer(id).state == .completed })
         #expect(hosts.tally.questions == (refusals == 3 ? 1 : 2))
     }
+
+    /// The store refuses a commit while the engine finds that the clock was set back.
+    @Test(arguments: 1...4)
+    func aWakeUpIsNotHeldUpByAClockThatWasAhead(_ failingCommit: Int) throws {
+        let world = try SimWorld(seed: 1)
+        defer { world.cleanUp() }
+        let hosts = SimHosts(world, seed: 1)
+        world.hosts = hosts
+        try world.startEngine()
+        let settings = HostSettings(argv: ["/bin/h0"])
+        try world.clients.hosts.add("h0", settings, now: world.now.wall)
+        hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv)
+        try world.clients.tasks.wake("h0", WakeUp(), now: world.now.wall)
+        world.inputs.append(.wake)
+        try world.run(for: 1)
+        world.now.wall = world.now.wall + -86_400
+        let probe = RefusedCommit(failingCommit)
+        world.store.probe = probe
+        world.isStoreFailing = true
+        world.inputs.append(.wake)
+        let launch = LaunchID(rawValue: 1)
+        #expect(try world.run(for: 20) { try world.store.hosts.launch(launch) != nil })
+        #expect(probe.hasRefused)
+    }
+
+    /// It is recorded after the last decision, and before the clock is set back to a moment after
+    /// that.
+    @Test func aWakeUpOfALaterMomentIsNotHeldUp() throws {
+        let world = try SimWorld(seed: 1)
+        defer { world.cleanUp() }
+        let hosts = SimHosts(world, seed: 1)
+        world.hosts = hosts
+        try world.startEngine()
+        let settings = HostSettings(argv: ["/bin/h0"], permitted: ["t0"])
+        try world.clients.hosts.add("h0", settings, now: world.now.wall)
+        hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv)
+        var tomorrow = TaskRequest(identifier: "t0", host: "h0")
+        tomorrow.earliestBegin = world.now.wall + 86_400
+        _ = try world.clients.tasks.submit(tomorrow, now: world.now.wall)
+        try world.run(for: 1)
+        world.pass(3600)
+        try world.clients.tasks.wake("h0", WakeUp(), now: world.now.wall)
+        world.now.wall = world.now.wall + -1800
+        world.inputs.append(.wake)
+        let launch = LaunchID(rawValue: 1)
+        #expect(try world.run(for: 20) { try world.store.hosts.launch(launch) != nil })
+    }
+
+    /// The engine dies that has asked a launch to end, because a client has asked for it.
+    @Test func anEngineThatAdoptsALaunchKnowsThatItIsToExpire() throws {
+        let world = try SimWorld(seed: 1)
+        defer { world.cleanUp() }
+        let hosts = SimHosts(world, seed: 1)
+        world.hosts = hosts
+        hosts.tasks = SimTasks(hosts)
+        try world.startEngine()
+        var settings = HostSettings(argv: ["/bin/h0"], permitted: ["t0"])
+        settings.eventBudget = 600
+        try world.clients.hosts.add("h0", settings, now: world.now.wall)
+        hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv, budget: 600)
+        let request = TaskRequest(identifier: "t0", host: "h0")
+        let key = SimTask.Key(host: "h0", identifier: "t0")
+        try world.submit(request, key)
+        world.inputs.append(.wake)
+        let id = LaunchID(rawValue: 1)
+        try #require(try world.run(for: 20) { hosts.processes[id]?.begunAt != nil })
+        hosts.processes[id]?.manners = .ignores
+        hosts.processes[id]?.deeds = [(world.now.monotonic + 400, .exit(0))]
+        try world.simulate(key)
+        world.inputs.append(.wake)
+        try #require(try world.run(for: 2) { hosts.tally.asked == 1 })
+        try world.startEngine()
+        #expect(try world.run(for: 2) { hosts.tally.asked == 2 })
+        #expect(try world.run(for: 7) { try world.store.hosts.launch(id)?.endedAt != nil })
+    }
+}
+
+/// Refuses one commit, by its number.
+private final class RefusedCommit: CommitProbe {
+    private let left: Mutex<Int>
+
+    init(_ number: Int) {
+        left = Mutex(number)
+    }
+
+    var hasRefused: Bool { left.withLock { $0 <= 0 } }
+
+    func willCommit() throws {
+        let isRefused = left.withLock {
+            $0 -= 1
+            return $0 == 0
+        }
+        if isRefused {
+            throw LonghaulError(.storeUnavailable, "simulated: the disk is full", retryable: true)
+        }
+    }
+
+    func didCommit(_ durability: Durability) {}
 }

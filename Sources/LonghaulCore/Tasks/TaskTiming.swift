@@ -91,6 +91,19 @@ extension TaskTiming {
         waivesAt = waivesAt.map { max($0 + -jump, dueAt) }
     }
 
+    /// A client has ended the delays of its host: what waits for a back-off is due. Preferences
+    /// count until the end of its window, to which the back-off had added.
+    package mutating func forgive(_ repetition: TaskRepetition?, now: Timestamp) {
+        failures = 0
+        deferrals = 0
+        // One that stands for a change waits for no delay.
+        guard dueAt < .distantFuture else { return }
+        dueAt = min(dueAt, now)
+        mayBeginAt = min(mayBeginAt, now)
+        guard let repetition, let window else { return }
+        waivesAt = waivesAt.map { min($0, max(window + repetition.slack, now)) }
+    }
+
     /// Seconds until a task comes again that was put off so many times in a row.
     package static func delay(afterDeferrals deferrals: Int) -> Double {
         guard deferrals > 0 else { return 0 }
@@ -140,7 +153,8 @@ package enum TaskSettlement: Hashable, Sendable {
         case .result(.deferred), .expired(.simulated), .lost: return again(request, &next, now)
         case .expired(.requirement) where request.returnsAfterExpiration:
             return again(request, &next, now)
-        case .result(.success), .result(.noData): next.failures = 0
+        // One that is not to come again after such an end has had its run.
+        case .result(.success), .result(.noData), .expired(.requirement): next.failures = 0
         case .result(.failure), .expired: next.failures += 1
         }
         next.deferrals = 0
@@ -155,7 +169,7 @@ package enum TaskSettlement: Hashable, Sendable {
             }
             return .again(next)
         }
-        if next.failures > 0, end != .expired(.requirement) {
+        if next.failures > 0 {
             next.dueAt = retryAt
             next.mayBeginAt = retryAt
             return .again(next)

@@ -18,7 +18,7 @@ struct Launches {
     /// The store could not be written.
     private var retryAt: Instant?
     private var lastID = LaunchID(rawValue: 0)
-    private var lastDecision: Timestamp?
+    private var lastDecision: Moment?
     /// When events are deleted next that may go.
     private var purgeAt: Instant?
     private var tasks: PendingTasks
@@ -90,9 +90,10 @@ struct Launches {
         isStale = false
         decision = LaunchDecision()
         if isLeaving { return }
-        let clockWentBack = lastDecision.map { now.wall < $0 } ?? false
-        lastDecision = now.wall
+        let clockWentBack = lastDecision.map { now.isSetBack(since: $0) } ?? false
         let due = try tasks.load(conditions, clockWentBack: clockWentBack, now: now)
+        // What follows from a clock that was set back is recorded.
+        lastDecision = now
         var snapshot = try HostSnapshot.load(
             from: writer.store, port, tasks: due, now: now.wall, isBusy: isBusy)
         snapshot.nextTask = tasks.head.isCut ? now.wall : tasks.head.next
@@ -168,17 +169,13 @@ struct Launches {
         port.end(id, killing: false)
     }
 
-    /// Expirations that a client has asked for.
+    /// Expirations that a client has asked for. They stand until the launch ends: an engine that
+    /// adopts it asks again.
     private mutating func expireSimulated(now: Moment) throws(LonghaulError) {
         guard !launches.isEmpty, try !writer.store.tasks.isEmpty() else { return }
         var asked: [LaunchID] = []
         try writer.transaction(.relaxed) { tx in
-            asked = []
-            for task in try tx.tasks.simulated() {
-                guard let launch = task.launch else { continue }
-                try tx.tasks.endSimulation(of: task.id)
-                asked.append(launch)
-            }
+            asked = try tx.tasks.simulated().compactMap(\.launch)
         }
         for id in asked where launches[id]?.endsAt != nil { expire(id, .simulated, now: now) }
     }

@@ -14,7 +14,8 @@ package struct RegisteredHosts {
                 """
                 INSERT INTO host (name, argv, permitted, eventBudget, taskBudget, created) \
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (name) DO UPDATE SET argv = ?2, \
-                permitted = ?3, eventBudget = ?4, taskBudget = ?5, reset = reset + 1
+                permitted = ?3, eventBudget = ?4, taskBudget = ?5, reset = reset + 1, \
+                urgentFailures = 0, urgencyLostUntil = NULL
                 """, name, StoredJSON.encode(settings.argv),
                 StoredJSON.encode(settings.permitted), settings.eventBudget, settings.taskBudget,
                 now)

@@ -70,12 +70,16 @@ struct TaskRows {
 
     /// Forgets the failures of a host's requests: what waits for a back-off is due.
     func reset(_ host: String, now: Timestamp) throws {
-        try connection.run(
-            """
-            UPDATE task SET readyAt = min(readyAt, ?2), dueAt = min(dueAt, ?2), \
-            mayBeginAt = min(mayBeginAt, ?2), failures = 0, deferrals = 0, \
-            writtenAt = ?2 WHERE host = ?1 AND launch IS NULL AND (failures > 0 OR deferrals > 0)
-            """, host, now)
+        let delayed = try connection.all(
+            TaskColumns.select + """
+                 INDEXED BY taskPending WHERE host = ?1 AND launch IS NULL \
+                AND (failures > 0 OR deferrals > 0)
+                """, host, read: TaskColumns.read)
+        for task in delayed {
+            var timing = TaskTiming(task, at: now)
+            timing.forgive(task.request.repetition, now: now)
+            try write(timing, of: task.id, now: now)
+        }
         try release(host)
     }
 

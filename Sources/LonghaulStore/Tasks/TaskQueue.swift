@@ -70,15 +70,11 @@ package struct TaskQueue {
         return head
     }
 
-    /// Those whose launch a client has asked for, whatever they wait for.
+    /// Those whose launch a client has asked for, whatever they wait for, or the end of it.
     package func simulated() throws -> [StoredTask] {
         try connection.all(
             TaskColumns.select + " INDEXED BY taskSimulated WHERE simulated > 0",
             read: TaskColumns.read)
-    }
-
-    package func endSimulation(of id: TaskID) throws {
-        try connection.run("UPDATE task SET simulated = 0 WHERE id = ?1", id)
     }
 
     /// The eligibilities of those that wait: one look-up each.

@@ -127,6 +127,51 @@ import Testing
         #expect(settled == .done)
     }
 
+    /// That is no failure, and no reason to come again before the next window or trigger.
+    @Test(arguments: [0, 3])
+    func oneThatEndsWithItsRequirementHasHadItsRun(_ failures: Int) {
+        var repeating = request(every: 3600)
+        repeating.returnsAfterExpiration = false
+        var standing = TaskRequest(identifier: "t")
+        standing.triggers = [.online]
+        standing.returnsAfterExpiration = false
+        for request in [repeating, standing] {
+            var timing = TaskTiming(request, replacing: nil, place: 0, now: Self.start)
+            timing.failures = failures
+            let settled = TaskSettlement.decide(
+                request, timing, .expired(.requirement), started: Self.start, place: 0,
+                now: Self.start + 5)
+            let well = TaskSettlement.decide(
+                request, timing, .result(.success), started: Self.start, place: 0,
+                now: Self.start + 5)
+            #expect(settled == well)
+        }
+    }
+
+    @Test func aResetEndsABackOffAndWhatItAddedToAWindow() throws {
+        let request = request(every: 20, tolerance: 20)
+        var timing = TaskTiming(request, replacing: nil, place: 0, now: Self.start)
+        timing.failures = 5
+        let now = Self.start + 6
+        let settled = TaskSettlement.decide(
+            request, timing, .result(.failure), started: Self.start, place: 0, now: now)
+        guard case .again(var next) = settled else { return #expect(Bool(false), "it is done") }
+        #expect(next.dueAt == now + 1920 && next.waivesAt == next.dueAt)
+        next.forgive(request.repetition, now: now + 1)
+        #expect(next.failures == 0 && next.dueAt == now + 1 && next.mayBeginAt == now + 1)
+        let end = try #require(next.waivesAt)
+        #expect(end >= now + 1 && end <= Self.start + 40)
+    }
+
+    @Test func aResetLaunchesNothingThatStandsForAChange() {
+        var standing = TaskRequest(identifier: "t")
+        standing.triggers = [.online]
+        var timing = TaskTiming(standing, replacing: nil, place: 0, now: Self.start)
+        timing.failures = 1
+        timing.forgive(nil, now: Self.start)
+        #expect(timing.dueAt == .distantFuture && timing.failures == 0)
+    }
+
     @Test func deferralsComeLaterEachTime() {
         let delays = (0...12).map { TaskTiming.delay(afterDeferrals: $0) }
         #expect(delays.prefix(5) == [0, 1, 2, 4, 8])
