@@ -25,6 +25,10 @@ struct SimSources {
 
     func file(at path: String) -> File? { names[path].flatMap { files[$0] } }
 
+    func version(openBy fetch: FetchID) -> SourceVersion? {
+        open[fetch].flatMap { files[$0.inode]?.version }
+    }
+
     func inode(at path: String) -> UInt64? { names[path] }
 
     /// Another file gets the name; whoever has opened the one before still reads that.

@@ -85,6 +85,8 @@ final class SimUploadServer {
         let place: String
         let fetch: FetchID
         let length: Int64
+        /// What it was made for.
+        var source: SourceVersion?
         var bytes = SimBytes()
         var parts: [Int: SimBytes] = [:]
         var isComplete = false
@@ -116,6 +118,9 @@ final class SimUploadServer {
         _, _, _ in nil
     }
 
+    /// What a fetch sends now.
+    var source: (FetchID) -> SourceVersion? = { _ in nil }
+
     /// The head of a request has come.
     func begin(_ request: SimUploadRequest) -> Reply {
         if let resource = resources[request.url], places[resource.place]?.dialect != .s3 {
@@ -126,7 +131,11 @@ final class SimUploadServer {
         guard let place = places[request.place] else {
             return .answer(SimUploadAnswer(status: 404))
         }
-        if let refusal = place.refusal { return .answer(SimUploadAnswer(status: refusal)) }
+        if let refusal = place.refusal {
+            // Of S3 it says that the upload is not there.
+            if refusal == 404, place.dialect == .s3 { voidResources(at: request.place) }
+            return .answer(SimUploadAnswer(status: refusal))
+        }
         switch place.dialect {
         case .plain: return plain(request)
         case .tus: return createdTus(request)
@@ -191,8 +200,11 @@ final class SimUploadServer {
 
     func create(_ request: SimUploadRequest, length: Int64) -> String {
         let place = request.place
+        let version = source(request.fetch)
         for (address, other) in resources
-        where other.place == place && other.fetch == request.fetch && !other.isVoid {
+        where other.place == place && other.fetch == request.fetch && !other.isVoid
+            && other.source == version
+        {
             // It was made in vain only where its address can have been lost.
             if other.isKnown || other.toldIn == life {
                 complaints.append("\(request.fetch) makes another resource beside \(address)")
@@ -201,7 +213,8 @@ final class SimUploadServer {
         creations += 1
         let origin = place.split(separator: "/", omittingEmptySubsequences: false)[2]
         let address = "http://\(origin)/r/\(creations)"
-        resources[address] = Resource(place: place, fetch: request.fetch, length: length)
+        resources[address] = Resource(
+            place: place, fetch: request.fetch, length: length, source: version)
         return address
     }
 

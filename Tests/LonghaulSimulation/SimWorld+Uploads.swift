@@ -27,6 +27,7 @@ extension SimWorld {
         wire.trouble = trouble
         wire.servers.trouble = trouble
         wire.servers.random = SeededGenerator(seed: random.next())
+        wire.servers.source = { [unowned self] in disk.sources.version(openBy: $0) }
         wire.servers.mayPublish = { [unowned self] in published($1, at: $0, by: $2) }
         try drawLimits()
         for _ in 0..<Int.random(in: 1...6, using: &random) { try enqueueUpload() }

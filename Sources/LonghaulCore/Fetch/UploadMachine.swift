@@ -70,7 +70,10 @@ struct UploadMachine {
                 return settleUpload(context, &step)
             }
             lose("the file was changed", &step)
+            // A POST of the file as it was must not be repeated with what it is now.
+            let mayHaveArrived = upload.mayHaveArrived && upload.address == nil
             upload = UploadState()
+            upload.mayHaveArrived = mayHaveArrived
         }
         if let dialect = upload.dialect,
             (dialect == .remoteFile) != (RemoteFile(request.url) != nil)

@@ -118,4 +118,30 @@ import Testing
         }
         #expect(isQueued)
     }
+
+    /// The server may have the file as it was.
+    @Test(arguments: [(UploadMethod.post, true), (.put, false)])
+    func aPostIsNotRepeatedWithAnotherVersion(_ method: UploadMethod, _ isRefused: Bool) throws {
+        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
+        var options = UploadOptions()
+        options.uploadProtocol = method == .post ? .post : .put
+        options.method = method
+        options.ifChanged = .restart
+        request.options.upload = options
+        var state = FetchState(id: FetchID(rawValue: 1))
+        var upload = UploadState()
+        upload.dialect = .plain
+        upload.mayHaveArrived = true
+        upload.source = Self.source
+        state.upload = upload
+        var machine = FetchMachine(
+            transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
+            state: state, firstSerial: 1)
+        _ = machine.begin()
+        var changed = Self.source
+        changed.modified += 1
+        let step = machine.handle(.opened(changed), in: context)
+        let isFailed = step.writes.contains { if case .failed = $0 { true } else { false } }
+        #expect(isFailed == isRefused)
+    }
 }
