@@ -109,8 +109,10 @@ final class SimTasks {
         }
     }
 
-    /// Commits since the last durable one are lost.
-    func forget() {
+    /// Commits since the last durable one are lost, what followed from a clock that was set among
+    /// them.
+    func forget(since durable: Instant) {
+        if hosts.ledger.hasJumped(since: durable) { hosts.ledger.isJumpNews = true }
         seen = nil
         for number in entries.keys { entries[number]?.firedAt = nil }
     }
@@ -398,6 +400,9 @@ final class SimTasks {
             due = max(due, later(failed.wall, failed.instant, hosts.backOff(host)))
             if hosts.ledger.hasJumped(since: failed.instant), let jumped = hosts.ledger.jumped {
                 due = max(due, jumped.wall + 3600)
+                // A clock that was set back comes by the delay once more.
+                let end = failed.wall + hosts.backOff(host)
+                if end - now.wall <= hosts.backOff(host) + SimHosts.slack { due = max(due, end) }
             }
         }
         var wait = due - now.wall

@@ -18,6 +18,7 @@ final class SimWorld: @unchecked Sendable {
     let snapshot: String
     /// How long the store's log was after the last durable commit.
     var durableLog: Int64 = 0
+    private var durableAt = Instant(nanoseconds: 0)
     /// The engine's, and that of all other processes.
     var store: Store
     var clients: Store
@@ -194,6 +195,7 @@ final class SimWorld: @unchecked Sendable {
     /// Durable commits are what a power cut leaves at the least: the log is cut off after the last.
     fileprivate func keepDurable() {
         durableLog = Self.size(of: directory + "/state/queue.sqlite-wal")
+        durableAt = now.monotonic
     }
 
     private static func size(of path: String) -> Int64 {
@@ -256,12 +258,13 @@ final class SimWorld: @unchecked Sendable {
         }
         wire.forget()
         inputs = []
+        let durable = durableAt
         // Relaxed commits since the last durable one may or may not have reached the disk.
         let forgets = power && !isPulled && Bool.random(using: &random)
         if forgets || durableLog > Self.logMax { try reopen(forgetting: forgets) }
         fuse = nil
         isDead = false
-        if forgets { hosts?.tasks?.forget() }
+        if forgets { hosts?.tasks?.forget(since: durable) }
         try hosts?.engineIsGone(power: power)
         try checkAfterCrash(power: power, hasForgotten: forgets)
         try startEngine()

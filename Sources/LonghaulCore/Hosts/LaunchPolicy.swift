@@ -159,10 +159,10 @@ package enum LaunchPolicy {
         return max(now, session.firstWaiting + delay)
     }
 
-    /// A delay longer than any that is ever set is one of a clock that was wrong.
+    /// A delay longer than so many failures are worth is one of a clock that was wrong.
     private static func retryAt(_ host: HostFacts, now: Timestamp) -> Timestamp? {
         guard host.failures > 0, let at = host.retryAt, at > now,
-            at <= now + Limits.launchDelayMaximumSeconds
+            at <= now + delay(afterFailures: host.failures)
         else { return nil }
         return at
     }

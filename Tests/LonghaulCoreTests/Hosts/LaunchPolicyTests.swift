@@ -57,12 +57,14 @@ import Testing
                 failed(&$0)
                 $0.retryAt = now + -1
             }) == .due(now + 5))
-        // Of a clock that was wrong.
-        #expect(
-            state({
-                failed(&$0)
-                $0.retryAt = now + 9000
-            }) == .due(now + 5))
+        // Of a clock that was wrong: two failures delay a launch by 120 s.
+        for seconds in [121, 600, 9000.0] {
+            #expect(
+                state({
+                    failed(&$0)
+                    $0.retryAt = now + seconds
+                }) == .due(now + 5))
+        }
     }
 
     @Test func delays() {
