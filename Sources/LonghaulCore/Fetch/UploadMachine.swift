@@ -186,15 +186,12 @@ struct UploadMachine {
             step.writes.append(
                 .learn(origin: context.origin.origin, .uploads(learned)))
         }
-        if let head, head.scheme == .http, exchange.purpose != .discover,
-            exchange.purpose != .abort
-        {
+        if let head, head.scheme == .http, exchange.purpose != .discover {
             var response = TransferResponse(head, length: nil)
             response.body = end.answer
             wire.bytes.state.response = response
         }
         guard stage == .moving else {
-            if exchange.purpose == .abort { wire.bytes.state.upload?.address = nil }
             return settleUpload(context, &step)
         }
         switch verdict {
@@ -305,20 +302,10 @@ struct UploadMachine {
         }
     }
 
-    /// The wire is quiet: what the server holds of a cancelled upload is deleted there, once.
+    /// The wire is quiet. What the server holds of a cancelled upload is deleted there once the
+    /// fetch is dropped, see ``AbandonedUpload``.
     private mutating func settleUpload(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .settling, wire.segments.isEmpty, let leaving else { return }
-        if case .cancel(keepingBytes: false) = leaving, let upload = state.upload,
-            let options = request.options.upload, upload.address != nil,
-            let source = upload.source ?? options.source, !wire.upload.isAborted,
-            let exchange = UploadPlan(
-                request, options, upload, offset: have.prefix, source: source, transfer: transfer
-            ).abort()
-        {
-            wire.upload.isAborted = true
-            send(exchange, context, &step)
-            return
-        }
         stage = .left
         step.exit(&wire, leaving, context)
     }
