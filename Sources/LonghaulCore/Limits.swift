@@ -4,6 +4,10 @@ package enum Limits {
     package static let uploadAtOnceBytes: Int64 = 1 << 20
     /// How long a server may take to delete what it holds of a cancelled upload.
     package static let uploadAbortSeconds: Double = 10
+    /// How often that is tried, and how long after the first attempt the second begins.
+    package static let uploadAbortAttempts = 6
+    package static let uploadAbortRetrySeconds: Double = 10
+    package static let uploadAbortsAtOnce = 4
     /// Requests in a row that an upload may be refused with another offset (409).
     package static let uploadConflicts = 3
     /// How long before its first answer an upload to S3 may have begun.

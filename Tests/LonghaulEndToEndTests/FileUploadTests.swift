@@ -55,7 +55,8 @@ import Testing
         // What stands there is replaced.
         try await upload(site, "a b.bin", Representation(size: 20_000, seed: 8))
         try await survivesAKill(site)
-        try await isDeletedWhenCancelled(site)
+        try await isDeletedWhenUnwanted(site, isRemoved: false)
+        try await isDeletedWhenUnwanted(site, isRemoved: true)
         let missing = try await run(site, "upload", "--wait", "--json", "small", "no/a")
         #expect(missing.status == 1)
         let error = try #require(try missing.rows.last?["error"])
@@ -90,13 +91,19 @@ import Testing
         #expect(shown["bytesFetched"].int ?? .max <= Self.content.size + 1 << 20, "\(shown)")
     }
 
-    private func isDeletedWhenCancelled(_ site: Site) async throws {
+    private func isDeletedWhenUnwanted(_ site: Site, isRemoved: Bool) async throws {
         let enqueued = try await run(
             site, "upload", "--json", "--limit-rate", "500K", "large", "cancelled.bin")
         let id = try #require(try enqueued.rows.first?["id"].int)
         let engine = try site.home.start("daemon")
         try await eventually("some bytes; \(engine.errors)") { try size(site) > 100_000 }
-        _ = try await site.home.run("cancel", "\(id)")
+        let keeps = isRemoved ? ["--keep-bytes"] : []
+        _ = try await site.home.start(["cancel", "\(id)"] + keeps).wait()
+        if isRemoved {
+            try await eventually("it is removed") {
+                try await site.home.run("remove", "\(id)").status == 0
+            }
+        }
         try await eventually("it is deleted") { try temporary(site) == nil }
         engine.send(SIGTERM)
         _ = try await engine.wait()

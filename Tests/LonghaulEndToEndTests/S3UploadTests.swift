@@ -39,6 +39,9 @@ struct S3UploadTests {
             #expect(try server.leftOpen.isEmpty)
         }
 
+        /// For messages.
+        var seen: String { (try? "\(server.log)") ?? "no log" }
+
         /// Requests with parts, in the order in which they ended.
         var parts: [JSONValue] {
             get throws { try server.log.filter { $0["part"].int ?? 0 > 0 } }
@@ -128,7 +131,7 @@ struct S3UploadTests {
         let enqueued = try await site.home.start(site.upload(to: "stall-2")).wait()
         #expect(enqueued.status == 0, "\(enqueued.errors)")
         let engine = try site.home.start("daemon")
-        try await eventually("two parts are recorded") {
+        try await eventually("two parts are recorded: \(site.seen)") {
             try await site.shown["bytesDone"].int == 2 * Self.partSize
         }
         #expect(try !site.server.methods.contains("GET"))
@@ -140,5 +143,77 @@ struct S3UploadTests {
         #expect(try site.taken == [1, 2, 3, 4, 5])
         let answered = try site.server.log.filter { $0["status"].int ?? 0 > 0 }
         #expect(answered.compactMap { $0["method"].string }.contains("GET"))
+    }
+
+    // MARK: - Abort
+
+    enum End: CaseIterable, Sendable {
+        case cancelled, cancelledWhileWaiting, removed, cleaned, cancelledWithoutEngine
+    }
+
+    /// Whatever becomes of an upload, nothing is left open.
+    @Test(arguments: End.allCases) func nothingIsLeftOpen(_ end: End) async throws {
+        let site = try await Site()
+        // A server that is asked twice.
+        let bucket = end == .removed ? "stall-2.deaf-1" : "stall-2"
+        _ = try await site.home.start(site.upload(to: bucket)).wait()
+        var engine = try site.home.start("daemon")
+        try await eventually("two parts are recorded: \(site.seen)") {
+            try await site.shown["bytesDone"].int == 2 * Self.partSize
+        }
+        @Sendable func run(_ words: String...) async throws {
+            let result = try await site.home.start(words).wait()
+            #expect(result.status == 0, "\(words): \(result.errors)")
+        }
+        @Sendable func reaches(_ state: JSONValue) async throws {
+            try await eventually("it is \(state)") { try await site.shown["state"] == state }
+        }
+        switch end {
+        case .cancelled: try await run("cancel", "1")
+        case .cancelledWhileWaiting:
+            try await run("pause", "1")
+            try await reaches("paused")
+            try await run("cancel", "1")
+        case .removed, .cleaned:
+            try await run("cancel", "1", "--keep-bytes")
+            try await reaches("cancelled")
+            #expect(try !site.server.leftOpen.isEmpty)
+            if end == .removed {
+                try await run("remove", "1")
+            } else {
+                try await run("clean", "--older-than", "0s")
+            }
+        case .cancelledWithoutEngine:
+            engine.send(SIGTERM)
+            _ = try await engine.wait()
+            try await run("cancel", "1")
+            #expect(try !site.server.leftOpen.isEmpty)
+            engine = try site.home.start("daemon")
+        }
+        try await eventually("nothing is open") {
+            try site.server.leftOpen.isEmpty && site.server.methods.contains("DELETE")
+        }
+        #expect(!site.server.has("a"))
+        engine.send(SIGTERM)
+        _ = try await engine.wait()
+    }
+
+    /// The last request of an engine that is started for nothing else.
+    @Test func aCrashForgetsNoAbort() async throws {
+        let site = try await Site()
+        _ = try await site.home.start(site.upload(to: "stall-2")).wait()
+        let engine = try site.home.start("daemon")
+        try await eventually("two parts are recorded: \(site.seen)") {
+            try await site.shown["bytesDone"].int == 2 * Self.partSize
+        }
+        engine.send(SIGKILL)
+        _ = try await engine.wait()
+        // Recorded by the command, carried out by no engine yet.
+        _ = try await site.home.run("cancel", "1", "--keep-bytes")
+        _ = try await site.home.run("remove", "1")
+        #expect(try !site.server.leftOpen.isEmpty)
+        let last = try await site.home.start("run").wait()
+        #expect(last.status == 0, "\(last.errors)")
+        #expect(try site.server.leftOpen.isEmpty)
     }
 }

@@ -199,8 +199,10 @@ struct UploadTests {
 
     // MARK: - Cancelling
 
-    @Test(arguments: ["tus", "ietf"], [false, true])
-    func aCancelledUploadIsDeletedAtTheServer(_ way: String, isWaiting: Bool) async throws {
+    enum End: CaseIterable, Sendable { case cancelled, cancelledWhileWaiting, removed }
+
+    @Test(arguments: ["tus", "ietf"], End.allCases)
+    func anUnwantedUploadIsDeletedAtTheServer(_ way: String, end: End) async throws {
         let server = try await UploadServer.start()
         let home = try LonghaulHome()
         try Representation(size: 5_000_000, seed: 1).write(to: home.file("source"))
@@ -210,16 +212,22 @@ struct UploadTests {
         try await eventually("it moves") {
             try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 50_000
         }
-        if isWaiting {
+        if end == .cancelledWhileWaiting {
             _ = try await home.run("pause", "1")
             try await eventually("it has stopped") { try server.methods.contains("PATCH") }
         }
-        _ = try await home.run("cancel", "1")
-        try await eventually("it is deleted") {
-            try server.methods.last == "DELETE" && server.leftOpen.isEmpty
-        }
+        let keeps = end == .removed ? ["--keep-bytes"] : []
+        _ = try await home.start(["cancel", "1"] + keeps).wait()
         try await eventually("it has ended") {
             try await home.run("show", "1", "--json").rows.first?["state"] == "cancelled"
+        }
+        if end == .removed {
+            #expect(try !server.methods.contains("DELETE"))
+            let removed = try await home.run("remove", "1")
+            #expect(removed.status == 0, "\(removed.errors)")
+        }
+        try await eventually("it is deleted") {
+            try server.methods.last == "DELETE" && server.leftOpen.isEmpty
         }
         engine.send(SIGTERM)
         _ = try await engine.wait()

@@ -35,6 +35,7 @@ struct Article {
         let articles = names.filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
         let pages = [
             "docs/finite-work.md", "docs/from-bgtaskscheduler.md", "docs/from-urlsession.md",
+            "docs/testing-hosts.md",
         ]
         return try (articles + pages).map(Article.init)
     }

@@ -27,6 +27,11 @@ import Testing
         ],
         // Apart, because whoever imports it links a second HTTP client.
         "LonghaulURLRequest": ["Longhaul", "FoundationEssentials", "FoundationNetworking"],
+        // Drives an engine of its own in a simulated world.
+        "LonghaulTesting": [
+            "Longhaul", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulEngine",
+            "CLonghaul", "FoundationEssentials", "Glibc", "Synchronization",
+        ],
         // Samples: what embedders see.
         "feedreader": ["Longhaul", "FoundationEssentials", "Glibc"],
         "photosync": ["Longhaul", "FoundationEssentials", "Glibc"],

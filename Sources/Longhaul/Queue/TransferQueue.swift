@@ -105,9 +105,8 @@ public final class TransferQueue: Sendable {
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
     public func remove(_ ids: [TransferID]) throws(LonghaulError) -> [ChangeOutcome] {
-        let outcomes = try store.wants.remove(ids, now: now)
         var gone: [OrphanedPart] = []
-        let changes = zip(ids, outcomes).map { id, outcome in
+        let changes = zip(ids, try store.wants.remove(ids, now: now)).map { id, outcome in
             switch outcome {
             case .removed(let parts):
                 gone += parts.filter { PartFile.discard($0) }
@@ -117,6 +116,7 @@ public final class TransferQueue: Sendable {
         }
         // Else the next engine finds that out.
         try? store.wants.forget(gone)
+        WakeChannel.poke(directory)
         return changes
     }
 
@@ -134,7 +134,8 @@ public final class TransferQueue: Sendable {
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func clean(endedBefore seconds: Double) throws(LonghaulError) -> Int {
-        try store.wants.clean(endedBefore: now + -seconds, now: now) { parts in
+        defer { WakeChannel.poke(directory) }
+        return try store.wants.clean(endedBefore: now + -seconds, now: now) { parts in
             parts.filter { PartFile.discard($0) }
         }
     }

@@ -246,6 +246,11 @@ package struct SegmentAsk: Hashable, Sendable {
 package struct UploadAsk: Hashable, Sendable {
     package var key: SegmentKey
     package var exchange: UploadExchange
+
+    package init(key: SegmentKey, exchange: UploadExchange) {
+        self.key = key
+        self.exchange = exchange
+    }
 }
 
 /// A copy of a fetch's whole part file, for one of those that share the fetch.

@@ -189,18 +189,14 @@ struct UploadMachine {
             step.writes.append(
                 .learn(origin: context.origin.origin, .uploads(learned)))
         }
-        if let head, head.scheme == .http, exchange.purpose != .discover,
-            exchange.purpose != .abort
-        {
+        if let head, head.scheme == .http, exchange.purpose != .discover {
             var response = TransferResponse(head, length: nil)
             response.body = end.answer
             wire.bytes.state.response = response
         }
         // It may have crossed with the word to leave: a pause does not undo what the server has.
-        let isOver = verdict == .done && exchange.purpose != .abort
         let isLeft = leaving?.isCancel == true || wire.upload.isSuperseded
-        guard stage == .moving || isOver && !isLeft else {
-            if exchange.purpose == .abort { wire.bytes.state.upload?.address = nil }
+        guard stage == .moving || verdict == .done && !isLeft else {
             return settleUpload(context, &step)
         }
         switch verdict {
@@ -312,20 +308,10 @@ struct UploadMachine {
         }
     }
 
-    /// The wire is quiet: what the server holds of a cancelled upload is deleted there, once.
+    /// The wire is quiet. What the server holds of a cancelled upload is deleted there once the
+    /// fetch is dropped, see ``AbandonedUpload``.
     private mutating func settleUpload(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .settling, wire.segments.isEmpty, let leaving else { return }
-        if case .cancel(keepingBytes: false) = leaving, let upload = state.upload,
-            let options = request.options.upload, upload.address != nil,
-            let source = upload.source ?? options.source, !wire.upload.isAborted,
-            let exchange = UploadPlan(
-                request, options, upload, offset: have.prefix, source: source, transfer: transfer
-            ).abort()
-        {
-            wire.upload.isAborted = true
-            send(exchange, context, &step)
-            return
-        }
         stage = .left
         step.exit(&wire, leaving, context)
     }

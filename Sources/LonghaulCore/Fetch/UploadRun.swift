@@ -8,8 +8,6 @@ struct UploadRun: Sendable {
     var conflicts = 0
     /// See ``UploadJudge``.
     var floor: Int64 = 0
-    /// The server was told that it is not wanted any more.
-    var isAborted = false
     /// Another request is wanted, perhaps to another URL.
     var isSuperseded = false
     /// Parts that were refused once while others went on.

@@ -5,6 +5,7 @@ struct EffectPerformer {
     let files: any FilePort
     let wire: any WirePort
     var batches = FinalizeBatches()
+    var aborts = UploadAborts()
 
     mutating func perform(_ pending: PendingCommit, _ fetches: ActiveFetches) {
         var orders: [FileOrder] = pending.orders
@@ -110,17 +111,21 @@ struct EffectPerformer {
 
     private func request(_ ask: UploadAsk, of entry: ActiveFetch?) -> SegmentRequest? {
         guard let entry else { return nil }
+        guard
+            let target = files.target(
+                for: entry.id, generation: entry.machine.wire.bytes.state.generation,
+                start: ask.exchange.range.lowerBound)
+        else { preconditionFailure("a request goes out only while its source is open") }
+        entry.targets.append((ask.key, target))
+        var request = request(ask, by: entry.machine.wire.target.request, target)
+        request.limitRate = share(of: entry)
+        return request
+    }
+
+    private func request(
+        _ ask: UploadAsk, by wanted: TransferRequest, _ target: SegmentTarget
+    ) -> SegmentRequest {
         let exchange = ask.exchange
-        var target = SegmentTarget(descriptor: -1, cell: 0)
-        // The last word about a cancelled upload needs no file.
-        if let open = files.target(
-            for: entry.id, generation: entry.machine.wire.bytes.state.generation,
-            start: exchange.range.lowerBound)
-        {
-            entry.targets.append((ask.key, open))
-            target = open
-        }
-        let wanted = entry.machine.wire.target.request
         let options = wanted.options
         let isElsewhere = isElsewhere(exchange.url, wanted)
         let isHTTP = exchange.url.beginsIgnoringCase(with: "http")
@@ -132,15 +137,27 @@ struct EffectPerformer {
             ownConnection: exchange.purpose == .whole && !exchange.body.mayRepeat)
         if exchange.purpose == .abort {
             settings.stallTimeout = min(settings.stallTimeout, Limits.uploadAbortSeconds)
+            settings.connectTimeout = Limits.uploadAbortSeconds
         }
         var request = SegmentRequest(
             key: ask.key, url: exchange.url, headers: headers, connection: settings,
-            target: target, noticeEvery: Limits.checkpointBytes, limitRate: share(of: entry),
+            target: target, noticeEvery: Limits.checkpointBytes,
             judge: { $0.isRedirectOfUpload ? .redirect : .keep })
         request.upload = exchange.body
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request
+    }
+
+    /// Sends what takes away at servers what uploads have left there; no file is needed for it.
+    mutating func abortUploads(
+        _ writer: StoreWriter, isLeaving: Bool, now: Moment, takeSerials: () -> Int64
+    ) {
+        let begun = aborts.begin(
+            writer, isLeaving: isLeaving, now: now, takeSerials: takeSerials)
+        if begun.isEmpty { return }
+        let target = SegmentTarget(descriptor: -1, cell: 0)
+        wire.start(begun.map { request($0.ask, by: $0.request, target) })
     }
 
     /// A limit holds for the transfer, whatever the number of its connections.

@@ -37,6 +37,12 @@ extension [StoreWrite] {
         }
     }
 
+    var dropFetches: Bool {
+        contains { write in
+            if case .dropFetch = write { true } else { false }
+        }
+    }
+
     /// A transfer waits for room on its disk.
     var findDiskFull: Bool {
         contains { write in

@@ -114,7 +114,6 @@ struct IntentApplier {
             try tx.transfers.setQueued(work.id, now: now.wall)
             if hastens { try hasten(work, tx, &changes) }
         case .cancel(let dropsBytes):
-            if dropsBytes, try startToAbort(work, tx, &changes) { break }
             try tx.transfers.cancel(work.id, numbers: work.currentNumbers(tx), now: now.wall)
             if dropsBytes { try releaseFetch(of: work, tx, &changes) }
         case .fail:
@@ -137,24 +136,6 @@ struct IntentApplier {
             guard let entry else { break }
             try sharing.write(change, work, entry, tx, &changes)
         }
-    }
-
-    /// An upload that waits and has bytes at the server: it starts once more, to delete them there.
-    /// `false` = there is nothing to delete.
-    private func startToAbort(
-        _ work: TransferWork, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
-    ) throws -> Bool {
-        guard work.isUpload, !work.isUnreadable, work.phase == .queued, facts.admitsNewcomers,
-            let fetch = work.fetchID, let state = try tx.fetches.state(of: fetch),
-            state.upload?.address != nil,
-            try tx.sharing.start(work.id, into: fetch, now: now.wall) != nil
-        else { return false }
-        changes.starts.given.append(
-            StartedFetch(
-                work: work, state: state, session: work.request.session,
-                subscribers: Subscribers(leader: Subscriber(work))))
-        changes.departures.append((fetch, .cancel(keepingBytes: false)))
-        return true
     }
 
     /// Its bytes go to an equal transfer, or are deleted.

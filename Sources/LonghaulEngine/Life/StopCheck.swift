@@ -33,7 +33,9 @@ struct StopCheck {
             if now.monotonic >= end, !finishesUnresumable(engine, now: now) { reason = .maxTime }
         }
         if let bytes = orders.maxBytes, engine.bytesReceived >= bytes { reason = .maxBytes }
-        if orders.until != nil, try haveEnded(engine, store, now: now) { reason = .drained }
+        if orders.until != nil, !engine.isAborting, try haveEnded(engine, store, now: now) {
+            reason = .drained
+        }
         if orders.untilDrained, try isDrained(engine, outcome, store, now: now) {
             reason = .drained
         }

@@ -19,6 +19,10 @@ extension Engine {
             guard mustCommit, writer.isReady(at: now.monotonic) else { break }
             guard try commit(now: now) else { break }
         }
+        if !schedule.scope.startsNothing {
+            effects.abortUploads(
+                writer, isLeaving: schedule.isLeaving, now: now, takeSerials: fetches.takeSerials)
+        }
         try runLaunches(now: now)
         return outcome(now: now)
     }
@@ -33,11 +37,15 @@ extension Engine {
         case .conditions(let new): setConditions(new, now: now)
         case .fetch(let fetch, let event): feed(event, to: fetch, now: now)
         case .gone(let part): pending.writes.append(.forget(part))
-        case .wire(.head(let key, let head, _)): feed(.head(key, head), to: key.fetch, now: now)
+        case .wire(.head(let key, let head, _)):
+            if effects.aborts.recordHead(head, of: key) { return }
+            feed(.head(key, head), to: key.fetch, now: now)
         case .wire(.interim(let key, let head)):
             feed(.interim(key, head), to: key.fetch, now: now)
         case .wire(.progress(let key)): feed(.progress, to: key.fetch, now: now)
-        case .wire(.ended(let key, let end)): feed(.ended(key, end), to: key.fetch, now: now)
+        case .wire(.ended(let key, let end)):
+            if effects.aborts.recordEnd(end, of: key) { return }
+            feed(.ended(key, end), to: key.fetch, now: now)
         }
     }
 

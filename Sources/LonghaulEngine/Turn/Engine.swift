@@ -69,6 +69,9 @@ package final class Engine {
 
     package var totals: EngineCounters { counters }
 
+    /// Servers are asked to delete what uploads have left there.
+    package var isAborting: Bool { !effects.aborts.keys.isEmpty }
+
     /// Changes whenever a transfer may have ended.
     package var endsSeen: Int { counters.completed + counters.failed + intents.rounds }
 
@@ -132,6 +135,8 @@ package final class Engine {
     package func beginLeaving(now: Moment) {
         schedule.isLeaving = true
         writer.retryNow()
+        // What is not done is done by the next engine.
+        effects.wire.stop(effects.aborts.keys)
         for fetch in fetches.sortedIDs { feed(.leave(.requeue), to: fetch, now: now) }
     }
 
@@ -151,6 +156,7 @@ package final class Engine {
     package func resume(now: Moment) {
         journal?.getsUp()
         schedule.isLeaving = false
+        effects.aborts.markStale()
         schedule.mustPublish = true
         intents.isDue = true
         schedule.needsPlan = true

@@ -29,7 +29,7 @@ package struct TurnOutcome: Sendable {
 extension Engine {
     func outcome(now: Moment) -> TurnOutcome {
         let isIdle =
-            fetches.isEmpty && pending.isEmpty && index.copiesUnderWay == 0
+            fetches.isEmpty && pending.isEmpty && index.copiesUnderWay == 0 && !isAborting
             && (!intents.isDue || isLeaving)
         let triggers = schedule.triggers
         return TurnOutcome(
@@ -50,7 +50,10 @@ extension Engine {
         var wakes = [prefetch.surplusCheckAt]
         if !fetches.isEmpty { wakes.append(fetches.soonestTick) }
         if let due = schedule.due.wake { wakes.append(now.monotonic + max(0, due - now.wall)) }
-        if !schedule.scope.startsNothing { wakes.append(launches.wakeAt(now: now)) }
+        if !schedule.scope.startsNothing {
+            wakes.append(launches.wakeAt(now: now))
+            if !schedule.isLeaving { wakes.append(effects.aborts.wakeAt(now: now)) }
+        }
         if let retryAt = writer.retryAt {
             wakes.append(retryAt)
         } else if intents.isDue {

@@ -38,6 +38,7 @@ package struct FetchRows {
             try connection.run("UPDATE transfer SET fetchID = NULL WHERE id = ?1", id)
             return []
         }
+        try AbandonedUploads(connection).record(state, of: id)
         try connection.run(
             """
             UPDATE transfer SET fetchID = NULL, bytesDone = 0, \
@@ -97,4 +98,7 @@ package struct FetchRows {
 extension EngineTransaction {
     /// The fetches and their part files.
     package var fetches: FetchRows { FetchRows(connection: connection) }
+
+    /// What uploads have left at servers.
+    package var abandonedUploads: AbandonedUploads { AbandonedUploads(connection) }
 }

@@ -75,6 +75,11 @@ struct TransferRows {
         let goesOn =
             try (fetch ?? nil).map { try SharedFetchRows(connection).handOver($0, without: id) }
             ?? false
+        if let fetch = fetch ?? nil, !goesOn,
+            let state = try connection.first(FetchRecord.select, fetch, read: FetchRecord.read)
+        {
+            try AbandonedUploads(connection).record(state, of: id)
+        }
         try connection.run("DELETE FROM transfer WHERE id = ?1", id)
         try connection.run("DELETE FROM attempt WHERE transferID = ?1", id)
         try connection.run("DELETE FROM intentInbox WHERE transferID = ?1", id)

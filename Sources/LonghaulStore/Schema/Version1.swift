@@ -162,6 +162,19 @@ extension Migration {
           since INTEGER NOT NULL
         ) STRICT
         """,
+        """
+        CREATE TABLE abandonedUpload (
+          id INTEGER PRIMARY KEY,
+          fetchID INTEGER NOT NULL,
+          transferID INTEGER NOT NULL,
+          url TEXT NOT NULL,
+          destination TEXT NOT NULL,
+          options TEXT,
+          upload TEXT NOT NULL,
+          attempts INTEGER NOT NULL DEFAULT 0,
+          dueAt INTEGER NOT NULL DEFAULT 0
+        ) STRICT
+        """,
         "CREATE TABLE intentInbox (transferID INTEGER PRIMARY KEY) STRICT",
         """
         CREATE TABLE lease (
@@ -268,7 +281,7 @@ extension Migration {
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
     /// changes until it is released. The fingerprint distinguishes a store of an earlier build.
-    static let applicationID = family << 16 | 0x8B26
+    static let applicationID = family << 16 | 0xF17D
     static let family = 0x4C48
 
     /// A fingerprint of 16 bits (FNV-1a, folded).

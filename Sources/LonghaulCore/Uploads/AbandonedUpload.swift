@@ -1,0 +1,53 @@
+/// What an upload has left at its server when no fetch has it any more: it was cancelled, removed
+/// or given up. It is taken away there, with a bounded number of attempts.
+package struct AbandonedUpload: Hashable, Sendable {
+    /// Its row.
+    package var id: Int64
+    package var fetch: FetchID
+    package var transfer: TransferID
+    package var request: TransferRequest
+    package var state: UploadState
+    /// Attempts that have begun.
+    package var attempts: Int
+
+    package init(
+        id: Int64, fetch: FetchID, transfer: TransferID, request: TransferRequest,
+        state: UploadState, attempts: Int
+    ) {
+        self.id = id
+        self.fetch = fetch
+        self.transfer = transfer
+        self.request = request
+        self.state = state
+        self.attempts = attempts
+    }
+
+    /// The request that takes it away; `nil` = there is nothing.
+    package var exchange: UploadExchange? {
+        guard let options = request.options.upload, let source = state.source ?? options.source
+        else { return nil }
+        return UploadPlan(
+            request, options, state, offset: 0, source: source, transfer: transfer
+        ).abort()
+    }
+
+    /// Whether nothing more is done about it: it is gone, or the server will not take it away.
+    ///
+    /// - Parameter head: The answer to the last attempt; `nil` = none came.
+    package func isSettled(by head: ResponseHead?) -> Bool {
+        if attempts >= Limits.uploadAbortAttempts { return true }
+        guard let head else { return false }
+        guard head.scheme == .http else { return true }
+        return switch head.status {
+        case 408, 409, 423, 425, 429, 500...599: false
+        default: true
+        }
+    }
+
+    /// Seconds from the beginning of an attempt to the next one.
+    package static func pause(after attempts: Int) -> Double {
+        assert(attempts > 0, "the first attempt is made at once")
+        return Limits.uploadAbortRetrySeconds
+            * Double(1 << (2 * min(attempts - 1, Limits.uploadAbortAttempts)))
+    }
+}

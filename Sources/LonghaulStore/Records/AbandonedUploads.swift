@@ -1,0 +1,73 @@
+package import LonghaulCore
+
+/// What uploads have left at servers, until it is taken away there. Written with the commit that
+/// drops a fetch, by an engine or a client.
+package struct AbandonedUploads {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// Before the rows of the fetch and of its transfer are deleted.
+    func record(_ state: FetchState, of id: TransferID) throws {
+        guard let upload = state.upload, upload.address != nil else { return }
+        try connection.run(
+            """
+            INSERT INTO abandonedUpload \
+            (fetchID, transferID, url, destination, options, upload) \
+            SELECT ?1, id, url, destination, options, ?2 FROM transfer WHERE id = ?3
+            """, state.id, StoredJSON.encode(upload), id)
+    }
+
+    /// Begins the attempts that are due. They count before they are made, so that no crash repeats
+    /// one without end.
+    package func begin(limit: Int, now: Timestamp) throws -> [AbandonedUpload] {
+        let due = try connection.all(
+            """
+            SELECT id, fetchID, transferID, url, destination, options, upload, attempts \
+            FROM abandonedUpload WHERE dueAt <= ?1 ORDER BY id LIMIT ?2
+            """, now, limit, read: AbandonedUploads.read)
+        var begun: [AbandonedUpload] = []
+        for (id, found) in due {
+            guard var upload = found else {
+                try forget(id)
+                continue
+            }
+            upload.attempts += 1
+            try connection.run(
+                "UPDATE abandonedUpload SET attempts = ?2, dueAt = ?3 WHERE id = ?1", id,
+                upload.attempts, now + AbandonedUpload.pause(after: upload.attempts))
+            begun.append(upload)
+        }
+        return begun
+    }
+
+    /// When the next attempt is due; `nil` = nothing is left.
+    package func nextDue() throws -> Timestamp? {
+        let found = try connection.first("SELECT min(dueAt) FROM abandonedUpload") {
+            $0.optionalTimestamp(0)
+        }
+        return found ?? nil
+    }
+
+    package func forget(_ id: Int64) throws {
+        try connection.run("DELETE FROM abandonedUpload WHERE id = ?1", id)
+    }
+
+    /// Without its options, or its state, there is no request to be made.
+    private static func read(_ row: StoredRow) -> (Int64, AbandonedUpload?) {
+        let id = row.int64(0)
+        guard let options = TransferOptions(stored: row.optionalText(5)),
+            let state = StoredJSON.decode(UploadState.self, row.text(6))
+        else { return (id, nil) }
+        var request = TransferRequest(url: row.text(3), destination: .file(row.text(4)))
+        request.options = options
+        return (
+            id,
+            AbandonedUpload(
+                id: id, fetch: FetchID(rawValue: row.int64(1)), transfer: row.transferID(2),
+                request: request, state: state, attempts: row.count(7))
+        )
+    }
+}

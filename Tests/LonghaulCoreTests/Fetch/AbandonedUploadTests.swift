@@ -1,0 +1,57 @@
+import Testing
+
+@testable import LonghaulCore
+
+/// What uploads have left at servers: how it is taken away, and when that is given up.
+@Suite struct AbandonedUploadTests {
+    private func upload(
+        _ dialect: UploadDialect, to url: String, at address: String?, attempts: Int = 1
+    ) -> AbandonedUpload {
+        var request = TransferRequest(url: url, destination: .file("/f"))
+        var options = UploadOptions()
+        options.source = SourceVersion(device: 1, inode: 2, size: 9, modified: 3, changed: 4)
+        request.options.upload = options
+        var state = UploadState()
+        state.dialect = dialect
+        state.address = address
+        return AbandonedUpload(
+            id: 1, fetch: FetchID(rawValue: 1), transfer: TransferID(rawValue: 1),
+            request: request, state: state, attempts: attempts)
+    }
+
+    @Test func eachProtocolHasItsRequest() throws {
+        let tus = upload(.tus, to: "http://h/a", at: "http://h/r/1").exchange
+        #expect(tus?.body.method == "DELETE" && tus?.url == "http://h/r/1")
+        #expect(tus?.headers["Tus-Resumable"] == "1.0.0")
+        let ietf = upload(.ietf8, to: "http://h/a", at: "http://h/r/1").exchange
+        #expect(ietf?.headers["Upload-Draft-Interop-Version"] == "8")
+        let s3 = upload(.s3, to: "http://h/b/a", at: "u%2F1").exchange
+        #expect(s3?.url == "http://h/b/a?uploadId=u%2F1")
+        #expect(s3?.body.signature != nil)
+        let ftp = upload(.remoteFile, to: "ftp://h/a", at: ".a.part").exchange
+        #expect(ftp?.body.commands.before.contains { $0.hasPrefix("*DELE ") } == true)
+        #expect(upload(.plain, to: "http://h/a", at: nil).exchange == nil)
+    }
+
+    /// (status, attempts, is settled)
+    @Test(
+        arguments: [
+            (204, 1, true), (200, 1, true), (404, 1, true), (410, 1, true), (403, 1, true),
+            (405, 1, true), (409, 1, false), (423, 1, false), (429, 1, false), (503, 5, false),
+            (503, 6, true), (nil, 1, false), (nil, 5, false), (nil, 6, true),
+        ] as [(Int?, Int, Bool)])
+    func whatMayPassIsTriedAgain(_ status: Int?, _ attempts: Int, _ isSettled: Bool) {
+        let head = status.map {
+            ResponseHead(
+                scheme: .http, status: $0, headers: HeaderFields(), effectiveURL: "http://h/r/1",
+                httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
+        }
+        let upload = upload(.tus, to: "http://h/a", at: "http://h/r/1", attempts: attempts)
+        #expect(upload.isSettled(by: head) == isSettled)
+    }
+
+    @Test func attemptsBecomeRarer() {
+        let pauses = (1...5).map { AbandonedUpload.pause(after: $0) }
+        #expect(pauses == [10, 40, 160, 640, 2560])
+    }
+}

@@ -1,0 +1,77 @@
+import LonghaulCore
+import LonghaulStore
+import Testing
+
+/// What an upload has left at its server is remembered with the commit that drops its fetch.
+@Suite struct AbandonedUploadTests {
+    private let scratch: ScratchStore
+    private let epoch: Epoch
+
+    init() throws {
+        scratch = try ScratchStore()
+        epoch = try scratch.lead()
+    }
+
+    /// A cancelled upload that has kept its fetch.
+    private func add(address: String?) throws -> TransferID {
+        let id = try scratch.add("/d/a") {
+            $0.options.upload = UploadOptions()
+            $0.options.user = "me:secret"
+        }
+        try scratch.turn(epoch) { tx in
+            var (_, fetch) = try #require(try tx.transfers.claim(id, now: .start))
+            var upload = UploadState()
+            upload.dialect = .tus
+            upload.address = address
+            fetch.upload = upload
+            try tx.fetches.save(fetch)
+            try tx.transfers.cancel(id, numbers: TransferTotals(fetch), now: .start)
+        }
+        return id
+    }
+
+    private func begin(_ now: Timestamp = .start, limit: Int = 10) throws -> [AbandonedUpload] {
+        try scratch.turn(epoch) { tx in try tx.abandonedUploads.begin(limit: limit, now: now) }
+    }
+
+    enum End: CaseIterable { case dropped, removed, cleaned }
+
+    @Test(arguments: End.allCases) func whoeverDropsItRecordsIt(_ end: End) throws {
+        let id = try add(address: "http://h/r/1")
+        #expect(try begin().isEmpty)
+        switch end {
+        case .dropped: try scratch.turn(epoch) { tx in try tx.fetches.drop(of: id, now: .start) }
+        case .removed: _ = try scratch.store.wants.remove([id], now: .start)
+        case .cleaned:
+            _ = try scratch.store.wants.clean(endedBefore: .start + 1, now: .start + 1) { $0 }
+        }
+        let found = try #require(try begin().first)
+        #expect(found.transfer == id)
+        #expect(found.state.address == "http://h/r/1")
+        #expect(found.request.options.user == "me:secret")
+        #expect(found.request.url.hasPrefix("https://a.example"))
+    }
+
+    @Test func nothingIsRecordedOfOneThatHasNothing() throws {
+        let id = try add(address: nil)
+        _ = try scratch.store.wants.remove([id], now: .start)
+        #expect(try begin().isEmpty)
+        try scratch.turn(epoch) { tx in verify(try tx.abandonedUploads.nextDue() == nil) }
+    }
+
+    @Test func attemptsCountBeforeTheyAreMade() throws {
+        for address in ["http://h/r/1", "http://h/r/2"] {
+            _ = try scratch.store.wants.remove([try add(address: address)], now: .start)
+        }
+        #expect(try begin(limit: 1).map(\.state.address) == ["http://h/r/1"])
+        #expect(try begin(limit: 1).map(\.state.address) == ["http://h/r/2"])
+        #expect(try begin().isEmpty)
+        let again = try begin(.start + 10)
+        #expect(again.map(\.attempts) == [2, 2])
+        try scratch.turn(epoch) { tx in
+            verify(try tx.abandonedUploads.nextDue() == .start + 10 + 40)
+            for upload in again { try tx.abandonedUploads.forget(upload.id) }
+            verify(try tx.abandonedUploads.nextDue() == nil)
+        }
+    }
+}
