@@ -176,7 +176,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def create(self):
         with changed:
-            name = "u/%d+" % (len(done) + len(uploads))
+            name = "u/%d+" % len(done)
             uploads[name] = Upload(self.url.path)
             done[name] = 1
         self.answer(200, ("<R><UploadId>%s</UploadId></R>" % name).encode())
@@ -194,13 +194,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 parts_under_way -= 1
 
     def receive(self, upload, number):
-        most = self.knobs.get("stall")
+        most = self.knobs.get("stall", 1 << 20)
         with changed:
-            if most is not None:
-                upload.begun += 1
-                if upload.begun > most and not upload.has_been_listed:
-                    changed.wait_for(lambda: upload.has_been_listed, 120)
+            if upload.begun >= most and not upload.has_been_listed:
+                changed.wait_for(lambda: upload.has_been_listed or upload.begun < most, 120)
+                if upload.has_been_listed or upload.begun >= most:
                     raise Dropped
+            upload.begun += 1
+        try:
+            self.store(upload, number)
+        except (Dropped, OSError):
+            # Another may come in its place.
+            with changed:
+                upload.begun -= 1
+                changed.notify_all()
+            raise
+
+    def store(self, upload, number):
         if self.knobs.get("refuse") == number and self.happens("refuse"):
             return self.error(503, "SlowDown")
         if self.knobs.get("fail") == number:
