@@ -504,11 +504,19 @@ final class SimTasks {
                 new.networkEngine = old.networkEngine
             }
             let happened = triggers(from: old, to: new)
+            // The machine has slept since this engine began, which may have looked before.
+            let mayHaveResumed = old.engine != new.engine && new.machine.resumes > 0
             for number in entries.keys.sorted() {
                 guard let task = entries[number], task.isStanding, task.isLive,
-                    task.submitted.monotonic < old.at,
-                    !happened.isDisjoint(with: task.request.triggers)
+                    task.submitted.monotonic < old.at
                 else { continue }
+                guard !happened.isDisjoint(with: task.request.triggers) else {
+                    let isUnsure = mayHaveResumed && task.request.triggers.contains(.resume)
+                    if isUnsure, task.launch == nil, task.firedAt != nil {
+                        entries[number]?.firedAt = now
+                    }
+                    continue
+                }
                 hosts.tally.fired += 1
                 // A run that has begun since may have been for it.
                 let isNews = task.begun.map { $0.monotonic < old.at } ?? true
