@@ -244,10 +244,17 @@ final class SimTasks {
         task.isUrgent = false
         task.isDone = isHandled
         if isHandled { hosts.tally.wakeUps += 1 }
-        let isReplaced = entries.values.contains {
-            $0.key == task.key && $0.number > task.number && $0.isLive
+        // The one that replaced it may have expired since; whether its row was there, the store
+        // knows.
+        let mayBeReplaced = entries.values.contains {
+            $0.key == task.key && $0.number > task.number
         }
-        if !isHandled, isReplaced { task.isGone = true }
+        if !isHandled, mayBeReplaced {
+            let number = task.number
+            task.isGone = try !world.clients.tasks.waiting(for: host).contains {
+                SimTask.number(of: $0) == number
+            }
+        }
     }
 
     private func countUrgency(of host: String, isHandled: Bool) {
