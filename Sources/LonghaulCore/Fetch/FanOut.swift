@@ -23,7 +23,8 @@ package enum FanOut {
             case .needsInput(_, let error, let totals):
                 writes.append(write)
                 writes += needInput(subscribers, error, totals)
-            case .save, .cancelled, .attempt, .dropFetch, .give, .leave, .discard, .forget,
+            case .save, .cancelled, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard,
+                .forget,
                 .learn, .originFailed, .originWorked, .saveOrigin:
                 writes.append(write)
             }

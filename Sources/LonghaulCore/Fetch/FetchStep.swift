@@ -31,6 +31,8 @@ package indirect enum StoreWrite: Hashable, Sendable {
     case cancelled(TransferID, TransferTotals)
     case restarted(TransferID, reason: String, bytesLost: Int64)
     case attempt(TransferID, AttemptOutcome)
+    /// What this state says of an upload is of no more use; the server may still have it.
+    case abandonUpload(TransferID, FetchState)
     /// The fetch row is of no more use.
     case dropFetch(TransferID)
     /// This state, of a copy of the shared file, is the transfer's own from now on. The digests

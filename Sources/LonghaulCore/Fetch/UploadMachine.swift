@@ -69,7 +69,7 @@ struct UploadMachine {
                 stage = .settling
                 return settleUpload(context, &step)
             }
-            lose("the file was changed", &step)
+            abandon("the file was changed", &step)
             // A POST of the file as it was must not be repeated with what it is now.
             let mayHaveArrived = upload.mayHaveArrived && upload.address == nil
             upload = UploadState()
@@ -78,7 +78,7 @@ struct UploadMachine {
         if let dialect = upload.dialect,
             (dialect == .remoteFile) != (RemoteFile(request.url) != nil)
         {
-            lose("its URL has another protocol now", &step)
+            abandon("its URL has another protocol now", &step)
             upload = UploadState()
         }
         upload.source = version
@@ -433,6 +433,14 @@ struct UploadMachine {
         }
         wire.bytes.have = ByteRanges()
         wire.bytes.state.durable = ByteRanges()
+    }
+
+    /// The upload begins anew; what the server has of it is taken away there.
+    private mutating func abandon(_ reason: String, _ step: inout FetchStep) {
+        if state.upload?.address != nil {
+            step.writes.append(.abandonUpload(wire.target.transfer, state))
+        }
+        lose(reason, &step)
     }
 
     func leaving(after failure: Failure) -> FetchLeaving {

@@ -37,9 +37,13 @@ extension [StoreWrite] {
         }
     }
 
-    var dropFetches: Bool {
+    /// Something may be left at a server that nobody needs.
+    var abandonUploads: Bool {
         contains { write in
-            if case .dropFetch = write { true } else { false }
+            switch write {
+            case .dropFetch, .abandonUpload: true
+            default: false
+            }
         }
     }
 
@@ -64,7 +68,8 @@ package struct EngineCounters: Hashable, Sendable {
             switch write {
             case .completed, .skipped: completed += 1
             case .failed: failed += 1
-            case .queued, .save, .needsInput, .cancelled, .restarted, .attempt, .dropFetch, .give,
+            case .queued, .save, .needsInput, .cancelled, .restarted, .attempt, .abandonUpload,
+                .dropFetch, .give,
                 .leave, .discard, .forget, .learn, .originFailed, .originWorked, .saveOrigin:
                 break
             }

@@ -79,7 +79,8 @@ package struct EngineJournal: Sendable {
                     "transfer": "\(id)", "reason": "\(reason)", "bytesLost": "\(bytes)",
                 ])
         case .attempt(let id, let outcome): attempt(id, outcome)
-        case .save, .dropFetch, .give, .leave, .discard, .forget, .learn, .originFailed,
+        case .save, .abandonUpload, .dropFetch, .give, .leave, .discard, .forget, .learn,
+            .originFailed,
             .originWorked, .saveOrigin:
             break
         }

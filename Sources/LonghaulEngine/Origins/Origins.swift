@@ -65,7 +65,7 @@ final class Origins {
                 step.writes[index] = .saveOrigin(memory)
                 markFreed(site(name))
             case .save, .queued, .completed, .skipped, .failed, .needsInput, .cancelled,
-                .restarted, .attempt, .dropFetch, .give, .leave, .discard, .forget,
+                .restarted, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard, .forget,
                 .saveOrigin:
                 break
             }

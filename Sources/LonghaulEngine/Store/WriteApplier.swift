@@ -36,6 +36,7 @@ struct WriteApplier {
             try recordRestart(of: id, reason, bytesLost: bytes, tx)
         case .attempt(let id, let outcome):
             tx.log.record(outcome, of: id)
+        case .abandonUpload(let id, let state): try tx.abandonedUploads.record(state, of: id)
         case .dropFetch(let id): try tx.fetches.drop(of: id, now: now.wall)
         case .give(let id, let copy, let proven): try give(copy, to: id, proven, tx, &changes)
         case .leave(let id): try tx.sharing.leave(id)

@@ -120,7 +120,7 @@ extension Engine {
         journal?.record(writes)
         for (id, error) in changes.starts.refused { journal?.refused(id, error) }
         if pending.durable || scope.appliesIntents { launches.markStale() }
-        if scope.appliesIntents || writes.dropFetches { effects.aborts.markStale() }
+        if scope.appliesIntents || writes.abandonUploads { effects.aborts.markStale() }
         if scope.appliesIntents {
             intents.applied(changes)
             clock.committed()

@@ -9,8 +9,9 @@ package struct AbandonedUploads {
         self.connection = connection
     }
 
-    /// Before the rows of the fetch and of its transfer are deleted.
-    func record(_ state: FetchState, of id: TransferID) throws {
+    /// Before the rows of the fetch and of its transfer are deleted or changed. Nothing where the
+    /// server has nothing of it.
+    package func record(_ state: FetchState, of id: TransferID) throws {
         guard let upload = state.upload, upload.address != nil else { return }
         try connection.run(
             """

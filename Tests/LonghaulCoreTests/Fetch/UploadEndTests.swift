@@ -78,11 +78,12 @@ import Testing
         #expect(isQueued)
     }
 
-    /// What was cancelled is wanted again while the server deletes it.
-    @Test func aDeletionIsNoCompletion() throws {
+    /// The server still has what was sent of the file as it was.
+    @Test func whatBelongsToAnotherVersionIsAbandoned() throws {
         var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
         var options = UploadOptions()
         options.uploadProtocol = .tus
+        options.ifChanged = .restart
         request.options.upload = options
         var state = FetchState(id: FetchID(rawValue: 1))
         var upload = UploadState()
@@ -94,54 +95,12 @@ import Testing
             transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
             state: state, firstSerial: 1)
         _ = machine.begin()
-        let effects = machine.handle(.opened(Self.source), in: context).effects
-        guard case .send(let question)? = effects.last else {
-            Issue.record("nothing is asked: \(effects)")
-            return
-        }
-        _ = machine.handle(.leave(.cancel(keepingBytes: false)), in: context)
-        let stopped = SegmentEnd(failure: .stopped, writtenThrough: 0, bytesReceived: 0)
-        let next = machine.handle(.ended(question.key, stopped), in: context).effects
-        guard case .send(let deletion)? = next.last else {
-            Issue.record("nothing is deleted: \(next)")
-            return
-        }
-        #expect(deletion.exchange.body.method == "DELETE")
-        _ = machine.handle(.leave(.requeue), in: context)
-        let head = ResponseHead(
-            scheme: .http, status: 204, headers: HeaderFields(), effectiveURL: "http://h/r/1",
-            httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
-        _ = machine.handle(.head(deletion.key, head), in: context)
-        let end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
-        let isQueued = machine.handle(.ended(deletion.key, end), in: context).writes.contains {
-            if case .queued = $0 { true } else { false }
-        }
-        #expect(isQueued)
-    }
-
-    /// The server may have the file as it was.
-    @Test(arguments: [(UploadMethod.post, true), (.put, false)])
-    func aPostIsNotRepeatedWithAnotherVersion(_ method: UploadMethod, _ isRefused: Bool) throws {
-        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
-        var options = UploadOptions()
-        options.uploadProtocol = method == .post ? .post : .put
-        options.method = method
-        options.ifChanged = .restart
-        request.options.upload = options
-        var state = FetchState(id: FetchID(rawValue: 1))
-        var upload = UploadState()
-        upload.dialect = .plain
-        upload.mayHaveArrived = true
-        upload.source = Self.source
-        state.upload = upload
-        var machine = FetchMachine(
-            transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
-            state: state, firstSerial: 1)
-        _ = machine.begin()
         var changed = Self.source
         changed.modified += 1
-        let step = machine.handle(.opened(changed), in: context)
-        let isFailed = step.writes.contains { if case .failed = $0 { true } else { false } }
-        #expect(isFailed == isRefused)
+        let isAbandoned = machine.handle(.opened(changed), in: context).writes.contains {
+            guard case .abandonUpload(_, let state) = $0 else { return false }
+            return state.upload?.address == "http://h/r/1"
+        }
+        #expect(isAbandoned)
     }
 }
