@@ -77,6 +77,10 @@ extension Limits {
     static let deferralPollSeconds: Double = 1
     /// Events that are read at once when they are handed to a host.
     static let handoverEventsPerRead = 200
+    /// Seconds of real time that a host of a simulated world may compute at one moment of it.
+    package static let simulatedPatienceSeconds: Double = 60
+    /// Turns of an engine at one moment of a simulated world.
+    package static let simulatedTurns = 100_000
     /// ``EngineOptions/leavingSeconds``.
     static let leavingSeconds: Double = 30
 }

@@ -13,7 +13,7 @@ final class SimulatedHosts: HostPort {
     private struct Running {
         let launch: SimulatedLaunch
         /// The launch's place among the records.
-        let record: Int
+        let place: Int
         let program: Program
         var task: Task<Void, Never>?
     }
@@ -46,7 +46,7 @@ final class SimulatedHosts: HostPort {
     /// Whether some of it goes on without the world.
     var areComputing: Bool {
         state.withLock { state in
-            state.running.values.contains { $0.task != nil && !$0.launch.isWaiting }
+            state.running.values.contains { $0.task != nil && !$0.launch.waits.areAny }
         }
     }
 
@@ -104,7 +104,7 @@ final class SimulatedHosts: HostPort {
             guard let gathered,
                 let launch = SimulatedLaunch(
                     environment: gathered.environment, input: Data(input),
-                    result: { [weak self] in self?.tell($1, of: $0, order.id) })
+                    result: { [weak self] in self?.record($1, of: $0, order.id) })
             else { return .nothingToDo(order.id) }
             add(launch, order, program)
             return .prepared(
@@ -124,16 +124,16 @@ final class SimulatedHosts: HostPort {
             tasks: launch.launch.tasks.map(\.identifier), date: Date(clock.now.wall))
         state.withLock { state in
             state.running[order.id] = Running(
-                launch: launch, record: state.records.count, program: program)
+                launch: launch, place: state.records.count, program: program)
             state.records.append(record)
         }
     }
 
-    private func tell(_ result: TaskResult, of task: String, _ id: LaunchID) {
+    private func record(_ result: TaskResult, of task: String, _ id: LaunchID) {
         state.withLock { state in
             // Of one that was killed nothing is heard.
             guard let running = state.running[id] else { return }
-            state.records[running.record].results[task] = result
+            state.records[running.place].results[task] = result
             state.reports.append(.result(id, task: task, result))
         }
     }
@@ -142,8 +142,8 @@ final class SimulatedHosts: HostPort {
         let now = Date(clock.now.wall)
         state.withLock { state in
             guard let running = state.running.removeValue(forKey: id) else { return }
-            state.records[running.record].end = now
-            state.records[running.record].exitStatus = ending == .exited ? status : nil
+            state.records[running.place].end = now
+            state.records[running.place].exitStatus = ending == .exited ? status : nil
             state.reports.append(.ended(id, ending, status: status, output: ""))
         }
     }
@@ -165,19 +165,8 @@ final class SimulatedHosts: HostPort {
             guard let running = state.running[id] else { return }
             let (launch, program) = (running.launch, running.program)
             state.running[id]?.task = Task.detached { [weak self] in
-                let status = await SimulatedHosts.run(program, as: launch)
+                let status = await launch.run(program)
                 self?.hasEnded(id, .exited, status: status)
-            }
-        }
-    }
-
-    private static func run(_ program: Program, as launch: SimulatedLaunch) async -> Int {
-        await SimulatedLaunch.$current.withValue(launch) {
-            do {
-                try await program()
-                return launch.hasFailed ? 1 : 0
-            } catch {
-                return 1
             }
         }
     }
@@ -185,7 +174,7 @@ final class SimulatedHosts: HostPort {
     func discard(_ id: LaunchID) {
         state.withLock { state in
             guard let running = state.running.removeValue(forKey: id) else { return }
-            state.records[running.record].end = state.records[running.record].date
+            state.records[running.place].end = state.records[running.place].date
         }
     }
 
@@ -195,7 +184,7 @@ final class SimulatedHosts: HostPort {
 
     func end(_ id: LaunchID, killing: Bool) {
         guard let running = state.withLock({ $0.running[id] }) else { return }
-        state.withLock { $0.records[running.record].wasAskedToEnd = true }
+        state.withLock { $0.records[running.place].wasAskedToEnd = true }
         if !killing, running.launch.terminate() { return }
         running.task?.cancel()
         hasEnded(id, .signalled, status: killing ? 9 : 15)

@@ -110,7 +110,7 @@ public final class SimulatedNetwork: Sendable {
     // MARK: - For the wire
 
     /// Records a request, and takes the fault that it meets.
-    func take(
+    func record(
         _ request: Request, _ address: String
     ) -> (resource: Resource?, fault: Fault?) {
         state.withLock { state in

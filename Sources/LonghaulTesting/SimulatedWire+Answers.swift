@@ -18,7 +18,7 @@ extension SimulatedWire {
         let sent = sentBody(of: request)
         state.exchanges[key]?.sent = Int64(sent?.count ?? 0)
         state.exchanges[key]?.touched = clock.now.monotonic
-        let (resource, fault) = network.take(seen(request, sent), request.url)
+        let (resource, fault) = network.record(seen(request, sent), request.url)
         switch fault {
         case .refuse:
             let failure = WireFailure.curl(

@@ -50,7 +50,7 @@ extension SimulatedWire {
         exchange.cutAfter = exchange.cutAfter.map { $0 - count }
         exchange.silentAfter = exchange.silentAfter.map { $0 - count }
         exchange.received += Int64(count)
-        var failure = take(bytes, &exchange, &plan)
+        var failure = place(bytes, &exchange, &plan)
         exchange.plan = plan
         publish(exchange, received: count)
         state.exchanges[key] = exchange
@@ -69,7 +69,7 @@ extension SimulatedWire {
     }
 
     /// Skips, compares, writes, as the transport does.
-    private func take(
+    private func place(
         _ bytes: ArraySlice<UInt8>, _ exchange: inout Exchange, _ plan: inout BodyPlan
     ) -> WireFailure? {
         var bytes = bytes

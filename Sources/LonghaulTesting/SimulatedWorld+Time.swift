@@ -5,13 +5,8 @@ internal import LonghaulStore
 
 /// How time passes.
 extension SimulatedWorld {
-    /// Seconds of real time that a host may compute at one moment of the world.
-    private static let patienceSeconds: Double = 60
-    /// Turns of the engine at one moment of the world.
-    private static let turnsMax = 100_000
-
-    /// Lets so many seconds pass: everything happens that was due, in its order. With 0, what is due
-    /// at this moment. Returns when all of it has happened, what hosts do among it.
+    /// Lets so many seconds pass: everything happens that was due, in its order. With 0, what is
+    /// due at this moment. Returns when all of it has happened, what hosts do among it.
     ///
     /// - Throws: `conflict` when it is called while another call runs; `timedOut` when a host has
     ///   computed for a minute of real time; what ends an engine.
@@ -42,13 +37,13 @@ extension SimulatedWorld {
         repeat {
             if try isTurnDue() {
                 turns += 1
-                if turns > Self.turnsMax {
+                if turns > Limits.simulatedTurns {
                     throw LonghaulError(.internal, "the engine does not come to rest")
                 }
                 try turn()
             }
             try await letHostsCompute()
-            await SharedStore.settle(in: directory)
+            await SharedStore.settle(in: parts.directory)
             noteConditions()
         } while try isTurnDue() || hosts.areComputing
     }
@@ -68,9 +63,9 @@ extension SimulatedWorld {
     private func turn() throws {
         var outcome = try engine.turn(inputs, now: clock.now)
         inputs = []
-        while outcome.interest != watched {
-            watched = outcome.interest
-            engine.watch(watched, visible, now: clock.now)
+        while outcome.interest != told.interest {
+            told.interest = outcome.interest
+            engine.watch(told.interest, visible, now: clock.now)
             outcome = try engine.turn([], now: clock.now)
         }
         wakesAt = outcome.wakeAt
@@ -78,35 +73,35 @@ extension SimulatedWorld {
 
     // MARK: - Conditions
 
-    /// Those that the engine is interested in; it knows nothing of the others.
-    private var visible: Conditions {
-        let all = conditions.conditions(since: conditionsSince, networkSince: networkSince)
-        var seen = Conditions()
-        if watched.power || watched.battery != nil { seen.power = all.power }
-        if watched.battery != nil { seen.battery = all.battery }
-        if watched.network || watched.unmetered { seen.network = all.network }
-        if watched.idle { seen.isIdle = all.isIdle }
-        return seen
-    }
-
     private func noteConditions() {
         let (edition, network) = (conditions.edition, conditions.networkEdition)
-        if network != told.network {
-            networkSince = clock.now.wall
+        if network != told.networkEdition {
+            told.networkSince = clock.now.wall
             wire.setOffline(conditions.network == .offline)
         }
-        if edition != told.conditions {
-            conditionsSince = clock.now.wall
+        if edition != told.edition {
+            told.since = clock.now.wall
             inputs.append(.conditions(visible))
         }
-        told = (edition, network)
+        (told.edition, told.networkEdition) = (edition, network)
+    }
+
+    /// Those that the engine is interested in; it knows nothing of the others.
+    private var visible: Conditions {
+        let all = conditions.conditions(since: told.since, networkSince: told.networkSince)
+        var seen = Conditions()
+        if told.interest.power || told.interest.battery != nil { seen.power = all.power }
+        if told.interest.battery != nil { seen.battery = all.battery }
+        if told.interest.network || told.interest.unmetered { seen.network = all.network }
+        if told.interest.idle { seen.isIdle = all.isIdle }
+        return seen
     }
 
     // MARK: - Hosts
 
     /// Until those that run wait for the world, or there is something for the engine.
     private func letHostsCompute() async throws {
-        let end = ContinuousClock.now + .seconds(Self.patienceSeconds)
+        let end = ContinuousClock.now + .seconds(Limits.simulatedPatienceSeconds)
         var looks = 0
         while hosts.areComputing {
             if try isTurnDue() { return }
@@ -123,5 +118,20 @@ extension SimulatedWorld {
                         + " simulated world does not have")
             }
         }
+    }
+}
+
+/// What an engine was told of the conditions.
+struct ToldConditions {
+    /// Those that it is interested in.
+    var interest = ConditionNeeds()
+    var edition = 0
+    var networkEdition = 0
+    var since: Timestamp
+    var networkSince: Timestamp
+
+    init(since: Timestamp) {
+        self.since = since
+        networkSince = since
     }
 }

@@ -18,9 +18,9 @@ internal import Synchronization
 ///     let task = try await session.download(TransferRequest(url: url), to: file)
 ///     try await world.advance(by: 3600)
 ///
-/// A host of the world is a Swift function, see ``setProgram(ofHost:_:)``. What it computes takes no
-/// time of the world; time passes while it waits for a transfer, an event or ``sleep(for:)``. What
-/// it awaits otherwise, the world waits for, for a minute of real time at most.
+/// A host of the world is a Swift function, see ``setProgram(ofHost:_:)``. What it computes takes
+/// no time of the world; time passes while it waits for a transfer, an event or ``sleep(for:)``.
+/// What it awaits otherwise, the world waits for, for a minute of real time at most.
 ///
 /// A world leaves with the last reference to it, and takes its directory along.
 public actor SimulatedWorld {
@@ -46,27 +46,22 @@ public actor SimulatedWorld {
         public var results: [String: TaskResult] = [:]
     }
 
-    /// For sessions of this world. ``BackgroundSession/Configuration/store`` is the directory that a
-    /// ``BackgroundTaskScheduler`` and a ``BackgroundHost`` take as well.
+    /// For sessions of this world. ``BackgroundSession/Configuration/store`` is the directory that
+    /// a ``BackgroundTaskScheduler`` and a ``BackgroundHost`` take as well.
     public nonisolated let configuration: BackgroundSession.Configuration
     /// What the machine is like.
     public nonisolated let conditions = SimulatedConditions()
     /// The servers that can be reached.
-    public nonisolated let network: SimulatedNetwork
+    public nonisolated var network: SimulatedNetwork { wire.network }
 
     nonisolated let clock: VirtualClock
     nonisolated let hosts: SimulatedHosts
     nonisolated let sleepers: Sleepers
-    let directory: String
+    nonisolated let wire: SimulatedWire
     let parts: EngineParts
-    let wire: SimulatedWire
     var engine: Engine
     var inputs: [EngineInput] = [.wake]
-    var watched = ConditionNeeds()
-    /// The edition of the conditions that the engine was told of.
-    var told = (conditions: 0, network: 0)
-    var networkSince: Timestamp
-    var conditionsSince: Timestamp
+    var told: ToldConditions
     var facts: MachineFacts
     var dataVersion: Int64 = 0
     var wakesAt: Instant?
@@ -86,13 +81,10 @@ public actor SimulatedWorld {
         configuration.store = directory
         configuration.engine = .external
         self.configuration = configuration
-        self.directory = directory
         self.clock = clock
-        network = SimulatedNetwork(clock)
-        wire = SimulatedWire(network, clock)
+        wire = SimulatedWire(SimulatedNetwork(clock), clock)
         sleepers = Sleepers()
-        networkSince = clock.now.wall
-        conditionsSince = clock.now.wall
+        told = ToldConditions(since: clock.now.wall)
         facts = MachineFacts(bootID: EngineParts.boot)
         facts.mounts = []
         parts = try EngineParts(directory)
@@ -103,7 +95,7 @@ public actor SimulatedWorld {
     deinit {
         hosts.end()
         sleepers.cancelAll()
-        Machine.simulate(nil, in: directory)
+        Machine.simulate(nil, in: parts.directory)
         parts.remove()
     }
 
@@ -171,15 +163,14 @@ public actor SimulatedWorld {
         try await advance(by: 0)
     }
 
-    /// The engine is killed, and another takes over at this moment. Requests that were out are lost;
-    /// hosts that run go on, and their exit status is not known to the new engine.
+    /// The engine is killed, and another takes over at this moment. Requests that were out are
+    /// lost; hosts that run go on, and their exit status is not known to the new engine.
     public func crashEngine() async throws {
         wire.crash()
         hosts.crash()
         parts.crash()
         inputs = [.wake, .machine(facts)]
-        watched = ConditionNeeds()
-        told = (0, 0)
+        told = ToldConditions(since: clock.now.wall)
         engine = try parts.engine(wire, hosts, now: clock.now)
         try await advance(by: 0)
     }

@@ -11,6 +11,9 @@ package struct Machine: Sendable {
     /// Why a program could not be run now.
     package var obstacle: @Sendable (_ program: String) -> LaunchObstacle?
 
+    /// - Parameters:
+    ///   - now: Called on any thread.
+    ///   - obstacle: Called on any thread; `nil` = it can be run.
     package init(
         bootID: String?, now: @escaping @Sendable () -> Moment,
         obstacle: @escaping @Sendable (String) -> LaunchObstacle?

@@ -28,16 +28,12 @@ public final class TransferQueue: Sendable {
         SignalTrap.ignoreBrokenPipes()
     }
 
-    private init(reopening old: TransferQueue) throws(LonghaulError) {
+    /// The queue as it is by now: a repair has put another file in the place of the one that is
+    /// open. Never makes one.
+    init(reopening old: TransferQueue) throws(LonghaulError) {
         directory = old.directory
         machine = old.machine
         store = try Store.open(directory: old.directory, mode: .existing)
-    }
-
-    /// The queue as it is by now: a repair has put another file in the place of the one that is
-    /// open. Never makes one.
-    func reopened() throws(LonghaulError) -> TransferQueue {
-        try TransferQueue(reopening: self)
     }
 
     static func resolve(_ directory: String?) throws(LonghaulError) -> String {

@@ -117,7 +117,7 @@ struct HostRun {
     /// At once, in one write: the lines of several tasks do not mix.
     private func tell(_ result: TaskResult, of task: BackgroundTask) {
         if let simulated = SimulatedLaunch.current {
-            return simulated.tell(result, of: task.identifier)
+            return simulated.report(result, of: task.identifier)
         }
         var text = JSONText()
         text.object {

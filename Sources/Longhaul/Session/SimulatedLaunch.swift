@@ -10,11 +10,11 @@ package final class SimulatedLaunch: Sendable {
     @TaskLocal package static var current: SimulatedLaunch?
 
     package let launch: BackgroundLaunch
+    package let waits = SimulatedWaits()
     private let result: @Sendable (_ task: String, TaskResult) -> Void
     private let state = Mutex(State())
 
     private struct State {
-        var waits = 0
         var trap: (@Sendable () -> Void)?
         var hasFailed = false
     }
@@ -36,7 +36,7 @@ package final class SimulatedLaunch: Sendable {
 
     // MARK: - For the program
 
-    func tell(_ result: TaskResult, of task: String) { self.result(task, result) }
+    func report(_ result: TaskResult, of task: String) { self.result(task, result) }
 
     /// What SIGTERM does from now on.
     func trap(_ handler: @escaping @Sendable () -> Void) {
@@ -46,23 +46,24 @@ package final class SimulatedLaunch: Sendable {
     /// What was handed over was not done: exit status 1.
     func fail() { state.withLock { $0.hasFailed = true } }
 
-    /// One of its tasks goes on when the world does.
-    package func waits() { state.withLock { $0.waits += 1 } }
-
-    /// One of them goes on now.
-    package func goesOn() { state.withLock { $0.waits -= 1 } }
-
     // MARK: - For the world
 
-    /// Some of it goes on when the world does.
-    package var isWaiting: Bool { state.withLock { $0.waits > 0 } }
-
-    package var hasFailed: Bool { state.withLock { $0.hasFailed } }
+    private var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
     /// SIGTERM. `false`: nothing catches it, and the program ends by it.
     package func terminate() -> Bool {
         guard let trap = state.withLock({ $0.trap }) else { return false }
         trap()
         return true
+    }
+
+    /// Runs the program, and gives its exit status.
+    package func run(_ program: @Sendable () async throws -> Void) async -> Int {
+        do {
+            try await SimulatedLaunch.$current.withValue(self) { try await waits.run(program) }
+            return hasFailed ? 1 : 0
+        } catch {
+            return 1
+        }
     }
 }

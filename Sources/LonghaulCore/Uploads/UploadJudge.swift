@@ -20,7 +20,7 @@ package struct UploadJudge {
     /// The resource is gone, or cannot be believed: what was sent is lost.
     package internal(set) var lost: String?
     let exchange: UploadExchange
-    private let options: UploadOptions
+    let options: UploadOptions
     /// No byte at or after this offset was sent by earlier runs. The kernel of an engine that was
     /// killed may still deliver some.
     let floor: Int64
@@ -251,91 +251,6 @@ package struct UploadJudge {
         return .goOn
     }
 
-    // MARK: - S3
-
-    private var parts: S3Parts { S3Parts(state, options, size: size) }
-
-    private mutating func judgeS3(_ head: ResponseHead) -> Verdict {
-        // An error may come with a 200, where the server began to answer before it was done.
-        let code = S3Answer.element("Code", in: end.answer)
-        switch exchange.purpose {
-        case .create:
-            guard head.isSuccess, let id = S3Answer.element("UploadId", in: end.answer) else {
-                return refused(head)
-            }
-            state.address = S3Key.escaped(id: id)
-            state.appendLimit = S3Parts.size(options, of: size)
-            state.begunAt = head.date("Date")
-            return .goOn
-        case .append:
-            if head.status == 404 { return gone("the server does not know the upload any more") }
-            guard head.isSuccess, let number = exchange.part,
-                let tag = head.headers.single("ETag"), !tag.isEmpty
-            else { return refused(head) }
-            state.acknowledge(part: number, tag: tag)
-            return .goOn
-        case .list: return listed(head)
-        case .complete: return completed(head, code)
-        case .ask: return foundObject(head)
-        case .abort: return .done
-        case .discover, .whole: return refused(head)
-        }
-    }
-
-    /// After a break the server's word counts for what it has.
-    private mutating func listed(_ head: ResponseHead) -> Verdict {
-        if head.status == 404 { return forgotten() }
-        if [400, 403, 405, 501].contains(head.status) {
-            // Some keys may send parts and not list them, some servers have no lists.
-            (state.mustAsk, state.listedThrough) = (false, nil)
-            return .goOn
-        }
-        guard head.isSuccess else { return .failed(FailureTable.classify(upload: head)) }
-        guard let list = S3Answer.parts(in: end.answer), list.next ?? .max > listedThrough else {
-            return .failed(
-                Failure(
-                    .transient,
-                    LonghaulError(.serverError, "the server's list of parts cannot be read")))
-        }
-        state.compare(with: list, parts)
-        return .goOn
-    }
-
-    private var listedThrough: Int { state.listedThrough ?? 0 }
-
-    private mutating func completed(_ head: ResponseHead, _ code: String?) -> Verdict {
-        if head.isSuccess, code == nil { return .done }
-        if head.status == 404 { return forgotten() }
-        if head.status == 400, code == "InvalidPart" || code == "InvalidPartOrder" {
-            state.mustAsk = true
-            return .conflict(FailureTable.classify(upload: head))
-        }
-        // The server may have gone on after such an answer.
-        if head.isSuccess || head.status >= 500 { state.mayHaveArrived = true }
-        guard head.isSuccess else { return .failed(FailureTable.classify(upload: head)) }
-        let error = LonghaulError(.serverError, "the server could not join the parts")
-        return .failed(Failure(.transient, error))
-    }
-
-    /// With its object, an upload ceases to be known, too.
-    private mutating func forgotten() -> Verdict {
-        guard state.mayHaveArrived else {
-            return gone("the server does not know the upload any more")
-        }
-        state.isForgotten = true
-        return .goOn
-    }
-
-    private mutating func foundObject(_ head: ResponseHead) -> Verdict {
-        if S3Answer.isObject(head, size: size, parts: parts.count, since: state.begunAt) {
-            return .done
-        }
-        if head.status >= 500 || head.status == 429 {
-            return .failed(FailureTable.classify(upload: head))
-        }
-        return gone("the server does not know the upload any more")
-    }
-
     // MARK: - Refusals
 
     private mutating func other(_ head: ResponseHead) -> Verdict {
@@ -355,7 +270,7 @@ package struct UploadJudge {
         }
     }
 
-    private mutating func refused(_ head: ResponseHead) -> Verdict {
+    mutating func refused(_ head: ResponseHead) -> Verdict {
         state.mayHaveArrived = false
         if head.status == 413, let limit = state.appendLimit, limit < Int64(exchange.range.count),
             state.address == nil, state.dialect?.interopVersion != nil
@@ -379,7 +294,7 @@ package struct UploadJudge {
         gone("the server claims \(told) bytes, which were never sent")
     }
 
-    private mutating func gone(_ reason: String) -> Verdict {
+    mutating func gone(_ reason: String) -> Verdict {
         lost = reason
         let source = state.source
         let (dialect, limit) = (state.dialect, state.appendLimit)

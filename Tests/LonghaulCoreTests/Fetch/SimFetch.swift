@@ -113,7 +113,8 @@ struct SimFetch {
         case .learn(_, let lesson):
             note("learned \(lesson)")
             origin.learn(lesson)
-        case .queued, .attempt, .dropFetch, .give, .leave, .discard, .forget, .originFailed,
+        case .queued, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard, .forget,
+            .originFailed,
             .originWorked,
             .saveOrigin:
             break

@@ -25,7 +25,8 @@ final class StoreExecutor: Sendable {
         /// Whether a repair had put another file in the place of the one that was open; that is
         /// the open one now. One that cannot be opened yet is tried again with the next look.
         fileprivate func followRepair() -> Bool {
-            guard queue.store.hasBeenSuperseded(), let fresh = try? queue.reopened() else {
+            guard queue.store.hasBeenSuperseded(), let fresh = try? TransferQueue(reopening: queue)
+            else {
                 return false
             }
             try? queue.store.close()

@@ -1,4 +1,5 @@
 internal import LonghaulCore
+internal import Synchronization
 
 /// Tasks that are suspended until something has come true, each of which may be cancelled at any
 /// time, before it was suspended included.
@@ -14,7 +15,7 @@ struct WaiterList<Wait: Sendable, Value>: Sendable {
         let wait: Wait
         let continuation: Continuation
         /// Its task waits for the simulated world.
-        let launch: SimulatedLaunch?
+        let world: SimulatedWaits?
     }
 
     /// What is waited for.
@@ -29,9 +30,9 @@ struct WaiterList<Wait: Sendable, Value>: Sendable {
     /// `false`: the task was cancelled meanwhile.
     mutating func add(_ token: Int, _ wait: Wait, _ continuation: Continuation) -> Bool {
         guard announced.remove(token) != nil else { return false }
-        let launch = SimulatedLaunch.current
-        launch?.waits()
-        entries[token] = Entry(wait: wait, continuation: continuation, launch: launch)
+        let world = SimulatedWaits.current
+        world?.begin()
+        entries[token] = Entry(wait: wait, continuation: continuation, world: world)
         return true
     }
 
@@ -43,7 +44,7 @@ struct WaiterList<Wait: Sendable, Value>: Sendable {
 
     private mutating func remove(_ token: Int) -> Continuation? {
         guard let entry = entries.removeValue(forKey: token) else { return nil }
-        entry.launch?.goesOn()
+        entry.world?.end()
         return entry.continuation
     }
 
@@ -72,4 +73,34 @@ struct ChangeWait: Sendable {
 struct EndWait: Sendable {
     let id: TransferID
     let orInput: Bool
+}
+
+/// How many tasks of a launch in a simulated world wait for that world: for the store, or for a
+/// moment. While one does, the world may go on.
+package final class SimulatedWaits: Sendable {
+    /// Those of the launch that the current task belongs to.
+    @TaskLocal package static var current: SimulatedWaits?
+
+    private let count = Mutex(0)
+
+    package init() {}
+
+    /// Some of the launch goes on when the world does.
+    package var areAny: Bool { count.withLock { $0 > 0 } }
+
+    package func begin() { count.withLock { $0 += 1 } }
+
+    package func end() {
+        count.withLock { count in
+            precondition(count > 0, "a wait that ends has begun")
+            count -= 1
+        }
+    }
+
+    /// Runs what belongs to the launch.
+    package func run<Value>(
+        _ body: () async throws -> Value
+    ) async rethrows -> Value {
+        try await SimulatedWaits.$current.withValue(self, operation: body)
+    }
 }

@@ -2,12 +2,35 @@ internal import Longhaul
 internal import LonghaulCore
 internal import Synchronization
 
+/// The time of a simulated world: it stands still until the world advances.
+final class VirtualClock: Sendable {
+    /// Long after the machine has started.
+    private static let begin = Instant(nanoseconds: 1_000_000_000_000)
+
+    private let start: Timestamp
+    private let instant = Mutex(VirtualClock.begin)
+
+    init(startingAt start: Timestamp) {
+        self.start = start
+    }
+
+    var now: Moment {
+        let instant = instant.withLock { $0 }
+        return Moment(wall: start + (instant - VirtualClock.begin), monotonic: instant)
+    }
+
+    /// Never back.
+    func advance(to next: Instant) {
+        instant.withLock { $0 = max($0, next) }
+    }
+}
+
 /// The tasks that wait for a moment of a simulated world.
 final class Sleepers: Sendable {
     private struct Sleeper {
         let until: Instant
         let continuation: CheckedContinuation<Void, any Error>
-        let launch: SimulatedLaunch?
+        let world: SimulatedWaits?
     }
 
     private struct State {
@@ -31,10 +54,10 @@ final class Sleepers: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let isAsleep = state.withLock { state in
                     if state.isOver || state.cancelled.remove(number) != nil { return false }
-                    let launch = SimulatedLaunch.current
-                    launch?.waits()
+                    let world = SimulatedWaits.current
+                    world?.begin()
                     state.sleepers[number] = Sleeper(
-                        until: moment, continuation: continuation, launch: launch)
+                        until: moment, continuation: continuation, world: world)
                     return true
                 }
                 if !isAsleep { continuation.resume(throwing: CancellationError()) }
@@ -50,7 +73,7 @@ final class Sleepers: Sendable {
             if sleeper == nil { state.cancelled.insert(number) }
             return sleeper
         }
-        sleeper?.launch?.goesOn()
+        sleeper?.world?.end()
         sleeper?.continuation.resume(throwing: CancellationError())
     }
 
@@ -62,7 +85,7 @@ final class Sleepers: Sendable {
             return due.values.sorted { $0.until < $1.until }
         }
         for sleeper in due {
-            sleeper.launch?.goesOn()
+            sleeper.world?.end()
             sleeper.continuation.resume()
         }
     }
@@ -74,7 +97,7 @@ final class Sleepers: Sendable {
             return Array(state.sleepers.values)
         }
         for sleeper in all {
-            sleeper.launch?.goesOn()
+            sleeper.world?.end()
             sleeper.continuation.resume(throwing: CancellationError())
         }
     }
