@@ -20,12 +20,12 @@ extension SimulatedWire {
     }
 
     /// Bytes per second.
-    func speed(_ exchange: Exchange) -> Double {
+    func speed(_ exchange: RunningRequest) -> Double {
         min(network.bytesPerSecond, exchange.request.limitRate.map(Double.init) ?? .infinity)
     }
 
     /// Bytes until the engine hears of it; `nil`: nothing more comes.
-    func bytesToNextNotice(_ exchange: Exchange) -> Int? {
+    func bytesToNextNotice(_ exchange: RunningRequest) -> Int? {
         if exchange.silentAfter == 0 { return nil }
         var count = exchange.body.count
         for bound in [exchange.cutAfter, exchange.silentAfter].compactMap({ $0 }) {
@@ -70,7 +70,7 @@ extension SimulatedWire {
 
     /// Skips, compares, writes, as the transport does.
     private func place(
-        _ bytes: ArraySlice<UInt8>, _ exchange: inout Exchange, _ plan: inout BodyPlan
+        _ bytes: ArraySlice<UInt8>, _ exchange: inout RunningRequest, _ plan: inout BodyPlan
     ) -> WireFailure? {
         var bytes = bytes
         let skipped = min(plan.skip, Int64(bytes.count))
@@ -106,7 +106,7 @@ extension SimulatedWire {
     }
 
     /// Shows the progress on the board.
-    private func publish(_ exchange: Exchange, received: Int) {
+    private func publish(_ exchange: RunningRequest, received: Int) {
         let cell = exchange.request.target.cell
         guard cell != 0 else { return }
         func add(_ cell: UInt) {

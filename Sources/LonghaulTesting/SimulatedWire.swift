@@ -7,7 +7,7 @@ internal import Synchronization
 /// ``SimulatedNetwork`` into part files, with the phases that the real one has.
 final class SimulatedWire: WirePort {
     /// A request from its start to its end.
-    struct Exchange {
+    struct RunningRequest {
         enum Phase {
             /// Waits for a connection.
             case queued
@@ -43,7 +43,7 @@ final class SimulatedWire: WirePort {
     }
 
     struct State {
-        var exchanges: [SegmentKey: Exchange] = [:]
+        var exchanges: [SegmentKey: RunningRequest] = [:]
         var order: [SegmentKey] = []
         var facts: [WireFact] = []
         var isOffline = false
@@ -66,7 +66,7 @@ final class SimulatedWire: WirePort {
         let now = clock.now.monotonic
         state.withLock { state in
             for request in requests {
-                state.exchanges[request.key] = Exchange(request: request, touched: now)
+                state.exchanges[request.key] = RunningRequest(request: request, touched: now)
                 state.order.append(request.key)
             }
             admit(&state)
@@ -144,7 +144,7 @@ final class SimulatedWire: WirePort {
         }
     }
 
-    private func moment(of exchange: Exchange) -> Instant? {
+    private func moment(of exchange: RunningRequest) -> Instant? {
         let stall = exchange.touched + exchange.request.connection.stallTimeout
         switch exchange.phase {
         case .queued, .held: return nil

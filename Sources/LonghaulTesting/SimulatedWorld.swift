@@ -22,7 +22,8 @@ internal import Synchronization
 /// no time of the world; time passes while it waits for a transfer, an event or ``sleep(for:)``.
 /// What it awaits otherwise, the world waits for, for a minute of real time at most.
 ///
-/// A world leaves with the last reference to it, and takes its directory along.
+/// A world leaves with the last reference to it, and takes its directory along. A host that still
+/// runs then has such a reference: ``end()``.
 public actor SimulatedWorld {
     /// A start of a host.
     public struct Launch: Sendable {
@@ -92,9 +93,15 @@ public actor SimulatedWorld {
         engine = try parts.engine(wire, hosts, now: clock.now)
     }
 
-    deinit {
+    /// Ends hosts that run, and all that sleeps. One that waits for ``sleep(for:)`` would keep the
+    /// world.
+    public nonisolated func end() {
         hosts.end()
         sleepers.cancelAll()
+    }
+
+    deinit {
+        end()
         Machine.simulate(nil, in: parts.directory)
         parts.remove()
     }

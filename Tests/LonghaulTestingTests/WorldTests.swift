@@ -216,6 +216,7 @@ import Testing
     @Test func aTaskThatTakesTooLongExpires() async throws {
         defer { try? FileManager.default.removeItem(at: home) }
         let world = try await SimulatedWorld(startingAt: start)
+        defer { world.end() }
         let left = Box<[Double]>([])
         setProgram(world) { [unowned world] task in
             try await world.sleep(for: 20)
@@ -235,6 +236,7 @@ import Testing
     @Test func testsLaunchAndEndTasks() async throws {
         defer { try? FileManager.default.removeItem(at: home) }
         let world = try await SimulatedWorld(startingAt: start)
+        defer { world.end() }
         let isCancelled = Box(false)
         setProgram(world) { [unowned world] _ in
             do {
