@@ -162,7 +162,7 @@ struct UploadTests {
         let home = try LonghaulHome()
         try Representation(size: 5_000_000, seed: 1).write(to: home.file("source"))
         let upload = try home.start(
-            "upload", "--wait", "-q", "--protocol", "tus", "--limit-rate", "200K", "source",
+            "upload", "--wait", "-q", "--protocol", "tus", "--limit-rate", "50K", "source",
             server.url("tus/a"))
         try await eventually("it moves") {
             try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 50_000

@@ -419,6 +419,7 @@ struct UploadMachine {
                     wire.target.transfer,
                     reason: "the server has fewer bytes than it had acknowledged",
                     bytesLost: before - after))
+            step.durable = true
         }
         wire.bytes.have = told
         wire.bytes.state.durable = told
@@ -430,6 +431,7 @@ struct UploadMachine {
         if lost > 0 || wire.bytes.state.upload?.address != nil {
             wire.bytes.state.restarts += 1
             step.writes.append(.restarted(wire.target.transfer, reason: reason, bytesLost: lost))
+            step.durable = true
         }
         wire.bytes.have = ByteRanges()
         wire.bytes.state.durable = ByteRanges()
