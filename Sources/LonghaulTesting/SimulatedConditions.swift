@@ -28,12 +28,7 @@ public final class SimulatedConditions: Sendable {
     /// External power at first.
     public var power: Power {
         get { state.withLock { $0.power } }
-        set {
-            state.withLock {
-                $0.power = newValue
-                $0.edition += 1
-            }
-        }
+        set { change { $0.power = newValue } }
     }
 
     /// Unmetered at first. ``NetworkState/offline`` ends all requests; setting a state that is
@@ -41,9 +36,8 @@ public final class SimulatedConditions: Sendable {
     public var network: NetworkState {
         get { state.withLock { $0.network } }
         set {
-            state.withLock {
+            change {
                 $0.network = newValue
-                $0.edition += 1
                 $0.networkEdition += 1
             }
         }
@@ -52,11 +46,13 @@ public final class SimulatedConditions: Sendable {
     /// Whether nobody uses the machine; `true` at first.
     public var isIdle: Bool {
         get { state.withLock { $0.isIdle } }
-        set {
-            state.withLock {
-                $0.isIdle = newValue
-                $0.edition += 1
-            }
+        set { change { $0.isIdle = newValue } }
+    }
+
+    private func change(_ edit: (inout State) -> Void) {
+        state.withLock { state in
+            edit(&state)
+            state.edition += 1
         }
     }
 

@@ -50,8 +50,6 @@ final class SimulatedHosts: HostPort {
         }
     }
 
-    var hasNews: Bool { state.withLock { !$0.reports.isEmpty || !$0.orders.isEmpty } }
-
     func takeReports() -> [HostReport] {
         state.withLock { state in
             defer { state.reports = [] }

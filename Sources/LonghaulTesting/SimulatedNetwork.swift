@@ -121,8 +121,4 @@ public final class SimulatedNetwork: Sendable {
             return (resource, state.resources[address]?.faults.removeFirst())
         }
     }
-
-    func isModified(_ address: String, since resource: Resource) -> Bool {
-        state.withLock { $0.resources[address]?.modified != resource.modified }
-    }
 }

@@ -60,7 +60,9 @@ package final class SimulatedLaunch: Sendable {
     /// Runs the program, and gives its exit status.
     package func run(_ program: @Sendable () async throws -> Void) async -> Int {
         do {
-            try await SimulatedLaunch.$current.withValue(self) { try await waits.run(program) }
+            try await SimulatedLaunch.$current.withValue(self) {
+                try await SimulatedWaits.$current.withValue(waits) { try await program() }
+            }
             return hasFailed ? 1 : 0
         } catch {
             return 1

@@ -24,8 +24,7 @@ package enum FanOut {
                 writes.append(write)
                 writes += needInput(subscribers, error, totals)
             case .save, .cancelled, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard,
-                .forget,
-                .learn, .originFailed, .originWorked, .saveOrigin:
+                .forget, .learn, .originFailed, .originWorked, .saveOrigin:
                 writes.append(write)
             }
         }

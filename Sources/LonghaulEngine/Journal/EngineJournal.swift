@@ -80,8 +80,7 @@ package struct EngineJournal: Sendable {
                 ])
         case .attempt(let id, let outcome): attempt(id, outcome)
         case .save, .abandonUpload, .dropFetch, .give, .leave, .discard, .forget, .learn,
-            .originFailed,
-            .originWorked, .saveOrigin:
+            .originFailed, .originWorked, .saveOrigin:
             break
         }
     }

@@ -96,11 +96,4 @@ package final class SimulatedWaits: Sendable {
             count -= 1
         }
     }
-
-    /// Runs what belongs to the launch.
-    package func run<Value>(
-        _ body: () async throws -> Value
-    ) async rethrows -> Value {
-        try await SimulatedWaits.$current.withValue(self, operation: body)
-    }
 }
