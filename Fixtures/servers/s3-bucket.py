@@ -2,7 +2,8 @@
 
     s3-bucket.py ENDPOINT BUCKET [make]
 
-objects: key -> size, sha256 and etag; open: the keys of uploads that were neither completed nor aborted.
+objects: key -> size, sha256 and etag; open: the key and the number of parts of each upload that was
+neither completed nor aborted.
 """
 
 import hashlib
@@ -25,5 +26,8 @@ for found in client.list_objects_v2(Bucket=bucket).get("Contents", []):
         digest.update(part)
     objects[found["Key"]] = {
         "size": found["Size"], "sha256": digest.hexdigest(), "etag": found["ETag"]}
-uploads = client.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
-print(json.dumps({"objects": objects, "open": [upload["Key"] for upload in uploads]}))
+unfinished = []
+for upload in client.list_multipart_uploads(Bucket=bucket).get("Uploads", []):
+    listed = client.list_parts(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
+    unfinished.append({"key": upload["Key"], "parts": len(listed.get("Parts", []))})
+print(json.dumps({"objects": objects, "open": unfinished}))

@@ -6,8 +6,13 @@ package final class S3Server: Sendable {
     /// What Amazon's own client finds in the bucket.
     package struct Content: Sendable {
         package let objects: [String: Object]
-        /// The keys of uploads in parts that were neither completed nor aborted.
-        package let open: [String]
+        /// Uploads in parts that were neither completed nor aborted.
+        package let open: [Unfinished]
+    }
+
+    package struct Unfinished: Sendable {
+        package let key: String
+        package let parts: Int
     }
 
     package struct Object: Sendable, Equatable {
@@ -69,7 +74,10 @@ package final class S3Server: Sendable {
                     return Object(
                         sha256: object["sha256"].string ?? "",
                         parts: tag.count == 2 ? Int(tag[1].filter { $0 != "\"" }) : nil)
-                }, open: found["open"].items.compactMap(\.string))
+                }, open: found["open"].items.map { upload in
+                    Unfinished(
+                        key: upload["key"].string ?? "", parts: upload["parts"].int ?? 0)
+                })
         }
     }
 
