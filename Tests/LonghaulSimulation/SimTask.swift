@@ -21,6 +21,8 @@ struct SimTask {
     var mayHaveBeenHanded = false
     /// Another has its place, or a client does not want it any more.
     var isGone = false
+    /// Of a wake-up: another was asked for since.
+    var isReplaced = false
     /// The store says that it was carried out.
     var isDone = false
     /// The launch that carries it, and the last that did.

@@ -230,31 +230,30 @@ final class SimTasks {
     }
 
     private func lookAtWakeUp(_ task: inout SimTask) throws {
-        defer {
-            if let at = task.expiresAt, at <= now.wall, task.launch == nil { task.isGone = true }
+        try lookAtLaunch(ofWakeUp: &task)
+        guard task.launch == nil, !task.isDone else { return }
+        if let at = task.expiresAt, at <= now.wall { task.isGone = true }
+        // What is left of one that was replaced while it was carried depends on when the one that
+        // replaced it ended or expired, and by which clock. The store knows.
+        if task.isReplaced, !task.isGone {
+            let number = task.number
+            task.isGone = try !world.clients.tasks.waiting(for: task.key.host).contains {
+                SimTask.number(of: $0) == number
+            }
         }
+    }
+
+    private func lookAtLaunch(ofWakeUp task: inout SimTask) throws {
         guard let launch = task.launch, let row = try world.clients.hosts.launch(launch),
             row.endedAt != nil
         else { return }
         let isHandled = row.ending == .exited && row.status == 0
-        let host = task.key.host
-        if task.isUrgent { countUrgency(of: host, isHandled: isHandled) }
+        if task.isUrgent { countUrgency(of: task.key.host, isHandled: isHandled) }
         task.launch = nil
         task.ended = now
         task.isUrgent = false
         task.isDone = isHandled
         if isHandled { hosts.tally.wakeUps += 1 }
-        // The one that replaced it may have expired since; whether its row was there, the store
-        // knows.
-        let mayBeReplaced = entries.values.contains {
-            $0.key == task.key && $0.number > task.number
-        }
-        if !isHandled, mayBeReplaced {
-            let number = task.number
-            task.isGone = try !world.clients.tasks.waiting(for: host).contains {
-                SimTask.number(of: $0) == number
-            }
-        }
     }
 
     private func countUrgency(of host: String, isHandled: Bool) {

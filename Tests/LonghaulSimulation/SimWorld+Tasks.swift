@@ -139,6 +139,9 @@ extension SimWorld {
             expiresAt: task.expiresAt)
         try clients.tasks.wake(host, wakeUp, now: now.wall)
         if let before { tasks.entries[before.number]?.isGone = true }
+        for (number, other) in tasks.entries where other.key == key {
+            tasks.entries[number]?.isReplaced = true
+        }
         tasks.entries[task.number] = task
     }
 
