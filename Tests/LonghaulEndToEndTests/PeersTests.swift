@@ -81,6 +81,20 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: areInstalled, "skipped: aria2 or curl is missing"))
+    func curlSendsABrokenUploadAnew() async throws {
+        let server = try await UploadServer.start()
+        let scratch = try Scratch("peer")
+        let source = Representation(size: 4 << 20, seed: 1)
+        try source.write(to: scratch("source"))
+        let words = ["-q", "-sS", "-C", "-", "-T", scratch("source")]
+        let program = try #require(Peer.curl.program)
+        let url = server.url("ietf/a?cut=3000000")
+        #expect(try await CLIProcess.run(program, words + [url]).status != 0)
+        #expect(try await CLIProcess.run(program, words + [url]).status == 0)
+        #expect(try server.log.last?["bytes"].int == source.size)
+    }
+
     /// aria2 writes its queue down when it ends, or at an interval that is asked for.
     @Test(
         .enabled(if: areInstalled, "skipped: aria2 or curl is missing"), arguments: [false, true])
