@@ -18,7 +18,10 @@ extension SimWorld {
         disk.willDistrust = { [unowned self] in noteDistrust($0) }
         disk.didSetAside = { [unowned self] in ledger.setAside.insert($0) }
         wire.didAskToWait = { [unowned self] key, seconds in
-            guard let id = transfer(of: key.fetch),
+            // The answer to a stopped request may come too late, and what was abandoned at a server
+            // is taken away whatever becomes of its transfer.
+            guard let id = transfer(of: key.fetch), let exchange = wire.exchanges[key],
+                !exchange.isStopping, exchange.request.upload?.method != "DELETE",
                 wire.order.count(where: { $0.fetch == key.fetch }) == 1
             else { return }
             // As a date it is told in whole seconds.
