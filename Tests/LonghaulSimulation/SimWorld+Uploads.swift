@@ -65,9 +65,19 @@ extension SimWorld {
         uploads[url] = SimUpload(
             source: source, versions: [bytes], ifChanged: upload.ifChanged,
             mayRepeat: upload.isRepeatable)
+        try record(request, to: url, from: source)
+        // Another session asks for the same, and joins.
+        guard random.happens(0.3) else { return }
+        request.session = "other"
+        try record(request, to: url, from: source)
+    }
+
+    private func record(
+        _ request: TransferRequest, to url: String, from source: String
+    ) throws {
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: source,
-            realPath: "upload\n\(url)")
+            realPath: "upload\n\(request.session)\n\(url)")
         guard case .recorded(let id, _)? = try record(new) else { return }
         var transfer = SimTransfer(url: url, destination: source, policy: .fail)
         transfer.isUpload = true
