@@ -58,7 +58,10 @@ package struct AbandonedUpload: Hashable, Sendable {
         if attempts >= Limits.uploadAbortAttempts { return true }
         guard let head else { return false }
         guard head.scheme == .http else { return true }
+        // The keys of a profile may be renewed.
+        let isSigned = request.options.user == nil && request.options.upload?.profile != nil
         return switch head.status {
+        case 400, 401, 403: !isSigned
         case 408, 409, 423, 425, 429, 500...599: false
         default: true
         }

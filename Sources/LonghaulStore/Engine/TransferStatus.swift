@@ -188,7 +188,8 @@ package struct TransferStatus {
         let standing = try connection.first(
             """
             SELECT t.sessionID, t.want, t.rearm > t.rearmed, f.id, f.leader IS NOT NULL, \
-            f.leader IS NOT NULL AND f.leader <> t.id FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
+            f.leader IS NOT NULL AND f.leader <> t.id \
+            FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
             """, id
         ) {
             Standing(

@@ -81,6 +81,20 @@ import Testing
         #expect(upload.isSettled(by: head) == isSettled)
     }
 
+    /// Keys that have expired may be renewed within the time of the attempts.
+    @Test(arguments: [400, 401, 403]) func theKeysOfAProfileMayBeRenewed(_ status: Int) {
+        let head = ResponseHead(
+            scheme: .http, status: status, headers: HeaderFields(), effectiveURL: "http://h/b/a",
+            httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
+        var abandoned = upload(.s3, to: "http://h/b/a", at: "u")
+        #expect(abandoned.isSettled(by: head))
+        abandoned.request.options.upload?.profile = S3Profile(
+            name: "work", credentialsFile: "/c/credentials", configFile: "/c/config")
+        #expect(!abandoned.isSettled(by: head))
+        abandoned.attempts = Limits.uploadAbortAttempts
+        #expect(abandoned.isSettled(by: head))
+    }
+
     @Test func attemptsBecomeRarer() {
         let pauses = (1...5).map { AbandonedUpload.pause(after: $0) }
         #expect(pauses == [10, 40, 160, 640, 2560])
