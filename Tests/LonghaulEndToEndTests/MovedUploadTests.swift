@@ -31,7 +31,7 @@ struct MovedUploadTests {
     func itBeginsAnewElsewhere(_ way: String, _ moment: Moment) async throws {
         let (old, new) = (try await UploadServer.start(), try await UploadServer.start())
         try await run(
-            "upload", "--protocol", way, "--limit-rate", "200K", "--header", "X-Key: old", "source",
+            "upload", "--protocol", way, "--limit-rate", "50K", "--header", "X-Key: old", "source",
             old.url("\(way)/a"))
         let engine = try home.start("daemon")
         try await eventually("it moves") { try await shown["bytesFetched"].int ?? 0 > 50_000 }
@@ -82,7 +82,7 @@ struct MovedUploadTests {
         let url = server.url("tus/a")
         let named = { (user: String) in url.replacing("http://", with: "http://\(user)@") }
         try await run(
-            "upload", "--protocol", "tus", "--limit-rate", "200K", "source", named("me:old"))
+            "upload", "--protocol", "tus", "--limit-rate", "50K", "source", named("me:old"))
         let engine = try home.start("daemon")
         try await eventually("it moves") { try await shown["bytesFetched"].int ?? 0 > 50_000 }
         try await run("set", "1", "--url", named("me:new"), "--limit-rate", "100M")

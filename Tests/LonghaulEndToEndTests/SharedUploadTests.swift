@@ -58,12 +58,12 @@ struct SharedUploadTests {
     /// The second one comes in the middle, and the first one does not want it any more.
     @Test func itGoesOnForTheOneThatIsLeft() async throws {
         let url = server.url("tus/a")
-        try await upload("one", url, "--protocol", "tus", "--limit-rate", "300K")
+        try await upload("one", url, "--protocol", "tus", "--limit-rate", "50K")
         let engine = try home.start("daemon")
         try await eventually("it moves") {
-            try await shown(1)["bytesFetched"].int ?? 0 > 100_000
+            try await shown(1)["bytesFetched"].int ?? 0 > 50_000
         }
-        try await upload("two", url, "--protocol", "tus", "--limit-rate", "300K")
+        try await upload("two", url, "--protocol", "tus", "--limit-rate", "50K")
         try await eventually("it has joined") { try await shown(2)["sharedWith"] == [1] }
         _ = try await home.run("cancel", "1")
         try await eventually("it is cancelled") { try await shown(1)["state"] == "cancelled" }

@@ -19,7 +19,9 @@ extension SimWorld {
         disk.didSetAside = { [unowned self] in ledger.setAside.insert($0) }
         wire.didAskToWait = { [unowned self] key, seconds in
             guard let id = transfer(of: key.fetch),
-                wire.order.count(where: { $0.fetch == key.fetch }) == 1
+                wire.order.count(where: { $0.fetch == key.fetch }) == 1,
+                // What takes an abandoned upload away is no request of the transfer's own.
+                wire.exchanges[key]?.request.upload?.method != "DELETE"
             else { return }
             // As a date it is told in whole seconds.
             expected[id]?.notBefore = now.monotonic + (seconds - 1)

@@ -340,8 +340,8 @@ struct UploadMachine {
             if mayFinish { wire.bytes.state.upload?.mayHaveArrived = true }
             if let address = exchange.address { wire.bytes.state.upload?.address = address }
             step.writes.append(.save(wire.bytes.state))
-            step.durable =
-                exchange.range.count > Limits.uploadAtOnceBytes || !exchange.body.mayRepeat
+            let isCostly = exchange.range.count > Limits.uploadAtOnceBytes
+            step.durable = step.durable || isCostly || !exchange.body.mayRepeat
         }
         step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
     }

@@ -77,9 +77,8 @@ extension UploadJudge {
         if S3Answer.isObject(head, size: size, parts: parts.count, since: state.begunAt) {
             return .done
         }
-        if head.status >= 500 || head.status == 429 {
-            return .failed(failure(of: head))
-        }
+        let failure = failure(of: head)
+        if !head.isSuccess, failure.kind == .transient { return .failed(failure) }
         return gone("the server does not know the upload any more")
     }
 }

@@ -353,6 +353,16 @@ import Testing
         }
     }
 
+    /// A server that is busy has not said that it is not there. Keys that may not look get 403.
+    @Test(arguments: [(408, true), (429, true), (503, true), (403, false), (404, false)])
+    func theObjectIsLookedAtAgain(_ status: Int, _ isToCome: Bool) throws {
+        var state = started(Self.all)
+        (state.mayHaveArrived, state.isForgotten) = (true, true)
+        let exchange = try #require(next(state, size: Self.size))
+        _ = judge(exchange, head(status), "", &state, size: Self.size)
+        #expect((state.address != nil) == isToCome)
+    }
+
     // MARK: - Sizes and names
 
     /// (size in MiB, size of a part in MiB)
