@@ -20,6 +20,7 @@ dropped. Buckets are written NAME-NUMBER, several with a dot between them:
     missing-N    part N is forgotten at the first completion
     shorter-N    the list tells one byte fewer of part N, once
     deaf-N       N requests to abort are answered with 503
+    expire-N     after N parts, keys with the token `old` are refused
 """
 
 import hashlib
@@ -78,6 +79,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             if not self.is_signed():
                 return self.error(403, "SignatureDoesNotMatch")
+            if self.has_expired():
+                return self.error(400, "ExpiredToken")
             self.route()
         except (Dropped, OSError):
             self.close_connection = True
@@ -85,7 +88,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             log.write(json.dumps({
                 "method": self.command, "path": self.url.path, "query": self.url.query,
                 "part": int(self.query.get("partNumber", "0")), "bytes": self.got,
-                "status": self.told, "beside": self.beside}) + "\n")
+                "status": self.told, "beside": self.beside,
+                "token": self.headers.get("x-amz-security-token")}) + "\n")
 
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = serve
 
@@ -112,6 +116,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for word in [day, region, "s3", "aws4_request"]:
             key = mac(key, word)
         return mac(key, text).hex() == signature
+
+    def has_expired(self):
+        if self.headers.get("x-amz-security-token") != "old" or "expire" not in self.knobs:
+            return False
+        parts = [len(upload.parts) for upload in uploads.values() if upload.key == self.url.path]
+        return sum(parts) >= self.knobs["expire"]
 
     # Answers
 

@@ -21,7 +21,7 @@ enum SimLife: String, CaseIterable, Sendable {
             ]
         case .hosts: [3_002_154, 7_300_125]
         case .tasks: []
-        case .uploads: [18, 1478, 10_642]
+        case .uploads: [18, 1478, 5235, 10_642]
         case .shared:
             [
                 66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574, 1585, 801_049, 801_442,

@@ -131,9 +131,15 @@ extension SimWorld {
             transfer.state != .completed
         else { return }
         var change = RequestChange()
-        // An upload goes to one URL over one connection.
-        let kinds = expected[id]?.isUpload == true ? 1..<6 : 0..<7
+        let isUpload = expected[id]?.isUpload == true
+        // An upload goes over one connection. While it runs, its end may cross with another URL.
+        let isFixed = isUpload && transfer.state == .running
+        let kinds = isFixed ? 1..<6 : isUpload ? 0..<6 : 0..<7
         switch Int.random(in: kinds, using: &random) {
+        case 0 where isUpload:
+            let url = moveUpload(from: transfer.url)
+            change.url = (url, SimWire.origin(of: url))
+            expected[id]?.url = url
         case 0:
             let url = sibling(of: transfer.url)
             change.url = (url, SimWire.origin(of: url))

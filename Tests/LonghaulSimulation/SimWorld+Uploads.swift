@@ -65,9 +65,19 @@ extension SimWorld {
         uploads[url] = SimUpload(
             source: source, versions: [bytes], ifChanged: upload.ifChanged,
             mayRepeat: upload.isRepeatable)
+        try record(request, to: url, from: source)
+        // Another session asks for the same, and joins.
+        guard random.happens(0.3) else { return }
+        request.session = "other"
+        try record(request, to: url, from: source)
+    }
+
+    private func record(
+        _ request: TransferRequest, to url: String, from source: String
+    ) throws {
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: source,
-            realPath: "upload\n\(url)")
+            realPath: "upload\n\(request.session)\n\(url)")
         guard case .recorded(let id, _)? = try record(new) else { return }
         var transfer = SimTransfer(url: url, destination: source, policy: .fail)
         transfer.isUpload = true
@@ -140,9 +150,25 @@ extension SimWorld {
             disk.sources.change(bytes, at: upload.source)
         }
         say("\(upload.source) changes to \(bytes)")
-        uploads[url]?.hasChanged = true
-        if upload.ifChanged == .restart { uploads[url]?.versions.append(bytes) }
-        wire.servers.voidResources(at: url)
+        for (url, other) in uploads where other.source == upload.source {
+            uploads[url]?.hasChanged = true
+            if upload.ifChanged == .restart { uploads[url]?.versions.append(bytes) }
+            wire.servers.voidResources(at: url)
+        }
+    }
+
+    /// Another URL of the same server, which speaks the same.
+    func moveUpload(from url: String) -> String {
+        let new = url + "m"
+        guard var place = wire.servers.places[url], uploads[new] == nil else { return url }
+        // Until the engine has heard of it, what the old one has acknowledged is shown.
+        place.hasMisled = true
+        place.objects = []
+        place.parts = 0
+        wire.servers.places[new] = place
+        uploads[new] = uploads[url]
+        uploads[new]?.posts = []
+        return new
     }
 
     // MARK: - Checks

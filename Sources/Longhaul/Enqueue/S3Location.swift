@@ -10,37 +10,42 @@ struct S3Location {
         self.environment = environment
     }
 
-    /// The request with a URL over HTTP, the region, and the keys in place of user and password.
+    /// The request with a URL over HTTP, the region, and what it is signed with: keys of the
+    /// environment in place of user and password, or the profile that has them.
     func located(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
         var request = request
-        let profile = variable("AWS_PROFILE") ?? "default"
+        let profile = try profile()
+        let settings = settings(of: profile)
         let region =
-            variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION")
-            ?? setting("region", of: profile) ?? "us-east-1"
+            variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") ?? settings["region"]
+            ?? "us-east-1"
         request.options.upload?.region = region
         request.options.upload?.uploadProtocol = .s3
         if request.url.beginsIgnoringCase(with: "s3:") {
-            request.url = try url(for: request.url, region, profile)
+            request.url = try url(for: request.url, region, settings["endpoint_url"])
         }
         if request.options.user != nil { return request }
-        guard let key = variable("AWS_ACCESS_KEY_ID") ?? secret("aws_access_key_id", of: profile),
-            let password = variable("AWS_SECRET_ACCESS_KEY")
-                ?? secret("aws_secret_access_key", of: profile)
-        else {
+        if let id = variable("AWS_ACCESS_KEY_ID"), let secret = variable("AWS_SECRET_ACCESS_KEY") {
+            request.options.user = "\(id):\(secret)"
+            if let token = variable("AWS_SESSION_TOKEN") {
+                request.options.headers[S3Keys.tokenField] = token
+            }
+            return request
+        }
+        do throws(S3KeysProblem) {
+            _ = try profile.keys()
+        } catch {
             throw LonghaulError(
                 .unauthorized,
-                "there are no keys for S3; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or"
-                    + " AWS_PROFILE")
+                "there are no keys for S3: \(error.said(of: profile)); set AWS_ACCESS_KEY_ID and"
+                    + " AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; \(S3KeysProblem.export(profile))")
         }
-        request.options.user = "\(key):\(password)"
-        let token =
-            variable("AWS_SESSION_TOKEN") ?? secret("aws_session_token", of: profile)
-        if let token { request.options.headers["x-amz-security-token"] = token }
+        request.options.upload?.profile = profile
         return request
     }
 
     private func url(
-        for text: String, _ region: String, _ profile: String
+        for text: String, _ region: String, _ setting: String?
     ) throws(LonghaulError) -> String {
         let rest = text.utf8.dropFirst("s3://".utf8.count)
         guard text.beginsIgnoringCase(with: "s3://"),
@@ -52,8 +57,7 @@ struct S3Location {
         let bucket = String(Substring(rest[..<slash]))
         let key = S3Key.escaped(String(Substring(rest[rest.index(after: slash)...])))
         let endpoint =
-            variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL")
-            ?? setting("endpoint_url", of: profile)
+            variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? setting
         if var endpoint {
             while endpoint.hasSuffix("/") { endpoint.removeLast() }
             return "\(endpoint)/\(bucket)/\(key)"
@@ -70,32 +74,24 @@ struct S3Location {
         environment(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private func setting(_ name: String, of profile: String) -> String? {
-        let section = profile == "default" ? "default" : "profile \(profile)"
-        return value(of: name, in: section, file("AWS_CONFIG_FILE", "config"))
+    private func profile() throws(LonghaulError) -> S3Profile {
+        S3Profile(
+            name: variable("AWS_PROFILE") ?? "default",
+            credentialsFile: try file("AWS_SHARED_CREDENTIALS_FILE", "credentials"),
+            configFile: try file("AWS_CONFIG_FILE", "config"))
     }
 
-    private func secret(_ name: String, of profile: String) -> String? {
-        value(of: name, in: profile, file("AWS_SHARED_CREDENTIALS_FILE", "credentials"))
+    /// Absolute: an engine may run in another directory, or with another environment.
+    private func file(_ name: String, _ standard: String) throws(LonghaulError) -> String {
+        let home = variable("HOME") ?? ""
+        guard let path = variable(name) else { return "\(home)/.aws/\(standard)" }
+        if path.hasPrefix("~/") { return home + path.dropFirst() }
+        return try CurrentDirectory.absolute(path)
     }
 
-    private func file(_ name: String, _ standard: String) -> String {
-        variable(name) ?? "\(variable("HOME") ?? "")/.aws/\(standard)"
-    }
-
-    private func value(of name: String, in section: String, _ path: String) -> String? {
-        guard let bytes = try? TextFile.read(path) else { return nil }
-        var current = ""
-        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-            let text = line.trimmingBlanks
-            if text.hasPrefix("["), text.hasSuffix("]") {
-                current = String(text.dropFirst().dropLast().trimmingBlanks)
-            } else if current == section, let equals = text.firstIndex(of: "="),
-                text[..<equals].trimmingBlanks == name
-            {
-                return String(text[text.index(after: equals)...].trimmingBlanks)
-            }
-        }
-        return nil
+    private func settings(of profile: S3Profile) -> [String: String] {
+        guard let bytes = try? TextFile.read(profile.configFile) else { return [:] }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return AWSSettings.of(profile.name, in: text, isConfig: true) ?? [:]
     }
 }

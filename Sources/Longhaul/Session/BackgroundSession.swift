@@ -115,28 +115,54 @@ public final class BackgroundSession: Sendable {
 
     // MARK: - Tasks
 
-    /// What the session has: what has not ended, and what has ended without its event having been
-    /// acknowledged. In the order in which they were asked for.
+    /// The downloads that the session has: those that have not ended, and those that have ended
+    /// without their event having been acknowledged. In the order in which they were asked for.
+    ///
+    /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
     public var tasks: [DownloadTask] {
         get async throws(LonghaulError) {
-            let session = identifier
-            let ids = try await executor.perform { context throws(LonghaulError) in
-                try context.queue.store.sessions.openTransfers(of: session)
-            }
-            return ids.map { DownloadTask($0, self) }
+            try await openTransfers(.download).map { DownloadTask($0, self) }
         }
     }
 
-    /// One of its tasks, ended or not; `nil` when it has none of that id.
+    /// Its uploads, as ``tasks`` has its downloads.
+    ///
+    /// - Throws: `LonghaulError` as there.
+    public var uploadTasks: [UploadTask] {
+        get async throws(LonghaulError) {
+            try await openTransfers(.upload).map { UploadTask($0, self) }
+        }
+    }
+
+    /// One of its downloads, ended or not; `nil` when it has none of that id.
     ///
     /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
     public func task(_ id: TransferID) async throws(LonghaulError) -> DownloadTask? {
+        try await has(id, .download) ? DownloadTask(id, self) : nil
+    }
+
+    /// One of its uploads, ended or not; `nil` when it has none of that id.
+    ///
+    /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
+    public func uploadTask(_ id: TransferID) async throws(LonghaulError) -> UploadTask? {
+        try await has(id, .upload) ? UploadTask(id, self) : nil
+    }
+
+    private func openTransfers(
+        _ kind: Transfer.Kind
+    ) async throws(LonghaulError) -> [TransferID] {
         let session = identifier
-        let found = try await executor.perform { context throws(LonghaulError) in
-            try context.queue.store.transfers.find(id, now: context.queue.now)?.session
-                .isExactly(session) ?? false
+        return try await executor.perform { context throws(LonghaulError) in
+            try context.queue.store.sessions.openTransfers(of: session, kind)
         }
-        return found ? DownloadTask(id, self) : nil
+    }
+
+    private func has(_ id: TransferID, _ kind: Transfer.Kind) async throws(LonghaulError) -> Bool {
+        let session = identifier
+        return try await executor.perform { context throws(LonghaulError) in
+            let found = try context.queue.store.transfers.find(id, now: context.queue.now)
+            return found.map { $0.kind == kind && $0.session.isExactly(session) } ?? false
+        }
     }
 
     // MARK: - The end

@@ -20,7 +20,7 @@ struct SetCommand: ConsoleCommand {
     @Argument(help: "The transfer's id.")
     var id: TransferID
 
-    @Option(help: "Where the same bytes are now.")
+    @Option(help: "Where the same bytes are now; of an upload, where it goes.")
     var url: String?
 
     @Option(help: "high, normal or low.")

@@ -193,6 +193,7 @@ enum OptionLines {
         if !headers.isEmpty { add("Headers", headers) }
         add("User", options.user != nil, "given")
         add("Netrc", options.netrc)
+        add("Profile", options.upload?.profile.map { "\($0.name) in \($0.credentialsFile)" })
         add("Proxy", options.proxy.map { $0.isEmpty ? "none" : Redaction.url($0) })
         add("Authorities", options.caCertificate)
         add("Certificate", options.clientCertificate)

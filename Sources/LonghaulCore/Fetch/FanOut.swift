@@ -16,6 +16,10 @@ package enum FanOut {
                 for subscriber in subscribers.followers where subscriber.isWanted {
                     writes.append(.restarted(subscriber.id, reason: reason, bytesLost: bytesLost))
                 }
+            case .completed(_, _, let totals) where subscribers.isOfUpload:
+                // The row of the fetch goes with the leader, and the server's answer with it.
+                writes += complete(subscribers, totals)
+                writes.append(write)
             case .completed, .skipped:
                 // The file was found under its name when it was opened: nothing is left to copy.
                 writes.append(write)
@@ -62,6 +66,17 @@ package enum FanOut {
         subscribers.followers.filter(\.isWanted).map { subscriber in
             let (own, numbers) = ownPart(of: subscriber, error, totals)
             return .needsInput(subscriber.id, own, numbers)
+        }
+    }
+
+    /// The server has the file that all of them send, those that are paused included.
+    private static func complete(
+        _ subscribers: Subscribers, _ totals: TransferTotals
+    ) -> [StoreWrite] {
+        subscribers.followers.map { subscriber in
+            var numbers = totals
+            numbers.bytesFetched = subscriber.bytesFetched
+            return .completed(subscriber.id, path: subscriber.destination, numbers)
         }
     }
 

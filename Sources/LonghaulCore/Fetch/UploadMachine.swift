@@ -62,6 +62,13 @@ struct UploadMachine {
         wire.bytes.checkpoints.start(at: context.now.monotonic)
         wire.run.start(wire.bytes, at: context.now.monotonic)
         var upload = state.upload ?? UploadState()
+        if let asked = state.askedURL, !CanonicalURL.areSame(asked, request.url) {
+            abandon("its URL was changed", &step)
+            let source = upload.source
+            upload = UploadState()
+            upload.source = source
+        }
+        wire.bytes.state.askedURL = request.url
         let pinned = upload.source ?? options.source
         if let pinned, pinned != version {
             guard options.ifChanged == .restart else {
@@ -74,12 +81,6 @@ struct UploadMachine {
             let mayHaveArrived = upload.mayHaveArrived && upload.address == nil
             upload = UploadState()
             upload.mayHaveArrived = mayHaveArrived
-        }
-        if let dialect = upload.dialect,
-            (dialect == .remoteFile) != (RemoteFile(request.url) != nil)
-        {
-            abandon("its URL has another protocol now", &step)
-            upload = UploadState()
         }
         upload.source = version
         wire.upload.floor = upload.sentBound
@@ -339,8 +340,8 @@ struct UploadMachine {
             if mayFinish { wire.bytes.state.upload?.mayHaveArrived = true }
             if let address = exchange.address { wire.bytes.state.upload?.address = address }
             step.writes.append(.save(wire.bytes.state))
-            step.durable =
-                exchange.range.count > Limits.uploadAtOnceBytes || !exchange.body.mayRepeat
+            let isCostly = exchange.range.count > Limits.uploadAtOnceBytes
+            step.durable = step.durable || isCostly || !exchange.body.mayRepeat
         }
         step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
     }
@@ -443,6 +444,10 @@ struct UploadMachine {
             step.writes.append(.abandonUpload(wire.target.transfer, state))
         }
         lose(reason, &step)
+        wire.bytes.state.upload = nil
+        wire.bytes.state.askedURL = request.url
+        // Before another resource is made: after a crash this one would be abandoned twice.
+        step.writes.append(.save(state))
     }
 
     func leaving(after failure: Failure) -> FetchLeaving {

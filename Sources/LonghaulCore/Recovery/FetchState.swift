@@ -28,7 +28,7 @@ package struct FetchState: Hashable, Sendable {
     /// Index into url + mirrors of the source in use.
     package var source: Int = 0
     /// The request's URL when the validator was pinned: another one must prove its identity by
-    /// length and overlap.
+    /// length and overlap. Of an upload, the URL that it goes to: at another one it begins anew.
     package var askedURL: String?
     /// The URL that answered last, after redirects.
     package var effectiveURL: String?

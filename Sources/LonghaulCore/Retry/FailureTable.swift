@@ -28,6 +28,7 @@ package enum FailureTable {
         case .proxyForbids(let text): classify(forbiddenByProxy: text)
         case .proxyRefusedCredentials(let text): classify(proxyCredentials: text)
         case .unknownHostKey(let text): classify(hostKey: text)
+        case .noKeys(let profile, let problem): classify(problem, profile)
         case .curl(let code, let text, let osError):
             classify(curl: code, text: text, osError: osError)
         }
@@ -82,6 +83,17 @@ package enum FailureTable {
                 LonghaulError(.serverError, "the server redirected without saying where to")
             }
         return Failure(.permanent, error)
+    }
+
+    private static func classify(_ problem: S3KeysProblem, _ profile: S3Profile) -> Failure {
+        let advice =
+            switch problem {
+            case .noProfile, .noKeys: "put its keys there, then `resume`"
+            case .unreadable: "mend that, then `resume`"
+            case .unsupported: "\(S3KeysProblem.export(profile)): upload it again with those"
+            }
+        return Failure(
+            .needsInput, LonghaulError(.unauthorized, "\(problem.said(of: profile)); \(advice)"))
     }
 
     // MARK: HTTP

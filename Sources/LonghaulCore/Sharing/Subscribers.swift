@@ -13,6 +13,7 @@ package struct Subscribers: Hashable, Sendable {
     }
 
     package var isShared: Bool { !followers.isEmpty }
+    package var isOfUpload: Bool { leader.request.options.upload != nil }
     package var count: Int { 1 + followers.count }
     package var all: [Subscriber] { followers.isEmpty ? [leader] : [leader] + followers }
     package var wanted: [Subscriber] { all.filter(\.isWanted) }

@@ -18,6 +18,10 @@ package struct FetchIdentity: Hashable, Sendable {
     package var maxSize: Int64?
     /// A request that did not name a mirror does not get its bytes.
     package var mirrors: [ExactText]
+    /// How a file is sent, and in which version; `nil` = a download.
+    package var upload: UploadOptions?
+    /// The path of that file: its name is told to some servers.
+    package var source: ExactText?
 
     /// The credentials, and the certificates that are trusted. Files are told by their paths.
     package struct Credentials: Hashable, Sendable {
@@ -38,8 +42,7 @@ package struct FetchIdentity: Hashable, Sendable {
     ) {
         guard let url = CanonicalURL.of(request.url) else { return nil }
         let options = request.options
-        // An upload is never the same as a download, and not as that of another file.
-        self.method = options.upload.map { "\($0)" } ?? method
+        self.method = method
         self.url = ExactText(url)
         headers = FetchIdentity.selecting(options.headers)
         credentials = Credentials(
@@ -54,6 +57,8 @@ package struct FetchIdentity: Hashable, Sendable {
         checksum = options.checksum
         maxSize = options.maxSize
         mirrors = options.mirrors.map { ExactText(CanonicalURL.of($0) ?? $0) }
+        upload = options.upload
+        if upload != nil, case .file(let path) = request.destination { source = ExactText(path) }
     }
 
     /// Fields that select no representation whatever the server: those between one hop and the next

@@ -17,6 +17,8 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     public var partSize: Int64?
     /// Of an upload to S3: the region that requests are signed for.
     package var region: String?
+    /// Of an upload to S3: where its keys stand, unless the options have a user.
+    package var profile: S3Profile?
     /// Which file was handed over, and in which version.
     package var source: SourceVersion?
 

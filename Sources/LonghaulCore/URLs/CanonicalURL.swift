@@ -11,6 +11,12 @@ package enum CanonicalURL {
         return parts.origin + String(decoding: CanonicalURL.tail(tail[...]), as: UTF8.self)
     }
 
+    /// Whether two URLs lead to the same place, whoever the user is. What is no URL is the same as
+    /// its own text.
+    package static func areSame(_ one: String, _ other: String) -> Bool {
+        one.isExactly(other) || (of(one).map { of(other).isExactly($0) } ?? false)
+    }
+
     /// Path and query of an absolute URL, as written and without its fragment, in canonical form.
     package static func tail(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         let normal = percentNormalised(bytes)

@@ -22,6 +22,26 @@ package struct AbandonedUpload: Hashable, Sendable {
         self.attempts = attempts
     }
 
+    /// What the transfer asks for, at the URL where the upload was left. If that is another origin
+    /// by now, the transfer's credentials may be for the new one: none is told to the old one. A
+    /// signature for S3 does not tell the key.
+    ///
+    /// - Parameter askedURL: See ``FetchState/askedURL``.
+    package static func request(
+        _ request: TransferRequest, _ state: UploadState, askedURL: String?
+    ) -> TransferRequest {
+        guard let askedURL, !CanonicalURL.areSame(askedURL, request.url) else { return request }
+        var left = request
+        left.url = askedURL
+        let (old, new) = (try? URLParts(askedURL).origin, try? URLParts(request.url).origin)
+        if old == new || state.dialect == .s3 { return left }
+        left.options.user = nil
+        left.options.headers = left.options.headers.forElsewhere
+        left.options.clientCertificate = nil
+        left.options.clientKey = nil
+        return left
+    }
+
     /// The request that takes it away; `nil` = there is nothing.
     package var exchange: UploadExchange? {
         guard let options = request.options.upload, let source = state.source ?? options.source
@@ -38,7 +58,10 @@ package struct AbandonedUpload: Hashable, Sendable {
         if attempts >= Limits.uploadAbortAttempts { return true }
         guard let head else { return false }
         guard head.scheme == .http else { return true }
+        // The keys of a profile may be renewed.
+        let isSigned = request.options.user == nil && request.options.upload?.profile != nil
         return switch head.status {
+        case 400, 401, 403: !isSigned
         case 408, 409, 423, 425, 429, 500...599: false
         default: true
         }

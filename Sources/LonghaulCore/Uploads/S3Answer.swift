@@ -20,6 +20,12 @@ enum S3Answer {
         return String(text[open.upperBound..<close.lowerBound])
     }
 
+    /// Whether the keys were good once (Amazon S3 API Reference, "List of error codes").
+    static func tellsOfOldKeys(_ body: [UInt8]) -> Bool {
+        ["ExpiredToken", "InvalidToken", "TokenRefreshRequired"]
+            .contains(element("Code", in: body))
+    }
+
     /// Whether the object has that length, and was made of so many parts in an upload that began at
     /// that moment by the server's clock: the one before may have had the same length.
     static func isObject(

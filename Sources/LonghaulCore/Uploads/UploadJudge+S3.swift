@@ -32,12 +32,12 @@ extension UploadJudge {
     /// After a break the server's word counts for what it has.
     private mutating func listed(_ head: ResponseHead) -> Verdict {
         if head.status == 404 { return forgotten() }
-        if [400, 403, 405, 501].contains(head.status) {
+        if [400, 403, 405, 501].contains(head.status), !S3Answer.tellsOfOldKeys(end.answer) {
             // Some keys may send parts and not list them, some servers have no lists.
             (state.mustAsk, state.listedThrough) = (false, nil)
             return .goOn
         }
-        guard head.isSuccess else { return .failed(FailureTable.classify(upload: head)) }
+        guard head.isSuccess else { return .failed(failure(of: head)) }
         guard let list = S3Answer.parts(in: end.answer), list.next ?? .max > listedThrough else {
             return .failed(
                 Failure(
@@ -59,7 +59,7 @@ extension UploadJudge {
         }
         // The server may have gone on after such an answer.
         if head.isSuccess || head.status >= 500 { state.mayHaveArrived = true }
-        guard head.isSuccess else { return .failed(FailureTable.classify(upload: head)) }
+        guard head.isSuccess else { return .failed(failure(of: head)) }
         let error = LonghaulError(.serverError, "the server could not join the parts")
         return .failed(Failure(.transient, error))
     }
@@ -77,9 +77,8 @@ extension UploadJudge {
         if S3Answer.isObject(head, size: size, parts: parts.count, since: state.begunAt) {
             return .done
         }
-        if head.status >= 500 || head.status == 429 {
-            return .failed(FailureTable.classify(upload: head))
-        }
+        let failure = failure(of: head)
+        if !head.isSuccess, failure.kind == .transient { return .failed(failure) }
         return gone("the server does not know the upload any more")
     }
 }

@@ -279,7 +279,7 @@ package struct UploadJudge {
             state.isGuess = false
             return .goOn
         }
-        let failure = FailureTable.classify(upload: head)
+        let failure = failure(of: head)
         // What was found out of the URL may be as wrong as its answer: a later attempt asks anew.
         if state.address == nil, options.uploadProtocol == .auto, failure.kind != .transient {
             state.dialect = nil
@@ -287,6 +287,13 @@ package struct UploadJudge {
             state.isRemembered = false
         }
         return .failed(failure)
+    }
+
+    /// What the answer that refuses a request means.
+    func failure(of head: ResponseHead) -> Failure {
+        let isOld = state.dialect == .s3 && S3Answer.tellsOfOldKeys(end.answer)
+        guard isOld, head.status != 404 else { return FailureTable.classify(upload: head) }
+        return FailureTable.oldKeys(status: head.status)
     }
 
     /// The server has bytes that were never sent: the resource is not ours, or not sound.
@@ -372,6 +379,7 @@ extension WireFailure {
     fileprivate var isBeforeConnection: Bool {
         // CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT.
         if case .curl(5...7, _, _) = self { return true }
+        if case .noKeys = self { return true }
         return false
     }
 }
@@ -401,6 +409,17 @@ extension HeaderFields {
 }
 
 extension FailureTable {
+    /// Of keys that expire.
+    static func oldKeys(status: Int) -> Failure {
+        Failure(
+            .needsInput,
+            LonghaulError(
+                .unauthorized,
+                "the keys for S3 have expired (\(status)); renew those of its profile, then "
+                    + "`resume`, or upload it again with others in the environment",
+                httpStatus: status))
+    }
+
     /// Of an answer that refuses an upload.
     package static func classify(upload head: ResponseHead) -> Failure {
         var failure = classify(

@@ -27,6 +27,9 @@ package struct SegmentRequest: Sendable {
     package var yields = false
     /// What it sends; `nil` = it fetches. The cells then count the bytes that were read to be sent.
     package var upload: UploadBody?
+    /// Reads the keys that it is signed with, on the transport's thread and for each message, as
+    /// libcurl reads netrc. The failure is how the request ends. `nil` = as the connection has it.
+    package var keys: (@Sendable () -> Result<S3Keys, WireFailure>)?
 
     package init(
         key: SegmentKey, url: String, headers: HeaderFields, offset: Int64 = 0,

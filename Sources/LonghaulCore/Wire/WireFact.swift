@@ -45,7 +45,7 @@ package struct SegmentEnd: Hashable, Sendable {
 }
 
 /// Why a request ended early, as a fact.
-package enum WireFailure: Hashable, Sendable {
+package enum WireFailure: Error, Hashable, Sendable {
     /// The engine said stop, or its rate was limited and the rest goes another way.
     case stopped
     /// It was taken back before it went out: no server has seen it.
@@ -76,6 +76,8 @@ package enum WireFailure: Hashable, Sendable {
     case proxyRefusedCredentials(text: String)
     /// The key of an SSH host is not the one in `known_hosts`, or none is there. libcurl's words.
     case unknownHostKey(text: String)
+    /// The request was not made: there are no keys to sign it with.
+    case noKeys(S3Profile, S3KeysProblem)
     /// libcurl's code and its own words.
     case curl(code: Int32, text: String, osError: Int32)
 }

@@ -1,4 +1,5 @@
 internal import LonghaulCore
+internal import LonghaulPlatform
 
 /// Performs the effects of a commit, in their order. It decides nothing and waits for nothing.
 struct EffectPerformer {
@@ -144,6 +145,14 @@ struct EffectPerformer {
             target: target, noticeEvery: Limits.checkpointBytes,
             judge: { $0.isRedirectOfUpload ? .redirect : .keep })
         request.upload = exchange.body
+        if exchange.body.signature != nil, !isElsewhere, options.user == nil,
+            let profile = options.upload?.profile
+        {
+            request.keys = {
+                Result { () throws(S3KeysProblem) in try profile.keys() }
+                    .mapError { .noKeys(profile, $0) }
+            }
+        }
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request

@@ -77,7 +77,7 @@ extension Subscriber {
 extension TransferWork {
     /// What may be shared of it; `nil` = it goes alone.
     var sharedIdentity: FetchIdentity? {
-        if isUnreadable || isUpload || request.options.onDuplicate == .separate { return nil }
+        if isUnreadable || request.options.onDuplicate == .separate { return nil }
         return FetchIdentity(request)
     }
 

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+package import LonghaulCore
 
 /// A small file that is read and written whole: configuration, units.
 package enum TextFile {
@@ -79,6 +79,21 @@ package enum TextFile {
         }
         try makeDirectory(parent)
         if mkdir(path, 0o777) < 0, Glibc.errno != EEXIST { throw .last("mkdir", path) }
+    }
+}
+
+extension S3Profile {
+    /// As the files have them now.
+    package func keys() throws(S3KeysProblem) -> S3Keys {
+        try keys(credentials: text(of: credentialsFile), config: text(of: configFile))
+    }
+
+    private func text(of path: String) throws(S3KeysProblem) -> String? {
+        do throws(SystemFailure) {
+            return try TextFile.read(path).map { String(decoding: $0, as: UTF8.self) }
+        } catch {
+            throw .unreadable(path, error.reason)
+        }
     }
 }
 

@@ -72,8 +72,9 @@ package struct TransferStatus {
         try expectOneChange()
     }
 
-    /// Ends a transfer whose file is durable under its name, with its event, and drops the fetch
-    /// row. `skipped`: the file is another program's, and nothing is recorded about it.
+    /// Ends a transfer whose file is durable under its name, or at its server, with its event, and
+    /// drops the fetch row; one that shares an upload leaves the row to the leader. `skipped`: the
+    /// file is another program's, and nothing is recorded about it.
     package func complete(
         _ id: TransferID, finalPath: String, numbers: TransferTotals,
         skipped: LonghaulError? = nil, detail: String? = nil, now: Timestamp
@@ -93,7 +94,7 @@ package struct TransferStatus {
         let error = skipped.map { StoredJSON.encode($0) }
         statement.bind(9, error)
         try end(id, as: .completed, statement, standing, numbers, now)
-        if let fetch = standing.fetch {
+        if let fetch = standing.fetch, !standing.isFollowing {
             if standing.isFetchShared { try SharedFetchRows(connection).disband(fetch) }
             if skipped == nil {
                 try OrphanedPartRows(connection).deleteRow(of: fetch)
@@ -179,19 +180,23 @@ package struct TransferStatus {
         var group: EndNotes.Group
         var fetch: FetchID?
         var isFetchShared: Bool
+        /// Another transfer leads the fetch.
+        var isFollowing: Bool
     }
 
     private func standing(of id: TransferID) throws -> Standing {
         let standing = try connection.first(
             """
-            SELECT t.sessionID, t.want, t.rearm > t.rearmed, f.id, f.leader IS NOT NULL \
+            SELECT t.sessionID, t.want, t.rearm > t.rearmed, f.id, f.leader IS NOT NULL, \
+            f.leader IS NOT NULL AND f.leader <> t.id \
             FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
             """, id
         ) {
             Standing(
                 group: EndNotes.Group(
                     sessionID: $0.int64(0), want: $0.int(1), isRearmPending: $0.bool(2)),
-                fetch: $0.optionalInt64(3).map(FetchID.init(rawValue:)), isFetchShared: $0.bool(4))
+                fetch: $0.optionalInt64(3).map(FetchID.init(rawValue:)), isFetchShared: $0.bool(4),
+                isFollowing: $0.bool(5))
         }
         guard let standing else { preconditionFailure("what ends is in the queue") }
         return standing

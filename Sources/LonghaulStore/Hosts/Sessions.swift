@@ -79,9 +79,11 @@ package struct Sessions {
         }
     }
 
-    /// Transfers of a session that have not ended, or whose end is not acknowledged, the oldest
-    /// first.
-    package func openTransfers(of name: String) throws(LonghaulError) -> [TransferID] {
+    /// Transfers of a session and of a kind that have not ended, or whose end is not acknowledged,
+    /// the oldest first.
+    package func openTransfers(
+        of name: String, _ kind: Transfer.Kind
+    ) throws(LonghaulError) -> [TransferID] {
         try store.snapshot { connection in
             let live = try TransferScans(connection).streams(
                 session: name, states: [.waiting, .running, .paused])
@@ -95,7 +97,16 @@ package struct Sessions {
                 """, name
             ) { ($0.transferID(0), EventType(rawValue: $0.text(1))) }
             for (id, type) in ended where type.endsTransfer { ids.insert(id) }
-            return ids.sorted()
+            return try ids.sorted().filter { id in
+                let isUpload = try connection.first(
+                    """
+                    SELECT CASE WHEN json_valid(options) \
+                    THEN json_type(options, '$.upload') IS NOT NULL ELSE 0 END \
+                    FROM transfer WHERE id = ?1
+                    """, id
+                ) { $0.bool(0) }
+                return (isUpload ?? false) == (kind == .upload)
+            }
         }
     }
 }

@@ -13,12 +13,14 @@ package struct AbandonedUploads {
     /// server has nothing of it.
     package func record(_ state: FetchState, of id: TransferID) throws {
         guard let upload = state.upload, upload.address != nil else { return }
+        guard let work = try WorkRecord.find(id, connection), !work.isUnreadable else { return }
+        let request = AbandonedUpload.request(work.request, upload, askedURL: state.askedURL)
         try connection.run(
             """
             INSERT INTO abandonedUpload \
-            (fetchID, transferID, url, destination, options, upload) \
-            SELECT ?1, id, url, destination, options, ?2 FROM transfer WHERE id = ?3
-            """, state.id, StoredJSON.encode(upload), id)
+            (fetchID, transferID, url, destination, options, upload) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """, state.id, id, request.url, work.destination, request.options.stored,
+            StoredJSON.encode(upload))
     }
 
     /// Begins the attempts that are due. They count before they are made, so that no crash repeats

@@ -134,6 +134,13 @@ extension TransferOptions {
         restate(\.metadata)
         restate(\.yields)
         restate(\.reuse)
+        // Keys for S3 are as they are found now, with the token of those that expire.
+        if let found = new.upload, found.uploadProtocol == .s3 {
+            options.user = new.user
+            options.headers[S3Keys.tokenField] = new.headers[S3Keys.tokenField]
+            options.upload?.region = found.region
+            options.upload?.profile = found.profile
+        }
         return options
     }
 }

@@ -92,7 +92,12 @@ struct HandleOptions {
         case "http", "https":
             setHTTP()
             if let upload = request.upload, let failure = send(upload, flow) { return failure }
-            return setFields(&lists.fields, all: running.isOnFirstOrigin)
+            do throws(WireFailure) {
+                let token = try setKeys()
+                return setFields(&lists.fields, all: running.isOnFirstOrigin, and: token)
+            } catch {
+                return error
+            }
         default:
             setFileProtocol(flow)
             if let upload = request.upload,
@@ -129,6 +134,15 @@ struct HandleOptions {
             curl.set(CURLOPT_PATH_AS_IS, 1)
         }
         return nil
+    }
+
+    /// The keys of an upload to S3 that are not a part of the request. Returns the field that goes
+    /// with keys that expire.
+    private func setKeys() throws(WireFailure) -> HeaderFields.Field? {
+        guard running.isOnFirstOrigin, let keys = try request.keys?().get() else { return nil }
+        curl.set(CURLOPT_USERNAME, keys.id)
+        curl.set(CURLOPT_PASSWORD, keys.secret)
+        return keys.token.map { HeaderFields.Field(name: S3Keys.tokenField, value: $0) }
     }
 
     private func setFileProtocol(_ flow: ResponseFlow) {
@@ -174,11 +188,13 @@ struct HandleOptions {
         return nil
     }
 
-    private func setFields(_ list: inout FieldList, all: Bool) -> WireFailure? {
+    private func setFields(
+        _ list: inout FieldList, all: Bool, and own: HeaderFields.Field? = nil
+    ) -> WireFailure? {
         list = FieldList()
         var hasUserAgent = false
         var cookies: [String] = []
-        for field in request.headers.fields {
+        for field in request.headers.fields + (own.map { [$0] } ?? []) {
             if field.name.equalsIgnoringCase("user-agent") { hasUserAgent = true }
             guard all || HeaderFields.mayGoElsewhere(field.name) else { continue }
             guard Self.isSendable(field) else {

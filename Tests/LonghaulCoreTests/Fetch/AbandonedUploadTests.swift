@@ -33,6 +33,37 @@ import Testing
         #expect(upload(.plain, to: "http://h/a", at: nil).exchange == nil)
     }
 
+    /// The URL was changed since.
+    @Test(
+        arguments: [
+            (nil, "http://h/new", .tus, "http://h/new", true),
+            ("http://h/new", "http://h/new", .tus, "http://h/new", true),
+            ("http://me:a@h/new", "http://me:b@h/new", .tus, "http://me:b@h/new", true),
+            ("http://h/old", "http://h/new", .tus, "http://h/old", true),
+            ("http://old/f", "http://new/f", .tus, "http://old/f", false),
+            ("ftp://old/f", "sftp://old/f", .remoteFile, "ftp://old/f", false),
+            ("http://old/f", "http://new/f", .s3, "http://old/f", true),
+        ] as [(String?, String, UploadDialect, String, Bool)])
+    func itIsTakenAwayWhereItIs(
+        _ asked: String?, _ url: String, _ dialect: UploadDialect, _ at: String, _ keeps: Bool
+    ) {
+        var request = TransferRequest(url: url, destination: .file("/f"))
+        request.options.user = "me:secret"
+        request.options.headers["Authorization"] = "Bearer x"
+        request.options.headers["Accept"] = "text/html"
+        request.options.clientCertificate = "/c.pem"
+        request.options.clientKey = "/k.pem"
+        var state = UploadState()
+        state.dialect = dialect
+        let left = AbandonedUpload.request(request, state, askedURL: asked)
+        #expect(left.url == at)
+        #expect((left.options == request.options) == keeps)
+        if keeps { return }
+        #expect(left.options.user == nil && left.options.clientKey == nil)
+        #expect(left.options.clientCertificate == nil)
+        #expect(left.options.headers.fields.map(\.name) == ["Accept"])
+    }
+
     /// (status, attempts, is settled)
     @Test(
         arguments: [
@@ -48,6 +79,20 @@ import Testing
         }
         let upload = upload(.tus, to: "http://h/a", at: "http://h/r/1", attempts: attempts)
         #expect(upload.isSettled(by: head) == isSettled)
+    }
+
+    /// Keys that have expired may be renewed within the time of the attempts.
+    @Test(arguments: [400, 401, 403]) func theKeysOfAProfileMayBeRenewed(_ status: Int) {
+        let head = ResponseHead(
+            scheme: .http, status: status, headers: HeaderFields(), effectiveURL: "http://h/b/a",
+            httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
+        var abandoned = upload(.s3, to: "http://h/b/a", at: "u")
+        #expect(abandoned.isSettled(by: head))
+        abandoned.request.options.upload?.profile = S3Profile(
+            name: "work", credentialsFile: "/c/credentials", configFile: "/c/config")
+        #expect(!abandoned.isSettled(by: head))
+        abandoned.attempts = Limits.uploadAbortAttempts
+        #expect(abandoned.isSettled(by: head))
     }
 
     @Test func attemptsBecomeRarer() {

@@ -240,6 +240,44 @@ import Testing
         return judge(exchange, head, body, &state, size: Self.size)
     }
 
+    /// Whatever is asked, keys that have expired are asked for, and nothing is given up.
+    @Test(arguments: [all, missing, []], [true, false])
+    func expiredKeysAreAskedFor(_ tags: [String], _ mustAsk: Bool) throws {
+        var state = started(tags)
+        if tags.isEmpty { state.address = nil }
+        state.mustAsk = mustAsk
+        let exchange = try #require(next(state, size: Self.size))
+        let body = "<Error><Code>ExpiredToken</Code></Error>"
+        let verdict = judge(exchange, head(400), body, &state, size: Self.size)
+        guard case .failed(let failure) = verdict else {
+            Issue.record("\(exchange.purpose) leads to \(verdict)")
+            return
+        }
+        #expect(failure.kind == .needsInput && failure.error.code == .unauthorized)
+        #expect(failure.error.httpStatus == 400)
+        #expect(state.address == (tags.isEmpty ? nil : "a%2Fb"))
+        #expect(state.mustAsk == mustAsk)
+    }
+
+    /// Without keys nothing is sent.
+    @Test func withoutKeysNothingHasArrived() throws {
+        let profile = S3Profile(
+            name: "work", credentialsFile: "/c/credentials", configFile: "/c/config")
+        var end = SegmentEnd(
+            failure: .noKeys(profile, .noKeys), writtenThrough: 0, bytesReceived: 0)
+        end.bytesSent = 0
+        let state = started(Self.missing)
+        let exchange = try #require(next(state, size: Self.size))
+        var judge = UploadJudge(exchange, end, state, offset: 0, size: Self.size, options())
+        guard case .failed(let failure) = judge.judge(nil) else {
+            Issue.record("it does not go on")
+            return
+        }
+        #expect(failure.kind == .needsInput && failure.error.code == .unauthorized)
+        #expect(failure.error.message.hasSuffix("put its keys there, then `resume`"))
+        #expect(!judge.state.mayHaveArrived)
+    }
+
     @Test func aLostAnswerOfAPartIsLookedUp() throws {
         var state = started(Self.missing)
         let exchange = try #require(next(state, size: Self.size))
@@ -313,6 +351,16 @@ import Testing
             #expect((verdict == .done) == isDone, "\(length) \(tag) \(made)")
             #expect(isDone || state.address == nil)
         }
+    }
+
+    /// A server that is busy has not said that it is not there. Keys that may not look get 403.
+    @Test(arguments: [(408, true), (429, true), (503, true), (403, false), (404, false)])
+    func theObjectIsLookedAtAgain(_ status: Int, _ isToCome: Bool) throws {
+        var state = started(Self.all)
+        (state.mayHaveArrived, state.isForgotten) = (true, true)
+        let exchange = try #require(next(state, size: Self.size))
+        _ = judge(exchange, head(status), "", &state, size: Self.size)
+        #expect((state.address != nil) == isToCome)
     }
 
     // MARK: - Sizes and names

@@ -71,6 +71,67 @@ import Testing
         #expect(isCancelled)
     }
 
+    // MARK: - Beginning anew
+
+    /// What is recorded when an upload that has begun is opened again, and after the server has
+    /// forgotten it.
+    private func steps(askedBefore url: String) throws -> [FetchStep] {
+        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
+        var options = UploadOptions()
+        options.uploadProtocol = .ietf
+        options.isRepeatable = true
+        request.options.upload = options
+        var state = FetchState(id: FetchID(rawValue: 1))
+        state.askedURL = url
+        state.durable = ByteRanges(0..<500)
+        var upload = UploadState()
+        upload.dialect = .ietf9
+        upload.address = "http://h/r/1"
+        upload.source = Self.source
+        upload.sentBound = 600
+        state.upload = upload
+        var machine = FetchMachine(
+            transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
+            state: state, firstSerial: 1)
+        _ = machine.begin()
+        let opened = machine.handle(.opened(Self.source), in: context)
+        guard case .send(let ask)? = opened.effects.last else {
+            Issue.record("nothing is sent: \(opened.effects)")
+            return []
+        }
+        let head = ResponseHead(
+            scheme: .http, status: 404, headers: HeaderFields(), effectiveURL: ask.exchange.url,
+            httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
+        _ = machine.handle(.head(ask.key, head), in: context)
+        let end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
+        return [opened, machine.handle(.ended(ask.key, end), in: context)]
+    }
+
+    /// Its event must not be lost with the power, however small the next request is.
+    @Test func aRestartIsDurable() throws {
+        let forgotten = try #require(try steps(askedBefore: "http://me:x@h/a").last)
+        #expect(forgotten.writes.contains { if case .restarted = $0 { true } else { false } })
+        #expect(forgotten.durable)
+    }
+
+    @Test func atAnotherURLItBeginsAnew() throws {
+        let opened = try #require(try steps(askedBefore: "http://h/b").first)
+        #expect(opened.durable)
+        let left = opened.writes.compactMap { write in
+            if case .abandonUpload(_, let state) = write { state } else { nil }
+        }
+        #expect(left.map(\.askedURL) == ["http://h/b"])
+        #expect(left.first?.upload?.address == "http://h/r/1")
+        // Saved with the record of what is left, or a crash would leave it twice.
+        let saved = opened.writes.compactMap { write in
+            if case .save(let state) = write { state } else { nil }
+        }
+        let first = try #require(saved.first)
+        #expect(first.askedURL == "http://h/a" && first.upload == nil && first.durable.isEmpty)
+        guard case .send(let ask)? = opened.effects.last else { return }
+        #expect(ask.exchange.url == "http://h/a" && ask.exchange.purpose == .whole)
+    }
+
     @Test func aRefusalIsNoEndOfOneThatLeaves() throws {
         let isQueued = try writes(.post, .requeue, 503).contains {
             if case .queued = $0 { true } else { false }

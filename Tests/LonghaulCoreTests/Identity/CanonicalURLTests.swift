@@ -22,6 +22,7 @@ import Testing
     func equal(_ left: String, _ right: String) {
         #expect(CanonicalURL.of(left) == CanonicalURL.of(right))
         #expect(CanonicalURL.of(left) != nil)
+        #expect(CanonicalURL.areSame(left, right))
     }
 
     @Test(arguments: [
@@ -38,6 +39,12 @@ import Testing
     ])
     func different(_ left: String, _ right: String) {
         #expect(CanonicalURL.of(left) != CanonicalURL.of(right))
+        #expect(!CanonicalURL.areSame(left, right))
+    }
+
+    @Test func whatIsNoURLIsOnlyItself() {
+        #expect(CanonicalURL.areSame("x:y", "x:y"))
+        #expect(!CanonicalURL.areSame("x:y", "x:z"))
     }
 
     @Test func canonicalOnceIsCanonical() {

@@ -33,6 +33,15 @@ import Testing
         ("digest", { $0.options.checksum = sum }),
         ("largest size", { $0.options.maxSize = 10 }),
         ("mirror", { $0.options.mirrors = ["http://m/f"] }),
+        ("an upload", { $0.options.upload = UploadOptions() }),
+        ("another file", { request in
+            request.options.upload = UploadOptions()
+            request.destination = .file("/d/g")
+        }),
+        ("a form", { request in
+            request.options.upload = UploadOptions()
+            request.options.upload?.formField = "f"
+        }),
     ]
 
     @Test func whatMakesAnother() throws {

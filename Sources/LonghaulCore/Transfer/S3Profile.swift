@@ -1,0 +1,137 @@
+/// The keys that requests to S3 are signed with.
+package struct S3Keys: Hashable, Sendable {
+    package var id: String
+    package var secret: String
+    /// Of keys that expire: sent along as `x-amz-security-token`.
+    package var token: String?
+
+    package static let tokenField = "x-amz-security-token"
+
+    package init(id: String, secret: String, token: String? = nil) {
+        self.id = id
+        self.secret = secret
+        self.token = token
+    }
+}
+
+/// Where the keys of an upload to S3 stand: a profile in the files of the AWS command line. Only
+/// this is stored; the keys are read for each request, so that renewed ones are used.
+package struct S3Profile: Hashable, Codable, Sendable {
+    package var name: String
+    /// Absolute paths.
+    package var credentialsFile: String
+    package var configFile: String
+
+    package init(name: String, credentialsFile: String, configFile: String) {
+        self.name = name
+        self.credentialsFile = credentialsFile
+        self.configFile = configFile
+    }
+
+    /// What the files say of the profile; `nil` = there is no such file.
+    package func keys(
+        credentials: String?, config: String?
+    ) throws(S3KeysProblem) -> S3Keys {
+        let credentials = AWSSettings.of(name, in: credentials, isConfig: false)
+        let config = AWSSettings.of(name, in: config, isConfig: true)
+        let all = (credentials ?? [:]).merging(config ?? [:]) { own, _ in own }
+        // The keys beside it are not those that it is to act with.
+        if all["role_arn"] != nil { throw .unsupported("role_arn") }
+        if let keys = credentials?.keys ?? config?.keys { return keys }
+        if let other = S3Profile.otherSources.first(where: { all[$0] != nil }) {
+            throw .unsupported(other)
+        }
+        throw credentials == nil && config == nil ? .noProfile : .noKeys
+    }
+
+    /// Settings of profiles whose keys come from a program, a login or a role.
+    private static let otherSources = [
+        "credential_process", "sso_session", "sso_start_url", "login_session",
+        "web_identity_token_file", "credential_source", "source_profile",
+    ]
+}
+
+/// Why there are no keys.
+package enum S3KeysProblem: Error, Hashable, Sendable {
+    case noProfile
+    case noKeys
+    /// The profile has this setting, which is for the AWS command line to carry out.
+    case unsupported(String)
+    /// The file, and the system's reason.
+    case unreadable(String, String)
+
+    /// A sentence without what to do.
+    package func said(of profile: S3Profile) -> String {
+        let name = TerminalText.shown(profile.name)
+        return switch self {
+        case .noProfile:
+            "there is no profile \(name) in \(profile.credentialsFile) or \(profile.configFile)"
+        case .noKeys: "the profile \(name) has no keys in \(profile.credentialsFile)"
+        case .unsupported(let setting):
+            "the profile \(name) has its keys by \(setting), which is not supported"
+        case .unreadable(let path, let reason): "\(path) cannot be read (\(reason))"
+        }
+    }
+
+    /// What to do about it, for those who cannot put keys into the file.
+    package static func export(_ profile: S3Profile) -> String {
+        "`aws configure export-credentials --profile \(TerminalText.shown(profile.name)) "
+            + "--format env` gives keys for the environment"
+    }
+}
+
+/// The files of the AWS command line (AWS SDKs and Tools Reference Guide, "Format of the
+/// configuration files").
+package enum AWSSettings {
+    /// The settings of a profile, names in lower case; `nil` = the file has no such profile.
+    ///
+    /// - Parameter isConfig: It is the file `config`, which writes `[profile NAME]`.
+    package static func of(
+        _ profile: String, in text: String?, isConfig: Bool
+    ) -> [String: String]? {
+        var found: [String: String]?
+        var isOwn = false
+        // Lines that are indented more than the setting before them belong to it.
+        var indent = Int.max
+        for line in (text ?? "").split(whereSeparator: \.isNewline) {
+            let content = line.trimmingBlanks
+            guard let first = content.utf8.first, !comments.contains(first) else { continue }
+            if first == UInt8(ascii: "["), line.utf8.first == first {
+                isOwn = names(profile, isConfig).contains { name(of: content) == $0 }
+                if isOwn { found = found ?? [:] }
+                indent = .max
+                continue
+            }
+            let own = line.utf8.prefix(while: \.isBlank).count
+            guard own <= indent, let equals = content.firstIndex(of: "=") else { continue }
+            indent = own
+            let value = content[content.index(after: equals)...].trimmingBlanks
+            if isOwn, !value.isEmpty {
+                found?[content[..<equals].trimmingBlanks.lowercased()] = String(value)
+            }
+        }
+        return found
+    }
+
+    private static let comments = [UInt8(ascii: "#"), UInt8(ascii: ";")]
+
+    private static func names(_ profile: String, _ isConfig: Bool) -> [String] {
+        if !isConfig { return [profile] }
+        return profile == "default" ? ["default", "profile default"] : ["profile \(profile)"]
+    }
+
+    /// Of a section, with one blank between its words and without quotation marks.
+    private static func name(of header: Substring) -> String {
+        let inside = header.dropFirst().prefix { $0 != "]" }
+        return inside.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
+            .filter { $0 != "\"" && $0 != "'" }
+    }
+}
+
+extension [String: String] {
+    fileprivate var keys: S3Keys? {
+        guard let id = self["aws_access_key_id"], let secret = self["aws_secret_access_key"]
+        else { return nil }
+        return S3Keys(id: id, secret: secret, token: self["aws_session_token"])
+    }
+}
