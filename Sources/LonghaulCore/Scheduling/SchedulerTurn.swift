@@ -190,6 +190,12 @@ struct SchedulerTurn {
         of candidate: Candidate, byAge: Bool = false
     ) -> WaitReason? {
         let origin = origins.index(of: candidate.origin)
+        if candidate.eligibility.goesOnce, goesAhead(origins[origin]) {
+            var state = origins[origin].state
+            state.prefetched = 0
+            return limits.blockage(
+                of: state, connections: origins[origin].connections, since: candidate.waitingSince)
+        }
         return origins.blockage(at: origin, limits, since: candidate.waitingSince)
             ?? places.blockage(
                 of: candidate, limits, needsPlace: !goesAhead(origins[origin]), byAge: byAge,
