@@ -190,11 +190,12 @@ struct SchedulerTurn {
         of candidate: Candidate, byAge: Bool = false
     ) -> WaitReason? {
         let origin = origins.index(of: candidate.origin)
-        if candidate.eligibility.goesOnce, goesAhead(origins[origin]) {
+        if candidate.eligibility.goesOnce {
             var state = origins[origin].state
-            state.prefetched = 0
-            return limits.blockage(
+            (state.prefetched, state.speaksHTTP2) = (0, false)
+            let reason = limits.blockage(
                 of: state, connections: origins[origin].connections, since: candidate.waitingSince)
+            if let reason { return reason }
         }
         return origins.blockage(at: origin, limits, since: candidate.waitingSince)
             ?? places.blockage(

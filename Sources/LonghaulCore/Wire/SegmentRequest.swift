@@ -28,6 +28,9 @@ package struct SegmentRequest: Sendable {
     /// What it sends; `nil` = it fetches. The cells then count the bytes that were read to be sent.
     package var upload: UploadBody?
 
+    /// It has a body that is more than empty.
+    package var sendsBody: Bool { upload?.content.map { $0.length > 0 } ?? false }
+
     package init(
         key: SegmentKey, url: String, headers: HeaderFields, offset: Int64 = 0,
         connection: ConnectionSettings, target: SegmentTarget, end: Int64? = nil,
