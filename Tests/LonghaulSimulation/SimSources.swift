@@ -10,6 +10,8 @@ struct SimSources {
 
     struct Open {
         var inode: UInt64
+        /// When it was opened: that one is sent, or nothing is.
+        var version: SourceVersion
         var cell: UInt
     }
 
@@ -25,9 +27,7 @@ struct SimSources {
 
     func file(at path: String) -> File? { names[path].flatMap { files[$0] } }
 
-    func version(openBy fetch: FetchID) -> SourceVersion? {
-        open[fetch].flatMap { files[$0.inode]?.version }
-    }
+    func version(openBy fetch: FetchID) -> SourceVersion? { open[fetch]?.version }
 
     func inode(at path: String) -> UInt64? { names[path] }
 
@@ -66,7 +66,8 @@ extension SimDisk {
         nextCell += 64
         cells[nextCell] = Cell(
             fetch: fetch, generation: nil, start: 0, written: 0, received: sent)
-        sources.open[fetch] = SimSources.Open(inode: inode, cell: nextCell)
+        sources.open[fetch] = SimSources.Open(
+            inode: inode, version: file.version, cell: nextCell)
         outcomes.append((fetch, .opened(file.version)))
     }
 
