@@ -2,8 +2,9 @@
 """How well discretionary transfers give way, beside other programs' transfers.
 
 Three network namespaces: server, router, client. The bottleneck is a token bucket with a FIFO on
-the router's way out to the client, for uploads to the server; segmentation offloads are off everywhere. The path itself takes
-no time worth mentioning (the kernel may lack netem): round trips are queue and nothing else.
+the router's way out to the client, for uploads to the server; segmentation offloads are off
+everywhere. The path itself takes no time worth mentioning (the kernel may lack netem): round trips
+are queue and nothing else.
 """
 
 import argparse

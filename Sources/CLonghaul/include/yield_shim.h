@@ -59,6 +59,6 @@ int lh_socket_clamp(lh_socket *socket, int window);
 // While gated the socket accepts about a packet more than was read from it, so that a slow reader
 // slows its sender down.
 void lh_socket_gate(lh_socket *socket, int on);
-// Lets about this many bytes be under way or wait to be sent; a large number = as many as TCP likes.
+// Lets about this many bytes be under way or wait to be sent; INT_MAX = as many as TCP likes.
 void lh_socket_hold(lh_socket *socket, int window);
 #endif
