@@ -131,10 +131,18 @@ int lh_socket_sample(const lh_socket *socket, lh_tcp_sample *sample) {
     enum { established = 1, close_wait = 8 };
     if (info.tcpi_state != established && info.tcpi_state != close_wait)
         return -ENOTCONN;
-    sample->round_trip = info.tcpi_rcv_rtt;
-    sample->out_of_order = info.tcpi_rcv_ooopack;  // 0 before Linux 5.4
-    sample->segment = info.tcpi_rcv_mss;
-    sample->received = info.tcpi_bytes_received;
+    sample->in = (lh_tcp_side){
+        .round_trip = info.tcpi_rcv_rtt,
+        .lost = info.tcpi_rcv_ooopack,  // 0 before Linux 5.4
+        .segment = info.tcpi_rcv_mss,
+        .bytes = info.tcpi_bytes_received,
+    };
+    sample->out = (lh_tcp_side){
+        .round_trip = info.tcpi_rtt,
+        .lost = info.tcpi_total_retrans,
+        .segment = info.tcpi_snd_mss,
+        .bytes = info.tcpi_bytes_acked,
+    };
     return 0;
 }
 
@@ -195,4 +203,20 @@ void lh_socket_gate(lh_socket *socket, int on) {
     setsockopt(socket->fd, SOL_SOCKET, SO_RCVBUF, &value, sizeof value);
     value = 0;
     setsockopt(socket->fd, SOL_SOCKET, SO_BUF_LOCK, &value, sizeof value);
+}
+
+// The send buffer has what is under way, too. A pace would be no window: packets that go out one by
+// one are acknowledged late, and their round trips are no queue (RFC 1122 §4.2.3.2). The kernel
+// doubles the value for its overhead, and bounds it by net.core.wmem_max (208 KiB as a rule): for
+// larger windows its own tuning is turned on again (SO_BUF_LOCK).
+void lh_socket_hold(lh_socket *socket, int window) {
+    const int most = 192 << 10;
+    int value = window < most ? window : 0;
+    if (value == socket->held)
+        return;
+    socket->held = value;
+    if (value)
+        setsockopt(socket->fd, SOL_SOCKET, SO_SNDBUF, &value, sizeof value);
+    else
+        setsockopt(socket->fd, SOL_SOCKET, SO_BUF_LOCK, &value, sizeof value);
 }

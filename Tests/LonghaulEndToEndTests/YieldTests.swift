@@ -2,8 +2,8 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
-/// A discretionary download on a line of its own making: network namespaces need root.
-@Suite(.timeLimit(.minutes(10))) struct YieldTests {
+/// A discretionary transfer on a line of its own making: network namespaces need root.
+@Suite(.timeLimit(.minutes(10)), .serialized) struct YieldTests {
     static let missing: [String] = {
         let tools = ["ip", "tc", "ethtool", "nginx", "curl", "python3"]
         let places = ["/usr/sbin/", "/sbin/", "/usr/bin/", "/bin/", "/usr/local/bin/"]
@@ -13,8 +13,10 @@ import Testing
         return (geteuid() == 0 ? [] : ["root"]) + absent
     }()
 
-    @Test(.enabled(if: missing.isEmpty, "skipped: there is no \(missing.joined(separator: ", "))"))
-    func aDiscretionaryDownloadGivesWayAndComesBack() async throws {
+    @Test(
+        .enabled(if: missing.isEmpty, "skipped: there is no \(missing.joined(separator: ", "))"),
+        arguments: [[], ["--uploads"]])
+    func aDiscretionaryTransferGivesWayAndComesBack(_ direction: [String]) async throws {
         let script = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("scripts/bench.d/yield.py")
@@ -22,7 +24,7 @@ import Testing
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [
             "python3", script.path, "--check", "--binary", try BuiltBinary.longhaul,
-        ]
+        ] + direction
         let output = Pipe()
         process.standardOutput = output
         process.standardError = output

@@ -54,7 +54,10 @@ def main():
         for case in options.cases or CASES:
             if case == "yield":
                 yielding = os.path.join(os.path.dirname(__file__), "yield.py")
-                subprocess.run([sys.executable, yielding, "--binary", options.longhaul], check=False)
+                for direction in ([], ["--uploads"]):
+                    subprocess.run(
+                        [sys.executable, yielding, "--binary", options.longhaul, *direction],
+                        check=False)
             else:
                 owner = next(part for part in owners if hasattr(part, case))
                 getattr(owner, case)()

@@ -1,6 +1,6 @@
 """A server that takes uploads and keeps nothing: what is measured against it are the programs that send.
 
-    sink.py PORT
+    sink.py PORT [ADDRESS]
 
 PUT and POST of any path; parts of S3, whose signatures are not looked at. GET answers with the bytes of
 bodies since the last GET.
@@ -81,7 +81,8 @@ class Connection(threading.Thread):
             f"HTTP/1.1 {status}\r\nETag: \"sink\"\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
 
 
-listener = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=128)
+address = sys.argv[2] if len(sys.argv) > 2 else "127.0.0.1"
+listener = socket.create_server((address, int(sys.argv[1])), backlog=128)
 while True:
     sock, _ = listener.accept()
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

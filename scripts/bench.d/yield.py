@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""How well discretionary downloads give way, beside other programs' downloads.
+"""How well discretionary transfers give way, beside other programs' transfers.
 
 Three network namespaces: server, router, client. The bottleneck is a token bucket with a FIFO on
-the router's way out to the client; segmentation offloads are off everywhere. The path itself takes
-no time worth mentioning (the kernel may lack netem): round trips are queue and nothing else.
+the router's way out to the client, for uploads to the server; segmentation offloads are off
+everywhere. The path itself takes no time worth mentioning (the kernel may lack netem): round trips
+are queue and nothing else.
 """
 
 import argparse
@@ -21,6 +22,9 @@ import time
 HERE = os.path.abspath(__file__)
 NET = "10.93"
 SERVER = f"{NET}.1.1"
+SINK = 81
+# Of struct tcp_info, tcpi_bytes_acked.
+BYTES_ACKED = 120
 
 
 def sh(command, check=True):
@@ -30,12 +34,14 @@ def sh(command, check=True):
 class Rig:
     """The namespaces, a web server and what is needed to look at the line."""
 
-    def __init__(self, rate, queue):
+    def __init__(self, rate, queue, uploads=False):
+        self.uploads = uploads
+        self.large, self.small = ("upload", "smallup") if uploads else ("download", "small")
         self.tag = f"lh{os.getpid() % 10000}"
         self.work = tempfile.mkdtemp(prefix="longhaul-yield-")
         self.server, self.router, self.client = (self.tag + x for x in "src")
         self.allowed = None
-        self.nginx = None
+        self.servers = []
         try:
             self.build(rate, queue)
         except BaseException:
@@ -58,7 +64,8 @@ class Rig:
         sh(f"ip -n {self.server} route add default via {NET}.1.2")
         sh(f"ip -n {self.client} route add default via {NET}.2.2")
         sh(f"ip netns exec {self.router} sysctl -qw net.ipv4.ip_forward=1")
-        sh(f"tc -n {self.router} qdisc add dev {t}c root tbf rate {rate} burst 6k limit {queue}")
+        out = f"{t}b" if self.uploads else f"{t}c"
+        sh(f"tc -n {self.router} qdisc add dev {out} root tbf rate {rate} burst 6k limit {queue}")
         root = os.path.join(self.work, "www")
         os.makedirs(root)
         for index in range(5):
@@ -71,7 +78,9 @@ class Rig:
                 f"error_log {self.work}/nginx.log; events {{ worker_connections 512; }}"
                 "http { access_log off; sendfile on; server {"
                 f"listen {SERVER}:80; root {root}; }} }}")
-        self.nginx = self.spawn(self.server, ["nginx", "-c", f"{self.work}/nginx.conf"])
+        self.servers.append(self.spawn(self.server, ["nginx", "-c", f"{self.work}/nginx.conf"]))
+        sink = os.path.join(os.path.dirname(HERE), "sink.py")
+        self.servers.append(self.spawn(self.server, [sys.executable, sink, str(SINK), SERVER]))
         deadline = time.monotonic() + 10
         while subprocess.run(
                 self.inside(["curl", "-sf", "-o", "/dev/null", f"http://{SERVER}/small"])).returncode:
@@ -88,7 +97,12 @@ class Rig:
             self.allowed = self.allowed or allowed
             with open(path, "w") as file:
                 file.write(f"{allowed} {name}")
-        sh(f"ip netns exec {self.server} sysctl -qw net.ipv4.tcp_congestion_control={name}")
+        sender = self.client if self.uploads else self.server
+        sh(f"ip netns exec {sender} sysctl -qw net.ipv4.tcp_congestion_control={name}")
+
+    def big(self, index):
+        """A file of a gigabyte."""
+        return os.path.join(self.work, "www", f"big{index}")
 
     def inside(self, argv):
         return ["ip", "netns", "exec", self.client] + argv
@@ -105,7 +119,8 @@ class Rig:
         return json.loads(done.stdout)
 
     def received(self):
-        text = sh(f"ip -n {self.client} -s -j link show dev {self.tag}d")
+        name, link = (self.server, "a") if self.uploads else (self.client, "d")
+        text = sh(f"ip -n {name} -s -j link show dev {self.tag}{link}")
         return json.loads(text)[0]["stats64"]["rx"]["bytes"]
 
     def rate(self, seconds):
@@ -114,8 +129,8 @@ class Rig:
         return (self.received() - before) / (time.monotonic() - at)
 
     def close(self):
-        if self.nginx:
-            stop(self.nginx)
+        for server in self.servers:
+            stop(server)
         for name in (self.server, self.router, self.client):
             sh(f"ip netns del {name}", check=False)
         if self.allowed:
@@ -142,16 +157,26 @@ def stop(process):
 
 
 def client(kind, seconds):
-    if kind == "download":
-        sock = socket.create_connection((SERVER, 80))
-        sock.sendall(b"GET /big4 HTTP/1.1\r\nHost: x\r\n\r\n")
+    """kind: download, upload; small and smallup are requests of 10 kB either way."""
+    if kind in ("download", "upload"):
+        sock = socket.create_connection((SERVER, 80 if kind == "download" else SINK))
+        if kind == "download":
+            sock.sendall(b"GET /big4 HTTP/1.1\r\nHost: x\r\n\r\n")
+        else:
+            sock.sendall(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
         sock.settimeout(0.05)
         begun, total, series = time.monotonic(), 0, []
         while (now := time.monotonic() - begun) < seconds:
             try:
-                total += len(sock.recv(1 << 18))
+                if kind == "download":
+                    total += len(sock.recv(1 << 18))
+                else:
+                    sock.send(bytes(1 << 16))
             except TimeoutError:
                 pass
+            if kind == "upload":
+                info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+                total = int.from_bytes(info[BYTES_ACKED:BYTES_ACKED + 8], sys.byteorder)
             if not series or now - series[-1][0] >= 0.1:
                 series.append((now, total))
         json.dump({"rate": total / seconds, "series": series}, sys.stdout)
@@ -159,8 +184,12 @@ def client(kind, seconds):
     end, times = time.monotonic() + seconds, []
     while time.monotonic() < end:
         begun = time.monotonic()
-        sock = socket.create_connection((SERVER, 80))
-        sock.sendall(b"GET /small HTTP/1.0\r\n\r\n")
+        sock = socket.create_connection((SERVER, 80 if kind == "small" else SINK))
+        if kind == "small":
+            sock.sendall(b"GET /small HTTP/1.0\r\n\r\n")
+        else:
+            sock.sendall(b"PUT /x HTTP/1.1\r\nContent-Length: 10000\r\n\r\n" + bytes(10_000))
+            sock.shutdown(socket.SHUT_WR)
         while sock.recv(1 << 16):
             pass
         sock.close()
@@ -182,9 +211,13 @@ def longhaul(rig, binary, count):
     environment = {"LONGHAUL_CONDITIONS": "power=external,network=unmetered,idle=yes",
                    **os.environ, "LONGHAUL_HOME": home}
     for index in range(count):
+        words = ["enqueue", "--connections", "1", "-o", f"{into}/{index}",
+                 f"http://{SERVER}/big{index}"]
+        if rig.uploads:
+            words = ["upload", "--protocol", "put", rig.big(index),
+                     f"http://{SERVER}:{SINK}/{index}"]
         subprocess.run(
-            [binary, "enqueue", "--discretionary", "--no-start", "--connections", "1",
-             "-o", f"{into}/{index}", f"http://{SERVER}/big{index}"],
+            [binary, *words, "--discretionary", "--no-start"],
             check=True, env=environment, stdout=subprocess.DEVNULL)
     return rig.spawn(rig.client, [binary, "run", "--max-time", "10m"], env=environment)
 
@@ -219,10 +252,10 @@ def one(rig, start, alone, small_alone):
         wait_rate(rig, 0.8 * alone["rate"], 5)
         time.sleep(3)
         before = rig.rate(3)
-        beside = rig.measure("download", 8)
+        beside = rig.measure(rig.large, 8)
         back = wait_rate(rig, 0.8 * alone["rate"], 10)
         time.sleep(2)
-        small = rig.measure("small", 6)
+        small = rig.measure(rig.small, 6)
     finally:
         stop(background)
     time.sleep(0.5)
@@ -246,17 +279,17 @@ def show(name, row):
 
 def check(rig, binary):
     """Whether a download gives way and comes back at all, with bounds that a busy machine keeps."""
-    alone = rig.measure("download", 3)["rate"]
+    alone = rig.measure(rig.large, 3)["rate"]
     background = longhaul(rig, binary, 1)
     try:
         if wait_rate(rig, 0.6 * alone, 30) is None:
             return "it does not take a free line"
         other = subprocess.Popen(
-            rig.inside([sys.executable, HERE, "--client", "download", "15"]),
+            rig.inside([sys.executable, HERE, "--client", rig.large, "15"]),
             stdout=subprocess.PIPE, text=True)
         series = json.loads(other.communicate()[0])["series"]
         if first_above(series, 0.8 * alone, 20) is None:
-            return "it does not give way to another download"
+            return f"it does not give way to another {rig.large}"
         if wait_rate(rig, 0.6 * alone, 30) is None:
             return "it does not come back to a free line"
     finally:
@@ -287,6 +320,7 @@ def main(argv):
     parser.add_argument("--queue", default="300k", help="bytes that the FIFO holds")
     parser.add_argument("--senders", default="bbr,cubic")
     parser.add_argument("--only-longhaul", action="store_true")
+    parser.add_argument("--uploads", action="store_true", help="instead of downloads")
     parser.add_argument(
         "--check", action="store_true", help="measure nothing: does it give way and come back?")
     parser.add_argument("--json", help="write the figures to this file")
@@ -304,7 +338,7 @@ def main(argv):
             return 0
     binary = os.path.abspath(options.binary)
     figures, failed = {}, False
-    rig = Rig(options.rate, options.queue)
+    rig = Rig(options.rate, options.queue, options.uploads)
     try:
         if options.check:
             complaint = check(rig, binary)
@@ -312,11 +346,11 @@ def main(argv):
             return 1 if complaint else 0
         for sender in options.senders.split(","):
             rig.control(sender)
-            alone = rig.measure("download", 5)
+            alone = rig.measure(rig.large, 5)
             # Headers count on the line, not in the file.
             alone["line"] = alone["rate"] * 1514 / 1448
-            small = rig.measure("small", 3)
-            print(f"\n{sender}: one download alone {alone['rate'] * 8 / 1e6:.1f} Mbit/s, small"
+            small = rig.measure(rig.small, 3)
+            print(f"\n{sender}: one {rig.large} alone {alone['rate'] * 8 / 1e6:.1f} Mbit/s, small"
                   f" requests alone p95 {small['p95'] * 1000:.1f} ms")
             print(f"{'in the background':22} {'alone':>7} {'beside it':>9} {'gives way':>10}"
                   f" {'back':>8} {'small later':>11}")
@@ -325,7 +359,12 @@ def main(argv):
                 "longhaul, 1": lambda: longhaul(rig, binary, 1),
                 "longhaul, 4": lambda: longhaul(rig, binary, 4),
             }
-            if not options.only_longhaul:
+            if options.uploads and not options.only_longhaul:
+                to = f"http://{SERVER}:{SINK}/x"
+                starts["curl, 1"] = lambda: others(rig, ["curl", "-sT", rig.big(0), to])
+                starts["curl, 4"] = lambda: others(
+                    rig, ["curl", "-sZ"] + [x for i in range(4) for x in ("-T", rig.big(i), to)])
+            elif not options.only_longhaul:
                 starts["curl, 1"] = lambda: others(rig, ["curl", "-sO", big[0]])
                 starts["curl, 4"] = lambda: others(
                     rig, ["curl", "-sZ"] + [x for url in big for x in ("-O", url)])

@@ -13,6 +13,7 @@ typedef struct lh_socket {
     int is_gated;
     int saved_buffer;  // SO_RCVBUF before the gate
     int window;        // the clamp as last set; 0 = never
+    int held;          // to this many bytes under way; 0 = to none
 } lh_socket;
 
 // A separate set of connections, which requests outside of it never use. Used on one thread;
@@ -34,11 +35,17 @@ void lh_pool_free(lh_pool *pool);
 // Makes a handle that is not running use this pool; NULL = the multi handle's own connections.
 void lh_pool_use(lh_pool *pool, CURL *easy);
 
+// What is known of a connection in one direction.
+typedef struct lh_tcp_side {
+    uint32_t round_trip;  // microseconds; 0 = unknown
+    uint32_t lost;        // packets that came out of order, or were sent again
+    uint32_t segment;     // bytes of a full packet
+    uint64_t bytes;       // that came, or were acknowledged
+} lh_tcp_side;
+
 typedef struct lh_tcp_sample {
-    uint32_t round_trip;    // microseconds, as the receiver sees it; 0 = unknown
-    uint32_t out_of_order;  // packets
-    uint32_t segment;       // bytes of a full packet
-    uint64_t received;      // bytes
+    lh_tcp_side in;
+    lh_tcp_side out;
 } lh_tcp_sample;
 
 // 0, or -errno: -EBADF if the descriptor is now another socket, -ENOTCONN before it is connected.
@@ -52,4 +59,6 @@ int lh_socket_clamp(lh_socket *socket, int window);
 // While gated the socket accepts about a packet more than was read from it, so that a slow reader
 // slows its sender down.
 void lh_socket_gate(lh_socket *socket, int on);
+// Lets about this many bytes be under way or wait to be sent; INT_MAX = as many as TCP likes.
+void lh_socket_hold(lh_socket *socket, int window);
 #endif

@@ -94,6 +94,8 @@ struct UploadMachine {
         }
         wire.bytes.state.upload = upload
         wire.bytes.state.bytesTotal = version.size
+        // With the loss of what was there before.
+        if !step.writes.isEmpty { step.writes.append(.save(state)) }
         if leaving != nil {
             stage = .settling
             settleUpload(context, &step)
@@ -167,11 +169,15 @@ struct UploadMachine {
         _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
     ) {
         guard let segment = remove(key, end, &step) else { return }
-        if end.failure == .withdrawn, leaving == nil {
-            _ = wire.upload.ended(key)
-            return leaveUpload(.requeue, context, &step)
+        let ended = wire.upload.ended(key)
+        if end.failure == .withdrawn {
+            // It has not gone out, and had not before: it would not have been asked again.
+            if ended?.purpose == .whole, ended?.body.mayRepeat == false {
+                wire.bytes.state.upload?.mayHaveArrived = false
+            }
+            if leaving == nil { return leaveUpload(.requeue, context, &step) }
         }
-        guard let exchange = wire.upload.ended(key), end.failure != .withdrawn else {
+        guard let exchange = ended, end.failure != .withdrawn else {
             if stage == .moving { converse(context, &step) }
             return settleUpload(context, &step)
         }
@@ -197,9 +203,12 @@ struct UploadMachine {
         }
         // It may have crossed with the word to leave: a pause does not undo what the server has.
         let isLeft = leaving?.isCancel == true || wire.upload.isSuperseded
-        guard stage == .moving || verdict == .done && !isLeft else {
-            return settleUpload(context, &step)
+        let completes = verdict == .done && !isLeft
+        if !completes {
+            step.writes.append(.save(state))
+            if state.upload?.address != nil { step.durable = true }
         }
+        guard stage == .moving || completes else { return settleUpload(context, &step) }
         switch verdict {
         case .done: completeUpload(head, end.answer, context, &step)
         case .goOn:
@@ -261,7 +270,9 @@ struct UploadMachine {
     ) {
         stage = .left
         acknowledge(ByteRanges(0..<(state.bytesTotal ?? 0)), &step)
-        wire.bytes.state.upload?.address = nil
+        step.isWhole = true
+        // Of the row only the answer is of use now: the transfer takes it over.
+        wire.bytes.state.upload = nil
         step.writes.append(.save(state))
         if let origin = wire.asked(context) {
             step.writes.append(
@@ -332,6 +343,7 @@ struct UploadMachine {
                 ask: RangeRequest(proof: .nothingHeld, position: exchange.range.lowerBound),
                 url: exchange.url, startedAt: context.now, isParallel: !wire.segments.isEmpty))
         wire.upload.sent(exchange, as: key)
+        let isForgettable = isForgettable(exchange)
         let bound = wire.bytes.state.upload?.sentBound ?? 0
         let mayFinish = exchange.purpose == .whole || exchange.address != nil
         // A part is stored whole or not at all: nothing has to be remembered of it.
@@ -339,9 +351,11 @@ struct UploadMachine {
             wire.bytes.state.upload?.sentBound = max(bound, exchange.range.upperBound)
             if mayFinish { wire.bytes.state.upload?.mayHaveArrived = true }
             if let address = exchange.address { wire.bytes.state.upload?.address = address }
-            step.writes.append(.save(wire.bytes.state))
-            let isCostly = exchange.range.count > Limits.uploadAtOnceBytes
-            step.durable = step.durable || isCostly || !exchange.body.mayRepeat
+            if !isForgettable {
+                step.writes.append(.save(wire.bytes.state))
+                let isCostly = exchange.range.count > Limits.uploadAtOnceBytes
+                step.durable = step.durable || isCostly || !exchange.body.mayRepeat
+            }
         }
         step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
     }
@@ -371,10 +385,8 @@ struct UploadMachine {
         let isNew = judge.state.address != upload.address
         guard isNew || judge.acknowledged != wire.bytes.have else { return false }
         absorb(judge, &step)
-        if isNew {
-            step.writes.append(.save(wire.bytes.state))
-            step.durable = true
-        }
+        step.writes.append(.save(wire.bytes.state))
+        if isNew { step.durable = true }
         return isNew
     }
 
@@ -392,9 +404,17 @@ struct UploadMachine {
         return segment
     }
 
-    /// Takes over what an answer has told.
+    /// After a crash the whole file is sent again, and nothing has to be known for that: small
+    /// files go out without a commit before each.
+    private func isForgettable(_ exchange: UploadExchange) -> Bool {
+        exchange.body.mayRepeat && exchange.address == nil && state.upload?.address == nil
+            && exchange.range.count <= Limits.uploadAtOnceBytes
+    }
+
+    /// Takes over what an answer has told. The caller saves it.
     mutating func absorb(_ judge: UploadJudge, _ step: inout FetchStep) {
         wire.bytes.state.upload = judge.state
+        wire.bytes.state.isPrefetched = false
         if let lost = judge.lost {
             wire.upload.floor = 0
             let others = wire.upload.forgetAll()
@@ -403,8 +423,6 @@ struct UploadMachine {
         } else {
             acknowledge(judge.acknowledged, &step)
         }
-        step.writes.append(.save(wire.bytes.state))
-        if judge.state.address != nil { step.durable = true }
     }
 
     /// The server has these bytes. They may be fewer than it said before: that is recorded.
@@ -464,26 +482,5 @@ struct UploadMachine {
             let fault = LocalFault(code: failure.error.code, message: failure.error.message)
             return wire.target.leaving(after: fault, bytesKept: wire.bytes.have.count)
         }
-    }
-}
-
-extension ActiveSegment {
-    fileprivate func outcome(
-        _ exchange: UploadExchange, _ end: SegmentEnd, _ verdict: UploadJudge.Verdict,
-        at now: Timestamp
-    ) -> AttemptOutcome {
-        var (word, message): (String, String?) = ("completed", nil)
-        switch verdict {
-        case .goOn, .done: break
-        case .askAfter(let failure), .conflict(let failure), .failed(let failure):
-            word = failure.error.code.rawValue
-            message = failure.error.message
-        }
-        if end.failure == .stopped { (word, message) = ("stopped", nil) }
-        return AttemptOutcome(
-            number: number, startedAt: startedAt, endedAt: now, url: head?.effectiveURL ?? url,
-            bytes: end.bytesSent, httpStatus: head?.status,
-            httpVersion: end.httpVersion == 0 ? head?.httpVersion : end.httpVersion,
-            outcome: word, message: message)
     }
 }

@@ -41,3 +41,25 @@ struct UploadRun: Sendable {
         if !refused.insert(part).inserted { draining = draining ?? failure }
     }
 }
+
+extension ActiveSegment {
+    /// What is recorded of a request of an upload.
+    func outcome(
+        _ exchange: UploadExchange, _ end: SegmentEnd, _ verdict: UploadJudge.Verdict,
+        at now: Timestamp
+    ) -> AttemptOutcome {
+        var (word, message): (String, String?) = ("completed", nil)
+        switch verdict {
+        case .goOn, .done: break
+        case .askAfter(let failure), .conflict(let failure), .failed(let failure):
+            word = failure.error.code.rawValue
+            message = failure.error.message
+        }
+        if end.failure == .stopped { (word, message) = ("stopped", nil) }
+        return AttemptOutcome(
+            number: number, startedAt: startedAt, endedAt: now, url: head?.effectiveURL ?? url,
+            bytes: end.bytesSent, httpStatus: head?.status,
+            httpVersion: end.httpVersion == 0 ? head?.httpVersion : end.httpVersion,
+            outcome: word, message: message)
+    }
+}

@@ -190,6 +190,13 @@ struct SchedulerTurn {
         of candidate: Candidate, byAge: Bool = false
     ) -> WaitReason? {
         let origin = origins.index(of: candidate.origin)
+        if candidate.eligibility.goesOnce {
+            var state = origins[origin].state
+            (state.prefetched, state.speaksHTTP2) = (0, false)
+            let reason = limits.blockage(
+                of: state, connections: origins[origin].connections, since: candidate.waitingSince)
+            if let reason { return reason }
+        }
         return origins.blockage(at: origin, limits, since: candidate.waitingSince)
             ?? places.blockage(
                 of: candidate, limits, needsPlace: !goesAhead(origins[origin]), byAge: byAge,

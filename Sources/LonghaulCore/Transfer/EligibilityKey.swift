@@ -5,7 +5,7 @@
 /// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
 /// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
 /// 24–34 start of the window plus one, 35–45 its end plus one, 46 preferences were given, 47 has
-/// mirrors, 48 a command waits for it.
+/// mirrors, 48 a command waits for it, 49 goes once.
 package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -17,11 +17,13 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     /// - Parameter usesNetwork: False for URLs of this machine itself.
     package init(
         _ schedule: TransferSchedule = TransferSchedule(), isDiscretionary: Bool = false,
-        usesNetwork: Bool = true, hasMirrors: Bool = false, isAwaited: Bool = false
+        usesNetwork: Bool = true, hasMirrors: Bool = false, isAwaited: Bool = false,
+        goesOnce: Bool = false
     ) {
         var bits: Int64 = (usesNetwork ? 1 : 0) | (isDiscretionary ? 2 : 0)
         if hasMirrors { bits |= 1 << 47 }
         if isAwaited { bits |= 1 << 48 }
+        if goesOnce { bits |= 1 << 49 }
         bits |= EligibilityKey.pack(schedule.requires) << 2
         bits |= Int64(schedule.requires.battery ?? 0) << 10
         if let prefers = schedule.prefers {
@@ -44,6 +46,8 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     package var hasMirrors: Bool { rawValue & 1 << 47 != 0 }
     /// An engine that is there for others only, or not for long, begins it too.
     package var isAwaited: Bool { rawValue & 1 << 48 != 0 }
+    /// It is not made ready ahead, see ``UploadOptions/goesOnce``.
+    package var goesOnce: Bool { rawValue & 1 << 49 != 0 }
 
     package var schedule: TransferSchedule {
         var schedule = TransferSchedule()
@@ -75,7 +79,7 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     private func withMark(_ schedule: TransferSchedule, _ mark: Bool) -> EligibilityKey {
         let plain = EligibilityKey(
             schedule, isDiscretionary: isDiscretionary, usesNetwork: usesNetwork,
-            hasMirrors: hasMirrors, isAwaited: isAwaited)
+            hasMirrors: hasMirrors, isAwaited: isAwaited, goesOnce: goesOnce)
         return EligibilityKey(rawValue: plain.rawValue & ~(1 << 46) | (mark ? 1 << 46 : 0))
     }
 

@@ -24,6 +24,13 @@ public struct UploadOptions: Hashable, Codable, Sendable {
 
     /// The defaults of the command line.
     public init() {}
+
+    /// A POST that may not be sent twice: what a crash finds on its way has failed, so that it is
+    /// never made ready ahead of the connections.
+    package var goesOnce: Bool {
+        if isRepeatable { return false }
+        return formField != nil || method == .post || [.post, .ietf].contains(uploadProtocol)
+    }
 }
 
 /// The method of the request that carries a file.

@@ -31,6 +31,9 @@ package struct SegmentRequest: Sendable {
     /// libcurl reads netrc. The failure is how the request ends. `nil` = as the connection has it.
     package var keys: (@Sendable () -> Result<S3Keys, WireFailure>)?
 
+    /// It has a body that is more than empty.
+    package var sendsBody: Bool { upload?.content.map { $0.length > 0 } ?? false }
+
     package init(
         key: SegmentKey, url: String, headers: HeaderFields, offset: Int64 = 0,
         connection: ConnectionSettings, target: SegmentTarget, end: Int64? = nil,

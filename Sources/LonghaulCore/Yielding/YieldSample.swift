@@ -2,11 +2,12 @@
 package struct YieldSample: Hashable, Sendable {
     /// Names the connection for as long as it lives.
     package var connection: UInt64
-    /// Round trip as the receiver sees it (`tcpi_rcv_rtt`), seconds; `nil` = the kernel has none.
+    /// Seconds; `nil` = the kernel has none. Of a body that comes as the receiver sees it
+    /// (`tcpi_rcv_rtt`), of one that goes as the sender does (`tcpi_rtt`).
     package var roundTrip: Double?
-    /// Bytes ever received over it.
+    /// Bytes that ever came over it, or were ever acknowledged.
     package var bytes: UInt64
-    /// Packets that ever came out of order: behind a lost one.
+    /// Packets that ever came out of order, behind a lost one; or were ever sent again.
     package var outOfOrder: UInt32
     /// Bytes of one full packet.
     package var segment: Int
@@ -28,7 +29,7 @@ package struct YieldOrder: Hashable, Sendable {
     package var connection: UInt64
     /// Bytes that the sender may have under way.
     package var window: Int
-    /// Bytes per second at which it may be read; `nil` = as they come.
+    /// Bytes per second at which bodies may be read or sent; `nil` = as they come.
     package var rate: Int64?
     /// Other traffic has the line: no more is taken in than is read.
     package var isGated: Bool

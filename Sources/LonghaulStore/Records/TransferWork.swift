@@ -141,7 +141,7 @@ struct StoredSchedule {
         asked = EligibilityKey(
             request.schedule, isDiscretionary: request.isDiscretionary,
             usesNetwork: usesNetwork && !isProxyHere, hasMirrors: !options.mirrors.isEmpty,
-            isAwaited: options.failOnFullDisk)
+            isAwaited: options.failOnFullDisk, goesOnce: options.upload?.goesOnce ?? false)
         eligibility = asked.eligibility
         guard eligibility.hasPreferences else { return }
         waiver = PreferenceExpiry(

@@ -124,6 +124,8 @@ struct HandleOptions {
         if let content = upload.content {
             if let failure = flow.send(content, upload, curl) { return failure }
             curl.set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1000)
+            // What libcurl has read goes out without its rate.
+            if request.yields { curl.set(CURLOPT_UPLOAD_BUFFERSIZE, 16_384) }
         } else if upload.method == "HEAD" {
             curl.set(CURLOPT_NOBODY, 1)
         }

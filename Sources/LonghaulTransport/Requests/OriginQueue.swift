@@ -33,6 +33,9 @@ final class HostQueue {
         self.name = name
     }
 
+    /// See ``RunningRequest/slow(_:_:)``.
+    func prefersHTTP1(_ request: SegmentRequest) -> Bool { request.sendsBody && !lacksHTTP1 }
+
     var isWaiting: Bool { first < waiting.count }
 
     /// The next request.
@@ -118,7 +121,7 @@ struct OriginQueue {
         let host = order.remove(at: index)
         var waiting = host.next()
         waiting.isSlowed = isSlowed(waiting.request)
-        waiting.isAlone = isAlone(waiting.request)
+        waiting.isAlone = isAlone(waiting.request, at: host)
         if host.isWaiting { order.append(host) }
         host.active += 1
         if waiting.isAlone { host.activeAlone += 1 }
@@ -126,8 +129,8 @@ struct OriginQueue {
         return (waiting, host)
     }
 
-    private func isAlone(_ request: SegmentRequest) -> Bool {
-        request.connection.ownConnection || isSlowed(request)
+    private func isAlone(_ request: SegmentRequest, at host: HostQueue) -> Bool {
+        request.connection.ownConnection || isSlowed(request) || host.prefersHTTP1(request)
     }
 
     private func isSlowed(_ request: SegmentRequest) -> Bool {
@@ -201,7 +204,7 @@ struct OriginQueue {
         if host.isResting { return false }
         guard host.speaksHTTP2 else { return host.active < configuration.maxConnectionsPerHost }
         guard host.active < configuration.maxConcurrentStreams else { return false }
-        guard host.upcoming.map(isAlone) == true else { return true }
+        guard host.upcoming.map({ isAlone($0, at: host) }) == true else { return true }
         let shared = host.active > host.activeAlone ? 1 : 0
         return host.activeAlone + shared < configuration.maxConnectionsPerHost
     }

@@ -38,12 +38,17 @@ struct RunningRequest {
     /// A slowed body must not share its connection: libcurl 7.88 goes on reading for the other
     /// streams there, and keeps this one's bytes in memory, up to a window of 32 MiB, which it
     /// copies with each portion that is taken.
+    ///
+    /// Nor does a body that is sent. Where the server answers before its end, libcurl 7.88 loses
+    /// the answer with the stream that is reset (RFC 9113 §8.1), or waits for a window; and a
+    /// stream's window at the server is small as a rule (64 KiB with nginx), which a long way makes
+    /// slow.
     mutating func slow(_ isSlowed: Bool, _ pools: ConnectionPools) {
         self.isSlowed = isSlowed
         guard hop.url.hasPrefix("https:") else { return }
         if isSlowed {
             hop.framing = host.lacksHTTP1 ? .unproven : .http1
-        } else if pools.isUnshared(hop.url) {
+        } else if host.prefersHTTP1(request) || pools.isUnshared(hop.url) {
             hop.framing = .http1
         }
     }

@@ -9,7 +9,9 @@ final class YieldDriver {
     let pools: ConnectionPools
     /// Requests on the wire that yield.
     var activeRequests = 0
-    private var control = YieldControl()
+    /// Of bodies that come, and of bodies that go: the two directions of a line have a queue each.
+    private var receiving = YieldControl()
+    private var sending = YieldControl()
     private var nextTick: Int64 = 0
     private var lastMoved: Int64 = 0
     private var nextReport: Int64 = 0
@@ -23,6 +25,7 @@ final class YieldDriver {
 
     private struct Held {
         var socket: Int
+        var sends: Bool
         var sample: YieldSample
     }
 
@@ -41,52 +44,77 @@ final class YieldDriver {
         let users = active.filter { $0.running?.request.yields == true }
         let sockets = pools.yieldingSockets
         let held = samples(of: sockets, users: users, now: now)
-        let instant = Instant(nanoseconds: now)
-        let orders = control.tick(held.map(\.sample), now: instant)
-        var byDescriptor: [Int32: YieldOrder] = [:]
-        for (entry, order) in zip(held, orders) {
-            let socket = sockets.baseAddress! + entry.socket
+        let reports = now >= nextReport
+        if reports { nextReport = now + Limits.yieldReportNanoseconds }
+        for sends in [false, true] {
+            let held = held.filter { $0.sends == sends }
+            let orders = tick(held.map(\.sample), sends: sends, Instant(nanoseconds: now))
+            var byDescriptor: [Int32: YieldOrder] = [:]
+            for (entry, order) in zip(held, orders) {
+                let socket = sockets.baseAddress! + entry.socket
+                apply(order, to: socket, sends: sends)
+                byDescriptor[socket.pointee.fd] = order
+            }
+            let users = users.filter { $0.request?.sendsBody == sends }
+            limit(users, byDescriptor)
+            if reports { report(users, sends: sends, isHeld: !orders.isEmpty, now: now) }
+        }
+    }
+
+    private func tick(_ samples: [YieldSample], sends: Bool, _ now: Instant) -> [YieldOrder] {
+        sends ? sending.tick(samples, now: now) : receiving.tick(samples, now: now)
+    }
+
+    private func apply(
+        _ order: YieldOrder, to socket: UnsafeMutablePointer<lh_socket>, sends: Bool
+    ) {
+        if sends {
+            lh_socket_hold(socket, Int32(clamping: order.window))
+        } else {
             lh_socket_clamp(socket, Int32(clamping: order.window))
             lh_socket_gate(socket, order.isGated ? 1 : 0)
-            byDescriptor[socket.pointee.fd] = order
         }
-        limit(users, byDescriptor)
-        report(users, isHeld: !orders.isEmpty, now: now)
     }
 
     private func samples(
         of sockets: UnsafeMutableBufferPointer<lh_socket>, users: [EasyHandle], now: Int64
     ) -> [Held] {
-        let inUse = Set(
-            users.compactMap { $0.url.hasPrefix("http") ? $0.curl.socket : nil })
+        // By whether their bodies go.
+        var inUse: [Int32: Bool] = [:]
+        for user in users where user.url.hasPrefix("http") {
+            inUse[user.curl.socket] = user.request?.sendsBody
+        }
         var held: [Held] = []
         var stillSeen: [UInt64: Seen] = [:]
         for index in sockets.indices where sockets[index].is_loopback == 0 {
             var sample = lh_tcp_sample()
             guard lh_socket_sample(&sockets[index], &sample) == 0 else { continue }
             let cookie = sockets[index].cookie
-            var known = seen[cookie] ?? Seen(bytes: sample.received, movedAt: now)
-            if known.bytes != sample.received {
-                known = Seen(bytes: sample.received, movedAt: now)
+            // A data connection of FTP has one direction only.
+            let sends = inUse[sockets[index].fd] ?? (sample.out.bytes > sample.in.bytes)
+            let side = sends ? sample.out : sample.in
+            var known = seen[cookie] ?? Seen(bytes: side.bytes, movedAt: now)
+            if known.bytes != side.bytes {
+                known = Seen(bytes: side.bytes, movedAt: now)
                 lastMoved = now
             }
             stillSeen[cookie] = known
             guard
                 now - known.movedAt < Limits.yieldIdleNanoseconds
-                    || inUse.contains(sockets[index].fd)
+                    || inUse[sockets[index].fd] != nil
             else {
-                // The gate must not affect the next request on this connection.
+                // Neither must affect the next request on this connection.
                 lh_socket_gate(&sockets[index], 0)
+                lh_socket_hold(&sockets[index], .max)
                 continue
             }
             held.append(
                 Held(
-                    socket: index,
+                    socket: index, sends: sends,
                     sample: YieldSample(
                         connection: cookie,
-                        roundTrip: sample.round_trip > 0 ? Double(sample.round_trip) / 1e6 : nil,
-                        bytes: sample.received, outOfOrder: sample.out_of_order,
-                        segment: Int(sample.segment))))
+                        roundTrip: side.round_trip > 0 ? Double(side.round_trip) / 1e6 : nil,
+                        bytes: side.bytes, outOfOrder: side.lost, segment: Int(side.segment))))
         }
         seen = stillSeen
         return held
@@ -107,9 +135,8 @@ final class YieldDriver {
         }
     }
 
-    private func report(_ users: [EasyHandle], isHeld: Bool, now: Int64) {
-        guard now >= nextReport else { return }
-        nextReport = now + Limits.yieldReportNanoseconds
+    private func report(_ users: [EasyHandle], sends: Bool, isHeld: Bool, now: Int64) {
+        let control = sends ? sending : receiving
         let word = isHeld ? control.report(Instant(nanoseconds: now)).packed : 0
         for handle in users {
             guard let cell = handle.flow.pointer.pointee.segment_cell else { continue }

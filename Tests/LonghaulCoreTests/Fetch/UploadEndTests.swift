@@ -139,6 +139,57 @@ import Testing
         #expect(isQueued)
     }
 
+    // MARK: - What is committed before a request
+
+    private func machine(
+        _ way: UploadProtocol, from state: FetchState = FetchState(id: FetchID(rawValue: 1))
+    ) -> FetchMachine {
+        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
+        var options = UploadOptions()
+        options.uploadProtocol = way
+        options.method = way == .post ? .post : nil
+        request.options.upload = options
+        return FetchMachine(
+            transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
+            state: state, firstSerial: 1)
+    }
+
+    /// A PUT is sent again after a crash, whatever is known of it; the length of a large file is
+    /// shown meanwhile.
+    @Test(
+        arguments: [
+            (UploadProtocol.put, Int64(1000), false), (.put, 1 << 20, false),
+            (.put, 2 << 20, true), (.post, 1000, true), (.ietf, 1000, true), (.s3, 1000, false),
+        ])
+    func aSmallPutGoesOutWithoutACommit(
+        _ way: UploadProtocol, _ size: Int64, _ isCommitted: Bool
+    ) {
+        var source = Self.source
+        source.size = size
+        var machine = machine(way)
+        _ = machine.begin()
+        let step = machine.handle(.opened(source), in: context)
+        #expect(step.effects.count == 1)
+        #expect(!step.writes.isEmpty == isCommitted && step.durable == isCommitted)
+    }
+
+    /// It has not gone out: another POST is none too many.
+    @Test func aPostThatWasWithdrawnIsSentLater() throws {
+        var first = machine(.post)
+        _ = first.begin()
+        guard case .send(let ask)? = first.handle(.opened(Self.source), in: context).effects.last
+        else { throw CancellationError() }
+        let end = SegmentEnd(failure: .withdrawn, writtenThrough: 0, bytesReceived: 0)
+        let left = first.handle(.ended(ask.key, end), in: context)
+        guard case .save(let state)? = left.writes.first else { throw CancellationError() }
+        var second = machine(.post, from: state)
+        _ = second.begin()
+        let sent = second.handle(.opened(Self.source), in: context).effects.contains {
+            if case .send = $0 { true } else { false }
+        }
+        #expect(sent)
+    }
+
     /// The server still has what was sent of the file as it was.
     @Test func whatBelongsToAnotherVersionIsAbandoned() throws {
         var request = TransferRequest(url: "http://h/a", destination: .file("/f"))

@@ -124,6 +124,16 @@ import Testing
         #expect(plan(head, origins: streams).starts.count == 16)
     }
 
+    /// A crash could not tell of it that its request had not gone out.
+    @Test func whatGoesOnceIsNotMadeReadyAhead() {
+        var head = (1...10).map { candidate(Int64($0)) }
+        let once = EligibilityKey(goesOnce: true).eligibility
+        for index in [5, 6, 7] { head[index].eligibility = once }
+        let result = plan(head, origins: ["o": OriginState(prefetched: 8)])
+        #expect(starts(result) == [1, 2, 3, 4, 5, 6, 9, 10])
+        #expect(waits(result) == [7: .originLimit, 8: .originLimit])
+    }
+
     @Test func aCoolingOriginBlocksOnlyItsOwn() {
         let until = now + 30
         let head = [candidate(1), candidate(2, origin: "other")]
