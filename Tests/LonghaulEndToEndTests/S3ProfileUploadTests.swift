@@ -95,7 +95,7 @@ struct S3ProfileUploadTests {
         _ = try await home.run("run")
         let failed = try await shown
         #expect(failed["error"]["code"] == "unauthorized", "\(failed["error"])")
-        #expect(failed["bytesDone"].int ?? 0 >= 2 * Self.partSize)
+        #expect(failed["bytesDone"].int ?? 0 > 0)
         try write(("key", "secret"), token: "new")
         try await run("retry", "1")
         try await run("run")

@@ -132,10 +132,8 @@ extension SimWorld {
         else { return }
         var change = RequestChange()
         let isUpload = expected[id]?.isUpload == true
-        // An upload goes over one connection. While it runs, its end may cross with another URL.
-        let isFixed = isUpload && transfer.state == .running
-        let kinds = isFixed ? 1..<6 : isUpload ? 0..<6 : 0..<7
-        switch Int.random(in: kinds, using: &random) {
+        // An upload goes over one connection.
+        switch Int.random(in: 0..<(isUpload ? 6 : 7), using: &random) {
         case 0 where isUpload:
             let url = moveUpload(from: transfer.url)
             change.url = (url, SimWire.origin(of: url))

@@ -52,6 +52,29 @@ import Testing
         #expect(found.request.url.hasPrefix("https://a.example"))
     }
 
+    /// The last answer has crossed with `set --url`: the file is not where it is wanted by now.
+    @Test func anEndAtAnotherURLIsNone() throws {
+        let id = try scratch.add("/d/a") { $0.options.upload = UploadOptions() }
+        var claimed: FetchState?
+        try scratch.turn(epoch) { tx in
+            var (work, fetch) = try #require(try tx.transfers.claim(id, now: .start))
+            fetch.upload = UploadState()
+            fetch.askedURL = work.request.url
+            try tx.fetches.save(fetch)
+            claimed = fetch
+        }
+        let fetch = try #require(claimed)
+        var change = RequestChange()
+        change.url = ("https://b.example/a", "https://b.example:443")
+        try scratch.store.wants.change(id, change, now: .start)
+        try scratch.turn(epoch) { tx in
+            try tx.transfers.complete(
+                id, finalPath: "/d/a", numbers: TransferTotals(fetch), now: .start)
+            verify(try tx.transfers.work(id)?.phase == .queued)
+            verify(try tx.fetches.state(of: fetch.id)?.askedURL == fetch.askedURL)
+        }
+    }
+
     @Test func nothingIsRecordedOfOneThatHasNothing() throws {
         let id = try add(address: nil)
         _ = try scratch.store.wants.remove([id], now: .start)

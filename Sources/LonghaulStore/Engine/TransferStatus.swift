@@ -80,6 +80,8 @@ package struct TransferStatus {
         skipped: LonghaulError? = nil, detail: String? = nil, now: Timestamp
     ) throws {
         let standing = try standing(of: id)
+        // It has crossed with another URL, and begins anew there.
+        if standing.isUploadElsewhere { return try setQueued(id, now: now) }
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = ?9, \
@@ -182,13 +184,16 @@ package struct TransferStatus {
         var isFetchShared: Bool
         /// Another transfer leads the fetch.
         var isFollowing: Bool
+        /// The fetch is an upload, and has gone to another URL than the transfer asks for by now.
+        var isUploadElsewhere: Bool
     }
 
     private func standing(of id: TransferID) throws -> Standing {
         let standing = try connection.first(
             """
             SELECT t.sessionID, t.want, t.rearm > t.rearmed, f.id, f.leader IS NOT NULL, \
-            f.leader IS NOT NULL AND f.leader <> t.id \
+            f.leader IS NOT NULL AND f.leader <> t.id, \
+            f.upload IS NOT NULL AND f.askedURL IS NOT NULL AND f.askedURL <> t.url \
             FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
             """, id
         ) {
@@ -196,7 +201,7 @@ package struct TransferStatus {
                 group: EndNotes.Group(
                     sessionID: $0.int64(0), want: $0.int(1), isRearmPending: $0.bool(2)),
                 fetch: $0.optionalInt64(3).map(FetchID.init(rawValue:)), isFetchShared: $0.bool(4),
-                isFollowing: $0.bool(5))
+                isFollowing: $0.bool(5), isUploadElsewhere: $0.bool(6))
         }
         guard let standing else { preconditionFailure("what ends is in the queue") }
         return standing
