@@ -171,10 +171,7 @@ struct UploadMachine {
         guard let segment = remove(key, end, &step) else { return }
         let ended = wire.upload.ended(key)
         if end.failure == .withdrawn {
-            // It has not gone out, and had not before: it would not have been asked again.
-            if ended?.purpose == .whole, ended?.body.mayRepeat == false {
-                wire.bytes.state.upload?.mayHaveArrived = false
-            }
+            noteWithdrawn(ended)
             if leaving == nil { return leaveUpload(.requeue, context, &step) }
         }
         guard let exchange = ended, end.failure != .withdrawn else {
@@ -235,6 +232,12 @@ struct UploadMachine {
                 leaveUpload(leaving(after: failure), context, &step)
             }
         }
+    }
+
+    /// It has not gone out, and had not before: it would not have been asked again.
+    private mutating func noteWithdrawn(_ exchange: UploadExchange?) {
+        guard exchange?.purpose == .whole, exchange?.body.mayRepeat == false else { return }
+        wire.bytes.state.upload?.mayHaveArrived = false
     }
 
     /// The parts beside it go on, and fewer are sent at a time.
