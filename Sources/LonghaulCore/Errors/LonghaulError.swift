@@ -45,6 +45,10 @@ extension LonghaulError {
             + "restart"
     )
 
+    /// A cancel has deleted it, or someone else.
+    package static let snapshotLost = LonghaulError(
+        .sourceChanged, "the snapshot of the file is gone; enqueue the file again")
+
     /// What happened, and what to do about it where the message says so.
     package var parts: (what: String, advice: String?) {
         guard let mark = message.firstRange(of: "; ") else { return (message, nil) }

@@ -8,7 +8,8 @@ struct UploadMachine {
 
     static func begin(_ target: FetchTarget) -> FetchStep {
         var step = FetchStep()
-        step.effects.append(.openSource(path: target.destination))
+        let snapshot = target.request.options.upload?.snapshotPath
+        step.effects.append(.openSource(path: snapshot ?? target.destination))
         return step
     }
 
@@ -36,7 +37,12 @@ struct UploadMachine {
         case .opened(let version): opened(version, context, &step)
         case .prepareFailed(let fault):
             guard stage == .preparing else { return }
-            leaving = leaving ?? wire.target.leaving(after: fault, bytesKept: have.count)
+            let isLost = request.options.upload?.snapshotPath != nil && fault.code == .sourceChanged
+            leaving =
+                leaving
+                ?? (isLost
+                    ? .fail(.snapshotLost)
+                    : wire.target.leaving(after: fault, bytesKept: have.count))
             stage = .settling
             settleUpload(context, &step)
         case .head(let key, let head): noteHead(key, head, at: context.now.monotonic)

@@ -11,14 +11,21 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     public var isRepeatable = false
     /// What to do when the file is no longer the one that was handed over.
     public var ifChanged: SourceChangePolicy = .fail
+    /// What is sent is the file as it was when the request was recorded, whatever becomes of it: a
+    /// copy is made first, in the state directory, which shares the file's blocks where it can
+    /// (ioctl_ficlone(2)). It survives crashes, and goes when the upload completes, is cancelled or
+    /// removed. Default `false`.
+    public var snapshot = false
     /// The field `Content-Type`; default `application/octet-stream`.
     public var contentType: String?
     /// Bytes of one part of an S3 multipart upload; `nil` = from the file's length.
     public var partSize: Int64?
     /// Of an upload to S3: the region that requests are signed for.
     package var region: String?
-    /// Which file was handed over, and in which version.
+    /// Which file is sent, and in which version.
     package var source: SourceVersion?
+    /// The file that is sent in place of the user's, where a ``snapshot`` was made.
+    package var snapshotPath: String?
 
     /// The defaults of the command line.
     public init() {}
