@@ -69,7 +69,7 @@ struct UploadMachine {
         wire.run.start(wire.bytes, at: context.now.monotonic)
         var upload = state.upload ?? UploadState()
         let pinned = upload.source ?? options.source
-        if let pinned, pinned != version {
+        if let pinned, !pinned.isSame(as: version) {
             guard options.ifChanged == .restart else {
                 leaving = leaving ?? .fail(.sourceChanged)
                 stage = .settling

@@ -62,7 +62,7 @@ public enum SourceChangePolicy: String, Codable, Sendable, CaseIterable {
     case restart
 }
 
-/// Which file is sent, and in which version: a change of any of these is another version.
+/// Which file is sent, and in which version.
 package struct SourceVersion: Hashable, Codable, Sendable {
     package var device: UInt64
     package var inode: UInt64
@@ -78,5 +78,13 @@ package struct SourceVersion: Hashable, Codable, Sendable {
         self.size = size
         self.modified = modified
         self.changed = changed
+    }
+
+    /// Whether nothing was changed. The device's number does not count: it may be another after a
+    /// restart of the machine (Btrfs, device mapper).
+    package func isSame(as other: SourceVersion) -> Bool {
+        var other = other
+        other.device = device
+        return self == other
     }
 }
