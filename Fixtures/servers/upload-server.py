@@ -20,8 +20,12 @@ DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME (PUT, POST
     status=N        the first request with a body is answered so; retry=S adds Retry-After
     redirect=N      the first URL redirects, always
     big=1           the last answer has a body of a MiB
+    digest=KIND     the last answer has a Repr-Digest: right or wrong, without a body, or body, which
+                    is that of the answer's body
 """
 
+import base64
+import hashlib
 import json
 import os
 import socket
@@ -123,8 +127,19 @@ class Connection(threading.Thread):
     def last(self, query, path, fields=None):
         if once(query, "lost", path):
             raise Closed
+        digest = query.get("digest")
+        if digest in ("right", "wrong"):
+            with open(os.path.join(directory, path.rsplit("/", 1)[1]), "rb") as file:
+                told = self.digest(file.read() + b"!" * (digest == "wrong"))
+            return self.answer(204, {**told, **(fields or {})})
+        if digest == "body":
+            fields = {**self.digest(b'{"stored":true}'), **(fields or {})}
         body = b"x" * (1 << 20) if query.get("big") else b'{"stored":true}'
         self.answer(200, {"Content-Type": "application/json", **(fields or {})}, body)
+
+    def digest(self, data):
+        text = base64.b64encode(hashlib.sha256(data).digest()).decode()
+        return {"Repr-Digest": "sha-256=:%s:" % text}
 
     # Bodies
 
@@ -277,8 +292,11 @@ class Connection(threading.Thread):
             self.receive(file, query, resource.path, moved)
         if resource.offset == resource.length:
             resource.finish()
-        if resource.complete and once(query, "lost", resource.path):
-            raise Closed
+        if resource.complete:
+            if query.get("digest"):
+                return self.last(query, resource.path, {**common, "Upload-Offset": resource.offset})
+            if once(query, "lost", resource.path):
+                raise Closed
         self.answer(204, {**common, "Upload-Offset": resource.offset})
 
 

@@ -94,7 +94,8 @@ extension LonghaulError {
         /// The TLS handshake failed, or one side refuses the other's certificate.
         public static let tls = Code(rawValue: "tls")
         /// The whole file has another digest than the expected one. It is kept beside the
-        /// destination as `NAME.longhaul-bad`.
+        /// destination as `NAME.longhaul-bad`. Of an upload: the server says that it has received
+        /// another file.
         public static let checksumMismatch = Code(rawValue: "checksumMismatch")
         /// A file stands at the destination, and was not to be replaced.
         public static let destinationExists = Code(rawValue: "destinationExists")

@@ -187,7 +187,12 @@ struct UploadMachine {
             exchange, end, upload, offset: have.prefix, size: size, options,
             floor: wire.upload.floor)
         let head = segment.head
-        let verdict = judge.judge(head)
+        var verdict = judge.judge(head)
+        if verdict == .done,
+            let failure = ReceivedDigest.mismatch(request.options.checksum, head, &judge)
+        {
+            verdict = .failed(failure)
+        }
         step.writes.append(
             .attempt(transfer, segment.outcome(exchange, end, verdict, at: context.now.wall)))
         absorb(judge, &step)

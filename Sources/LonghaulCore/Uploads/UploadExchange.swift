@@ -243,6 +243,12 @@ package struct UploadPlan {
         {
             exchange.headers["Repr-Digest"] = digest
         }
+        if exchange.purpose == .whole, state.dialect == .s3,
+            let checksum = request.options.checksum, checksum.algorithm == .sha256,
+            let bytes = Hex.bytes(checksum.hex)
+        {
+            exchange.headers[ReceivedDigest.s3Field] = Base64.encode(bytes)
+        }
     }
 
     private var sourceName: String {

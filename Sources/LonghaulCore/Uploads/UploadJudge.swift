@@ -279,6 +279,9 @@ package struct UploadJudge {
             state.isGuess = false
             return .goOn
         }
+        if state.dialect == .s3, let failure = ReceivedDigest.refusal(head, end.answer) {
+            return .failed(failure)
+        }
         let failure = FailureTable.classify(upload: head)
         // What was found out of the URL may be as wrong as its answer: a later attempt asks anew.
         if state.address == nil, options.uploadProtocol == .auto, failure.kind != .transient {
