@@ -69,4 +69,28 @@ struct UploadDigestTests {
         #expect(status == (code == nil ? 0 : 1))
         #expect(shown["error"]["code"].string == code, "\(shown)")
     }
+
+    // MARK: - Creation With Upload
+
+    /// (knobs, options, the requests)
+    @Test(
+        arguments: [
+            ("carry=100000", ["--repeatable"], "OPTIONS POST"),
+            ("carry=100000", [], "OPTIONS POST PATCH"),
+            ("carry=1000", ["--repeatable"], "OPTIONS POST PATCH"),
+            ("carry=100000&mute=1", ["--repeatable"], "OPTIONS POST HEAD"),
+            ("carry=100000&lost=1", ["--repeatable"], "OPTIONS POST POST"),
+            ("carry=100000&cut=30000", ["--repeatable"], "OPTIONS POST POST"),
+        ] as [(String, [String], String)])
+    func aSmallFileGoesWithItsCreation(
+        _ knobs: String, _ options: [String], _ methods: String
+    ) async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        let url = server.url("tus/a?options=1&\(knobs)")
+        let (status, shown) = try await upload(home, [url] + options)
+        #expect(status == 0, "\(shown)")
+        #expect(try server.methods.joined(separator: " ") == methods)
+        try Self.content.verify(file: server.file("a"))
+    }
 }
