@@ -21,8 +21,10 @@ dropped. Buckets are written NAME-NUMBER, several with a dot between them:
     shorter-N    the list tells one byte fewer of part N, once
     deaf-N       N requests to abort are answered with 503
     expire-N     after N parts, keys with the token `old` are refused
+    other-N      the answer to an object that comes whole tells another digest, N times
 """
 
+import base64
 import hashlib
 import hmac
 import http.server
@@ -173,16 +175,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
             fields = {"ETag": '"%s"' % tag, "Content-Length": str(size), "Last-Modified": made}
             return self.answer(200, b"", fields)
         if "uploadId" not in self.query:
-            data = self.body()
-            with open(path_of(self.url.path), "wb") as file:
-                file.write(data)
-            return self.answer(200, b"", {"ETag": '"%s"' % hashlib.md5(data).hexdigest()})
+            return self.whole()
         upload = uploads.get(self.query["uploadId"])
         if upload is None or upload.key != self.url.path:
             return self.error(404, "NoSuchUpload")
         routes = {
             "PUT": self.part, "GET": self.list, "POST": self.complete, "DELETE": self.abort}
         routes[self.command](upload)
+
+    def whole(self):
+        data = self.body()
+        fields = {"ETag": '"%s"' % hashlib.md5(data).hexdigest()}
+        wanted = self.headers.get("x-amz-checksum-sha256")
+        if wanted:
+            told = base64.b64encode(hashlib.sha256(data).digest()).decode()
+            if told != wanted:
+                return self.error(400, "BadDigest")
+            if self.happens("other", self.knobs.get("other", 0)):
+                told = base64.b64encode(hashlib.sha256(data + b"!").digest()).decode()
+            fields["x-amz-checksum-sha256"] = told
+        with open(path_of(self.url.path), "wb") as file:
+            file.write(data)
+        self.answer(200, b"", fields)
 
     def create(self):
         with changed:

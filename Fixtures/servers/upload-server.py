@@ -20,8 +20,15 @@ DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME (PUT, POST
     status=N        the first request with a body is answered so; retry=S adds Retry-After
     redirect=N      the first URL redirects, always
     big=1           the last answer has a body of a MiB
+    digest=KIND     the last answer has a Repr-Digest: right or wrong, without a body, or body, which
+                    is that of the answer's body
+    carry=N         OPTIONS tells creation-with-upload, and creations take N bytes (tus)
+    mute=1          the answer to a creation with bytes tells no offset (tus)
+    expired=1       Upload-Expires is told, and the resource has expired at the first HEAD (tus)
 """
 
+import base64
+import hashlib
 import json
 import os
 import socket
@@ -123,8 +130,19 @@ class Connection(threading.Thread):
     def last(self, query, path, fields=None):
         if once(query, "lost", path):
             raise Closed
+        digest = query.get("digest")
+        if digest in ("right", "wrong"):
+            with open(os.path.join(directory, path.rsplit("/", 1)[1]), "rb") as file:
+                told = self.digest(file.read() + b"!" * (digest == "wrong"))
+            return self.answer(204, {**told, **(fields or {})})
+        if digest == "body":
+            fields = {**self.digest(b'{"stored":true}'), **(fields or {})}
         body = b"x" * (1 << 20) if query.get("big") else b'{"stored":true}'
         self.answer(200, {"Content-Type": "application/json", **(fields or {})}, body)
+
+    def digest(self, data):
+        text = base64.b64encode(hashlib.sha256(data).digest()).decode()
+        return {"Repr-Digest": "sha-256=:%s:" % text}
 
     # Bodies
 
@@ -161,6 +179,8 @@ class Connection(threading.Thread):
             fields = {}
             if query.get("options") and kind == "tus":
                 fields = {"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0"}
+                if "carry" in query:
+                    fields["Tus-Extension"] = "creation,creation-with-upload"
             elif query.get("options"):
                 fields = {"Upload-Limit": "max-append-size=%s" % query.get("append", 1 << 40)}
             return self.answer(204 if fields else 405, fields)
@@ -194,9 +214,26 @@ class Connection(threading.Thread):
     def create_tus(self):
         resource = Resource(self.path, self.query, int(self.headers["upload-length"]))
         address = self.add(resource)
-        if resource.length == 0:
+        fields = {"Tus-Resumable": "1.0.0", "Location": address}
+        if "expired" in self.query:
+            fields["Upload-Expires"] = "Wed, 25 Jun 2014 16:00:00 GMT"
+        if self.length > 0:
+            self.carried(resource)
+            if "mute" not in self.query:
+                fields["Upload-Offset"] = resource.offset
+        if resource.offset == resource.length:
             resource.finish()
-        self.answer(201, {"Tus-Resumable": "1.0.0", "Location": address})
+        if resource.complete and once(self.query, "lost", self.path):
+            raise Closed
+        self.answer(201, fields)
+
+    def carried(self, resource):
+        """The bytes that a creation brings, up to the most that is taken."""
+        taken = min(self.length, int(self.query["carry"]))
+        with open(resource.file, "r+b") as file:
+            self.receive(file, self.query, self.path)
+            file.truncate(taken)
+        resource.offset = taken
 
     def create_ietf(self):
         version = self.query.get("version", "9")
@@ -249,9 +286,10 @@ class Connection(threading.Thread):
             os.path.exists(resource.file) and os.remove(resource.file)
             return self.answer(204, common)
         if self.method == "HEAD":
-            if once(query, "gone", resource.path):
-                del resources[self.path]
-                return self.answer(404)
+            for knob, status in (("gone", 404), ("expired", 410)):
+                if once(query, knob, resource.path):
+                    del resources[self.path]
+                    return self.answer(status)
             back = once(query, "back", resource.path)
             if back:
                 resource.offset = max(0, resource.offset - int(back))
@@ -277,8 +315,11 @@ class Connection(threading.Thread):
             self.receive(file, query, resource.path, moved)
         if resource.offset == resource.length:
             resource.finish()
-        if resource.complete and once(query, "lost", resource.path):
-            raise Closed
+        if resource.complete:
+            if query.get("digest"):
+                return self.last(query, resource.path, {**common, "Upload-Offset": resource.offset})
+            if once(query, "lost", resource.path):
+                raise Closed
         self.answer(204, {**common, "Upload-Offset": resource.offset})
 
 

@@ -76,6 +76,10 @@ struct UploadTests {
                 to: "POST PATCH HEAD POST PATCH"),
             Case("tus/a?cut=3000000&gone=1", "--protocol", "tus", to: "POST PATCH HEAD POST PATCH"),
             Case("tus/a?conflict=1", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
+            Case(
+                "tus/a?cut=3000000&expired=1", "--protocol", "tus",
+                to: "POST PATCH HEAD POST PATCH"),
+            Case("tus/a?options=1&carry=9000000", "--repeatable", to: "OPTIONS POST PATCH"),
         ]
 
     @Test(arguments: plain + resumable)

@@ -2,16 +2,22 @@ import LonghaulCore
 
 /// tus 1.0.0, and the versions of draft-ietf-httpbis-resumable-upload.
 extension SimUploadServer {
-    func createdTus(_ request: SimUploadRequest) -> Reply {
+    func createdTus(_ request: SimUploadRequest, _ place: Place) -> Reply {
         switch request.method {
         case "OPTIONS":
-            return .answer(SimUploadAnswer(status: 204, fields: ["Tus-Version": "1.0.0"]))
+            var fields = ["Tus-Version": "1.0.0"]
+            if place.tells { fields["Tus-Extension"] = "creation,creation-with-upload" }
+            return .answer(SimUploadAnswer(status: 204, fields: fields))
         case "POST":
             guard request.headers["Tus-Resumable"] == "1.0.0",
                 let length = request.headers["Upload-Length"].flatMap({ Int64($0) })
             else { return .answer(SimUploadAnswer(status: 412)) }
             let address = create(request, length: length)
             if length == 0 { complete(address, request) }
+            if request.length > 0 {
+                if !place.tells { complaints.append("\(request.url) takes no bytes at once") }
+                return .body(SimIntake(target: .resource(address), request: request))
+            }
             return .answer(
                 SimUploadAnswer(status: 201, fields: ["Location": address], names: address))
         default: return .answer(SimUploadAnswer(status: 405))
@@ -121,8 +127,13 @@ extension SimUploadServer {
         let isWhole = resource.bytes.count == resource.length
         if place.dialect == .tus {
             if isWhole { complete(address, intake.request) }
+            let fields = ["Upload-Offset": "\(resource.bytes.count)"]
+            guard intake.request.method == "POST" else {
+                return SimUploadAnswer(status: 204, fields: fields)
+            }
             return SimUploadAnswer(
-                status: 204, fields: ["Upload-Offset": "\(resource.bytes.count)"])
+                status: 201, fields: fields.merging(["Location": address]) { old, _ in old },
+                names: address)
         }
         guard intake.completes else {
             return SimUploadAnswer(status: 204, fields: offset(of: resource, place))

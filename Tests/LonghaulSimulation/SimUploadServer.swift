@@ -61,7 +61,8 @@ final class SimUploadServer {
         let dialect: UploadDialect
         /// What it says that one request may bring at most.
         var appendLimit: Int64?
-        /// It answers OPTIONS by what it speaks.
+        /// It answers OPTIONS by what it speaks. Of tus, which always does: creations may carry
+        /// bytes, which is told.
         let tells: Bool
         /// A refusal of a version names the one that is spoken.
         let namesVersion: Bool
@@ -138,7 +139,7 @@ final class SimUploadServer {
         }
         switch place.dialect {
         case .plain: return plain(request)
-        case .tus: return createdTus(request)
+        case .tus: return createdTus(request, place)
         case .ietf9, .ietf8, .ietf6: return drafted(request, place)
         case .s3: return s3(request, place)
         case .remoteFile: return .answer(SimUploadAnswer(status: 501))

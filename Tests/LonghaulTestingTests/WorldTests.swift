@@ -132,7 +132,7 @@ import Testing
         _ = try await busy.value
     }
 
-    @Test func anUploadArrives() async throws {
+    @Test(arguments: [false, true]) func anUploadArrives(_ snapshot: Bool) async throws {
         defer { try? FileManager.default.removeItem(at: home) }
         let world = try await SimulatedWorld(startingAt: start)
         world.network.acceptUploads(url, faults: [.status(500)])
@@ -140,7 +140,9 @@ import Testing
         let session = try await session(world)
         var request = TransferRequest(url: url)
         request.uploadProtocol = .put
+        request.snapshot = snapshot
         let task = try await session.upload(file, with: request)
+        if snapshot { try Data("other".utf8).write(to: file) }
         try await world.advance(by: 600)
         let result = try await task.value
         #expect(result.response.statusCode == 201)

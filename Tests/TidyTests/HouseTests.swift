@@ -46,7 +46,7 @@ import Testing
 
     private static let records: Set<String> = [
         "FetchState", "SetCommand", "StoredTask", "Transfer", "TransferChange", "TransferOptions",
-        "TransferWork",
+        "TransferWork", "UploadState",
     ]
 
     @Test func typesOwnFewThings() {

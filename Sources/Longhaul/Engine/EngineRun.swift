@@ -79,6 +79,7 @@ public final class EngineRun: Sendable {
     private func work() throws(LonghaulError) -> EngineReport? {
         guard let lock = try acquire() else { return nil }
         let loop = stay.withLock { $0.loop }
+        Snapshots(queue.store, in: queue.directory).sweep()
         return try loop.run(
             holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue))
     }

@@ -26,32 +26,52 @@ enum UploadValidator {
         let source = try CurrentDirectory.absolute(path)
         var request = request
         request.destination = .file(source)
+        let version = try version(of: source)
         var upload = upload
-        do throws(SystemFailure) {
-            upload.source = try SourceFile.version(at: source)
-        } catch {
-            throw refusal(error, source)
+        upload.source = try upload.snapshotPath.map { path throws(LonghaulError) in
+            try self.version(of: path)
+        } ?? version
+        if upload.snapshot, upload.snapshotPath == nil {
+            throw LonghaulError(
+                .unsupported,
+                "snapshots are made for requests that are enqueued together, not one by one")
         }
         if upload.formField != nil || upload.uploadProtocol == .post { upload.method = .post }
         if upload.uploadProtocol == .put { upload.method = .put }
         request.expectedBytes = upload.source?.size
         request.options.upload = upload
-        return NewTransfer(
+        var new = NewTransfer(
             request: request, origin: url.origin, destination: source,
-            realPath: reservation(request, upload, source))
+            realPath: reservation(request, upload, source, version))
+        if let path = upload.snapshotPath,
+            case .present(let identity, _) = FileInspection.entry(at: path)
+        {
+            new.snapshot = OrphanedPart(path: path, identity: identity)
+        }
+        return new
+    }
+
+    private static func version(of path: String) throws(LonghaulError) -> SourceVersion {
+        do throws(SystemFailure) {
+            return try SourceFile.version(at: path)
+        } catch {
+            throw refusal(error, path)
+        }
     }
 
     /// The text by which an equal upload of the session is found, in the place of the path that a
     /// download reserves. No path begins like it.
     private static func reservation(
-        _ request: TransferRequest, _ upload: UploadOptions, _ source: String
+        _ request: TransferRequest, _ upload: UploadOptions, _ source: String,
+        _ version: SourceVersion
     ) -> String {
-        let version = upload.source.map { "\($0.device) \($0.inode) \($0.size) \($0.modified)" }
+        let version =
+            "\(version.device) \(version.inode) \(version.size) \(version.modified)"
         let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
         // One of its own, whatever others there are.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""
         return [
-            "upload", own, request.session, way, upload.formField ?? "", version ?? "", source,
+            "upload", own, request.session, way, upload.formField ?? "", version, source,
             request.url,
         ].joined(separator: "\n")
     }

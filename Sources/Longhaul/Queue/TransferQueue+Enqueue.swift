@@ -14,20 +14,15 @@ extension TransferQueue {
     /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`)
     /// throw when not `keepGoing`.
     ///
-    /// - Throws: `LonghaulError` `storeUnavailable`; a refusal when not `keepGoing`. Then nothing
-    ///   was recorded.
+    /// Uploads with a snapshot (`UploadOptions.snapshot`) have theirs when this returns, which may
+    /// take as long as their files are copied. One that cannot be made throws in any case.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`; a refusal when not `keepGoing`; of a snapshot
+    ///   `noSpace`, `io`, `permission`, `sourceChanged`. Then nothing was recorded.
     public func enqueue(_ requests: [TransferRequest], keepGoing: Bool = false)
         throws(LonghaulError) -> [EnqueueOutcome]
     {
-        var rest = requests.makeIterator()
-        var outcomes: [EnqueueOutcome] = []
-        do {
-            try enqueue(
-                keepGoing: keepGoing, next: { rest.next() }, report: { outcomes.append($0) })
-        } catch {
-            throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
-        }
-        return outcomes
+        try PreparedRequests.of(requests, in: self).enqueue(in: self, keepGoing: keepGoing)
     }
 
     /// The same for any number of requests in bounded memory and one transaction: `next` is called
@@ -37,7 +32,7 @@ extension TransferQueue {
     /// The closures must not wait, for a network, a pipe or a person: from the 257th request on
     /// they are called inside the transaction, and until it ends no other process, the engine
     /// included, can change anything in the store; it gives up after ten seconds. Collect first
-    /// what takes time to come.
+    /// what takes time to come. So an upload with a snapshot is refused here (`unsupported`).
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`; a refusal when not `keepGoing`; and what
     ///   `next` throws. Then nothing was recorded.
@@ -55,5 +50,34 @@ extension TransferQueue {
             try pipeline.carry(first, then: { admitted.batch(from: next) }, report: report)
         }
         WakeChannel.poke(directory)
+    }
+}
+
+extension PreparedRequests {
+    /// With the snapshots that they want. To make one may take as long as its file is copied, so
+    /// that is done before anything is recorded.
+    ///
+    /// - Parameter copying: Called with path and length before a file is copied.
+    package static func of(
+        _ requests: [TransferRequest], in queue: TransferQueue,
+        copying: (String, Int64) -> Void = { _, _ in }
+    ) throws(LonghaulError) -> PreparedRequests {
+        try Snapshots(queue.store, in: queue.directory).prepare(requests, copying: copying)
+    }
+
+    /// As ``TransferQueue/enqueue(_:keepGoing:)``, once.
+    package func enqueue(
+        in queue: TransferQueue, keepGoing: Bool = false
+    ) throws(LonghaulError) -> [EnqueueOutcome] {
+        defer { Snapshots(queue.store, in: queue.directory).release(self) }
+        var rest = requests.makeIterator()
+        var outcomes: [EnqueueOutcome] = []
+        do {
+            try queue.enqueue(
+                keepGoing: keepGoing, next: { rest.next() }, report: { outcomes.append($0) })
+        } catch {
+            throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
+        }
+        return outcomes
     }
 }

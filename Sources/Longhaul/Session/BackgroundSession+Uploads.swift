@@ -3,7 +3,9 @@ public import LonghaulCore
 
 extension BackgroundSession {
     /// Sends a file. When this returns, the request survives a power cut; the transfer goes on
-    /// whatever becomes of this process. The file has to stay as it is until the end. Where the
+    /// whatever becomes of this process. The file has to stay as it is until the end, unless the
+    /// request asks for a snapshot (`TransferRequest.snapshot`); while one is copied, other calls
+    /// of the process's sessions wait. Where the
     /// session has an upload of the same version of the file to the same URL that has not
     /// completed, it is that one.
     ///

@@ -44,6 +44,13 @@ extension TransferRequest {
         set { changeUpload { $0.uploadProtocol = newValue } }
     }
 
+    /// Of an upload: what is sent is the file as it is when it is recorded, whatever becomes of it.
+    /// Default `false`. See `UploadOptions.snapshot`.
+    public var snapshot: Bool {
+        get { options.upload?.snapshot ?? false }
+        set { changeUpload { $0.snapshot = newValue } }
+    }
+
     private mutating func changeUpload(_ change: (inout UploadOptions) -> Void) {
         var upload = options.upload ?? UploadOptions()
         change(&upload)

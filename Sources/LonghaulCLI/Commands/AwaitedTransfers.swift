@@ -19,10 +19,12 @@ struct AwaitedTransfers {
         // A user waits for the result: a full disk is a failure, not a condition to wait for.
         for index in requests.indices { requests[index].options.failOnFullDisk = true }
         let queue = try TransferQueue()
+        let prepared = try PreparedRequests.of(
+            requests, in: queue, copying: console.sayCopying)
         // From here on work is recorded that Ctrl-C must leave in order.
         Signals.watch()
         Signals.watchSuspension()
-        let outcomes = try queue.enqueue(requests)
+        let outcomes = try prepared.enqueue(in: queue)
         let ids = outcomes.compactMap(\.id).uniqued
         let existing = outcomes.compactMap(\.existing).uniqued
         if !existing.isEmpty {

@@ -48,6 +48,13 @@ extension Console {
         if rest > 0 { say("longhaul: \(Units.counted(rest, "more replaced transfer")) left out") }
     }
 
+    /// That a snapshot takes its time and its room.
+    func sayCopying(_ path: String, _ size: Int64) {
+        complain(
+            "longhaul: \(TerminalText.shown(path)): copying \(Units.size(size)) for its snapshot, "
+                + "as the state directory cannot share its blocks")
+    }
+
     private func sayEach(
         _ ids: [TransferID], in queue: TransferQueue, _ text: (Transfer) -> String?,
         rest: (Int) -> String

@@ -9,7 +9,8 @@ struct Upload: ConsoleCommand {
         discussion: """
             Prints the id; with --wait, transfers now and waits as `get` does. The server is \
             asked what it speaks: IETF resumable uploads, tus, or a plain PUT. What is resumable \
-            goes on from the byte that the server has. The file must stay as it is until the end.
+            goes on from the byte that the server has. The file must stay as it is until the end, \
+            but with --snapshot.
 
               longhaul upload photo.jpg https://example.com/photos/photo.jpg
               longhaul upload --wait --protocol tus disk.img https://example.com/files/
@@ -70,7 +71,9 @@ struct Upload: ConsoleCommand {
                 .perform(on: console)
         }
         let queue = try TransferQueue()
-        let outcomes = try queue.enqueue(requests)
+        let prepared = try PreparedRequests.of(
+            requests, in: queue, copying: console.sayCopying)
+        let outcomes = try prepared.enqueue(in: queue)
         let ids = outcomes.compactMap(\.id)
         if !ids.isEmpty { start.start(queue, on: console) }
         for id in ids {
@@ -140,6 +143,10 @@ struct SendingOptions: ParsableArguments {
             "What to do when the file was changed: fail (default) or restart.", valueName: "what"))
     var ifChanged: SourceChangePolicy = .fail
 
+    @Flag(
+        help: "Send it as it is now: a clone of it (reflink), else a copy, is made at once.")
+    var snapshot = false
+
     func options() throws(LonghaulError) -> UploadOptions {
         var options = UploadOptions()
         options.uploadProtocol = uploadProtocol
@@ -149,6 +156,7 @@ struct SendingOptions: ParsableArguments {
         if let partSize { options.partSize = try OptionText.size(partSize, "--part-size") }
         options.isRepeatable = repeatable
         options.ifChanged = ifChanged
+        options.snapshot = snapshot
         return options
     }
 }

@@ -24,7 +24,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent, .noSuchTask:
             self = .noSuchTransfer
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge, .notPermitted,
-            .tooManyPendingTaskRequests, .unavailable:
+            .sourceChanged, .tooManyPendingTaskRequests, .unavailable:
             self = .refused
         case .invalidRequest, .unsupported: self = .usage
         case .storeUnavailable: self = .storeUnavailable

@@ -45,6 +45,10 @@ extension LonghaulError {
             + "restart"
     )
 
+    /// A cancel has deleted it, or someone else.
+    package static let snapshotLost = LonghaulError(
+        .sourceChanged, "the snapshot of the file is gone; enqueue the file again")
+
     /// What happened, and what to do about it where the message says so.
     package var parts: (what: String, advice: String?) {
         guard let mark = message.firstRange(of: "; ") else { return (message, nil) }
@@ -90,7 +94,8 @@ extension LonghaulError {
         /// The TLS handshake failed, or one side refuses the other's certificate.
         public static let tls = Code(rawValue: "tls")
         /// The whole file has another digest than the expected one. It is kept beside the
-        /// destination as `NAME.longhaul-bad`.
+        /// destination as `NAME.longhaul-bad`. Of an upload: the server says that it has received
+        /// another file.
         public static let checksumMismatch = Code(rawValue: "checksumMismatch")
         /// A file stands at the destination, and was not to be replaced.
         public static let destinationExists = Code(rawValue: "destinationExists")

@@ -8,7 +8,8 @@ struct UploadMachine {
 
     static func begin(_ target: FetchTarget) -> FetchStep {
         var step = FetchStep()
-        step.effects.append(.openSource(path: target.destination))
+        let snapshot = target.request.options.upload?.snapshotPath
+        step.effects.append(.openSource(path: snapshot ?? target.destination))
         return step
     }
 
@@ -36,7 +37,12 @@ struct UploadMachine {
         case .opened(let version): opened(version, context, &step)
         case .prepareFailed(let fault):
             guard stage == .preparing else { return }
-            leaving = leaving ?? wire.target.leaving(after: fault, bytesKept: have.count)
+            let isLost = request.options.upload?.snapshotPath != nil && fault.code == .sourceChanged
+            leaving =
+                leaving
+                ?? (isLost
+                    ? .fail(.snapshotLost)
+                    : wire.target.leaving(after: fault, bytesKept: have.count))
             stage = .settling
             settleUpload(context, &step)
         case .head(let key, let head): noteHead(key, head, at: context.now.monotonic)
@@ -70,7 +76,7 @@ struct UploadMachine {
         }
         wire.bytes.state.askedURL = request.url
         let pinned = upload.source ?? options.source
-        if let pinned, pinned != version {
+        if let pinned, !pinned.isSame(as: version) {
             guard options.ifChanged == .restart else {
                 leaving = leaving ?? .fail(.sourceChanged)
                 stage = .settling
@@ -185,7 +191,12 @@ struct UploadMachine {
             exchange, end, upload, offset: have.prefix, size: size, options,
             floor: wire.upload.floor)
         let head = segment.head
-        let verdict = judge.judge(head)
+        var verdict = judge.judge(head)
+        if verdict == .done,
+            let failure = ReceivedDigest.mismatch(request.options.checksum, head, &judge)
+        {
+            verdict = .failed(failure)
+        }
         step.writes.append(
             .attempt(transfer, segment.outcome(exchange, end, verdict, at: context.now.wall)))
         absorb(judge, &step)

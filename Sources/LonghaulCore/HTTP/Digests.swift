@@ -1,10 +1,16 @@
 /// `Repr-Digest` and `Content-Digest` (RFC 9530).
 package enum DigestField {
     /// The digest in a field's value that we check: SHA-256, which machines compute fastest, else
-    /// SHA-512. Others are deprecated (RFC 9530 §5) or unknown, and a malformed member counts as
-    /// absent.
+    /// SHA-512.
     package static func checksum(_ value: String) -> Checksum? {
-        var found: Checksum?
+        let found = checksums(value)
+        return found.last { $0.algorithm == .sha256 } ?? found.first
+    }
+
+    /// The digests by SHA-256 and SHA-512. Others are deprecated (RFC 9530 §5) or unknown, and a
+    /// malformed member counts as absent.
+    static func checksums(_ value: String) -> [Checksum] {
+        var found: [Checksum] = []
         // Byte sequences hold no comma, so that members part at commas (RFC 8941 §3.2).
         for member in value.split(separator: ",") {
             guard let equals = member.firstIndex(of: "=") else { continue }
@@ -22,9 +28,7 @@ package enum DigestField {
                 text.last == ":", let bytes = Base64.decode(text.dropFirst().dropLast()),
                 bytes.count == algorithm.byteCount
             else { continue }
-            if algorithm == .sha256 || found == nil {
-                found = Checksum(algorithm: algorithm, hex: Hex.text(bytes))
-            }
+            found.append(Checksum(algorithm: algorithm, hex: Hex.text(bytes)))
         }
         return found
     }

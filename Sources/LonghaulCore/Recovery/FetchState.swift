@@ -102,6 +102,8 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var mayHaveArrived = false
     /// Most bytes that the server takes in one request; of S3, the size of a part.
     package var appendLimit: Int64?
+    /// Of tus: a creation may carry bytes (the extension `creation-with-upload`).
+    package var takesBytesAtCreation = false
     /// Of S3: the entity tags of the parts that the server has, from the first one on; empty where
     /// it has not got that part yet.
     package var partTags: [String] = []

@@ -11,6 +11,11 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     public var isRepeatable = false
     /// What to do when the file is no longer the one that was handed over.
     public var ifChanged: SourceChangePolicy = .fail
+    /// What is sent is the file as it was when the request was recorded, whatever becomes of it: a
+    /// copy is made first, in the state directory, which shares the file's blocks where it can
+    /// (ioctl_ficlone(2)). It survives crashes, and goes when the upload completes, is cancelled or
+    /// removed. Default `false`.
+    public var snapshot = false
     /// The field `Content-Type`; default `application/octet-stream`.
     public var contentType: String?
     /// Bytes of one part of an S3 multipart upload; `nil` = from the file's length.
@@ -19,8 +24,10 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     package var region: String?
     /// Of an upload to S3: where its keys stand, unless the options have a user.
     package var profile: S3Profile?
-    /// Which file was handed over, and in which version.
+    /// Which file is sent, and in which version.
     package var source: SourceVersion?
+    /// The file that is sent in place of the user's, where a ``snapshot`` was made.
+    package var snapshotPath: String?
 
     /// The defaults of the command line.
     public init() {}
@@ -64,7 +71,7 @@ public enum SourceChangePolicy: String, Codable, Sendable, CaseIterable {
     case restart
 }
 
-/// Which file is sent, and in which version: a change of any of these is another version.
+/// Which file is sent, and in which version.
 package struct SourceVersion: Hashable, Codable, Sendable {
     package var device: UInt64
     package var inode: UInt64
@@ -80,5 +87,13 @@ package struct SourceVersion: Hashable, Codable, Sendable {
         self.size = size
         self.modified = modified
         self.changed = changed
+    }
+
+    /// Whether nothing was changed. The device's number does not count: it may be another after a
+    /// restart of the machine (Btrfs, device mapper).
+    package func isSame(as other: SourceVersion) -> Bool {
+        var other = other
+        other.device = device
+        return self == other
     }
 }

@@ -184,9 +184,23 @@ package struct UploadPlan {
         return exchange
     }
 
+    /// The creation carries the file (tus 1.0.0, Creation With Upload). If its answer is lost, the
+    /// server has a whole file that nothing names, and it is sent again: so only where that may be.
+    private var isCreatedWhole: Bool {
+        state.takesBytesAtCreation && options.isRepeatable
+            && (1...Limits.uploadAtOnceBytes).contains(size)
+    }
+
     private func createTus() -> UploadExchange {
         var exchange = exchange(.create, "POST", request.url, .tus)
         exchange.body.content = UploadBody.Content()
+        if isCreatedWhole {
+            exchange.range = 0..<size
+            exchange.completes = true
+            exchange.body.content = UploadBody.Content(file: exchange.range, pinned: source)
+            exchange.body.mayRepeat = true
+            exchange.headers["Content-Type"] = "application/offset+octet-stream"
+        }
         exchange.headers["Upload-Length"] = "\(size)"
         if !request.options.headers.contains("Upload-Metadata") {
             // tuspyserver tells no offset of an upload without a type.
@@ -242,6 +256,12 @@ package struct UploadPlan {
             let digest = request.options.checksum.flatMap(DigestField.stored)
         {
             exchange.headers["Repr-Digest"] = digest
+        }
+        if exchange.purpose == .whole, state.dialect == .s3,
+            let checksum = request.options.checksum, checksum.algorithm == .sha256,
+            let bytes = Hex.bytes(checksum.hex)
+        {
+            exchange.headers[ReceivedDigest.s3Field] = Base64.encode(bytes)
         }
     }
 

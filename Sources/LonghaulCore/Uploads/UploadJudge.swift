@@ -160,6 +160,9 @@ package struct UploadJudge {
                 return .failed(UploadJudge.tooLarge(most))
             }
             settle(.tus)
+            state.takesBytesAtCreation = headers.values("Tus-Extension").contains {
+                $0.split(separator: ",").contains { $0.trimmingBlanks == "creation-with-upload" }
+            }
         } else if headers.contains("Upload-Limit") {
             settle(.ietf9)
         } else {
@@ -202,11 +205,22 @@ package struct UploadJudge {
         state.address = address
         state.isGuess = false
         state.mustAsk = false
-        state.sentBound = 0
+        state.sentBound = exchange.range.upperBound
         offset = 0
         if let dialect = state.dialect { learned = .some(dialect) }
+        if !exchange.range.isEmpty { return createdWithBytes(head) }
         // An empty file is complete with its resource.
         return size == 0 && state.dialect == .tus ? .done : .goOn
+    }
+
+    private mutating func createdWithBytes(_ head: ResponseHead) -> Verdict {
+        guard let told = head.headers.uploadOffset else {
+            state.mustAsk = true
+            return .goOn
+        }
+        guard told <= exchange.range.upperBound else { return beyond(told) }
+        offset = told
+        return told == size ? .done : .goOn
     }
 
     private mutating func answered(_ head: ResponseHead) -> Verdict {
@@ -278,6 +292,9 @@ package struct UploadJudge {
             // In pieces, then.
             state.isGuess = false
             return .goOn
+        }
+        if state.dialect == .s3, let failure = ReceivedDigest.refusal(head, end.answer) {
+            return .failed(failure)
         }
         let failure = failure(of: head)
         // What was found out of the URL may be as wrong as its answer: a later attempt asks anew.

@@ -8,7 +8,7 @@ struct TurnChanges {
     var departures: [(FetchID, FetchDeparture)] = []
     /// Fetches that end for the transfers that they serve: no transfer joins them.
     var departing: Set<FetchID> = []
-    /// Part files that belong to no transfer any more.
+    /// Part files and snapshots that belong to no transfer any more.
     var deletions: [OrphanedPart] = []
     /// Fetches that serve other transfers than before.
     var subscriberLists: [FetchID: Subscribers] = [:]

@@ -142,6 +142,7 @@ struct IntentApplier {
     private func releaseFetch(
         of work: TransferWork, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
+        changes.deletions += try tx.snapshots.abandon(of: work.id)
         guard let id = work.fetchID else { return }
         if try sharing.passOn(id, of: work, tx) { return }
         changes.deletions += try tx.fetches.drop(of: work.id, now: now.wall)

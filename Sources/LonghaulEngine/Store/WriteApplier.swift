@@ -18,6 +18,7 @@ struct WriteApplier {
         case .completed(let id, let path, let totals):
             try tx.transfers.complete(
                 id, finalPath: path, numbers: totals, now: now.wall)
+            changes.deletions += try tx.snapshots.abandon(of: id)
         case .skipped(let id, let error, let path, let totals):
             try tx.transfers.complete(
                 id, finalPath: path, numbers: totals, skipped: error,
@@ -37,7 +38,9 @@ struct WriteApplier {
         case .attempt(let id, let outcome):
             tx.log.record(outcome, of: id)
         case .abandonUpload(let id, let state): try tx.abandonedUploads.record(state, of: id)
-        case .dropFetch(let id): try tx.fetches.drop(of: id, now: now.wall)
+        case .dropFetch(let id):
+            try tx.fetches.drop(of: id, now: now.wall)
+            changes.deletions += try tx.snapshots.abandon(of: id)
         case .give(let id, let copy, let proven): try give(copy, to: id, proven, tx, &changes)
         case .leave(let id): try tx.sharing.leave(id)
         case .discard(let fetch): try tx.sharing.discard(fetch, now: now.wall)

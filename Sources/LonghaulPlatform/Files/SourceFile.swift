@@ -5,6 +5,7 @@ package import LonghaulCore
 package final class SourceFile: Sendable {
     /// Of the file as it was opened.
     package let version: SourceVersion
+    package let path: String
     private let owner: Descriptor
 
     package var descriptor: Int32 { owner.number }
@@ -22,6 +23,12 @@ package final class SourceFile: Sendable {
                 operation: "open", path: path, errno: isDirectory ? EISDIR : EINVAL)
         }
         version = SourceVersion(facts)
+        self.path = path
+    }
+
+    /// Since it was opened.
+    var isUnchanged: Bool {
+        (try? stat.of(descriptor: descriptor, path: path)).map { SourceVersion($0) } == version
     }
 
     /// What the file of this name is.

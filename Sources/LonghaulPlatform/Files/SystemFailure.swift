@@ -47,6 +47,9 @@ extension SystemFailure: CustomStringConvertible {
     /// `EISDIR`.
     package var isDirectory: Bool { errno == EISDIR }
 
+    /// `ESTALE`: the file was changed meanwhile.
+    package var isOfChangedSource: Bool { errno == ESTALE }
+
     /// The C library's text for the error number.
     package var reason: String { String(cString: strerror(errno)) }
 }

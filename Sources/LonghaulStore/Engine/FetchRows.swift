@@ -99,6 +99,9 @@ extension EngineTransaction {
     /// The fetches and their part files.
     package var fetches: FetchRows { FetchRows(connection: connection) }
 
+    /// The snapshots that uploads send.
+    package var snapshots: SnapshotRows { SnapshotRows(connection) }
+
     /// What uploads have left at servers.
     package var abandonedUploads: AbandonedUploads { AbandonedUploads(connection) }
 }

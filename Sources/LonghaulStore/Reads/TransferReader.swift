@@ -85,6 +85,11 @@ package struct TransferReader {
         }
     }
 
+    /// Whether a transfer may still send the snapshot of this path.
+    package func hasSnapshot(at path: String) throws(LonghaulError) -> Bool {
+        try store.snapshot { try SnapshotRows($0).isInUse(path) }
+    }
+
     /// Whether a transfer, live or ended, has or had this destination. Reads all transfers: for
     /// rare calls only.
     package func hasTransfer(to destination: String) throws(LonghaulError) -> Bool {

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+package import LonghaulCore
 
 extension FileIdentity {
     /// Without a time of creation: the inode number of a deleted file is soon reused.
@@ -49,5 +49,40 @@ struct OrphanedPartRows {
 
     func deleteRow(of id: FetchID) throws {
         try connection.run("DELETE FROM fetch WHERE id = ?1", id)
+    }
+}
+
+/// Which transfer sends which snapshot. A row stands from the commit that records the transfer to
+/// the one after which nothing sends the file any more. A file without a row is a leftover.
+package struct SnapshotRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func add(_ file: OrphanedPart, of id: Int64) throws {
+        try connection.run(
+            """
+            INSERT INTO snapshot (transferID, path, device, inode, birth) \
+            VALUES (?1, ?2, ?3, ?4, ?5)
+            """, id, file.path, Int64(bitPattern: file.identity.device),
+            Int64(bitPattern: file.identity.inode), file.identity.birth)
+    }
+
+    func isInUse(_ path: String) throws -> Bool {
+        try connection.first("SELECT 1 FROM snapshot WHERE path = ?1", path) { $0.bool(0) } ?? false
+    }
+
+    /// The transfer does not need it any more. Returns the file to delete, if it had one. It is not
+    /// recorded among the orphaned part files: it is in a directory where any leftover is found.
+    package func abandon(of id: TransferID) throws -> [OrphanedPart] {
+        let found = try connection.all(
+            "DELETE FROM snapshot WHERE transferID = ?1 RETURNING path, device, inode, birth", id
+        ) {
+            OrphanedPart(
+                path: $0.text(0), identity: $0.fileIdentity(device: 1, inode: 2, birth: 3))
+        }
+        return found
     }
 }

@@ -67,7 +67,8 @@ struct TransferRows {
             ?? false
     }
 
-    /// Deletes the row and its dependents. Returns the part files that no transfer needs any more.
+    /// Deletes the row and its dependents. Returns the part files and snapshots that no
+    /// transfer needs any more.
     func forget(_ id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
         let fetch = try connection.first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
             $0.optionalInt64(0).map(FetchID.init(rawValue:))
@@ -84,8 +85,10 @@ struct TransferRows {
         try connection.run("DELETE FROM attempt WHERE transferID = ?1", id)
         try connection.run("DELETE FROM intentInbox WHERE transferID = ?1", id)
         try EventRows(connection).forgetAcknowledged(of: id)
-        guard let fetchID = fetch ?? nil, !goesOn else { return [] }
-        return try OrphanedPartRows(connection).abandon(fetchID, sparingPublished: true, now: now)
+        let snapshot = try SnapshotRows(connection).abandon(of: id)
+        guard let fetchID = fetch ?? nil, !goesOn else { return snapshot }
+        return try snapshot
+            + OrphanedPartRows(connection).abandon(fetchID, sparingPublished: true, now: now)
     }
 }
 

@@ -175,6 +175,15 @@ extension Migration {
           dueAt INTEGER NOT NULL DEFAULT 0
         ) STRICT
         """,
+        """
+        CREATE TABLE snapshot (
+          transferID INTEGER PRIMARY KEY,
+          path TEXT NOT NULL UNIQUE,
+          device INTEGER NOT NULL,
+          inode INTEGER NOT NULL,
+          birth INTEGER NOT NULL
+        ) STRICT
+        """,
         "CREATE TABLE intentInbox (transferID INTEGER PRIMARY KEY) STRICT",
         """
         CREATE TABLE lease (
@@ -281,7 +290,7 @@ extension Migration {
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
     /// changes until it is released. The fingerprint distinguishes a store of an earlier build.
-    static let applicationID = family << 16 | 0xF17D
+    static let applicationID = family << 16 | 0xBCBC
     static let family = 0x4C48
 
     /// A fingerprint of 16 bits (FNV-1a, folded).

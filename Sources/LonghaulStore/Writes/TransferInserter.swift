@@ -74,6 +74,7 @@ package final class TransferInserter {
         try cancel(replaced, for: nextID)
         var row = try row(new, destination: destination, key: key, identity: identity)
         row.realPath = realPath
+        if let snapshot = new.snapshot { try SnapshotRows(connection).add(snapshot, of: row.id) }
         if buffer.append(row) { try buffer.flush(connection) }
         nextID += 1
         count += 1

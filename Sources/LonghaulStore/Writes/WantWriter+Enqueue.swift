@@ -10,6 +10,8 @@ package struct NewTransfer: Sendable {
     package let destination: String
     /// The same path without links; `nil` = `destination` has none.
     package let realPath: String?
+    /// The file that it sends in place of the user's.
+    package var snapshot: OrphanedPart?
     /// See ``DestinationKey``.
     let destinationKey: Int64
 

@@ -190,6 +190,24 @@ import Testing
         #expect(sent)
     }
 
+    @Test func anotherNumberOfItsDiskIsNoChangeOfAFile() throws {
+        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
+        var options = UploadOptions()
+        options.uploadProtocol = .put
+        options.source = Self.source
+        request.options.upload = options
+        var machine = FetchMachine(
+            transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
+            state: FetchState(id: FetchID(rawValue: 1)), firstSerial: 1)
+        _ = machine.begin()
+        var opened = Self.source
+        opened.device += 1
+        let isSent = machine.handle(.opened(opened), in: context).effects.contains {
+            if case .send = $0 { true } else { false }
+        }
+        #expect(isSent)
+    }
+
     /// The server still has what was sent of the file as it was.
     @Test func whatBelongsToAnotherVersionIsAbandoned() throws {
         var request = TransferRequest(url: "http://h/a", destination: .file("/f"))

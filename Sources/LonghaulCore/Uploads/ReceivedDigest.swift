@@ -1,0 +1,63 @@
+/// What a server says of the bytes that it has received, in the answer to the request that brought
+/// the last of them.
+enum ReceivedDigest {
+    /// The digest by this algorithm; `nil` = the answer does not tell.
+    ///
+    /// - Parameter exchange: The request that is answered.
+    static func told(
+        by head: ResponseHead, _ body: [UInt8], to exchange: UploadExchange,
+        _ algorithm: Checksum.Algorithm
+    ) -> Checksum? {
+        switch exchange.purpose {
+        case .whole, .append, .create: break
+        // Of parts that were joined S3 tells a digest of digests.
+        case .discover, .ask, .list, .complete, .abort: return nil
+        }
+        guard head.isSuccess, exchange.body.content?.before.isEmpty != false else { return nil }
+        if exchange.part == nil, algorithm == .sha256,
+            let object = head.headers.single(s3Field).flatMap({ Base64.decode($0[...]) }),
+            object.count == algorithm.byteCount
+        {
+            return Checksum(algorithm: .sha256, hex: Hex.text(object))
+        }
+        // With a body the field is about that body, with a coding about what is stored coded: RFC
+        // 9530, appendix B.
+        guard body.isEmpty, !head.headers.contains("Content-Encoding") else { return nil }
+        let value = head.headers.values("Repr-Digest").joined(separator: ",")
+        return DigestField.checksums(value).last { $0.algorithm == algorithm }
+    }
+
+    /// Of an upload that is done: the server has other bytes than those that are expected. They are
+    /// lost, and a later attempt begins anew.
+    static func mismatch(
+        _ expected: Checksum?, _ head: ResponseHead?, _ judge: inout UploadJudge
+    ) -> Failure? {
+        guard let expected, let head,
+            let told = told(by: head, judge.end.answer, to: judge.exchange, expected.algorithm),
+            told != expected
+        else { return nil }
+        _ = judge.gone("the server has other bytes than those expected")
+        return failure(
+            "the server says that it has a file whose \(told.algorithm.rawValue) is \(told.hex), "
+                + "not the expected \(expected.hex)", head)
+    }
+
+    /// S3 was told the digest of an object, and has refused what came.
+    static func refusal(_ head: ResponseHead, _ body: [UInt8]) -> Failure? {
+        guard head.status == 400, S3Answer.element("Code", in: body) == "BadDigest" else {
+            return nil
+        }
+        return failure("the server has refused the file, as it has another digest", head)
+    }
+
+    private static func failure(_ what: String, _ head: ResponseHead) -> Failure {
+        var error = LonghaulError(
+            .checksumMismatch, what + "; check the file and the expected value, then retry")
+        error.httpStatus = head.status
+        return Failure(.permanent, error)
+    }
+
+    /// Of an object that was stored whole (Amazon S3 API Reference, PutObject). Sent with the
+    /// object, S3 compares it, too.
+    static let s3Field = "x-amz-checksum-sha256"
+}
