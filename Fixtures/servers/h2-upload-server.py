@@ -11,6 +11,7 @@ DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME, and /ietf
     early=N    the answer comes after 64 KiB of a body, with this status; no more is taken
 """
 
+import itertools
 import json
 import os
 import socket
@@ -27,6 +28,7 @@ import h2.exceptions
 
 directory = sys.argv[1]
 resources, once_done = {}, set()
+numbers = itertools.count(1)  # connections have a thread each
 log = open(os.path.join(directory, "log"), "a", buffering=1)
 
 
@@ -34,7 +36,7 @@ class Resource:
     def __init__(self, target):
         url = urllib.parse.urlsplit(target)
         self.path, self.query = url.path, dict(urllib.parse.parse_qsl(url.query))
-        self.address = "/r/%d" % (len(resources) + 1)
+        self.address = "/r/%d" % next(numbers)
         self.offset, self.complete = 0, False
         self.file = os.path.join(directory, "part-" + self.address[3:])
         open(self.file, "wb").close()

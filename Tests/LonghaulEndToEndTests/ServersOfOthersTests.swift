@@ -66,7 +66,7 @@ struct NginxUploadTests {
         let home = try LonghaulHome()
         let source = Representation(size: 8 << 20, seed: 4)
         try source.write(to: home.file("source"))
-        _ = try await home.run("upload", "--limit-rate", "4M", "source", nginx.http("in/a"))
+        _ = try await home.run("upload", "--limit-rate", "1M", "source", nginx.http("in/a"))
         let engine = try home.start("run")
         try await eventually("it moves; \(engine.errors)") { try await home.sent(1) > 1 << 20 }
         engine.send(SIGKILL)

@@ -148,9 +148,7 @@ public final class BackgroundSession: Sendable {
         try await has(id, .upload) ? UploadTask(id, self) : nil
     }
 
-    private func openTransfers(
-        _ kind: Transfer.Kind
-    ) async throws(LonghaulError) -> [TransferID] {
+    private func openTransfers(_ kind: Transfer.Kind) async throws(LonghaulError) -> [TransferID] {
         let session = identifier
         return try await executor.perform { context throws(LonghaulError) in
             try context.queue.store.sessions.openTransfers(of: session, kind)

@@ -191,18 +191,13 @@ struct UploadMachine {
             exchange, end, upload, offset: have.prefix, size: size, options,
             floor: wire.upload.floor)
         let head = segment.head
-        var verdict = judge.judge(head)
-        if verdict == .done,
-            let failure = ReceivedDigest.mismatch(request.options.checksum, head, &judge)
-        {
-            verdict = .failed(failure)
-        }
+        let verdict = ReceivedDigest.verdict(
+            of: &judge, on: head, expecting: request.options.checksum)
         step.writes.append(
             .attempt(transfer, segment.outcome(exchange, end, verdict, at: context.now.wall)))
         absorb(judge, &step)
         if let learned = judge.learned {
-            step.writes.append(
-                .learn(origin: context.origin.origin, .uploads(learned)))
+            step.writes.append(.learn(origin: context.origin.origin, .uploads(learned)))
         }
         if let head, head.scheme == .http, exchange.purpose != .discover {
             var response = TransferResponse(head, length: nil)

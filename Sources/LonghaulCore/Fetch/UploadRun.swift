@@ -45,7 +45,7 @@ struct UploadRun: Sendable {
 extension ActiveSegment {
     /// What is recorded of a request of an upload.
     func outcome(
-        _ exchange: UploadExchange, _ end: SegmentEnd, _ verdict: UploadJudge.Verdict,
+        _ exchange: UploadExchange, _ end: SegmentEnd, _ verdict: UploadVerdict,
         at now: Timestamp
     ) -> AttemptOutcome {
         var (word, message): (String, String?) = ("completed", nil)

@@ -27,19 +27,21 @@ enum ReceivedDigest {
         return DigestField.checksums(value).last { $0.algorithm == algorithm }
     }
 
-    /// Of an upload that is done: the server has other bytes than those that are expected. They are
-    /// lost, and a later attempt begins anew.
-    static func mismatch(
-        _ expected: Checksum?, _ head: ResponseHead?, _ judge: inout UploadJudge
-    ) -> Failure? {
-        guard let expected, let head,
+    /// An upload that would be done fails if the server has other bytes than those that are
+    /// expected. They are lost, and a later attempt begins anew.
+    static func verdict(
+        of judge: inout UploadJudge, on head: ResponseHead?, expecting expected: Checksum?
+    ) -> UploadVerdict {
+        let verdict = judge.judge(head)
+        guard verdict == .done, let expected, let head,
             let told = told(by: head, judge.end.answer, to: judge.exchange, expected.algorithm),
             told != expected
-        else { return nil }
+        else { return verdict }
         _ = judge.gone("the server has other bytes than those expected")
-        return failure(
-            "the server says that it has a file whose \(told.algorithm.rawValue) is \(told.hex), "
-                + "not the expected \(expected.hex)", head)
+        return .failed(
+            failure(
+                "the server says that it has a file whose \(told.algorithm.rawValue) is "
+                    + "\(told.hex), not the expected \(expected.hex)", head))
     }
 
     /// S3 was told the digest of an object, and has refused what came.

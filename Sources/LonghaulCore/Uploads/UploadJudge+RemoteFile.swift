@@ -1,7 +1,7 @@
 /// What the ends of requests over FTP and SFTP mean. There is no answer but libcurl's result.
 extension UploadJudge {
     /// - Parameter head: libcurl has succeeded; of a question, with the file's size.
-    mutating func judgeRemoteFile(_ head: ResponseHead?) -> Verdict {
+    mutating func judgeRemoteFile(_ head: ResponseHead?) -> UploadVerdict {
         switch exchange.purpose {
         case .whole, .complete:
             guard head != nil else { return endedUnnamed() }
@@ -24,7 +24,7 @@ extension UploadJudge {
 
     // MARK: - Sizes
 
-    private mutating func told(_ told: Int64) -> Verdict {
+    private mutating func told(_ told: Int64) -> UploadVerdict {
         guard state.address != nil else {
             // Only the last request could take the temporary name away.
             if told != size { return begunAnew("the file did not get its name at the server") }
@@ -44,7 +44,7 @@ extension UploadJudge {
         return .goOn
     }
 
-    private mutating func askedInVain() -> Verdict {
+    private mutating func askedInVain() -> UploadVerdict {
         guard isCode(.noSuchFile) else { return .failed(failure) }
         if state.address == nil { return begunAnew("the server has not got the file") }
         state.address = nil
@@ -57,7 +57,7 @@ extension UploadJudge {
     // MARK: - Breaks
 
     /// The file, or its name, did not arrive.
-    private mutating func endedUnnamed() -> Verdict {
+    private mutating func endedUnnamed() -> UploadVerdict {
         let isWhole = exchange.purpose == .whole
         let sent = min(end.bytesSent, size)
         if isCode(.commandRefused) {
@@ -75,7 +75,7 @@ extension UploadJudge {
         return state.mustAsk && failure.kind == .transient ? .askAfter(failure) : .failed(failure)
     }
 
-    private mutating func appendBroke() -> Verdict {
+    private mutating func appendBroke() -> UploadVerdict {
         let failure = failure
         if isCode(.uploadRefused), failure.kind != .transient {
             return begunAnew("the server does not append to files")
@@ -87,7 +87,7 @@ extension UploadJudge {
     }
 
     /// What stands under the temporary name, if anything, is replaced.
-    private mutating func begunAnew(_ reason: String) -> Verdict {
+    private mutating func begunAnew(_ reason: String) -> UploadVerdict {
         lost = reason
         state.mustAsk = false
         state.mayHaveArrived = false

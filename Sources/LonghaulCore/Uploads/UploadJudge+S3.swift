@@ -2,7 +2,7 @@
 extension UploadJudge {
     var parts: S3Parts { S3Parts(state, options, size: size) }
 
-    mutating func judgeS3(_ head: ResponseHead) -> Verdict {
+    mutating func judgeS3(_ head: ResponseHead) -> UploadVerdict {
         // An error may come with a 200, where the server began to answer before it was done.
         let code = S3Answer.element("Code", in: end.answer)
         switch exchange.purpose {
@@ -30,7 +30,7 @@ extension UploadJudge {
     }
 
     /// After a break the server's word counts for what it has.
-    private mutating func listed(_ head: ResponseHead) -> Verdict {
+    private mutating func listed(_ head: ResponseHead) -> UploadVerdict {
         if head.status == 404 { return forgotten() }
         if [400, 403, 405, 501].contains(head.status), !S3Answer.tellsOfOldKeys(end.answer) {
             // Some keys may send parts and not list them, some servers have no lists.
@@ -50,7 +50,7 @@ extension UploadJudge {
 
     private var listedThrough: Int { state.listedThrough ?? 0 }
 
-    private mutating func completed(_ head: ResponseHead, _ code: String?) -> Verdict {
+    private mutating func completed(_ head: ResponseHead, _ code: String?) -> UploadVerdict {
         if head.isSuccess, code == nil { return .done }
         if head.status == 404 { return forgotten() }
         if head.status == 400, code == "InvalidPart" || code == "InvalidPartOrder" {
@@ -65,7 +65,7 @@ extension UploadJudge {
     }
 
     /// With its object, an upload ceases to be known, too.
-    private mutating func forgotten() -> Verdict {
+    private mutating func forgotten() -> UploadVerdict {
         guard state.mayHaveArrived else {
             return gone("the server does not know the upload any more")
         }
@@ -73,7 +73,7 @@ extension UploadJudge {
         return .goOn
     }
 
-    private mutating func foundObject(_ head: ResponseHead) -> Verdict {
+    private mutating func foundObject(_ head: ResponseHead) -> UploadVerdict {
         if S3Answer.isObject(head, size: size, parts: parts.count, since: state.begunAt) {
             return .done
         }

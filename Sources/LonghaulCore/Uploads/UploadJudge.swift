@@ -1,17 +1,18 @@
+/// What is done after a request has ended.
+package enum UploadVerdict: Hashable, Sendable {
+    /// The next request follows at once.
+    case goOn
+    /// The server has the whole file; this is its last word.
+    case done
+    /// The server is to be asked how far it is; if nothing was gained, this is why.
+    case askAfter(Failure)
+    /// The server does not have the offset that was assumed.
+    case conflict(Failure)
+    case failed(Failure)
+}
+
 /// What the end of a request means for its upload. Pure.
 package struct UploadJudge {
-    package enum Verdict: Hashable, Sendable {
-        /// The next request follows at once.
-        case goOn
-        /// The server has the whole file; this is its last word.
-        case done
-        /// The server is to be asked how far it is; if nothing was gained, this is why.
-        case askAfter(Failure)
-        /// The server does not have the offset that was assumed.
-        case conflict(Failure)
-        case failed(Failure)
-    }
-
     package internal(set) var state: UploadState
     /// What the server has acknowledged, from the first byte on.
     package internal(set) var offset: Int64
@@ -47,7 +48,7 @@ package struct UploadJudge {
     }
 
     /// - Parameter head: The final one; `nil` = none came.
-    package mutating func judge(_ head: ResponseHead?) -> Verdict {
+    package mutating func judge(_ head: ResponseHead?) -> UploadVerdict {
         if state.dialect == .remoteFile { return judgeRemoteFile(head) }
         guard let head else { return broke() }
         if state.dialect == .s3, exchange.purpose != .whole { return judgeS3(head) }
@@ -84,7 +85,7 @@ package struct UploadJudge {
     // MARK: - Breaks
 
     /// No final answer came.
-    private mutating func broke() -> Verdict {
+    private mutating func broke() -> UploadVerdict {
         guard let failure = end.failure.flatMap(FailureTable.classify) else {
             noteBreak()
             return .failed(
@@ -148,7 +149,7 @@ package struct UploadJudge {
 
     // MARK: - Answers
 
-    private mutating func discovered(_ head: ResponseHead) -> Verdict {
+    private mutating func discovered(_ head: ResponseHead) -> UploadVerdict {
         // Not its last word.
         if [408, 429, 502, 503, 504].contains(head.status) {
             return .failed(FailureTable.classify(upload: head))
@@ -172,7 +173,7 @@ package struct UploadJudge {
         return .goOn
     }
 
-    private mutating func sentWhole(_ head: ResponseHead) -> Verdict {
+    private mutating func sentWhole(_ head: ResponseHead) -> UploadVerdict {
         if let verdict = forgotten(head) ?? olderVersion(head) { return verdict }
         if head.status == 409 || head.status == 404, state.address != nil {
             return other(head)
@@ -196,7 +197,7 @@ package struct UploadJudge {
         return .done
     }
 
-    private mutating func created(_ head: ResponseHead) -> Verdict {
+    private mutating func created(_ head: ResponseHead) -> UploadVerdict {
         if let verdict = forgotten(head) ?? olderVersion(head) { return verdict }
         guard head.isSuccess else { return refused(head) }
         guard let location = head.headers["Location"],
@@ -213,7 +214,7 @@ package struct UploadJudge {
         return size == 0 && state.dialect == .tus ? .done : .goOn
     }
 
-    private mutating func createdWithBytes(_ head: ResponseHead) -> Verdict {
+    private mutating func createdWithBytes(_ head: ResponseHead) -> UploadVerdict {
         guard let told = head.headers.uploadOffset else {
             state.mustAsk = true
             return .goOn
@@ -223,7 +224,7 @@ package struct UploadJudge {
         return told == size ? .done : .goOn
     }
 
-    private mutating func answered(_ head: ResponseHead) -> Verdict {
+    private mutating func answered(_ head: ResponseHead) -> UploadVerdict {
         guard head.isSuccess else { return other(head) }
         guard let told = head.headers.uploadOffset else {
             return .failed(
@@ -243,7 +244,7 @@ package struct UploadJudge {
         }
     }
 
-    private mutating func appended(_ head: ResponseHead) -> Verdict {
+    private mutating func appended(_ head: ResponseHead) -> UploadVerdict {
         guard head.isSuccess else { return other(head) }
         if state.dialect == .tus {
             let told = head.headers.uploadOffset ?? exchange.range.upperBound
@@ -267,7 +268,7 @@ package struct UploadJudge {
 
     // MARK: - Refusals
 
-    private mutating func other(_ head: ResponseHead) -> Verdict {
+    private mutating func other(_ head: ResponseHead) -> UploadVerdict {
         switch head.status {
         case 404, 410: return gone("the server does not know the upload any more")
         case 403 where state.dialect == .tus && exchange.purpose == .ask:
@@ -284,7 +285,7 @@ package struct UploadJudge {
         }
     }
 
-    mutating func refused(_ head: ResponseHead) -> Verdict {
+    mutating func refused(_ head: ResponseHead) -> UploadVerdict {
         state.mayHaveArrived = false
         if head.status == 413, let limit = state.appendLimit, limit < Int64(exchange.range.count),
             state.address == nil, state.dialect?.interopVersion != nil
@@ -314,11 +315,11 @@ package struct UploadJudge {
     }
 
     /// The server has bytes that were never sent: the resource is not ours, or not sound.
-    private mutating func beyond(_ told: Int64) -> Verdict {
+    private mutating func beyond(_ told: Int64) -> UploadVerdict {
         gone("the server claims \(told) bytes, which were never sent")
     }
 
-    mutating func gone(_ reason: String) -> Verdict {
+    mutating func gone(_ reason: String) -> UploadVerdict {
         lost = reason
         let source = state.source
         let (dialect, limit) = (state.dialect, state.appendLimit)
@@ -330,7 +331,7 @@ package struct UploadJudge {
         return .conflict(Failure(.transient, LonghaulError(.serverError, reason)))
     }
 
-    private func nowhere(_ head: ResponseHead) -> Verdict {
+    private func nowhere(_ head: ResponseHead) -> UploadVerdict {
         let text = "the server does not say where the upload goes; try --protocol put or post"
         var error = LonghaulError(.serverError, text)
         error.httpStatus = head.status
@@ -339,7 +340,7 @@ package struct UploadJudge {
 
     /// What the origin speaks at other URLs may not be spoken at this one: the upload begins as if
     /// nothing were known of the origin.
-    private mutating func forgotten(_ head: ResponseHead) -> Verdict? {
+    private mutating func forgotten(_ head: ResponseHead) -> UploadVerdict? {
         guard state.isRemembered, state.address == nil,
             [400, 404, 405, 412, 415, 501].contains(head.status)
         else { return nil }
@@ -352,7 +353,7 @@ package struct UploadJudge {
     }
 
     /// A server that does not know this version of the draft, or no such draft.
-    private mutating func olderVersion(_ head: ResponseHead) -> Verdict? {
+    private mutating func olderVersion(_ head: ResponseHead) -> UploadVerdict? {
         guard head.status == 400 || head.status == 412 || head.status == 501,
             state.address == nil, let dialect = state.dialect, dialect.interopVersion != nil
         else { return nil }

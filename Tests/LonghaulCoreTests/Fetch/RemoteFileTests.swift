@@ -57,7 +57,7 @@ import Testing
     private func judge(
         _ exchange: UploadExchange, _ state: UploadState, offset: Int64 = 0, code: Int32? = nil,
         text: String = "", sent: Int64 = 0, told: Int64? = nil
-    ) -> (UploadJudge, UploadJudge.Verdict) {
+    ) -> (UploadJudge, UploadVerdict) {
         var end = SegmentEnd(
             failure: code.map { .curl(code: $0, text: text, osError: 0) }, writtenThrough: 0,
             bytesReceived: 0)

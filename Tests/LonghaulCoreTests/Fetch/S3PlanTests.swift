@@ -37,7 +37,7 @@ import Testing
     private func judge(
         _ exchange: UploadExchange, _ head: ResponseHead?, _ body: String = "",
         _ state: inout UploadState, size: Int64
-    ) -> UploadJudge.Verdict {
+    ) -> UploadVerdict {
         var end = SegmentEnd(
             failure: head == nil ? .curl(code: 56, text: "cut", osError: 104) : nil,
             writtenThrough: 0, bytesReceived: 0)
@@ -225,7 +225,7 @@ import Testing
 
     private func after(
         _ exchange: UploadExchange, _ answer: Answer, _ state: inout UploadState
-    ) -> UploadJudge.Verdict {
+    ) -> UploadVerdict {
         let (status, body): (Int?, String) =
             switch answer {
             case .lost: (nil, "")
