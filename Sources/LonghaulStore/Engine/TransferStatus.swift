@@ -75,13 +75,19 @@ package struct TransferStatus {
     /// Ends a transfer whose file is durable under its name, or at its server, with its event, and
     /// drops the fetch row; one that shares an upload leaves the row to the leader. `skipped`: the
     /// file is another program's, and nothing is recorded about it.
+    ///
+    /// Returns whether it has ended: an upload that is to go elsewhere by now begins anew.
+    @discardableResult
     package func complete(
         _ id: TransferID, finalPath: String, numbers: TransferTotals,
         skipped: LonghaulError? = nil, detail: String? = nil, now: Timestamp
-    ) throws {
+    ) throws -> Bool {
         let standing = try standing(of: id)
         // It has crossed with another URL, and begins anew there.
-        if standing.isUploadElsewhere { return try setQueued(id, now: now) }
+        if standing.isUploadElsewhere {
+            try setQueued(id, now: now)
+            return false
+        }
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 3, ended = 1, finishedAt = ?2, error = ?9, \
@@ -105,6 +111,7 @@ package struct TransferStatus {
             }
         }
         addEvent(.transferCompleted, of: id, standing, detail ?? error, now)
+        return true
     }
 
     /// Ends a failed transfer, with its event. The fetch row stays, for `resume` and `retry`.
