@@ -22,9 +22,10 @@ import Testing
             .appendingPathComponent("scripts/bench.d/yield.py")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "python3", script.path, "--check", "--binary", try BuiltBinary.longhaul,
-        ] + direction
+        process.arguments =
+            [
+                "python3", script.path, "--check", "--binary", try BuiltBinary.longhaul,
+            ] + direction
         let output = Pipe()
         process.standardOutput = output
         process.standardError = output

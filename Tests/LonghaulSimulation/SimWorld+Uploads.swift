@@ -197,10 +197,11 @@ extension SimWorld {
         let acknowledged = transfer.held?.durable.count ?? 0
         guard transfer.state == .completed else {
             // Until it begins anew at another URL, it is about the old one.
-            let arrived = wire.servers.places.filter { url, _ in
-                transfer.url.hasPrefix(url)
-                    && transfer.url.dropFirst(url.count).allSatisfy { $0 == "m" }
-            }.map(\.value.mostArrived).max() ?? place.mostArrived
+            let arrived =
+                wire.servers.places.filter { url, _ in
+                    transfer.url.hasPrefix(url)
+                        && transfer.url.dropFirst(url.count).allSatisfy { $0 == "m" }
+                }.map(\.value.mostArrived).max() ?? place.mostArrived
             if acknowledged <= arrived { return }
             throw SimComplaint(
                 "\(transfer.id): \(acknowledged) bytes are acknowledged, \(arrived) came", self)

@@ -28,9 +28,10 @@ enum UploadValidator {
         request.destination = .file(source)
         let version = try version(of: source)
         var upload = upload
-        upload.source = try upload.snapshotPath.map { path throws(LonghaulError) in
-            try self.version(of: path)
-        } ?? version
+        upload.source =
+            try upload.snapshotPath.map { path throws(LonghaulError) in
+                try self.version(of: path)
+            } ?? version
         if upload.snapshot, upload.snapshotPath == nil {
             throw LonghaulError(
                 .unsupported,

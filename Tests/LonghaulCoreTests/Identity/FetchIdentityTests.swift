@@ -34,14 +34,20 @@ import Testing
         ("largest size", { $0.options.maxSize = 10 }),
         ("mirror", { $0.options.mirrors = ["http://m/f"] }),
         ("an upload", { $0.options.upload = UploadOptions() }),
-        ("another file", { request in
-            request.options.upload = UploadOptions()
-            request.destination = .file("/d/g")
-        }),
-        ("a form", { request in
-            request.options.upload = UploadOptions()
-            request.options.upload?.formField = "f"
-        }),
+        (
+            "another file",
+            { request in
+                request.options.upload = UploadOptions()
+                request.destination = .file("/d/g")
+            }
+        ),
+        (
+            "a form",
+            { request in
+                request.options.upload = UploadOptions()
+                request.options.upload?.formField = "f"
+            }
+        ),
     ]
 
     @Test func whatMakesAnother() throws {

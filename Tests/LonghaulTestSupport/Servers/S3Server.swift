@@ -74,7 +74,8 @@ package final class S3Server: Sendable {
                     return Object(
                         sha256: object["sha256"].string ?? "",
                         parts: tag.count == 2 ? Int(tag[1].filter { $0 != "\"" }) : nil)
-                }, open: found["open"].items.map { upload in
+                },
+                open: found["open"].items.map { upload in
                     Unfinished(
                         key: upload["key"].string ?? "", parts: upload["parts"].int ?? 0)
                 })
