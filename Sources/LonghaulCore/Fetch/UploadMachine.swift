@@ -280,8 +280,9 @@ struct UploadMachine {
         stage = .left
         acknowledge(ByteRanges(0..<(state.bytesTotal ?? 0)), &step)
         step.isWhole = true
-        // Of the row only the answer is of use now: the transfer takes it over.
-        wire.bytes.state.upload = nil
+        // Of the row only the answer is of use now, which the transfer takes over, and that it is
+        // an upload's: one whose URL was changed meanwhile is not completed.
+        wire.bytes.state.upload = UploadState()
         step.writes.append(.save(state))
         if let origin = wire.asked(context) {
             step.writes.append(

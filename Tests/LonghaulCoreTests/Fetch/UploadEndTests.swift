@@ -173,6 +173,26 @@ import Testing
         #expect(!step.writes.isEmpty == isCommitted && step.durable == isCommitted)
     }
 
+    /// One whose URL was changed meanwhile is not completed: the row has to show what it is.
+    @Test func theRowOfACompletedOneIsAnUploads() throws {
+        var machine = machine(.put)
+        _ = machine.begin()
+        guard case .send(let ask)? = machine.handle(.opened(Self.source), in: context).effects.last
+        else { throw CancellationError() }
+        let head = ResponseHead(
+            status: 201, headers: HeaderFields(), effectiveURL: "http://h/a",
+            receivedAt: Timestamp(milliseconds: 0))
+        _ = machine.handle(.head(ask.key, head), in: context)
+        var end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
+        end.bytesSent = Self.source.size
+        let step = machine.handle(.ended(ask.key, end), in: context)
+        let saved = step.writes.compactMap { write in
+            if case .save(let state) = write { state } else { nil }
+        }
+        #expect(step.isWhole && saved.last?.upload != nil)
+        #expect(saved.last?.askedURL == "http://h/a")
+    }
+
     /// It has not gone out: another POST is none too many.
     @Test func aPostThatWasWithdrawnIsSentLater() throws {
         var first = machine(.post)
