@@ -40,10 +40,9 @@ extension [StoreWrite] {
     /// Something may be left at a server that nobody needs.
     var abandonUploads: Bool {
         contains { write in
-            switch write {
-            case .dropFetch, .abandonUpload: true
-            default: false
-            }
+            if case .dropFetch = write { return true }
+            if case .abandonUpload = write { return true }
+            return false
         }
     }
 
@@ -69,8 +68,8 @@ package struct EngineCounters: Hashable, Sendable {
             case .completed, .skipped: completed += 1
             case .failed: failed += 1
             case .queued, .save, .needsInput, .cancelled, .restarted, .attempt, .abandonUpload,
-                .dropFetch, .give,
-                .leave, .discard, .forget, .learn, .originFailed, .originWorked, .saveOrigin:
+                .dropFetch, .give, .leave, .discard, .forget, .learn, .originFailed,
+                .originWorked, .saveOrigin:
                 break
             }
         }

@@ -77,12 +77,11 @@ package struct SnapshotRows {
     /// The transfer does not need it any more. Returns the file to delete, if it had one. It is not
     /// recorded among the orphaned part files: it is in a directory where any leftover is found.
     package func abandon(of id: TransferID) throws -> [OrphanedPart] {
-        let found = try connection.all(
+        try connection.all(
             "DELETE FROM snapshot WHERE transferID = ?1 RETURNING path, device, inode, birth", id
         ) {
             OrphanedPart(
                 path: $0.text(0), identity: $0.fileIdentity(device: 1, inode: 2, birth: 3))
         }
-        return found
     }
 }

@@ -19,14 +19,7 @@ import Testing
     private func writes(
         _ way: UploadProtocol, _ departure: FetchDeparture, _ status: Int
     ) throws -> [StoreWrite] {
-        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
-        var options = UploadOptions()
-        options.uploadProtocol = way
-        options.method = way == .post ? .post : nil
-        request.options.upload = options
-        var machine = FetchMachine(
-            transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
-            state: FetchState(id: FetchID(rawValue: 1)), firstSerial: 1)
+        var machine = machine(way)
         _ = machine.begin()
         let effects = machine.handle(.opened(Self.source), in: context).effects
         guard case .send(let ask)? = effects.last else {
@@ -142,12 +135,15 @@ import Testing
     // MARK: - What is committed before a request
 
     private func machine(
-        _ way: UploadProtocol, from state: FetchState = FetchState(id: FetchID(rawValue: 1))
+        _ way: UploadProtocol, source: SourceVersion? = nil, ifChanged: SourceChangePolicy = .fail,
+        from state: FetchState = FetchState(id: FetchID(rawValue: 1))
     ) -> FetchMachine {
         var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
         var options = UploadOptions()
         options.uploadProtocol = way
         options.method = way == .post ? .post : nil
+        options.source = source
+        options.ifChanged = ifChanged
         request.options.upload = options
         return FetchMachine(
             transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
@@ -211,14 +207,7 @@ import Testing
     }
 
     @Test func anotherNumberOfItsDiskIsNoChangeOfAFile() throws {
-        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
-        var options = UploadOptions()
-        options.uploadProtocol = .put
-        options.source = Self.source
-        request.options.upload = options
-        var machine = FetchMachine(
-            transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
-            state: FetchState(id: FetchID(rawValue: 1)), firstSerial: 1)
+        var machine = machine(.put, source: Self.source)
         _ = machine.begin()
         var opened = Self.source
         opened.device += 1
@@ -230,20 +219,13 @@ import Testing
 
     /// The server still has what was sent of the file as it was.
     @Test func whatBelongsToAnotherVersionIsAbandoned() throws {
-        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
-        var options = UploadOptions()
-        options.uploadProtocol = .tus
-        options.ifChanged = .restart
-        request.options.upload = options
         var state = FetchState(id: FetchID(rawValue: 1))
         var upload = UploadState()
         upload.dialect = .tus
         upload.address = "http://h/r/1"
         upload.source = Self.source
         state.upload = upload
-        var machine = FetchMachine(
-            transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
-            state: state, firstSerial: 1)
+        var machine = machine(.tus, ifChanged: .restart, from: state)
         _ = machine.begin()
         var changed = Self.source
         changed.modified += 1
