@@ -31,6 +31,7 @@ import http.server
 import json
 import os
 import re
+import socket
 import sys
 import threading
 import urllib.parse
@@ -76,7 +77,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.query = dict(urllib.parse.parse_qsl(self.url.query, keep_blank_values=True))
         bucket = self.url.path.split("/")[1]
         self.knobs = {k: int(n) for k, n in re.findall(r"([a-z]+)-(\d+)", bucket)}
-        self.got, self.told, self.beside = 0, 0, 0
+        self.got, self.told, self.beside, self.noted = 0, 0, 0, False
         self.length = int(self.headers.get("content-length", "0"))
         try:
             if not self.is_signed():
@@ -87,13 +88,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except (Dropped, OSError):
             self.close_connection = True
         finally:
-            log.write(json.dumps({
-                "method": self.command, "path": self.url.path, "query": self.url.query,
-                "part": int(self.query.get("partNumber", "0")), "bytes": self.got,
-                "status": self.told, "beside": self.beside,
-                "token": self.headers.get("x-amz-security-token")}) + "\n")
+            self.note()
 
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = serve
+
+    def note(self):
+        """Logs the request, before its answer: the next one may come over another connection."""
+        if self.noted:
+            return
+        self.noted = True
+        log.write(json.dumps({
+            "method": self.command, "path": self.url.path, "query": self.url.query,
+            "part": int(self.query.get("partNumber", "0")), "bytes": self.got,
+            "status": self.told, "beside": self.beside,
+            "token": self.headers.get("x-amz-security-token")}) + "\n")
 
     # Signatures
 
@@ -138,6 +146,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, status, body=b"", fields=None):
         self.told = status
+        self.note()
         self.send_response(status)
         for name, value in (fields or {}).items():
             self.send_header(name, value)
@@ -149,6 +158,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body if self.command != "HEAD" else b"")
+        if self.got < self.length:
+            self.linger()
+
+    def linger(self):
+        """Reads until the client has closed: a close with unread bytes is a reset, and a reset
+        can overtake the answer (RFC 9112, section 9.6)."""
+        self.connection.shutdown(socket.SHUT_WR)
+        while self.connection.recv(1 << 16):
+            pass
 
     def error(self, status, code):
         self.answer(status, ("<Error><Code>%s</Code></Error>" % code).encode())

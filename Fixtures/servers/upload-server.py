@@ -104,17 +104,25 @@ class Connection(threading.Thread):
         self.path = url.path
         self.query = dict(urllib.parse.parse_qsl(url.query))
         self.length = int(self.headers.get("content-length", "0"))
-        self.got = 0
+        self.got, self.noted = 0, False
         try:
             self.route()
         finally:
-            log.write(json.dumps({
-                "method": self.method, "path": self.path, "bytes": self.got,
-                "length": self.length, "headers": self.headers}) + "\n")
+            self.note()
+
+    def note(self):
+        """Logs the request, before its answer: the next one may come over another connection."""
+        if self.noted:
+            return
+        self.noted = True
+        log.write(json.dumps({
+            "method": self.method, "path": self.path, "bytes": self.got,
+            "length": self.length, "headers": self.headers}) + "\n")
 
     # Answers
 
     def answer(self, status, fields=None, body=b""):
+        self.note()
         # A body that was not read would be taken for the next request.
         closes = self.got < self.length
         text = "HTTP/1.1 %d Answer\r\nContent-Length: %d\r\n" % (status, len(body))
@@ -125,7 +133,15 @@ class Connection(threading.Thread):
         payload = b"" if self.method == "HEAD" else body
         self.sock.sendall(text.encode() + b"\r\n" + payload)
         if closes:
+            self.linger()
             raise Closed
+
+    def linger(self):
+        """Reads until the client has closed: a close with unread bytes is a reset, and a reset
+        can overtake the answer (RFC 9112, section 9.6)."""
+        self.sock.shutdown(socket.SHUT_WR)
+        while self.sock.recv(1 << 16):
+            pass
 
     def last(self, query, path, fields=None):
         if once(query, "lost", path):
