@@ -61,7 +61,8 @@ struct HTTP2UploadTests {
         for connection in try server.log.compactMap({ $0["connection"].int }) {
             requests[connection, default: 0] += 1
         }
-        #expect(requests.values.max() ?? 0 > 30, "\(requests)")
+        // Those that began before it was known that the server has no HTTP/1.1 each have their own.
+        #expect(requests.count < 50, "\(requests)")
     }
 }
 
