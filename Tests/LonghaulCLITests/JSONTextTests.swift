@@ -55,7 +55,8 @@ import Testing
     @Test func showAddsAttemptsAndEvents() throws {
         let transfer = Sample.transfer()
         let attempt = AttemptRecord(
-            startedAt: Sample.now, endedAt: nil, url: "https://example.com/f", bytes: 7,
+            number: 1, startedAt: Sample.now, endedAt: Sample.now + 1, url: "https://example.com/f",
+            bytes: 7,
             httpStatus: 206, httpVersion: 2, outcome: "stopped", message: nil)
         let event = EventRecord(
             sequence: 3, at: Sample.now, session: "default", type: "transferRestarted",
@@ -71,7 +72,7 @@ import Testing
                 """)
         #expect(
             line { $0.attempt(attempt) } == """
-                {"startedAt":"2026-03-01T12:00:00.000Z","endedAt":null,\
+                {"startedAt":"2026-03-01T12:00:00.000Z","endedAt":"2026-03-01T12:00:01.000Z",\
                 "url":"https://example.com/f","bytes":7,"httpStatus":206,"httpVersion":2,\
                 "outcome":"stopped","message":null}
                 """)

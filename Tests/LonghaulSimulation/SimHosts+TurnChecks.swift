@@ -70,7 +70,7 @@ extension SimHosts {
                 throw broken("launch \(id.rawValue) succeeded, and its answers are not recorded")
             }
             if truth.wasAsked, !isSuccess { ending = .expired }
-            guard row.ending == ending, row.status == status else {
+            guard row.outcome?.ending == ending, row.outcome?.status == status else {
                 throw broken("launch \(id.rawValue) is recorded as \(row), and was \(truth)")
             }
             if isSuccess {
@@ -91,7 +91,7 @@ extension SimHosts {
             } else {
                 tally.failed += 1
                 // Asked to end for a reason that is not its own.
-                let reason = row.cost.expiration
+                let reason = row.outcome?.expiration
                 if reason != .requirement, reason != .simulated { noteFailure(of: truth.host) }
             }
         }

@@ -192,7 +192,8 @@ final class SimTasks {
 
     private func settle(_ task: inout SimTask, _ launch: LaunchID) throws {
         let runs = try world.clients.tasks.runs(of: task.key.identifier, host: task.key.host)
-        guard let run = runs.first(where: { $0.launch == launch }), run.endedAt != nil else {
+        guard let run = runs.first(where: { $0.launch == launch.rawValue }), run.endedAt != nil
+        else {
             throw broken(task, "has left \(launch) without an end")
         }
         try check(run, of: task)
@@ -208,20 +209,21 @@ final class SimTasks {
     }
 
     /// As its host said, or as the launch ended.
-    private func check(_ run: StoredTaskRun, of task: SimTask) throws {
-        let line = told[run.launch]?[task.key.identifier]
+    private func check(_ run: TaskRun, of task: SimTask) throws {
+        let id = LaunchID(rawValue: run.launch)
+        let line = told[id]?[task.key.identifier]
         if let line, run.result == line.result { return }
         if let line, line.engine == hosts.engine {
             throw broken(task, "ended as \(run), and its host said \(line.result)")
         }
-        guard let launch = try world.clients.hosts.launch(run.launch), let ending = launch.ending
+        guard let launch = try world.clients.hosts.launch(id)?.outcome
         else { throw broken(task, "ended as \(run), and nobody said so") }
         var result: TaskResult?
         var expiration: ExpirationReason?
-        switch ending {
+        switch launch.ending {
         case .exited: result = launch.status == 0 ? .success : .failure
         case .signalled, .notStarted: result = .failure
-        case .expired: expiration = launch.cost.expiration
+        case .expired: expiration = launch.expiration
         case .unknown: break
         }
         guard run.result == result, run.expiration == expiration else {
@@ -247,7 +249,7 @@ final class SimTasks {
         guard let launch = task.launch, let row = try world.clients.hosts.launch(launch),
             row.endedAt != nil
         else { return }
-        let isHandled = row.ending == .exited && row.status == 0
+        let isHandled = row.outcome?.isSuccess == true
         if task.isUrgent { countUrgency(of: task.key.host, isHandled: isHandled) }
         task.launch = nil
         task.ended = now

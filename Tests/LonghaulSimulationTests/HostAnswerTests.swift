@@ -33,7 +33,7 @@ import Testing
         let end = LaunchID(rawValue: 1)
         #expect(try world.run(for: 90) { try world.store.hosts.launch(end)?.endedAt != nil })
         let launch = try #require(try world.store.hosts.launch(end))
-        #expect(launch.ending == (refusals == 3 ? .exited : .unknown))
+        #expect(launch.outcome?.ending == (refusals == 3 ? .exited : .unknown))
         #expect(hosts.keptAnswers.isEmpty)
         hosts.refusals = 0
         // Asked again after the back-off of a failure.

@@ -68,9 +68,8 @@ import Testing
         change.url = ("https://b.example/a", "https://b.example:443")
         try scratch.store.wants.change(id, change, now: .start)
         try scratch.turn(epoch) { tx in
-            let hasEnded = try tx.transfers.complete(
+            try tx.transfers.complete(
                 id, finalPath: "/d/a", numbers: TransferTotals(fetch), now: .start)
-            verify(!hasEnded)
             verify(try tx.transfers.work(id)?.phase == .queued)
             verify(try tx.fetches.state(of: fetch.id)?.askedURL == fetch.askedURL)
         }

@@ -328,8 +328,8 @@ import Testing
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/1")
-        func attempt(_ number: Int, _ outcome: String) -> AttemptOutcome {
-            AttemptOutcome(
+        func attempt(_ number: Int, _ outcome: String) -> AttemptRecord {
+            AttemptRecord(
                 number: number, startedAt: .start, endedAt: .start + 1, url: "https://a/",
                 bytes: 7, httpStatus: 503, httpVersion: 11, outcome: outcome, message: nil)
         }

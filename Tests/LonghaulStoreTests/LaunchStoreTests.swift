@@ -44,7 +44,8 @@ import Testing
         wasOurs: Bool = true
     ) throws {
         try scratch.turn(epoch) { tx in
-            try tx.launches.end(id, ending, status: status, output: "o", wasOurs: wasOurs, now: now)
+            let outcome = LaunchOutcome(ending, status: status, output: "o")
+            try tx.launches.end(id, outcome, wasOurs: wasOurs, now: now)
         }
     }
 
@@ -60,8 +61,8 @@ import Testing
         try end(id, .exited, 0)
         #expect(try waiting() == [3, 4])
         let launch = try #require(try scratch.store.hosts.launch(id))
-        #expect(launch.ending == .exited)
-        #expect(launch.output == "o")
+        #expect(launch.outcome?.ending == .exited)
+        #expect(launch.outcome?.output == "o")
         let session = try #require(try scratch.store.sessions.find("s"))
         #expect(session.acknowledgedThrough == 2 && session.acknowledgingLaunch == id.rawValue)
         _ = try scratch.store.events.acknowledge([3], now: .start + 1)
@@ -70,7 +71,7 @@ import Testing
         #expect(try scratch.store.hosts.find("h")?.failures == 0)
         // The second report of an end is none.
         try end(id, .expired)
-        #expect(try scratch.store.hosts.launch(id)?.ending == .exited)
+        #expect(try scratch.store.hosts.launch(id)?.outcome?.ending == .exited)
     }
 
     @Test func failuresDelayTheNextLaunchUntilAReset() throws {

@@ -60,7 +60,7 @@ import Testing
                     id, of: "h", handover,
                     process: LaunchedProcess(pid: 7, startTicks: 8, bootID: "b"),
                     deadline: .start + 30, now: .start)
-                try tx.launches.end(id, .exited, status: 1, output: "", now: .start + 1)
+                try tx.launches.end(id, LaunchOutcome(.exited, status: 1), now: .start + 1)
             }
         }
         #expect(try scratch.store.hosts.find("h")?.urgencyLostUntil != nil)

@@ -171,8 +171,8 @@ public final class EngineRun: Sendable {
 
 extension EngineSummary {
     fileprivate mutating func add(_ other: EngineReport) {
-        completed += other.completed
-        failed += other.failed
+        completed += other.totals.completed
+        failed += other.totals.failed
         bytes = bytes.addingClamped(other.bytes)
         seconds += other.seconds
     }

@@ -76,7 +76,7 @@ struct TaskReader {
     private func runs(
         _ identifier: String, _ host: String
     ) throws(LonghaulError) -> [TaskRun] {
-        try queue.store.tasks.runs(of: identifier, host: host).map { TaskRun($0) }
+        try queue.store.tasks.runs(of: identifier, host: host)
     }
 
     private func waits(

@@ -28,27 +28,3 @@ public struct TaskRecord: Sendable {
     /// The last runs, newest first.
     public var runs: [TaskRun] = []
 }
-
-/// One run of a task: its part of a launch.
-public struct TaskRun: Hashable, Sendable {
-    /// The launch that carried it, see ``LaunchRecord/id``.
-    public var launch: Int64
-    /// What it was launched for, of a standing request.
-    public var trigger: TaskTrigger?
-    /// When the launch began.
-    public var startedAt: Timestamp
-    /// When it ended; `nil` = it runs.
-    public var endedAt: Timestamp?
-    /// How it ended; `nil` = it runs, it expired, or its end is not known and it comes again.
-    public var result: TaskResult?
-    /// Why it was asked to end; `nil` = it was not.
-    public var expiration: ExpirationReason?
-}
-
-extension TaskRun {
-    init(_ run: StoredTaskRun) {
-        self.init(
-            launch: run.launch.rawValue, trigger: run.trigger, startedAt: run.startedAt,
-            endedAt: run.endedAt, result: run.result, expiration: run.expiration)
-    }
-}

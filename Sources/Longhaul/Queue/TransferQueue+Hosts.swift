@@ -231,7 +231,8 @@ extension LaunchRecord {
             events: launch.events, handed: launch.handed, tasks: launch.tasks,
             pid: launch.process?.pid,
             startedAt: launch.startedAt, deadline: launch.deadline, endedAt: launch.endedAt,
-            ending: launch.ending, status: launch.status, output: launch.output,
-            expiration: launch.cost.expiration, processorSeconds: launch.cost.processorSeconds)
+            ending: launch.outcome?.ending, status: launch.outcome?.status,
+            output: launch.outcome?.output, expiration: launch.outcome?.expiration,
+            processorSeconds: launch.outcome?.processorSeconds)
     }
 }

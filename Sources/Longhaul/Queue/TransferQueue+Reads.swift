@@ -69,13 +69,7 @@ extension TransferQueue {
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptRecord] {
-        try store.transfers.attempts(of: id).map { outcome in
-            AttemptRecord(
-                startedAt: outcome.startedAt, endedAt: outcome.endedAt, url: outcome.url,
-                bytes: outcome.bytes, httpStatus: outcome.httpStatus,
-                httpVersion: outcome.httpVersion, outcome: outcome.outcome,
-                message: outcome.message)
-        }
+        try store.transfers.attempts(of: id)
     }
 
     /// The event log of one transfer, oldest first.

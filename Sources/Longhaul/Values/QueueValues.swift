@@ -108,26 +108,6 @@ public struct TransferChange: Equatable, Sendable {
     public init() {}
 }
 
-/// One request that went out for a transfer, and what came of it.
-public struct AttemptRecord: Sendable {
-    /// When the request was sent.
-    public var startedAt: Timestamp
-    /// When its answer ended; `nil` = the end was not recorded.
-    public var endedAt: Timestamp?
-    /// The URL that was asked.
-    public var url: String
-    /// Body bytes received.
-    public var bytes: Int64
-    /// `nil` = no answer, or not HTTP.
-    public var httpStatus: Int?
-    /// 10, 11, 20 or 30.
-    public var httpVersion: Int?
-    /// `completed`, `stopped`, or an error code.
-    public var outcome: String
-    /// The error in a sentence; `nil` = there is none.
-    public var message: String?
-}
-
 /// One entry of the event log.
 public struct EventRecord: Sendable {
     /// The order in which things happened; never used again.

@@ -136,9 +136,7 @@ struct TransferText {
         var parts = ["  " + time.full(attempt.startedAt), TerminalText.shown(attempt.outcome)]
         if let status = attempt.httpStatus { parts.append("HTTP \(status)") }
         parts.append(Units.size(attempt.bytes))
-        if let ended = attempt.endedAt {
-            parts.append("in " + Units.duration(ended - attempt.startedAt))
-        }
+        parts.append("in " + Units.duration(attempt.endedAt - attempt.startedAt))
         if let message = attempt.message { parts.append(shown(message)) }
         return parts.joined(separator: "  ")
     }

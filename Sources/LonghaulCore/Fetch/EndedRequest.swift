@@ -62,7 +62,7 @@ struct EndedRequest {
         }
     }
 
-    func outcome(at now: Timestamp) -> AttemptOutcome {
+    func outcome(at now: Timestamp) -> AttemptRecord {
         let word: String
         if let failure {
             word = failure.error.code.rawValue
@@ -73,7 +73,7 @@ struct EndedRequest {
         } else {
             word = end.failure == .refused ? "unusable" : "completed"
         }
-        return AttemptOutcome(
+        return AttemptRecord(
             number: segment.number, startedAt: segment.startedAt, endedAt: now,
             url: segment.head?.effectiveURL ?? segment.url, bytes: end.bytesReceived,
             httpStatus: segment.head.flatMap { $0.scheme == .http ? $0.status : nil },

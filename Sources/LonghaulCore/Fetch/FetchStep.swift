@@ -30,7 +30,7 @@ package indirect enum StoreWrite: Hashable, Sendable {
     case needsInput(TransferID, LonghaulError, TransferTotals)
     case cancelled(TransferID, TransferTotals)
     case restarted(TransferID, reason: String, bytesLost: Int64)
-    case attempt(TransferID, AttemptOutcome)
+    case attempt(TransferID, AttemptRecord)
     /// What this state says of an upload is of no more use; the server may still have it.
     case abandonUpload(TransferID, FetchState)
     /// The fetch row is of no more use.
@@ -82,39 +82,6 @@ package struct TransferTotals: Hashable, Sendable {
     package init(_ state: FetchState) {
         self.init(state, bytesDone: state.durable.count)
     }
-}
-
-/// One request, as `show` lists it.
-package struct AttemptOutcome: Hashable, Codable, Sendable {
-    /// Counts the transfer's requests, from 1.
-    package var number: Int
-    package var startedAt: Timestamp
-    package var endedAt: Timestamp
-    package var url: String
-    package var bytes: Int64
-    package var httpStatus: Int?
-    package var httpVersion: Int?
-    /// `completed`, `stopped`, `unchanged` (the kept file is copied), `unusable`, or an error code.
-    package var outcome: String
-    package var message: String?
-
-    package init(
-        number: Int, startedAt: Timestamp, endedAt: Timestamp, url: String, bytes: Int64,
-        httpStatus: Int?, httpVersion: Int?, outcome: String, message: String?
-    ) {
-        self.number = number
-        self.startedAt = startedAt
-        self.endedAt = endedAt
-        self.url = url
-        self.bytes = bytes
-        self.httpStatus = httpStatus
-        self.httpVersion = httpVersion
-        self.outcome = outcome
-        self.message = message
-    }
-
-    /// Nothing has gone wrong with it.
-    package var isWell: Bool { ["completed", "stopped", "unchanged"].contains(outcome) }
 }
 
 /// What is done after the commit. The outcome of each comes back as an event.

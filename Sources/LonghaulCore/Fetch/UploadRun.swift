@@ -47,7 +47,7 @@ extension ActiveSegment {
     func outcome(
         _ exchange: UploadExchange, _ end: SegmentEnd, _ verdict: UploadVerdict,
         at now: Timestamp
-    ) -> AttemptOutcome {
+    ) -> AttemptRecord {
         var (word, message): (String, String?) = ("completed", nil)
         switch verdict {
         case .goOn, .done: break
@@ -56,7 +56,7 @@ extension ActiveSegment {
             message = failure.error.message
         }
         if end.failure == .stopped { (word, message) = ("stopped", nil) }
-        return AttemptOutcome(
+        return AttemptRecord(
             number: number, startedAt: startedAt, endedAt: now, url: head?.effectiveURL ?? url,
             bytes: end.bytesSent, httpStatus: head?.status,
             httpVersion: end.httpVersion == 0 ? head?.httpVersion : end.httpVersion,

@@ -69,6 +69,34 @@ public enum ExpirationReason: String, Codable, Sendable, CaseIterable {
     case simulated
 }
 
+/// One run of a task: its part of a launch.
+public struct TaskRun: Hashable, Sendable {
+    /// The launch that carried it, by its number.
+    public var launch: Int64
+    /// What it was launched for, of a standing request.
+    public var trigger: TaskTrigger?
+    /// When the launch began.
+    public var startedAt: Timestamp
+    /// When it ended; `nil` = it runs.
+    public var endedAt: Timestamp?
+    /// How it ended; `nil` = it runs, it expired, or its end is not known and it comes again.
+    public var result: TaskResult?
+    /// Why it was asked to end; `nil` = it was not.
+    public var expiration: ExpirationReason?
+
+    package init(
+        launch: Int64, trigger: TaskTrigger? = nil, startedAt: Timestamp,
+        endedAt: Timestamp? = nil, result: TaskResult? = nil, expiration: ExpirationReason? = nil
+    ) {
+        self.launch = launch
+        self.trigger = trigger
+        self.startedAt = startedAt
+        self.endedAt = endedAt
+        self.result = result
+        self.expiration = expiration
+    }
+}
+
 /// A piece of work that a host is to be launched for. The counterpart of `BGTaskRequest`.
 public struct TaskRequest: Hashable, Sendable {
     /// Names the task. At most one request of an identifier waits for a host.

@@ -54,33 +54,3 @@ extension [StoreWrite] {
         }
     }
 }
-
-package struct EngineCounters: Hashable, Sendable {
-    package private(set) var completed = 0
-    package private(set) var failed = 0
-    /// Body bytes received by fetches that have left; those of active fetches are not in it.
-    private(set) var bytesOfGone: Int64 = 0
-
-    /// Only committed writes count.
-    mutating func count(_ writes: [StoreWrite]) {
-        for write in writes {
-            switch write {
-            case .completed, .skipped: completed += 1
-            case .failed: failed += 1
-            case .queued, .save, .needsInput, .cancelled, .restarted, .attempt, .abandonUpload,
-                .dropFetch, .give, .leave, .discard, .forget, .learn, .originFailed,
-                .originWorked, .saveOrigin:
-                break
-            }
-        }
-    }
-
-    mutating func count(completed more: Int) { completed += more }
-
-    mutating func count(failed more: Int) { failed += more }
-
-    mutating func countGone(_ bytes: Int64) {
-        precondition(bytes >= 0, "what was received is not taken back")
-        bytesOfGone += bytes
-    }
-}

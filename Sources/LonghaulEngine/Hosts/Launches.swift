@@ -256,20 +256,19 @@ struct Launches {
         _ id: LaunchID, _ launch: KeptLaunch, _ ending: LaunchEnding, _ exit: Int?,
         _ output: String, now: Moment
     ) throws(LonghaulError) {
-        var status = exit
-        let isWell = ending == .exited && status == 0
-        var how = launch.isExpired && !isWell ? .expired : ending
-        if isWell, launch.hasLostAnswers { (how, status) = (.unknown, nil) }
-        let used = launch.monitor.used
-        let cost = LaunchCost(
-            expiration: how == .expired ? launch.expiration ?? .time : nil,
-            processorSeconds: used > 0 ? used : nil)
-        try writer.transaction(.durable) { tx in
-            try tx.launches.end(
-                id, how, status: status, output: output, cost, wasOurs: !launch.isAdopted,
-                now: now.wall)
+        var outcome = LaunchOutcome(ending, status: exit, output: output)
+        if outcome.isSuccess {
+            if launch.hasLostAnswers { (outcome.ending, outcome.status) = (.unknown, nil) }
+        } else if launch.isExpired {
+            outcome.ending = .expired
         }
-        journal?.launchEnded(launch.host, id, how, status: status)
+        if outcome.ending == .expired { outcome.expiration = launch.expiration ?? .time }
+        let used = launch.monitor.used
+        outcome.processorSeconds = used > 0 ? used : nil
+        try writer.transaction(.durable) { tx in
+            try tx.launches.end(id, outcome, wasOurs: !launch.isAdopted, now: now.wall)
+        }
+        journal?.launchEnded(launch.host, id, outcome.ending, status: outcome.status)
         launches[id] = nil
     }
 
@@ -325,7 +324,7 @@ struct Launches {
         try writer.transaction(.durable) { tx in
             try tx.launches.begin(
                 id, of: launch.host, nothing, process: nil, deadline: now.wall, now: now.wall)
-            try tx.launches.end(id, .notStarted, status: nil, output: message, now: now.wall)
+            try tx.launches.end(id, LaunchOutcome(.notStarted, output: message), now: now.wall)
         }
     }
 
@@ -354,8 +353,7 @@ struct Launches {
             } else {
                 try writer.transaction(.durable) { tx in
                     try tx.launches.end(
-                        launch.id, .unknown, status: nil, output: nil, wasOurs: false,
-                        now: now.wall)
+                        launch.id, LaunchOutcome(.unknown), wasOurs: false, now: now.wall)
                 }
             }
         }

@@ -19,8 +19,9 @@ package struct EngineJournal: Sendable {
         logger.info(
             "the engine leaves",
             metadata: [
-                "stoppedBy": "\(report.stoppedBy.rawValue)", "completed": "\(report.completed)",
-                "failed": "\(report.failed)", "bytes": "\(report.bytes)",
+                "stoppedBy": "\(report.stoppedBy.rawValue)",
+                "completed": "\(report.totals.completed)",
+                "failed": "\(report.totals.failed)", "bytes": "\(report.bytes)",
                 "seconds": "\(Int(report.seconds))",
             ])
     }
@@ -110,7 +111,7 @@ package struct EngineJournal: Sendable {
     }
 
     /// What went wrong is worth a line at once; the rest only at the finest level.
-    private func attempt(_ id: TransferID, _ outcome: AttemptOutcome) {
+    private func attempt(_ id: TransferID, _ outcome: AttemptRecord) {
         let isWell = outcome.isWell
         var facts: Logger.Metadata = [
             "transfer": "\(id)", "request": "\(outcome.number)",

@@ -111,8 +111,7 @@ package final class EngineLoop: Sendable {
         life.end(reason)
         withExtendedLifetime(lock) {}
         let report = EngineReport(
-            completed: engine.totals.completed, failed: engine.totals.failed,
-            bytes: engine.bytesReceived,
+            totals: engine.totals, bytes: engine.bytesReceived,
             seconds: SystemClock.now().monotonic - started.monotonic, stoppedBy: reason)
         journal?.leaves(report)
         return report

@@ -16,9 +16,8 @@ struct WriteApplier {
             // It was cancelled while it was about to get its name, and then the disk failed.
             if try tx.inbox.add(unlessWanted: id) { changes.areSomeUnwanted = true }
         case .completed(let id, let path, let totals):
-            let hasEnded = try tx.transfers.complete(
+            changes.deletions += try tx.transfers.complete(
                 id, finalPath: path, numbers: totals, now: now.wall)
-            if hasEnded { changes.deletions += try tx.snapshots.abandon(of: id) }
         case .skipped(let id, let error, let path, let totals):
             try tx.transfers.complete(
                 id, finalPath: path, numbers: totals, skipped: error,

@@ -61,9 +61,10 @@ enum Restoration {
         try store.write(.durable) { connection in
             let rows = RestoredRows(connection)
             if let restored {
-                for row in try rows.begun() {
+                for (state, destination) in try rows.begun() {
                     try rows.compare(
-                        row, with: files, since: restored.at + -Limits.fileDatingSeconds)
+                        state, at: destination, with: files,
+                        since: restored.at + -Limits.fileDatingSeconds)
                 }
             }
             try rows.skipNumbers(Limits.restoredNumbersSkipped)
@@ -122,32 +123,28 @@ private struct RestoredRows {
         self.connection = connection
     }
 
-    struct Begun {
-        var state: FetchState
-        var destination: String
-    }
-
     /// The fetches that have a part file, with the destination of their leading transfer.
-    func begun() throws -> [Begun] {
+    func begun() throws -> [(state: FetchState, destination: String)] {
         try connection.all(
             """
             SELECT begun.*, destination FROM transfer JOIN \
             (SELECT \(FetchRecord.columns), leader FROM fetch WHERE partInode IS NOT NULL) begun \
             ON begun.id = transfer.fetchID WHERE coalesce(leader, transfer.id) = transfer.id
             """
-        ) { Begun(state: FetchRecord.read($0), destination: $0.text(25)) }
+        ) { (FetchRecord.read($0), $0.text(25)) }
     }
 
     /// Compares a fetch of the copy with the disk. Bytes count only if the part file was not
     /// changed since the copy: otherwise it may hold another version.
     func compare(
-        _ row: Begun, with files: (String) -> FoundFile?, since: Timestamp
+        _ found: FetchState, at destination: String, with files: (String) -> FoundFile?,
+        since: Timestamp
     ) throws {
-        var state = row.state
+        var state = found
         let part = files(state.partPath)
         if let part, part.identity == state.partIdentity, part.touched < since { return }
         // A part file gets the name of the destination only when it is complete and verified.
-        let path = state.publication ?? row.destination
+        let path = state.publication ?? destination
         if part == nil, let file = files(path), file.identity == state.partIdentity {
             state.publication = path
             state.bytesTotal = file.size

@@ -75,7 +75,7 @@ package struct LogWriter {
     }
 
     /// Records an attempt, or its end; the last twenty of a transfer are kept.
-    package func record(_ attempt: AttemptOutcome, of id: TransferID) {
+    package func record(_ attempt: AttemptRecord, of id: TransferID) {
         buffer.add(AttemptRow(transfer: id, outcome: attempt))
     }
 

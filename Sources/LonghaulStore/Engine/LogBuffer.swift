@@ -49,7 +49,7 @@ struct EventRow: BatchedRow {
 /// An attempt, or its end: later facts replace earlier ones.
 struct AttemptRow: BatchedRow {
     var transfer: TransferID
-    var outcome: AttemptOutcome
+    var outcome: AttemptRecord
 
     static let insertion = RowInsertion(
         [24, 6], columns: 10,

@@ -76,17 +76,17 @@ package struct TransferStatus {
     /// drops the fetch row; one that shares an upload leaves the row to the leader. `skipped`: the
     /// file is another program's, and nothing is recorded about it.
     ///
-    /// Returns whether it has ended: an upload that is to go elsewhere by now begins anew.
+    /// An upload that is to go elsewhere by now begins anew. Returns the snapshot to delete.
     @discardableResult
     package func complete(
         _ id: TransferID, finalPath: String, numbers: TransferTotals,
         skipped: LonghaulError? = nil, detail: String? = nil, now: Timestamp
-    ) throws -> Bool {
+    ) throws -> [OrphanedPart] {
         let standing = try standing(of: id)
         // It has crossed with another URL, and begins anew there.
-        if standing.isUploadElsewhere {
+        if standing.upload == .elsewhere {
             try setQueued(id, now: now)
-            return false
+            return []
         }
         let statement = try connection.prepare(
             """
@@ -111,7 +111,7 @@ package struct TransferStatus {
             }
         }
         addEvent(.transferCompleted, of: id, standing, detail ?? error, now)
-        return true
+        return standing.upload == nil ? [] : try SnapshotRows(connection).abandon(of: id)
     }
 
     /// Ends a failed transfer, with its event. The fetch row stays, for `resume` and `retry`.
@@ -191,8 +191,14 @@ package struct TransferStatus {
         var isFetchShared: Bool
         /// Another transfer leads the fetch.
         var isFollowing: Bool
-        /// The fetch is an upload, and has gone to another URL than the transfer asks for by now.
-        var isUploadElsewhere: Bool
+        /// `nil` = the fetch is no upload.
+        var upload: Upload?
+
+        enum Upload: Int {
+            case asWanted
+            /// It has gone to another URL than the transfer asks for by now.
+            case elsewhere
+        }
     }
 
     private func standing(of id: TransferID) throws -> Standing {
@@ -200,7 +206,7 @@ package struct TransferStatus {
             """
             SELECT t.sessionID, t.want, t.rearm > t.rearmed, f.id, f.leader IS NOT NULL, \
             f.leader IS NOT NULL AND f.leader <> t.id, \
-            f.upload IS NOT NULL AND f.askedURL IS NOT NULL AND f.askedURL <> t.url \
+            CASE WHEN f.upload IS NOT NULL THEN f.askedURL IS NOT NULL AND f.askedURL <> t.url END \
             FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
             """, id
         ) {
@@ -208,7 +214,8 @@ package struct TransferStatus {
                 group: EndNotes.Group(
                     sessionID: $0.int64(0), want: $0.int(1), isRearmPending: $0.bool(2)),
                 fetch: $0.optionalInt64(3).map(FetchID.init(rawValue:)), isFetchShared: $0.bool(4),
-                isFollowing: $0.bool(5), isUploadElsewhere: $0.bool(6))
+                isFollowing: $0.bool(5),
+                upload: $0.optionalInt(6).flatMap(Standing.Upload.init(rawValue:)))
         }
         guard let standing else { preconditionFailure("what ends is in the queue") }
         return standing

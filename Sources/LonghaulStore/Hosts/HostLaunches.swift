@@ -58,8 +58,7 @@ package struct HostLaunches {
     ///   behind is then a failure: a host whose status is always lost would be started without end.
     ///   For a launch of an earlier engine it is none.
     package func end(
-        _ id: LaunchID, _ ending: LaunchEnding, status: Int?, output: String?,
-        _ cost: LaunchCost = LaunchCost(), wasOurs: Bool = true, now: Timestamp
+        _ id: LaunchID, _ outcome: LaunchOutcome, wasOurs: Bool = true, now: Timestamp
     ) throws {
         guard
             let launch = try connection.first(
@@ -70,21 +69,21 @@ package struct HostLaunches {
             """
             UPDATE launch SET endedAt = ?2, ending = ?3, status = ?4, output = ?5, \
             expiration = ?6, processorSeconds = ?7 WHERE id = ?1
-            """, id, now, ending.rawValue, status, output, cost.expiration?.rawValue,
-            cost.processorSeconds)
+            """, id, now, outcome.ending.rawValue, outcome.status, outcome.output,
+            outcome.expiration?.rawValue, outcome.processorSeconds)
         let tasks = TaskQueue(connection: connection)
         try tasks.settleAll(
-            of: id, TaskEnd(ending, status: status, cost.expiration), now: now)
+            of: id, TaskEnd(outcome.ending, status: outcome.status, outcome.expiration), now: now)
         try tasks.release(launch.host)
-        if ending == .exited, status == 0 {
+        if outcome.isSuccess {
             try acknowledge(launch, now: now)
             try connection.run(
                 "UPDATE host SET failures = 0, retryAt = NULL WHERE name = ?1", launch.host)
             return
         }
-        if ending == .unknown, try !wasOurs || !leavesEvents(launch) { return }
+        if outcome.ending == .unknown, try !wasOurs || !leavesEvents(launch) { return }
         // It was asked to end for a reason that is not its own.
-        if cost.expiration == .requirement || cost.expiration == .simulated { return }
+        if outcome.expiration == .requirement || outcome.expiration == .simulated { return }
         guard let host = try HostRows(connection).find(launch.host) else { return }
         let failures = host.failures + 1
         try connection.run(

@@ -67,7 +67,7 @@ package struct TransferReader {
     }
 
     /// The last attempts of a transfer, oldest first.
-    package func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptOutcome] {
+    package func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptRecord] {
         try store.access {
             try $0.all(
                 """
@@ -75,7 +75,7 @@ package struct TransferReader {
                 message FROM attempt WHERE transferID = ?1 ORDER BY serial
                 """, id
             ) { row in
-                AttemptOutcome(
+                AttemptRecord(
                     number: row.int(0), startedAt: row.timestamp(1), endedAt: row.timestamp(2),
                     url: row.text(3), bytes: row.int64(4),
                     httpStatus: row.optionalInt64(5).map { Int($0) },

@@ -27,24 +27,28 @@ package struct StoredLaunch: Hashable, Sendable {
     package var deadline: Timestamp
     package var process: LaunchedProcess?
     package var endedAt: Timestamp?
-    package var ending: LaunchEnding?
+    /// `nil` = it runs.
+    package var outcome: LaunchOutcome?
+}
+
+/// How a launch ended.
+package struct LaunchOutcome: Hashable, Sendable {
+    package var ending: LaunchEnding
     /// Exit status or signal.
     package var status: Int?
     /// The last part of its output.
     package var output: String?
-    package var cost = LaunchCost()
-}
-
-/// Why a launch expired, and what it used.
-package struct LaunchCost: Hashable, Sendable {
     package var expiration: ExpirationReason?
     /// Of the launch's process group; `nil` = not measured.
     package var processorSeconds: Double?
 
-    package init(expiration: ExpirationReason? = nil, processorSeconds: Double? = nil) {
-        self.expiration = expiration
-        self.processorSeconds = processorSeconds
+    package init(_ ending: LaunchEnding, status: Int? = nil, output: String? = nil) {
+        self.ending = ending
+        self.status = status
+        self.output = output
     }
+
+    package var isSuccess: Bool { ending == .exited && status == 0 }
 }
 
 /// A process that can be distinguished from a later one with the same number.
@@ -108,12 +112,17 @@ enum LaunchColumns {
                 : LaunchedProcess(
                     pid: Int32(truncatingIfNeeded: row.int64(9)), startTicks: row.int64(10),
                     bootID: row.text(11)),
-            endedAt: row.optionalTimestamp(12),
-            ending: row.optionalText(13).map { LaunchEnding(rawValue: $0) ?? .unknown },
-            status: row.optionalInt(14), output: row.optionalText(15),
-            cost: LaunchCost(
-                expiration: row.optionalText(16).flatMap(ExpirationReason.init(rawValue:)),
-                processorSeconds: row.optionalDouble(17)))
+            endedAt: row.optionalTimestamp(12), outcome: outcome(row))
+    }
+
+    private static func outcome(_ row: StoredRow) -> LaunchOutcome? {
+        guard let ending = row.optionalText(13) else { return nil }
+        var outcome = LaunchOutcome(
+            LaunchEnding(rawValue: ending) ?? .unknown, status: row.optionalInt(14),
+            output: row.optionalText(15))
+        outcome.expiration = row.optionalText(16).flatMap(ExpirationReason.init(rawValue:))
+        outcome.processorSeconds = row.optionalDouble(17)
+        return outcome
     }
 }
 

@@ -45,16 +45,6 @@ package struct FiredTrigger: Hashable, Sendable {
     }
 }
 
-/// One run of a task.
-package struct StoredTaskRun: Hashable, Sendable {
-    package var launch: LaunchID
-    package var trigger: TaskTrigger?
-    package var startedAt: Timestamp
-    package var endedAt: Timestamp?
-    package var result: TaskResult?
-    package var expiration: ExpirationReason?
-}
-
 /// The stored form of a request, but for its identifier, kind, host and payload.
 private struct TaskDefinition: Codable {
     var earliest: Int64?

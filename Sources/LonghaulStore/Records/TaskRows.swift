@@ -83,15 +83,15 @@ struct TaskRows {
         try release(host)
     }
 
-    func runs(of identifier: String, host: String, limit: Int) throws -> [StoredTaskRun] {
+    func runs(of identifier: String, host: String, limit: Int) throws -> [TaskRun] {
         try connection.all(
             """
             SELECT launch, trigger, startedAt, endedAt, result, expiration FROM taskRun \
             INDEXED BY taskRunByTask WHERE host = ?1 AND identifier = ?2 ORDER BY id DESC LIMIT ?3
             """, host, identifier, limit
         ) { row in
-            StoredTaskRun(
-                launch: LaunchID(rawValue: row.int64(0)),
+            TaskRun(
+                launch: row.int64(0),
                 trigger: row.optionalText(1).flatMap(TaskTrigger.init(rawValue:)),
                 startedAt: row.timestamp(2), endedAt: row.optionalTimestamp(3),
                 result: row.optionalText(4).flatMap(TaskResult.init(rawValue:)),

@@ -225,8 +225,12 @@ package struct TaskQueue {
         if let last = task.timing.lastStart, last <= now {
             at = max(at, last + Limits.triggerPauseSeconds)
         }
-        // A failure waits for its back-off.
-        if task.timing.failures > 0, task.timing.dueAt < .distantFuture {
+        if task.timing.failures == 0 {
+            // One that is due already stays so: a link that comes and goes would put it off for
+            // ever.
+            at = min(at, task.timing.dueAt)
+        } else if task.timing.dueAt < .distantFuture {
+            // A failure waits for its back-off.
             at = max(at, task.timing.dueAt)
         }
         if let earliest = task.request.earliestBegin { at = max(at, earliest) }

@@ -160,7 +160,7 @@ package struct TaskRequests {
     /// The last runs, newest first.
     package func runs(
         of identifier: String, host: String
-    ) throws(LonghaulError) -> [StoredTaskRun] {
+    ) throws(LonghaulError) -> [TaskRun] {
         try store.access {
             try TaskRows($0).runs(of: identifier, host: host, limit: Limits.taskRunsKept)
         }

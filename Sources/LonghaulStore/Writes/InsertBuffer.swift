@@ -4,17 +4,16 @@ internal import LonghaulCore
 struct InsertBuffer {
     struct Row {
         var id: Int64
-        var readyAt: Int64
-        var request: TransferRequest
+        /// With the destination that it got.
+        var new: NewTransfer
         var schedule: StoredSchedule
         var session: Int64
         var origin: Int64
-        var destinationKey: Int64
         var identityKey: Int64
         var created: Timestamp
+        /// When it may begin.
+        var begin: Timestamp
         var deadline: Timestamp
-        var destination: String
-        var realPath: String?
         var options: String?
     }
 
@@ -24,7 +23,7 @@ struct InsertBuffer {
     /// `true` when the buffer is full and must be flushed.
     mutating func append(_ row: Row) -> Bool {
         batch.append(row)
-        keys.insert(row.destinationKey)
+        keys.insert(row.new.destinationKey)
         return batch.rows.count == Limits.rowsPerInsertion
     }
 
@@ -32,12 +31,12 @@ struct InsertBuffer {
 
     func holder(of realPath: String, key: Int64) -> TransferID? {
         guard keys.contains(key) else { return nil }
-        return batch.rows.first { ($0.realPath ?? $0.destination).isExactly(realPath) }
+        return batch.rows.first { ($0.new.realPath ?? $0.new.destination).isExactly(realPath) }
             .map { TransferID(rawValue: $0.id) }
     }
 
     func url(of id: TransferID) -> String? {
-        batch.rows.first { $0.id == id.rawValue }?.request.url
+        batch.rows.first { $0.id == id.rawValue }?.new.request.url
     }
 
     mutating func flush(_ connection: Connection) throws {
@@ -57,13 +56,14 @@ extension InsertBuffer.Row: BatchedRow {
         """)
 
     func bind(to statement: Prepared, from index: Int32) {
+        let request = new.request
         statement.bind(index, id)
-        statement.bind(index + 1, readyAt)
+        statement.bind(index + 1, begin > created ? begin.milliseconds : 0)
         statement.bind(index + 2, schedule.asked.rawValue)
         statement.bind(index + 3, request.priority.rawValue)
         statement.bind(index + 4, session)
         statement.bind(index + 5, origin)
-        statement.bind(index + 6, destinationKey)
+        statement.bind(index + 6, new.destinationKey)
         statement.bind(index + 7, created)
         statement.bind(index + 8, deadline)
         statement.bind(index + 9, request.deadline.instant)
@@ -71,12 +71,12 @@ extension InsertBuffer.Row: BatchedRow {
         statement.bind(index + 11, request.earliestBegin)
         statement.bind(index + 12, request.expectedBytes)
         statement.bind(index + 13, request.url)
-        statement.bind(index + 14, destination)
+        statement.bind(index + 14, new.destination)
         statement.bind(index + 15, options)
         statement.bind(index + 16, schedule.eligibility.rawValue)
         statement.bind(index + 17, schedule.waiver?.checkAt)
         statement.bind(index + 18, schedule.waiver?.by)
         statement.bind(index + 19, identityKey)
-        statement.bind(index + 20, realPath)
+        statement.bind(index + 20, new.realPath)
     }
 }

@@ -58,28 +58,24 @@ package final class TransferInserter {
         if let (id, destination) = try repeated(new, holder: holder) {
             return .existing(id, destination: destination)
         }
-        var destination = new.destination
-        var realPath = new.realPath
-        var key = new.destinationKey
+        var placed = new
         let identity = IdentityKey.of(new.request.url, origin: try originID(new.origin))
         let replaced = try duplicates(of: new, identity)
         if new.request.options.ifExists == .rename {
-            if holder != nil || isTaken(destination) {
-                (destination, realPath) = try freeName(destination, realPath, isTaken: isTaken)
-                key = DestinationKey.of(realPath ?? destination)
+            if holder != nil || isTaken(new.destination) {
+                placed = try freeName(for: new, isTaken: isTaken)
             }
         } else if let holder, !replaced.contains(holder), try !makesRoom(holder, for: new) {
-            throw try conflict(destination, with: holder)
+            throw try conflict(new.destination, with: holder)
         }
         try cancel(replaced, for: nextID)
-        var row = try row(new, destination: destination, key: key, identity: identity)
-        row.realPath = realPath
+        let row = try row(placed, identity: identity)
         if let snapshot = new.snapshot { try SnapshotRows(connection).add(snapshot, of: row.id) }
         if buffer.append(row) { try buffer.flush(connection) }
         nextID += 1
         count += 1
         inserted[row.session, default: 0] += 1
-        return .recorded(TransferID(rawValue: row.id), destination: destination)
+        return .recorded(TransferID(rawValue: row.id), destination: placed.destination)
     }
 
     /// Inserts the buffered rows and updates the tally. Called once, before the commit.
@@ -94,22 +90,20 @@ package final class TransferInserter {
         }
     }
 
-    private func row(
-        _ new: NewTransfer, destination: String, key: Int64, identity: Int64
-    ) throws -> InsertBuffer.Row {
-        var request = new.request
-        let session = try sessionRow(request)
-        if session.isDiscretionary { request.isDiscretionary = true }
+    private func row(_ placed: NewTransfer, identity: Int64) throws -> InsertBuffer.Row {
+        var new = placed
+        let session = try sessionRow(new.request)
+        if session.isDiscretionary { new.request.isDiscretionary = true }
+        let request = new.request
         let begin = max(now, request.earliestBegin ?? now)
         let origin = try originID(new.origin)
         let deadline = request.deadline.resolved(mayBegin: begin)
         return InsertBuffer.Row(
-            id: nextID, readyAt: begin > now ? begin.milliseconds : 0, request: request,
+            id: nextID, new: new,
             schedule: StoredSchedule(
                 request, usesNetwork: !origins.last.isLoopback, begin: begin, deadline: deadline),
-            session: session.id, origin: origin,
-            destinationKey: key, identityKey: identity, created: now,
-            deadline: deadline, destination: destination, options: options.stored(request))
+            session: session.id, origin: origin, identityKey: identity, created: now,
+            begin: begin, deadline: deadline, options: options.stored(request))
     }
 
     /// The transfer that has reserved a path: a live one, or a failed one that is about to be tried
@@ -167,12 +161,13 @@ package final class TransferInserter {
     }
 
     private func freeName(
-        _ path: String, _ realPath: String?, isTaken: (String) -> Bool
-    ) throws -> (String, realPath: String?) {
+        for new: NewTransfer, isTaken: (String) -> Bool
+    ) throws -> NewTransfer {
+        let path = new.destination
         var number = nextNumbers[ExactText(path)] ?? 1
         while number <= Limits.numberedNames {
             let candidate = numberedPath(path, number)
-            let realCandidate = realPath.map { numberedPath($0, number) }
+            let realCandidate = new.realPath.map { numberedPath($0, number) }
             let reserved = realCandidate ?? candidate
             number += 1
             if try holder(of: reserved, key: DestinationKey.of(reserved)) == nil,
@@ -180,7 +175,7 @@ package final class TransferInserter {
             {
                 if nextNumbers.count >= Limits.rememberedNames { nextNumbers.removeAll() }
                 nextNumbers[ExactText(path)] = number
-                return (candidate, realCandidate)
+                return new.moved(to: candidate, realPath: realCandidate)
             }
         }
         throw LonghaulError(.conflict, "there is no free name left for \(path)")

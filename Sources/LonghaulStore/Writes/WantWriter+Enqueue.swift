@@ -25,6 +25,14 @@ package struct NewTransfer: Sendable {
         self.realPath = realPath.isExactly(destination) ? nil : realPath
         destinationKey = DestinationKey.of(realPath ?? destination)
     }
+
+    /// The same under another name.
+    func moved(to destination: String, realPath: String?) -> NewTransfer {
+        var moved = NewTransfer(
+            request: request, origin: origin, destination: destination, realPath: realPath)
+        moved.snapshot = snapshot
+        return moved
+    }
 }
 
 extension WantWriter {
