@@ -7,7 +7,7 @@ jq -r '[.type, .identifier // "-", .payload.feed? // "-"] | join(" ")' |
     while read -r type name feed; do
         result=success
         case "$type $name" in
-        "task refresh") longhaul enqueue --input feeds.txt >&2 || result=failure ;;
+        "task refresh") longhaul enqueue --if-exists overwrite --input feeds.txt >&2 || result=failure ;;
         "task clean") [ -n "$(find . -name '*.xml' -mtime +30 -print -delete)" ] || result=noData ;;
         wake*) echo "$feed" >>feeds.txt ;;
         esac

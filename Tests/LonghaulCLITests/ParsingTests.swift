@@ -193,7 +193,7 @@ import Testing
         ["--limit-rate", "0"], ["--limit-rate", "fast"], ["--limit-rate=-5"],
         ["--connections", "0"], ["--connections", "17"], ["--connections", "many"],
         ["--expect", "1X"], ["--expect", ""], ["--expect", "1e3"], ["--max-size", "99999999T"],
-        ["--deadline", "tomorrow"], ["--deadline", "25:00"],
+        ["--deadline", "yesterday"], ["--deadline", "25:00"],
         ["--earliest", "2026-02-30T00:00:00Z"],
         ["--earliest", "90"], ["--stall-timeout", "60"], ["--retries", "-1"], ["--retries", "x"],
         ["--priority", "urgent"], ["--checksum", "sha256:00"], ["--checksum", "crc32:00000000"],

@@ -181,6 +181,19 @@ import Testing
         }
     }
 
+    /// At once, after 1 s, after 2 s, after 4 s.
+    @Test func anAnswerThatDoesNotHelpIsTriedMoreAndMoreRarely() async throws {
+        let hosts = try HostHome()
+        try await LoopbackServer.run { server in
+            try await hosts.add(
+                body: #"cat > /dev/null; echo '{"transfer":1,"action":"continue"}'"#)
+            try await hosts.run(["enqueue", server.url("x?status=404"), "--session", "s"])
+            try await hosts.run(["run", "--max-time", "4s"])
+            #expect((2...4).contains(hosts.lines("started").count))
+            #expect((2...4).contains(server.log.count))
+        }
+    }
+
     @Test(arguments: ["continue", "cancel", "use", "nothing"])
     func beforeADelayedTransferBegins(action: String) async throws {
         let hosts = try HostHome()

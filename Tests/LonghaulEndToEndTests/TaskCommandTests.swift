@@ -161,6 +161,8 @@ import Testing
         try await hosts.submit("r1", "--payload", "2")
         for name in names.dropLast() { try await hosts.submit(name, "--kind", "processing") }
         try await hosts.submit("c11", "--kind", "processing", refusal: "tooManyPendingTaskRequests")
+        // One that is replaced by another kind makes no room for that.
+        try await hosts.submit("c1", refusal: "tooManyPendingTaskRequests")
         // Standing requests are counted apart.
         try await hosts.submit("s", "--on", "online")
         try await hosts.run(["task", "cancel", "c3"])
@@ -174,6 +176,13 @@ import Testing
         let table = try await hosts.run(["task", "list", "--host", HostHome.host]).output
         #expect(table.split(separator: "\n").count == 13)
         #expect(try await hosts.run(["task", "list", "--host", "gone", "--json"]).rows.isEmpty)
+        for words in [["list"], ["cancel", "--all"]] {
+            try await hosts.run(["task"] + words + ["--host", "unknown"], status: 4)
+        }
+        for identifier in ["a,b", "a b", ""] {
+            let words = ["host", "add", "x", "--permit", identifier, "--", "/bin/true"]
+            try await hosts.run(words, status: 64)
+        }
         #expect(
             try await hosts.run(["task", "cancel", "--all"]).output == "12 requests cancelled\n")
     }
@@ -185,7 +194,7 @@ import Testing
         // All or none.
         try await hosts.run(["task", "cancel", "a", "b"], status: 4)
         #expect(try await hosts.run(["task", "list", "--json"]).rows.count == 1)
-        try await hosts.run(["task", "cancel", "a"])
+        try await hosts.run(["task", "cancel", "a", "a"])
         try await hosts.run(["run"])
         #expect(hosts.lines("started").isEmpty)
         try await hosts.run(["task", "show", "a"], status: 4)
@@ -272,8 +281,13 @@ import Testing
             #expect(try await hosts.task("refresh")["runs"][0]["result"] == "success")
             #expect(try await hosts.task("clean")["runs"][0]["result"] == "noData")
             try server.expected(url).verify(file: "\(feeds)/news.xml")
+            #expect(hosts.lines("feeds/feeds.txt").last == "http://h/new")
+            // What it has fetched before is there.
+            try hosts.home.scratch.write(url + "\n", to: "feeds/feeds.txt")
+            try await hosts.run(["task", "submit", "refresh"])
+            _ = try await home.run("run")
+            #expect(try await hosts.task("refresh")["runs"][0]["result"] == "success")
         }
-        #expect(hosts.lines("feeds/feeds.txt").last == "http://h/new")
     }
 
     /// An engine is started as by `enqueue`, and stays for what waits.

@@ -221,6 +221,7 @@ final class SimTasks {
         var result: TaskResult?
         var expiration: ExpirationReason?
         switch launch.ending {
+        case .exited where launch.expiration == .requirement: expiration = .requirement
         case .exited: result = launch.status == 0 ? .success : .failure
         case .signalled, .notStarted: result = .failure
         case .expired: expiration = launch.expiration

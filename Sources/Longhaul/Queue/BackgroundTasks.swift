@@ -34,7 +34,7 @@ public struct BackgroundTasks: Sendable {
     /// All requests that wait or run, by host and identifier.
     ///
     /// - Parameter host: `nil` = of all hosts.
-    /// - Throws: `LonghaulError` `storeUnavailable`.
+    /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`.
     public func all(host: String? = nil) throws(LonghaulError) -> [TaskRecord] {
         let reader = try TaskReader(queue)
         var records: [TaskRecord] = []
@@ -79,7 +79,7 @@ public struct BackgroundTasks: Sendable {
     /// The counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
     ///
     /// - Parameter host: `nil` = of all hosts.
-    /// - Throws: `LonghaulError` `storeUnavailable`.
+    /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`.
     @discardableResult
     public func cancelAll(host: String? = nil) throws(LonghaulError) -> Int {
         let count = try store.tasks.cancelAll(host: host)

@@ -69,7 +69,7 @@ struct TaskReader {
         let runs = try runs(identifier, host)
         guard let last = runs.first else { return nil }
         return TaskRecord(
-            request: TaskRequest(identifier: identifier, host: host), state: .done,
+            request: TaskRequest(identifier: identifier, kind: last.kind, host: host), state: .done,
             submittedAt: last.startedAt, forecast: Forecast(text: "it is done"), runs: runs)
     }
 

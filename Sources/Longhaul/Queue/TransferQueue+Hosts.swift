@@ -60,8 +60,8 @@ public struct LaunchRecord: Sendable {
 extension TransferQueue {
     /// Makes a program known that may be started, or known anew: earlier failures are forgotten.
     ///
-    /// - Throws: `LonghaulError` `storeUnavailable`; `invalidRequest` for a name that is none, or a
-    ///   program without an absolute path.
+    /// - Throws: `LonghaulError` `storeUnavailable`; `invalidRequest` for a name that is none, a
+    ///   program without an absolute path, or a task's identifier with spaces or commas.
     public func add(host name: String, _ settings: HostSettings) throws(LonghaulError) {
         try settings.check(as: name)
         try store.hosts.add(name, settings, now: now)
@@ -167,6 +167,11 @@ extension HostSettings {
         }
         if argv.contains(where: { $0.utf8.contains(0) }) {
             throw LonghaulError(.invalidRequest, "an argument contains a null")
+        }
+        for identifier in permitted {
+            if let defect = TaskRequest(identifier: identifier).defect {
+                throw LonghaulError(.invalidRequest, defect)
+            }
         }
         for budget in [eventBudget, taskBudget] {
             guard let budget else { continue }

@@ -127,7 +127,8 @@ private struct StatusReader {
         let launches = try queue.hosts().compactMap { host -> Timestamp? in
             switch host.state {
             case .due(let at), .delayed(let at): at
-            case .idle, .attached, .running, .blocked: nil
+            case .idle: host.nextLaunch
+            case .attached, .running, .blocked: nil
             }
         }
         return ([transfers] + launches).compactMap { $0 }.min()

@@ -30,7 +30,9 @@ enum OptionText {
             let time = MomentText.parse(
                 text, now: context.now, secondsFromUTC: context.secondsFromUTC)
         else {
-            throw bad(text, name, "a time is 2030-01-31T22:00:00Z, 22:00, +2h30m or now")
+            throw bad(
+                text, name,
+                "a time is 2030-01-31T22:00:00Z, 2030-01-31 22:00, 22:00, tomorrow, +2h30m or now")
         }
         return time
     }

@@ -71,6 +71,8 @@ public enum ExpirationReason: String, Codable, Sendable, CaseIterable {
 
 /// One run of a task: its part of a launch.
 public struct TaskRun: Hashable, Sendable {
+    /// The kind of its request.
+    public var kind: TaskKind
     /// The launch that carried it, by its number.
     public var launch: Int64
     /// What it was launched for, of a standing request.
@@ -85,9 +87,11 @@ public struct TaskRun: Hashable, Sendable {
     public var expiration: ExpirationReason?
 
     package init(
-        launch: Int64, trigger: TaskTrigger? = nil, startedAt: Timestamp,
-        endedAt: Timestamp? = nil, result: TaskResult? = nil, expiration: ExpirationReason? = nil
+        kind: TaskKind = .refresh, launch: Int64, trigger: TaskTrigger? = nil,
+        startedAt: Timestamp, endedAt: Timestamp? = nil, result: TaskResult? = nil,
+        expiration: ExpirationReason? = nil
     ) {
+        self.kind = kind
         self.launch = launch
         self.trigger = trigger
         self.startedAt = startedAt

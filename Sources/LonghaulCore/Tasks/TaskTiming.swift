@@ -44,6 +44,8 @@ extension TaskTiming {
         }
         // Counted from the last run: each submission would put the next one off.
         lastStart = last
+        // Its grid goes on, unless that was of a longer interval.
+        window = replaced?.window.flatMap { $0 <= last + repetition.interval ? $0 : nil }
         moveOn(repetition, place: place, now: now)
         dueAt = max(dueAt, begin)
         mayBeginAt = max(mayBeginAt, begin)

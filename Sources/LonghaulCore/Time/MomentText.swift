@@ -1,5 +1,5 @@
-/// Moments as people type them: RFC 3339, `HH:MM` (its next occurrence in local time), `+2h30m`,
-/// `now`.
+/// Moments as people type them: RFC 3339; in local time `HH:MM` (its next occurrence),
+/// `YYYY-MM-DD` and `tomorrow`, each with ` HH:MM` or at midnight; `+2h30m`; `now`.
 package enum MomentText {
     /// - Parameter secondsFromUTC: How far local time is ahead of UTC at a moment.
     package static func parse(
@@ -16,7 +16,23 @@ package enum MomentText {
             guard hour < 24, minute < 60 else { return nil }
             return next(hour: hour, minute: minute, now: now, secondsFromUTC: secondsFromUTC)
         }
-        return RFC3339.parse(text)
+        return RFC3339.parse(text) ?? day(text, now: now, secondsFromUTC: secondsFromUTC)
+    }
+
+    private static func day(
+        _ text: some StringProtocol, now: Timestamp, secondsFromUTC: (Timestamp) -> Int
+    ) -> Timestamp? {
+        let words = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        let clock = words.count > 1 ? String(words[1]) : "00:00"
+        var date = String(words[0])
+        if date == "tomorrow" {
+            let local = now + Double(secondsFromUTC(now)) + 86_400
+            date = String(RFC3339.format(local).prefix(10))
+        }
+        guard date.utf8.count == 10, clock.utf8.count == 5 else { return nil }
+        return RFC3339.parse("\(date)T\(clock):00Z").map {
+            instant(ofLocal: $0, secondsFromUTC: secondsFromUTC)
+        }
     }
 
     /// The first moment from now on at which a clock on the wall shows that time. An hour that

@@ -262,7 +262,9 @@ struct Launches {
         } else if launch.isExpired {
             outcome.ending = .expired
         }
-        if outcome.ending == .expired { outcome.expiration = launch.expiration ?? .time }
+        if launch.isExpired || outcome.ending == .expired {
+            outcome.expiration = launch.expiration ?? .time
+        }
         let used = launch.monitor.used
         outcome.processorSeconds = used > 0 ? used : nil
         try writer.transaction(.durable) { tx in

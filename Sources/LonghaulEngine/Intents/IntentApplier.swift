@@ -111,7 +111,7 @@ struct IntentApplier {
         switch decision {
         case .nothing: break
         case .queue(let hastens):
-            try tx.transfers.setQueued(work.id, now: now.wall)
+            try queue(work, tx)
             if hastens { try hasten(work, tx, &changes) }
         case .cancel(let dropsBytes):
             try tx.transfers.cancel(work.id, numbers: work.currentNumbers(tx), now: now.wall)
@@ -136,6 +136,17 @@ struct IntentApplier {
             guard let entry else { break }
             try sharing.write(change, work, entry, tx, &changes)
         }
+    }
+
+    private func queue(_ work: TransferWork, _ tx: borrowing EngineTransaction) throws {
+        guard let question = work.waitingFor.first(where: { $0.reason == .input }),
+            let pause = try tx.questions.pause(after: work.id, now: now.wall)
+        else { return try tx.transfers.setQueued(work.id, now: now.wall) }
+        let next = now.wall + pause
+        let wait = WaitReason(
+            .backoff, required: RFC3339.format(next), current: question.current, since: now.wall,
+            nextCheck: next)
+        try tx.transfers.setQueued(work.id, readyAt: next, waitingFor: [wait], now: now.wall)
     }
 
     /// Its bytes go to an equal transfer, or are deleted.

@@ -72,8 +72,7 @@ package struct HostLaunches {
             """, id, now, outcome.ending.rawValue, outcome.status, outcome.output,
             outcome.expiration?.rawValue, outcome.processorSeconds)
         let tasks = TaskQueue(connection: connection)
-        try tasks.settleAll(
-            of: id, TaskEnd(outcome.ending, status: outcome.status, outcome.expiration), now: now)
+        try tasks.settleAll(of: id, outcome, now: now)
         try tasks.release(launch.host)
         if outcome.isSuccess {
             try acknowledge(launch, now: now)
@@ -115,11 +114,13 @@ package struct HostLaunches {
 
 extension TaskEnd {
     /// What the end of a launch means for a task that has no result of its own.
-    fileprivate init(_ ending: LaunchEnding, status: Int?, _ expiration: ExpirationReason?) {
-        switch ending {
-        case .exited: self = .result(status == 0 ? .success : .failure)
+    init(_ outcome: LaunchOutcome) {
+        switch outcome.ending {
+        // It ended because it was asked to, not because its work was done.
+        case .exited where outcome.expiration == .requirement: self = .expired(.requirement)
+        case .exited: self = .result(outcome.isSuccess ? .success : .failure)
         case .signalled, .notStarted: self = .result(.failure)
-        case .expired: self = .expired(expiration ?? .time)
+        case .expired: self = .expired(outcome.expiration ?? .time)
         case .unknown: self = .lost
         }
     }

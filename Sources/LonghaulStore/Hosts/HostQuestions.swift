@@ -61,6 +61,20 @@ package struct HostQuestions {
         return true
     }
 
+    /// How long a transfer waits after an answer that its host has given: the first one of an hour
+    /// is tried at once, each further one later. `nil` = not at all. A host that always answers
+    /// `continue` would else be asked without end.
+    package func pause(after id: TransferID, now: Timestamp) throws -> Double? {
+        let asked = try connection.first(
+            """
+            SELECT count(*) FROM event INDEXED BY eventByTransfer \
+            WHERE transferID = ?1 AND type = ?2 AND at > ?3
+            """, id, EventType.transferNeedsInput.rawValue, now + -3600
+        ) { $0.int(0) }
+        guard let asked, asked > 1 else { return nil }
+        return TaskTiming.delay(afterDeferrals: asked - 1)
+    }
+
     static let asking = """
         SELECT t.id, coalesce(h.eventBudget, ?3) FROM (\(TransferTimers.due)) d \
         CROSS JOIN transfer t ON t.id = d.id \

@@ -86,12 +86,12 @@ struct TaskRows {
     func runs(of identifier: String, host: String, limit: Int) throws -> [TaskRun] {
         try connection.all(
             """
-            SELECT launch, trigger, startedAt, endedAt, result, expiration FROM taskRun \
+            SELECT launch, trigger, startedAt, endedAt, result, expiration, kind FROM taskRun \
             INDEXED BY taskRunByTask WHERE host = ?1 AND identifier = ?2 ORDER BY id DESC LIMIT ?3
             """, host, identifier, limit
         ) { row in
             TaskRun(
-                launch: row.int64(0),
+                kind: TaskKind(rawValue: row.text(6)) ?? .refresh, launch: row.int64(0),
                 trigger: row.optionalText(1).flatMap(TaskTrigger.init(rawValue:)),
                 startedAt: row.timestamp(2), endedAt: row.optionalTimestamp(3),
                 result: row.optionalText(4).flatMap(TaskResult.init(rawValue:)),

@@ -83,6 +83,7 @@ extension Migration {
           id INTEGER PRIMARY KEY AUTOINCREMENT,
           host TEXT NOT NULL,
           identifier TEXT NOT NULL,
+          kind TEXT NOT NULL,
           launch INTEGER NOT NULL,
           trigger TEXT,
           startedAt INTEGER NOT NULL,

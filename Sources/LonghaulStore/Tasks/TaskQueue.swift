@@ -274,10 +274,10 @@ package struct TaskQueue {
             if task.kind == .wakeUp { continue }
             try connection.run(
                 """
-                INSERT INTO taskRun (host, identifier, launch, trigger, startedAt) \
-                VALUES (?1, ?2, ?3, ?4, ?5)
-                """, task.host, task.request.identifier, launch, task.trigger?.trigger.rawValue,
-                now)
+                INSERT INTO taskRun (host, identifier, kind, launch, trigger, startedAt) \
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                """, task.host, task.request.identifier, task.request.kind.rawValue, launch,
+                task.trigger?.trigger.rawValue, now)
             try connection.run(
                 """
                 DELETE FROM taskRun WHERE host = ?1 AND identifier = ?2 AND endedAt IS NOT NULL \
@@ -305,10 +305,11 @@ package struct TaskQueue {
     }
 
     /// The launch has ended: so do those of its tasks that have no result.
-    func settleAll(of launch: LaunchID, _ end: TaskEnd, now: Timestamp) throws {
+    func settleAll(of launch: LaunchID, _ outcome: LaunchOutcome, now: Timestamp) throws {
+        let end = TaskEnd(outcome)
         for task in try rows.carried(by: launch) {
             if task.kind == .wakeUp {
-                try settleWakeUp(task, end, now: now)
+                try settleWakeUp(task, isHandled: outcome.isSuccess, now: now)
             } else {
                 try settle(task, end, now: now)
             }
@@ -347,8 +348,7 @@ package struct TaskQueue {
 
     /// One that was not handled comes again, in the background; later with each failure of its
     /// host.
-    private func settleWakeUp(_ task: StoredTask, _ end: TaskEnd, now: Timestamp) throws {
-        let isHandled = end == .result(.success) || end == .result(.noData)
+    private func settleWakeUp(_ task: StoredTask, isHandled: Bool, now: Timestamp) throws {
         if task.isUrgent { try countUrgency(of: task.host, isHandled: isHandled, now: now) }
         let isReplaced =
             try rows.pending(task.request.identifier, of: task.host, isWakeUp: true) != nil

@@ -15,7 +15,7 @@ package struct TaskRequests {
             let rows = TaskRows(connection)
             let host = try host(for: request, connection).name
             let replaced = try rows.pending(request.identifier, of: host)
-            if replaced == nil { try checkRoom(for: request, of: host, connection) }
+            try checkRoom(for: request, of: host, connection)
             let running = try rows.running(request.identifier, of: host)
             var before = replaced?.timing ?? running?.timing
             // The one that runs now counts as a run of this one.
@@ -77,8 +77,8 @@ package struct TaskRequests {
                 + " `host add ID --permit \(identifier)` permits it")
     }
 
-    /// As many as BGTaskScheduler takes. Standing requests wait for something that may never
-    /// happen, and are counted apart.
+    /// As many as BGTaskScheduler takes, without the one that this request replaces. Standing
+    /// requests wait for something that may never happen, and are counted apart.
     private func checkRoom(
         for request: TaskRequest, of host: String, _ connection: Connection
     ) throws {
@@ -87,8 +87,8 @@ package struct TaskRequests {
         let count = try connection.first(
             """
             SELECT count(*) FROM task INDEXED BY taskPending WHERE host = ?1 AND launch IS NULL \
-            AND kind <> 2 AND (triggers <> 0) = ?2 AND (kind = ?3 OR ?2)
-            """, host, isStanding, kind.rawValue
+            AND kind <> 2 AND (triggers <> 0) = ?2 AND (kind = ?3 OR ?2) AND identifier <> ?4
+            """, host, isStanding, kind.rawValue, request.identifier
         ) { $0.int(0) }
         let most =
             isStanding
@@ -107,13 +107,20 @@ package struct TaskRequests {
     ///
     /// - Parameter host: `nil` = of all hosts.
     package func all(host: String? = nil) throws(LonghaulError) -> [StoredTask] {
-        try store.access {
-            try $0.all(
+        try store.access { connection in
+            let all = try connection.all(
                 TaskColumns.select + """
                      WHERE kind <> 2 AND (?1 IS NULL OR host = ?1) \
                     ORDER BY host, identifier, launch IS NULL
                     """, host, read: TaskColumns.read)
+            if all.isEmpty, let host { try checkKnown(host, connection) }
+            return all
         }
+    }
+
+    /// One that was removed may have requests, and is not asked for.
+    private func checkKnown(_ host: String, _ connection: Connection) throws {
+        if try HostRows(connection).find(host) == nil { throw noSuchHost(host) }
     }
 
     /// All that waits for a host, wake-ups among them.
@@ -180,7 +187,7 @@ package struct TaskRequests {
         _ identifiers: [String], host: String? = nil
     ) throws(LonghaulError) {
         try store.write(.durable) { connection in
-            for identifier in identifiers {
+            for identifier in Set(identifiers).sorted() {
                 let found = try find(identifier, host, connection)
                 if found.isEmpty { throw noSuchTask(identifier) }
                 for task in found { try TaskRows(connection).delete(task.id) }
@@ -193,7 +200,9 @@ package struct TaskRequests {
         try store.write(.durable) { connection in
             try connection.run(
                 "DELETE FROM task WHERE kind <> 2 AND (?1 IS NULL OR host = ?1)", host)
-            return connection.changes
+            let count = connection.changes
+            if count == 0, let host { try checkKnown(host, connection) }
+            return count
         }
     }
 
@@ -232,7 +241,7 @@ package struct TaskRequests {
     /// stays so. A launch that begins for something else takes it along.
     package func wake(_ host: String, _ wakeUp: WakeUp, now: Timestamp) throws(LonghaulError) {
         try store.write(.durable) { connection in
-            guard try HostRows(connection).find(host) != nil else { throw noSuchHost(host) }
+            try checkKnown(host, connection)
             let rows = TaskRows(connection)
             let identifier = wakeUp.identifier ?? ""
             let waiting = try rows.pending(identifier, of: host, isWakeUp: true)

@@ -79,6 +79,24 @@ import Testing
         #expect(new.dueAt >= Self.start + 450)
     }
 
+    /// A program submits its request whenever it starts, its launches included.
+    @Test(arguments: [0, 0.3, 0.999])
+    func submittingAnewKeepsTheInterval(_ place: Double) {
+        let request = request(every: 900)
+        var timing = TaskTiming(request, replacing: nil, place: place, now: Self.start)
+        var last = timing.dueAt
+        for round in 0..<20 {
+            timing.lastStart = last
+            timing = TaskTiming(request, replacing: timing, place: place, now: last + 1)
+            if round > 0 { #expect(abs(timing.dueAt - last - 900) < 0.01) }
+            last = timing.dueAt
+        }
+        // A shorter interval does not wait for the end of the longer one.
+        timing.lastStart = last
+        let often = TaskTiming(self.request(every: 60), replacing: timing, place: place, now: last)
+        #expect(often.dueAt <= last + 60)
+    }
+
     @Test func aFleetSpreads() {
         let places = (0..<1000).map { TaskTiming.place(of: "store\($0)/host/task") }
         var buckets = Array(repeating: 0, count: 10)

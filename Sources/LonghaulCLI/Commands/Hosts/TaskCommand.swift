@@ -55,7 +55,8 @@ struct TaskSubmit: ConsoleCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Not before: 2030-01-31T22:00:00Z, 22:00, +2h30m, now.", valueName: "time"))
+            "Not before: 2030-01-31T22:00:00Z, 2030-01-31, 22:00, tomorrow, +2h30m, now.",
+            valueName: "time"))
     var earliest: String?
 
     @Option(
@@ -181,7 +182,7 @@ struct TaskList: ConsoleCommand {
               longhaul task list --host com.example.feed
               longhaul task list --json | jq -r 'select(.state == "waiting").identifier'
 
-            \(ExitStatus.help([.done, .usage, .storeUnavailable]))
+            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
             """)
 
     @Option(help: "Only those of this host.")

@@ -3,8 +3,8 @@ import Testing
 
 @testable import LonghaulStore
 
-/// When a standing request is due once its trigger has come.
-@Suite struct TriggerTests {
+/// When a standing request is due, and what the end of a launch leaves of its tasks.
+@Suite struct TaskQueueTests {
     private let scratch: ScratchStore
     private let epoch: Epoch
 
@@ -30,6 +30,8 @@ import Testing
         try #require(try scratch.store.tasks.waiting(for: "h").first).timing.dueAt
     }
 
+    // MARK: - Triggers
+
     @Test func itIsDueOnceForAllThatHappensMeanwhile() throws {
         _ = try submit()
         #expect(try dueAt() == .distantFuture)
@@ -54,19 +56,48 @@ import Testing
     @Test func aMinuteIsBetweenTwoLaunches() throws {
         let task = try submit()
         try fire([.online], at: .start + 10)
-        let id = LaunchID(rawValue: 1)
-        var handover = Handover(session: nil, reason: .task, events: nil, count: 0)
-        handover.tasks = [task.id]
-        try scratch.turn(epoch) { tx in
-            try tx.launches.begin(
-                id, of: "h", handover, process: nil, deadline: .start + 60, now: .start + 15)
-            #expect(try tx.tasks.settle("t", of: id, .result(.success), now: .start + 16))
-            try tx.launches.end(id, LaunchOutcome(.exited, status: 0), now: .start + 17)
-        }
+        try launch(task, at: .start + 15, LaunchOutcome(.exited, status: 0))
         #expect(try dueAt() == .distantFuture)
         for second in [20.0, 40] {
             try fire([.online], at: .start + second)
             #expect(try dueAt() == .start + 75)
         }
+    }
+
+    // MARK: - Ends
+
+    /// Two seconds, in which it tells no result.
+    private func launch(
+        _ task: StoredTask, at now: Timestamp, _ outcome: LaunchOutcome
+    ) throws {
+        let id = LaunchID(rawValue: 1)
+        var handover = Handover(session: nil, reason: .task, events: nil, count: 0)
+        handover.tasks = [task.id]
+        try scratch.turn(epoch) { tx in
+            try tx.launches.begin(
+                id, of: "h", handover, process: nil, deadline: now + 60, now: now)
+            try tx.launches.end(id, outcome, now: now + 2)
+        }
+    }
+
+    /// A host that ends with 0 when it is asked to has not done its work for that.
+    @Test(
+        arguments: [
+            (nil, true), (.time, true), (.processor, true), (.requirement, false),
+            (.simulated, true),
+        ] as [(ExpirationReason?, Bool)])
+    func statusZeroAfterARequestToEnd(_ expiration: ExpirationReason?, isDone: Bool) throws {
+        var request = TaskRequest(identifier: "t", kind: .processing, host: "h")
+        request.requirements = ConditionNeeds(parsing: "power") ?? ConditionNeeds()
+        let task = try scratch.store.tasks.submit(request, now: .start)
+        var outcome = LaunchOutcome(.exited, status: 0)
+        outcome.expiration = expiration
+        try launch(task, at: .start, outcome)
+        #expect(try scratch.store.tasks.waiting(for: "h").isEmpty == isDone)
+        let run = try #require(try scratch.store.tasks.runs(of: "t", host: "h").first)
+        #expect(run.kind == .processing)
+        #expect(run.result == (isDone ? .success : nil))
+        #expect(run.expiration == (isDone ? nil : expiration))
+        #expect(try scratch.store.hosts.find("h")?.failures == 0)
     }
 }
