@@ -59,7 +59,7 @@ import Testing
         let input = BatchInput(
             urls: [], lines: try ByteLines(path: scratch("input"), lineBytesMaximum: 1024),
             template: RequestTemplate(directory: "/work"), context: Sample.context())
-        let problem = #expect(throws: BatchInput.Problem.self) { try input.next() }
+        let problem = #expect(throws: InputProblem.self) { try input.next() }
         #expect(problem?.line == nil)
         let path = scratch("input")
         #expect(
@@ -145,7 +145,7 @@ import Testing
     @Test(arguments: ["  out=a\nhttp://h/b", "\n# c\n  checksum=md5:x\nhttp://h/b"])
     func anOptionBelongsToAURL(_ text: String) throws {
         #expect(outcomes(try input(text)).last?.hasSuffix("http://h/b") == true)
-        let problem = #expect(throws: BatchInput.Problem.self) { try input(text).next() }
+        let problem = #expect(throws: InputProblem.self) { try input(text).next() }
         #expect(problem?.error.message == "an option without a URL before it")
         #expect(outcomes(try input("  http://h/a?x=1\nhttp://h/b\n")).count == 2)
     }
@@ -211,7 +211,7 @@ import Testing
     @Test func mirrorsThatNeedAnotherProxyAreRefused() throws {
         let text = "http://h/a\tftp://h/a\n http-proxy=one\n out=b\nhttp://h/b\n"
         #expect(outcomes(try input(text)) == ["3!", "4 http://h/b"])
-        let problem = #expect(throws: BatchInput.Problem.self) { try input(text).next() }
+        let problem = #expect(throws: InputProblem.self) { try input(text).next() }
         #expect(problem?.error.message.contains("another for ftp than for http") == true)
     }
 
@@ -310,7 +310,7 @@ import Testing
         let long = "http://h/" + String(repeating: "a", count: 600)
         let input = try input("http://h/a\n" + long, lineBytesMaximum: 200)
         #expect(try input.next()?.url == "http://h/a")
-        let problem = #expect(throws: BatchInput.Problem.self) { try input.next() }
+        let problem = #expect(throws: InputProblem.self) { try input.next() }
         #expect(problem?.line == 2)
         #expect(try input.next() == nil)
     }
@@ -332,7 +332,7 @@ import Testing
     }
 
     @Test func ofWhatIsRefusedLittleIsQuoted() throws {
-        let problem = #expect(throws: BatchInput.Problem.self) {
+        let problem = #expect(throws: InputProblem.self) {
             try input(String(repeating: "a", count: 100_000)).next()
         }
         #expect((problem?.error.message.count ?? .max) < 500)

@@ -22,7 +22,11 @@ extension TransferQueue {
     public func enqueue(_ requests: [TransferRequest], keepGoing: Bool = false)
         throws(LonghaulError) -> [EnqueueOutcome]
     {
-        try PreparedRequests.of(requests, in: self).enqueue(in: self, keepGoing: keepGoing)
+        var outcomes: [EnqueueOutcome] = []
+        try PreparedRequests.of(requests, in: self).enqueue(in: self, keepGoing: keepGoing) {
+            outcomes.append($0)
+        }
+        return outcomes
     }
 
     /// The same for any number of requests in bounded memory and one transaction: `next` is called
@@ -65,19 +69,17 @@ extension PreparedRequests {
         try Snapshots(queue.store, in: queue.directory).prepare(requests, copying: copying)
     }
 
-    /// As ``TransferQueue/enqueue(_:keepGoing:)``, once.
+    /// As ``TransferQueue/enqueue(_:keepGoing:)``, once. When this throws, what was reported is
+    /// about the requests before the one that it throws for.
     package func enqueue(
-        in queue: TransferQueue, keepGoing: Bool = false
-    ) throws(LonghaulError) -> [EnqueueOutcome] {
+        in queue: TransferQueue, keepGoing: Bool = false, report: (EnqueueOutcome) -> Void
+    ) throws(LonghaulError) {
         defer { Snapshots(queue.store, in: queue.directory).release(self) }
         var rest = requests.makeIterator()
-        var outcomes: [EnqueueOutcome] = []
         do {
-            try queue.enqueue(
-                keepGoing: keepGoing, next: { rest.next() }, report: { outcomes.append($0) })
+            try queue.enqueue(keepGoing: keepGoing, next: { rest.next() }, report: report)
         } catch {
             throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
         }
-        return outcomes
     }
 }

@@ -4,12 +4,18 @@ import LonghaulPlatform
 /// Transfers that a command records and waits for, see `get` and `upload --wait`.
 struct AwaitedTransfers {
     private let requests: [TransferRequest]
+    /// The lines of the requests in the input; empty where they are none.
+    private let lines: [Int?]
     private let isCompared: Bool
     private let limits: EngineLimits
 
     /// - Parameter isCompared: A file that is there already is not checked.
-    init(_ requests: [TransferRequest], isCompared: Bool, _ limits: EngineLimits) {
+    init(
+        _ requests: [TransferRequest], lines: [Int?] = [], isCompared: Bool,
+        _ limits: EngineLimits
+    ) {
         self.requests = requests
+        self.lines = lines
         self.isCompared = isCompared
         self.limits = limits
     }
@@ -24,7 +30,13 @@ struct AwaitedTransfers {
         // From here on work is recorded that Ctrl-C must leave in order.
         Signals.watch()
         Signals.watchSuspension()
-        let outcomes = try prepared.enqueue(in: queue)
+        var outcomes: [EnqueueOutcome] = []
+        do throws(LonghaulError) {
+            try prepared.enqueue(in: queue) { outcomes.append($0) }
+        } catch {
+            let line = outcomes.count < lines.count ? lines[outcomes.count] : nil
+            throw InputProblem(error: error, line: line)
+        }
         let ids = outcomes.compactMap(\.id).uniqued
         let existing = outcomes.compactMap(\.existing).uniqued
         if !existing.isEmpty {

@@ -37,7 +37,11 @@ extension Console {
             try flush()
             return status
         } catch {
-            if let error = error as? LonghaulError { try? refuse(error) }
+            switch error {
+            case let error as LonghaulError: try? refuse(error)
+            case let problem as InputProblem: try? refuse(problem.error, line: problem.line)
+            default: break
+            }
             try? flush()
             return ExitStatus(error)
         }

@@ -57,7 +57,6 @@ struct Enqueue: ConsoleCommand {
         let source = BatchInput(
             urls: urls.contains("-") ? [] : urls, lines: lines, template: template,
             context: context)
-        let batch = BatchRecord()
         let queue = try TransferQueue()
         // The input is read first: from the first batch to the last the store is locked for
         // writing. The file is beside the store, which will need more room for it anyway.
@@ -68,70 +67,17 @@ struct Enqueue: ConsoleCommand {
                 throw error.longhaulError()
             }
         }
-        do {
+        let recorder = RequestRecorder(queue, keepGoing: keepGoing, console)
+        return try recorder.perform(start) {
             try Signals.withoutSuspension {
                 try queue.enqueue(keepGoing: keepGoing) {
-                    try nextRequest(from: source, batch, on: console)
-                } report: { outcome in
-                    batch.record(outcome, on: console)
+                    guard let request = try recorder.read(from: source) else { return nil }
+                    recorder.handOver(request, line: source.line)
+                    return request
+                } report: {
+                    recorder.record($0)
                 }
             }
-        } catch let problem as BatchInput.Problem {
-            try? console.refuse(problem.error, line: problem.line)
-            return ExitStatus(problem.error)
-        } catch let error as LonghaulError where batch.blamedLine != nil {
-            try? console.refuse(error, line: batch.blamedLine)
-            return ExitStatus(error)
         }
-        // A closed reader ends the printing, not the work.
-        let printing = Result { try report(batch, from: queue, on: console) }
-        if !batch.ids.isEmpty { start.start(queue, on: console) }
-        try printing.get()
-        return batch.status
-    }
-
-    /// The next valid request. An invalid one ends everything, or is reported and left out.
-    private func nextRequest(
-        from source: BatchInput, _ batch: BatchRecord, on console: Console
-    ) throws -> TransferRequest? {
-        while true {
-            do {
-                guard let request = try source.next() else { return nil }
-                batch.handOver(
-                    line: source.line, hasChecksum: request.options.checksum != nil)
-                return request
-            } catch {
-                if !keepGoing { throw error }
-                batch.refuse(error.error, line: error.line, on: console)
-            }
-        }
-    }
-
-    /// Called when everything is durable: a printed id is never lost.
-    private func report(
-        _ batch: BatchRecord, from queue: TransferQueue, on console: Console
-    ) throws {
-        var page: [TransferID] = []
-        for value in batch.ids.runs.lazy.joined() {
-            let id = TransferID(rawValue: value)
-            if !console.isJSON {
-                try console.line(id.description)
-                continue
-            }
-            page.append(id)
-            if page.count == Limits.changesPerRead { try show(&page, from: queue, on: console) }
-        }
-        try show(&page, from: queue, on: console)
-        try console.sayRecordedAlready(batch.existing.all, in: queue)
-        try console.flush()
-    }
-
-    private func show(
-        _ page: inout [TransferID], from queue: TransferQueue, on console: Console
-    ) throws {
-        for transfer in try queue.transfers(page) {
-            try console.line { $0.transfer(transfer) }
-        }
-        page.removeAll(keepingCapacity: true)
     }
 }

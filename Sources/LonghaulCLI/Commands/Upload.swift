@@ -31,6 +31,9 @@ struct Upload: ConsoleCommand {
     @Option(help: ArgumentHelp("Read requests from this file, as JSON Lines.", valueName: "file"))
     var input: String?
 
+    @Flag(help: "Record the good lines, and report the others.")
+    var keepGoing = false
+
     @Flag(help: "Transfer now, and wait for it.")
     var wait = false
 
@@ -51,6 +54,9 @@ struct Upload: ConsoleCommand {
         if input == nil ? words.count != 2 : !words.isEmpty {
             throw ValidationError("a FILE and a URL are needed, or --input FILE alone")
         }
+        if keepGoing, wait {
+            throw ValidationError("--keep-going goes without --wait; `longhaul wait` waits")
+        }
     }
 
     func perform(on console: Console) throws -> ExitStatus {
@@ -65,50 +71,46 @@ struct Upload: ConsoleCommand {
         try schedule.apply(to: &template.request, context)
         try moving.apply(to: &template.request)
         template.request.options.upload = try sending.options()
-        let requests = try requests(template, context, on: console)
-        if wait {
-            return try AwaitedTransfers(requests, isCompared: true, configuration.limits)
-                .perform(on: console)
-        }
         let queue = try TransferQueue()
-        let prepared = try PreparedRequests.of(
-            requests, in: queue, copying: console.sayCopying)
-        let outcomes = try prepared.enqueue(in: queue)
-        let ids = outcomes.compactMap(\.id)
-        if !ids.isEmpty { start.start(queue, on: console) }
-        for id in ids {
-            if !console.isJSON {
-                try console.line(id.description)
-            } else if let transfer = try queue.transfer(id) {
-                try console.line { $0.transfer(transfer) }
+        let recorder = RequestRecorder(queue, keepGoing: keepGoing, console)
+        var requests: [TransferRequest] = []
+        var lines: [Int?] = []
+        if let input {
+            let source = BatchInput(
+                urls: [], lines: try ByteLines(path: input), template: template, context: context)
+            while let request = try recorder.read(from: source) {
+                requests.append(request)
+                lines.append(source.line)
+            }
+        } else {
+            requests.append(try request(template, context))
+            lines.append(nil)
+        }
+        if wait {
+            return try AwaitedTransfers(
+                requests, lines: lines, isCompared: true, configuration.limits
+            ).perform(on: console)
+        }
+        return try recorder.perform(start) {
+            // Its own error names the file of a snapshot that cannot be made.
+            let prepared = try PreparedRequests.of(
+                requests, in: queue, copying: console.sayCopying)
+            for (request, line) in zip(requests, lines) { recorder.handOver(request, line: line) }
+            try Signals.withoutSuspension {
+                try prepared.enqueue(in: queue, keepGoing: keepGoing) { recorder.record($0) }
             }
         }
-        return .done
     }
 
-    private func requests(
-        _ template: RequestTemplate, _ context: InputContext, on console: Console
-    ) throws -> [TransferRequest] {
-        guard let input else {
-            var request = template.request
-            if words[0].isEmpty { throw LonghaulError.usage("the path is empty") }
-            request.url =
-                words[1].hasPrefix("s3://") ? words[1] : try OptionText.url(words[1])
-            request.destination = .file(try context.absolute(words[0]))
-            return [request]
-        }
-        let lines = try ByteLines(path: input)
-        let reader = JSONRequest(template: template, context: context)
-        var requests: [TransferRequest] = []
-        while let line = try lines.next() {
-            if line.allSatisfy(\.isBlank) { continue }
-            do {
-                requests.append(try reader.request(line))
-            } catch {
-                throw LonghaulError(error.code, "line \(lines.number): \(error.message)")
-            }
-        }
-        return requests
+    /// The one of the command line.
+    private func request(
+        _ template: RequestTemplate, _ context: InputContext
+    ) throws(LonghaulError) -> TransferRequest {
+        var request = template.request
+        if words[0].isEmpty { throw LonghaulError.usage("the path is empty") }
+        request.url = words[1].hasPrefix("s3://") ? words[1] : try OptionText.url(words[1])
+        request.destination = .file(try context.absolute(words[0]))
+        return request
     }
 }
 
@@ -158,28 +160,5 @@ struct SendingOptions: ParsableArguments {
         options.ifChanged = ifChanged
         options.snapshot = snapshot
         return options
-    }
-}
-
-struct OwnerOptions: ParsableArguments {
-    @Option(help: "The session it belongs to (default: default, or the name of --host).")
-    var session: String?
-
-    @Option(help: "The host that the session belongs to from now on.")
-    var host: String?
-
-    @Option(
-        help: ArgumentHelp("Your own JSON, kept and shown with the transfer.", valueName: "json"))
-    var meta: String?
-
-    func validate() throws {
-        if session == "" { throw ValidationError("--session must not be empty") }
-        if host == "" { throw ValidationError("--host must not be empty") }
-    }
-
-    func apply(to request: inout TransferRequest) throws(LonghaulError) {
-        if let name = session ?? host { request.session = name }
-        request.host = host
-        if let meta { request.options.metadata = try OptionText.json(meta, "--meta") }
     }
 }

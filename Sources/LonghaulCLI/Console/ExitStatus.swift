@@ -24,7 +24,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent, .noSuchTask:
             self = .noSuchTransfer
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge, .notPermitted,
-            .sourceChanged, .tooManyPendingTaskRequests, .unavailable:
+            .sourceChanged, .tooManyPendingTaskRequests, .unavailable, .unauthorized:
             self = .refused
         case .invalidRequest, .unsupported: self = .usage
         case .storeUnavailable: self = .storeUnavailable
@@ -36,6 +36,7 @@ enum ExitStatus: Int32, CaseIterable {
     init(_ error: any Error) {
         switch error {
         case let error as LonghaulError: self.init(error)
+        case let problem as InputProblem: self.init(problem.error)
         case is Console.Closed: self = .done
         default: self = .internalError
         }
@@ -55,6 +56,13 @@ enum ExitStatus: Int32, CaseIterable {
         let allCompleted = transfers.allSatisfy { $0.state == .completed }
         self = allCompleted ? .done : .transferFailed
     }
+}
+
+/// An error, and the line of the input that it is about.
+struct InputProblem: Error {
+    var error: LonghaulError
+    /// `nil` = it is about none, or about what was named on the command line.
+    var line: Int?
 }
 
 extension LonghaulError {

@@ -1,15 +1,8 @@
 import Longhaul
 
-/// The requests of one `enqueue` in order: those named on the command line, then those of the
+/// The requests of one command in order: those named on the command line, then those of the
 /// input. The first non-blank character decides the input's format: `{` means JSON Lines.
 final class BatchInput {
-    /// An error, and the line that it is about.
-    struct Problem: Error {
-        var error: LonghaulError
-        /// `nil` = named on the command line.
-        var line: Int?
-    }
-
     /// The line of the request returned last; `nil` = named on the command line.
     private(set) var line: Int?
 
@@ -39,12 +32,12 @@ final class BatchInput {
         self.context = context
     }
 
-    func next() throws(Problem) -> TransferRequest? {
+    func next() throws(InputProblem) -> TransferRequest? {
         if let url = urls.popFirst() {
             do {
                 return try template.request(url: url)
             } catch {
-                throw Problem(error: error, line: nil)
+                throw InputProblem(error: error, line: nil)
             }
         }
         guard let lines else { return nil }
@@ -52,7 +45,7 @@ final class BatchInput {
             return try next(in: lines)
         } catch {
             // If the input cannot be read at all, no line is at fault.
-            throw Problem(error: error, line: lines.number == 0 ? nil : lines.number)
+            throw InputProblem(error: error, line: lines.number == 0 ? nil : lines.number)
         }
     }
 

@@ -1,6 +1,6 @@
 import Longhaul
 
-/// The outcomes of the requests of one `enqueue`, in little memory: consecutive ids are one range.
+/// The outcomes of the requests of one command, in little memory: consecutive ids are one range.
 final class BatchRecord {
     private(set) var ids = IDRuns()
     /// Those of them that were there before.

@@ -4,6 +4,7 @@ import Longhaul
 /// All options of a request.
 struct RequestOptions: ParsableArguments {
     @OptionGroup(title: "Where it goes") var place: PlaceOptions
+    @OptionGroup(title: "Whose it is") var owner: OwnerOptions
     @OptionGroup(title: "How it is asked for") var asking: AskingOptions
     @OptionGroup(title: "When") var schedule: ScheduleOptions
     @OptionGroup(title: "How it is moved") var moving: MovingOptions
@@ -15,6 +16,7 @@ struct RequestOptions: ParsableArguments {
         var template = RequestTemplate(directory: (try? context.directory.get()) ?? ".")
         defaults.apply(to: &template.request)
         try place.apply(to: &template, context)
+        try owner.apply(to: &template.request)
         try asking.apply(to: &template.request.options, context)
         try schedule.apply(to: &template.request, context)
         try moving.apply(to: &template.request)
@@ -44,23 +46,8 @@ struct PlaceOptions: ParsableArguments {
             valueName: "what"))
     var ifExists: ExistingFilePolicy?
 
-    @Option(
-        help: ArgumentHelp(
-            "What to do where an equal transfer is live (default: join).", valueName: "what"))
-    var onDuplicate: DuplicatePolicy?
-
     @Flag(help: "Copy a finished download of the same where the server says it is still current.")
     var reuse = false
-
-    @Option(help: "The session it belongs to (default: default, or the name of --host).")
-    var session: String?
-
-    @Option(help: "The host that the session belongs to from now on.")
-    var host: String?
-
-    @Option(
-        help: ArgumentHelp("Your own JSON, kept and shown with the transfer.", valueName: "json"))
-    var meta: String?
 
     func validate() throws {
         if output != nil, directory != nil {
@@ -75,8 +62,6 @@ struct PlaceOptions: ParsableArguments {
                 "the file cannot go to standard output; -o ./- makes one of that name")
         }
         if output == "" || directory == "" { throw ValidationError("the path is empty") }
-        if session == "" { throw ValidationError("--session must not be empty") }
-        if host == "" { throw ValidationError("--host must not be empty") }
     }
 
     func apply(
@@ -87,10 +72,36 @@ struct PlaceOptions: ParsableArguments {
         template.request.options.remoteName = remoteName
         if let ifExists { template.request.options.ifExists = ifExists }
         template.request.options.reuse = reuse
-        if let onDuplicate { template.request.options.onDuplicate = onDuplicate }
-        if let name = session ?? host { template.request.session = name }
-        template.request.host = host
-        if let meta { template.request.options.metadata = try OptionText.json(meta, "--meta") }
+    }
+}
+
+/// Whose a transfer is, and what it means to ask for the same twice.
+struct OwnerOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "What to do where an equal transfer is live (default: join).", valueName: "what"))
+    var onDuplicate: DuplicatePolicy?
+
+    @Option(help: "The session it belongs to (default: default, or the name of --host).")
+    var session: String?
+
+    @Option(help: "The host that the session belongs to from now on.")
+    var host: String?
+
+    @Option(
+        help: ArgumentHelp("Your own JSON, kept and shown with the transfer.", valueName: "json"))
+    var meta: String?
+
+    func validate() throws {
+        if session == "" { throw ValidationError("--session must not be empty") }
+        if host == "" { throw ValidationError("--host must not be empty") }
+    }
+
+    func apply(to request: inout TransferRequest) throws(LonghaulError) {
+        if let onDuplicate { request.options.onDuplicate = onDuplicate }
+        if let name = session ?? host { request.session = name }
+        request.host = host
+        if let meta { request.options.metadata = try OptionText.json(meta, "--meta") }
     }
 }
 
@@ -154,7 +165,8 @@ struct AskingOptions: ParsableArguments {
 struct ScheduleOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Not before: 2030-01-31T22:00:00Z, 22:00, +2h30m, now.", valueName: "time"))
+            "Not before: 2030-01-31T22:00:00Z, 2030-01-31, 22:00, tomorrow, +2h30m, now.",
+            valueName: "time"))
     var earliest: String?
 
     @Option(

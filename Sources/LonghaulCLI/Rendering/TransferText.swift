@@ -191,12 +191,34 @@ enum OptionLines {
         if !headers.isEmpty { add("Headers", headers) }
         add("User", options.user != nil, "given")
         add("Netrc", options.netrc)
-        add("Profile", options.upload?.profile.map { "\($0.name) in \($0.credentialsFile)" })
+        if let upload = options.upload { lines += of(upload) }
         add("Proxy", options.proxy.map { $0.isEmpty ? "none" : Redaction.url($0) })
         add("Authorities", options.caCertificate)
         add("Certificate", options.clientCertificate)
         add("Key", options.clientKey)
         add("Insecure", options.insecure, "the server's certificate is not verified")
         return lines
+    }
+
+    private static func of(_ upload: UploadOptions) -> [(String, String)] {
+        let usual = UploadOptions()
+        let shown: [(String, String?)] = [
+            (
+                "Protocol",
+                upload.uploadProtocol == usual.uploadProtocol
+                    ? nil : upload.uploadProtocol.rawValue
+            ),
+            ("Method", upload.method?.rawValue),
+            ("Form field", upload.formField),
+            ("Content type", upload.contentType),
+            ("Part size", upload.partSize.map(Units.size)),
+            ("Repeatable", upload.isRepeatable ? "yes" : nil),
+            ("If changed", upload.ifChanged == usual.ifChanged ? nil : upload.ifChanged.rawValue),
+            ("Snapshot", upload.snapshot ? "yes" : nil),
+            ("Profile", upload.profile.map { "\($0.name) in \($0.credentialsFile)" }),
+        ]
+        return shown.compactMap { label, value in
+            value.map { (label, TerminalText.shown($0)) }
+        }
     }
 }

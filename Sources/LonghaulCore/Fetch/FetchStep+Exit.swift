@@ -19,7 +19,8 @@ extension FetchStep {
         case .fail(let error): fail(wire, error)
         case .needInput(let error): needInput(wire, error)
         case .cancel(let keepingBytes):
-            if keepingBytes { writes.append(.save(wire.bytes.state)) }
+            // Else a part file that cannot be deleted now would be forgotten.
+            writes.append(.save(wire.bytes.state))
             writes.append(.cancelled(wire.target.transfer, wire.bytes.totals))
             durable = true
             if !keepingBytes { writes.append(.dropFetch(wire.target.transfer)) }

@@ -1,7 +1,7 @@
 /// A transfer as people see it: what was asked and what has become of it, one consistent snapshot.
 /// Its fields are those of the JSON that every command prints.
 public struct Transfer: Hashable, Sendable {
-    /// What is moved where. Only downloads can be enqueued.
+    /// What is moved where.
     public enum Kind: String, Codable, Sendable {
         /// From a server to a file.
         case download

@@ -114,6 +114,10 @@ extension TransferOptions {
                 options[keyPath: path] = new[keyPath: path]
             }
         }
+        if let upload = new.upload {
+            if upload.isRepeatable { options.upload?.isRepeatable = true }
+            if upload.ifChanged != .fail { options.upload?.ifChanged = upload.ifChanged }
+        }
         restate(\.headers)
         restate(\.user)
         restate(\.netrc)

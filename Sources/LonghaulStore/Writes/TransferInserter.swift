@@ -66,7 +66,7 @@ package final class TransferInserter {
                 placed = try freeName(for: new, isTaken: isTaken)
             }
         } else if let holder, !replaced.contains(holder), try !makesRoom(holder, for: new) {
-            throw try conflict(new.destination, with: holder)
+            throw try conflict(new, with: holder)
         }
         try cancel(replaced, for: nextID)
         let row = try row(placed, identity: identity)
@@ -143,15 +143,27 @@ package final class TransferInserter {
     }
 
     private func conflict(
-        _ destination: String, with holder: TransferID
+        _ new: NewTransfer, with holder: TransferID
     ) throws -> LonghaulError {
+        let destination = new.destination
+        let isUpload = new.request.options.upload != nil
         // If nothing is recorded, the id of an item of the same batch names no transfer.
         if holder.rawValue >= firstID {
             let url = try buffer.url(of: holder) ?? TransferRows(connection).url(of: holder)
             return LonghaulError(
                 .conflict,
-                "\(destination) is already the destination of \(Redaction.url(url)) earlier"
-                    + " in the same batch; give each a name of its own")
+                isUpload
+                    ? "\(destination) goes to \(Redaction.url(url)) already, earlier in the same"
+                        + " batch; leave one out"
+                    : "\(destination) is already the destination of \(Redaction.url(url)) earlier"
+                        + " in the same batch; give each a name of its own")
+        }
+        if isUpload {
+            return LonghaulError(
+                .conflict,
+                "\(destination) goes there already by transfer \(holder), which has not ended;"
+                    + " wait for it (`longhaul wait \(holder)`), or cancel it first",
+                transferID: holder)
         }
         return LonghaulError(
             .conflict,
