@@ -30,6 +30,13 @@ import Testing
             let created = try date(shown["createdAt"])
             #expect(abs(try date(shown["deadline"]).timeIntervalSince(created) - 7200) < 5)
         }
+        // What is for downloads alone does not refuse uploads.
+        let uploads = try self.home(
+            #"{"defaults": {"priority": "low", "connections": 4, "ifExists": "rename"}}"#)
+        try uploads.scratch.write("x", to: "files/x")
+        let result = try await uploads.run("upload", "--no-start", "x", url)
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try await stored(uploads, 1)["priority"] == "low")
         // No retry: a server that is not there is the end of it.
         _ = try await home.run("run")
         #expect(try await stored(home, 1)["state"] == "failed")

@@ -58,6 +58,20 @@ import Testing
         #expect(try types() == ["transferCompleted", "sessionFinished"])
     }
 
+    @Test func aCancelSaysWhoAsked() throws {
+        let cancellers: [Canceller] = [.command, .library, .session, .host]
+        for canceller in cancellers {
+            let id = try scratch.add("/d/\(canceller)")
+            _ = try scratch.store.wants.change(
+                .ids([id]), to: .cancel(keepBytes: false), by: canceller)
+            try scratch.turn(epoch) { tx in
+                try tx.transfers.cancel(id, numbers: TransferTotals(), now: .start)
+            }
+        }
+        let details = try scratch.store.events.list(limit: 10).map(\.detail)
+        #expect(details == cancellers.map { "{\"by\":\"\($0.rawValue)\"}" })
+    }
+
     @Test func aRearmThatIsPendingKeepsTheSessionOpen() throws {
         let first = try scratch.add("/d/1", session: "s")
         let second = try scratch.add("/d/2", session: "s")

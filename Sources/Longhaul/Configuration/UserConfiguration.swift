@@ -43,8 +43,10 @@ public struct TransferDefaults: Hashable, Sendable {
     public func apply(to request: inout TransferRequest) {
         if let deadline { request.deadline = deadline }
         if let priority { request.priority = priority }
-        if let connections { request.options.connections = connections }
-        if let ifExists { request.options.ifExists = ifExists }
+        if request.options.upload == nil {
+            if let connections { request.options.connections = connections }
+            if let ifExists { request.options.ifExists = ifExists }
+        }
         if let limitRate { request.options.limitRate = limitRate }
         if let retries { request.options.retries = retries }
         if let stallTimeout { request.options.stallTimeout = stallTimeout }

@@ -92,7 +92,7 @@ extension TransferQueue {
         guard try store.questions.waitsForInput(id, session: session) else { return }
         switch answer.action {
         case .goOn: _ = try store.questions.answerInput(id)
-        case .cancel: _ = try cancel(.ids([id]))
+        case .cancel: _ = try cancel(.ids([id]), by: .host)
         case .use(let url, let headers):
             var change = TransferChange()
             change.url = url

@@ -71,7 +71,14 @@ public final class TransferQueue: Sendable {
     public func cancel(_ selection: TransferSelection, keepingBytes: Bool = false)
         throws(LonghaulError) -> [ChangeOutcome]
     {
-        try change(selection, to: .cancel(keepBytes: keepingBytes))
+        try cancel(selection, keepingBytes: keepingBytes, by: .library)
+    }
+
+    /// The same, for another than a caller of the library.
+    package func cancel(
+        _ selection: TransferSelection, keepingBytes: Bool = false, by canceller: Canceller
+    ) throws(LonghaulError) -> [ChangeOutcome] {
+        try change(selection, to: .cancel(keepBytes: keepingBytes), by: canceller)
     }
 
     /// Re-arms failed and cancelled transfers from the bytes that are kept; those that wait are
@@ -85,9 +92,10 @@ public final class TransferQueue: Sendable {
     }
 
     private func change(
-        _ selection: TransferSelection, to change: WantedChange
+        _ selection: TransferSelection, to change: WantedChange, by canceller: Canceller = .library
     ) throws(LonghaulError) -> [ChangeOutcome] {
-        let outcomes = try store.wants.change(selection.inStore, to: change, now: now)
+        let outcomes = try store.wants.change(
+            selection.inStore, to: change, by: canceller, now: now)
         WakeChannel.poke(directory)
         return outcomes.map { outcome in
             let remark = outcome.remark(on: change)

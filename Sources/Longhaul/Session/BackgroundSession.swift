@@ -185,7 +185,7 @@ public final class BackgroundSession: Sendable {
             let session = identifier
             do throws(LonghaulError) {
                 try await executor.change { queue throws(LonghaulError) in
-                    _ = try queue.cancel(.session(session))
+                    _ = try queue.cancel(.session(session), by: .session)
                     if !queue.isEngineRunning { try queue.settle() }
                 }
             } catch {

@@ -22,6 +22,6 @@ struct Cancel: ChangingCommand {
     @OptionGroup var output: OutputOptions
 
     func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
-        try queue.cancel(which.selection, keepingBytes: keepBytes)
+        try queue.cancel(which.selection, keepingBytes: keepBytes, by: .command)
     }
 }

@@ -64,13 +64,12 @@ struct Upload: ConsoleCommand {
         let configuration = try ConfigurationFile.read()
         _ = try start.isWanted()
         var template = RequestTemplate(directory: (try? context.directory.get()) ?? ".")
+        template.request.options.upload = try sending.options()
         configuration.defaults.apply(to: &template.request)
-        template.request.options.ifExists = .fail
         try owner.apply(to: &template.request)
         try asking.apply(to: &template.request.options, context)
         try schedule.apply(to: &template.request, context)
         try moving.apply(to: &template.request)
-        template.request.options.upload = try sending.options()
         let queue = try TransferQueue()
         let recorder = RequestRecorder(queue, keepGoing: keepGoing, console)
         var requests: [TransferRequest] = []

@@ -10,3 +10,14 @@ public enum EnqueueOutcome: Hashable, Sendable {
     /// Nothing was recorded of it, for this reason.
     case refused(LonghaulError)
 }
+
+/// Who has cancelled a transfer, as the detail of its event says.
+package enum Canceller: String, Codable, Sendable {
+    case command, library
+    /// Its session was invalidated.
+    case session
+    /// The host of its session, when it was asked.
+    case host
+    /// Another request, which has replaced it.
+    case replaced
+}

@@ -134,9 +134,7 @@ package struct TransferStatus {
 
     /// Ends a transfer that is not wanted any more, with the event. The fetch row stays until
     /// ``FetchRows/drop(of:now:)``.
-    package func cancel(
-        _ id: TransferID, numbers: TransferTotals, detail: String? = nil, now: Timestamp
-    ) throws {
+    package func cancel(_ id: TransferID, numbers: TransferTotals, now: Timestamp) throws {
         let statement = try connection.prepare(
             """
             UPDATE transfer SET phase = 5, ended = 1, finishedAt = ?2, error = NULL, \
@@ -145,6 +143,10 @@ package struct TransferStatus {
             """)
         let standing = try standing(of: id)
         try end(id, as: .cancelled, statement, standing, numbers, now)
+        let canceller = try connection.first(
+            "SELECT cancelledBy, replacedBy > 0 FROM transfer WHERE id = ?1", id
+        ) { $0.bool(1) ? .replaced : $0.optionalText(0).flatMap(Canceller.init(rawValue:)) }
+        let detail = canceller.flatMap { $0 }.map { StoredJSON.encode(CancelDetail(by: $0)) }
         addEvent(.transferCancelled, of: id, standing, detail, now)
     }
 

@@ -86,6 +86,7 @@ extension Migration {
           input INTEGER NOT NULL DEFAULT 0 CHECK (input BETWEEN 0 AND 2),
           asked INTEGER NOT NULL DEFAULT 0 CHECK (asked IN (0, 1)),
           replacedBy INTEGER,
+          cancelledBy TEXT,
           CHECK ((deadlineAt IS NULL) <> (deadlineAfter IS NULL)),
           CHECK ((waiveAt IS NULL) = (waiveBy IS NULL)),
           CHECK (rearmed <= rearm),

@@ -17,6 +17,11 @@ package enum WantedChange: Hashable, Sendable {
     case retry
 }
 
+/// The detail of a `transferCancelled` event.
+struct CancelDetail: Codable {
+    var by: Canceller
+}
+
 /// The outcome for one transfer of a selection, as a case; its words for people are made above.
 package struct WantOutcome: Hashable, Sendable {
     package enum Result: Hashable, Sendable {

@@ -12,10 +12,12 @@ package struct WantWriter {
     /// several with one destination the newest is taken up again. Ids that are named are all in the
     /// result, in their order. A selection of more than 10,000 is changed in several transactions.
     ///
-    /// - Parameter now: Transfers with a fixed deadline before it are not re-armed; `nil` = no
-    ///   check.
+    /// - Parameters:
+    ///   - canceller: Recorded with a cancel.
+    ///   - now: Transfers with a fixed deadline before it are not re-armed; `nil` = no check.
     package func change(
-        _ selection: Selection, to change: WantedChange, now: Timestamp? = nil
+        _ selection: Selection, to change: WantedChange, by canceller: Canceller = .library,
+        now: Timestamp? = nil
     ) throws(LonghaulError) -> [WantOutcome] {
         var isNamed = false
         if case .ids = selection { isNamed = true }
@@ -32,13 +34,14 @@ package struct WantWriter {
             outcomes += try store.write(.durable) { connection in
                 try ids[start..<end].map { id in
                     if !isNamed, change == .retry,
-                        let other = try WantRows(connection).replacement(of: id)
+                        let other = try WantRows(connection, canceller).replacement(of: id)
                     {
                         return WantOutcome(id: id, result: .replaced(by: other))
                     }
                     return WantOutcome(
                         id: id,
-                        result: try WantRows(connection).rewrite(id, change, &rearmed, now: now))
+                        result: try WantRows(connection, canceller).rewrite(
+                            id, change, &rearmed, now: now))
                 }
             }
             start = end
@@ -85,11 +88,13 @@ extension Store {
 /// Rewrites what is wanted of transfers.
 private struct WantRows {
     let connection: Connection
+    let canceller: Canceller
 
     private var rows: TransferRows { TransferRows(connection) }
 
-    init(_ connection: Connection) {
+    init(_ connection: Connection, _ canceller: Canceller) {
         self.connection = connection
+        self.canceller = canceller
     }
 
     /// - Parameter rearmed: Destinations of transfers that were re-armed before, in the same call.
@@ -108,7 +113,8 @@ private struct WantRows {
             return .hasEnded(state)
         case .set(let wanted):
             try connection.run(
-                "UPDATE transfer SET want = ?2, replacedBy = NULL WHERE id = ?1", id, wanted)
+                "UPDATE transfer SET want = ?2, replacedBy = NULL, cancelledBy = ?3 WHERE id = ?1",
+                id, wanted, wanted.isCancel ? canceller.rawValue : nil)
         case .hasten:
             try IntentRows(connection).add(id)
             return .unchanged
