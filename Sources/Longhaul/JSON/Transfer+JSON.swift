@@ -188,6 +188,20 @@ extension JSONText {
         field("retries", options.retries)
         field("remoteName", options.remoteName)
         field("waiveAfter", seconds: options.waiveAfter)
+        options.upload?.write(to: &self)
+    }
+}
+
+extension UploadOptions {
+    fileprivate func write(to json: inout JSONText) {
+        json.field("protocol", uploadProtocol.rawValue)
+        json.field("method", method?.rawValue)
+        json.field("form", formField)
+        json.field("contentType", contentType)
+        json.field("partSize", partSize)
+        json.field("repeatable", isRepeatable)
+        json.field("ifChanged", ifChanged.rawValue)
+        json.field("snapshot", snapshot)
     }
 }
 
