@@ -111,7 +111,8 @@ struct LiveView {
 
     /// What is known of the one server that decides whether it may begin.
     private func memory(_ transfer: Transfer) -> OriginMemory? {
-        guard !transfer.eligibility.hasMirrors, let url = try? URLParts(transfer.url) else {
+        guard !transfer.eligibility.hasMirrors, let url = try? URLParts(transfer.requestURL)
+        else {
             return nil
         }
         return try? store.transfers.origin(url.origin)
@@ -120,7 +121,7 @@ struct LiveView {
     /// Nothing holds it but its turn.
     private func turn(_ transfer: Transfer) -> WaitReason {
         let memory = memory(transfer)
-        let origin = (try? URLParts(transfer.url))?.origin
+        let origin = (try? URLParts(transfer.requestURL))?.origin
         var candidate = Candidate(
             id: transfer.id, session: transfer.session, origin: OriginID(rawValue: origin ?? ""),
             priority: transfer.priority, eligibility: transfer.eligibility,

@@ -18,6 +18,8 @@ public struct Transfer: Hashable, Sendable {
     public var state: TransferState
     /// As it was asked for; secrets in it are hidden where it is shown.
     public var url: String
+    /// Where its requests go: another one only of an upload to an `s3:` URL.
+    package var requestURL: String
     /// Absolute path.
     public var destination: String
     /// The session that it belongs to, and that gets its events.
@@ -111,6 +113,7 @@ public struct Transfer: Hashable, Sendable {
         self.id = id
         self.state = state
         self.url = url
+        requestURL = url
         self.destination = destination
         self.session = session
         self.priority = priority
