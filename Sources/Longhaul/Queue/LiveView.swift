@@ -69,6 +69,12 @@ struct LiveView {
                 have.insert(range)
             }
             transfer.bytesDone = have.count
+            if transfer.kind == .upload, transfer.state == .running {
+                for (generation, range) in live.sent where generation == held.generation {
+                    have.insert(range)
+                }
+                transfer.bytesSent = min(have.count, transfer.bytesTotal ?? .max)
+            }
             if transfer.state == .running {
                 transfer.bytesPerSecond = live.bytesPerSecond
                 transfer.yielding = live.yielding

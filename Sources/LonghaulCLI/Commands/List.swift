@@ -53,7 +53,7 @@ struct List: ConsoleCommand {
             isFirstPage = false
         }
         try forEachTransfer(in: queue) { transfer in
-            page.append(transfer)
+            page.append(transfer.asShown)
             if page.count == Limits.listRowsPerPage { try show() }
         }
         if !page.isEmpty { try show() }
