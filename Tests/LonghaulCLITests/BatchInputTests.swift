@@ -276,6 +276,76 @@ import Testing
         #expect(try all(input(line)) == [wanted])
     }
 
+    /// `list --json` prints it so.
+    @Test func aPrintedTransferIsARequest() throws {
+        var transfer = Sample.transfer(7, .failed, name: "f", done: 5, total: 9, rate: 1)
+        transfer.host = "h"
+        transfer.priority = .high
+        transfer.deadline = Sample.now + 7200
+        transfer.error = LonghaulError(.notFound, "it is gone")
+        transfer.response = TransferResponse(url: transfer.url, statusCode: 404)
+        transfer.options.ifExists = .rename
+        transfer.options.stallTimeout = 1.5
+        transfer.options.metadata = #"{"a":[1]}"#
+        var line = JSONText()
+        transfer.writeListed(to: &line)
+        var wanted = TransferRequest(
+            url: transfer.url, destination: .file(transfer.destination))
+        wanted.priority = .high
+        wanted.deadline = .at(Sample.now + 7200)
+        wanted.schedule.prefers = ConditionNeeds()
+        wanted.options = transfer.options
+        #expect(try all(input(line.text)) == [wanted])
+
+        transfer.kind = .upload
+        var upload = UploadOptions()
+        upload.uploadProtocol = .tus
+        upload.isRepeatable = true
+        upload.ifChanged = .restart
+        upload.contentType = "a/b"
+        upload.partSize = 5 << 20
+        upload.snapshot = true
+        transfer.options.upload = upload
+        wanted.options.upload = upload
+        line.clear()
+        transfer.writeListed(to: &line)
+        #expect(try all(input(line.text)) == [wanted])
+    }
+
+    /// It would be asked for without what is hidden in it.
+    @Test(arguments: [
+        ("url", #"{"url":"http://REDACTED@h/f"}"#),
+        ("url", #"{"url":"http://h/f?a=1&token=REDACTED"}"#),
+        ("mirrors", #"{"url":"http://h/f","mirrors":["http://h/f?sig=REDACTED"]}"#),
+        ("proxy", #"{"url":"http://h/f","options":{"proxy":"http://REDACTED@p"}}"#),
+        ("user", #"{"url":"http://h/f","options":{"user":"REDACTED"}}"#),
+        ("headers", #"{"url":"http://h/f","options":{"headers":["Cookie"]}}"#),
+    ])
+    func aHiddenSecretIsRefused(_ field: String, _ line: String) throws {
+        let problem = #expect(throws: BatchInput.Problem.self) { try input(line).next() }
+        #expect(problem?.error.code == .invalidRequest)
+        #expect(problem?.error.message.hasPrefix(field + ": a secret in it is hidden") == true)
+    }
+
+    @Test(arguments: [
+        #"{"url":"http://h/f?mode=REDACTED"}"#, #"{"url":"http://h/REDACTED@/f"}"#,
+        #"{"url":"http://h/f","options":{"headers":[],"user":null}}"#,
+    ])
+    func whatHidesNothingIsNoSecret(_ line: String) throws {
+        #expect(try all(input(line)).count == 1)
+    }
+
+    @Test(arguments: [
+        #"{"url":"http://h/f","protocol":"tus"}"#,
+        #"{"url":"http://h/f","source":"f","protocol":"x"}"#,
+        #"{"url":"http://h/f","options":{"state":"waiting"}}"#,
+        #"{"url":"http://h/f","retries":1,"options":{"retries":1}}"#,
+        #"{"url":"http://h/f","stallTimeout":-1}"#, #"{"url":"http://h/f","stallTimeout":1e999}"#,
+    ])
+    func whatMakesNoSenseIsRefused(_ line: String) throws {
+        #expect(outcomes(try input(line)) == ["1!"])
+    }
+
     @Test func nullLeavesWhatTheCommandLineSays() throws {
         let requests = try all(
             input(
@@ -291,7 +361,7 @@ import Testing
 
     @Test(arguments: [
         "{}", #"{"destination":"f"}"#, #"{"url":"http://h/f""#, #"{"url":7}"#,
-        #"{"url":"http://h/f","state":"waiting"}"#, #"{"url":"http://h/f","URL":"x"}"#,
+        #"{"url":"http://h/f","states":"waiting"}"#, #"{"url":"http://h/f","URL":"x"}"#,
         #"{"url":"http://h/f","kind":"upload"}"#, #"{"url":"http://h/f","retries":-1}"#,
         #"{"url":"http://h/f","deadline":7}"#, #"{"url":"http://h/f","headers":{"a b":"c"}}"#,
         #"{"url":"http://h/f","headers":{"a":"b\r\nc: d"}}"#, #"{"url":"http://h/f"} x"#,

@@ -171,6 +171,14 @@ import Testing
                 """)
     }
 
+    @Test func anUploadGoesFromItsFileToItsURL() {
+        let stream = ByteStream(descriptor: nil)
+        var transfer = Sample.transfer(name: "a")
+        transfer.kind = .upload
+        display(.plain, stream).began(transfer)
+        #expect(stream.text == "12: /home/me/Downloads/a -> https://example.com/a\n")
+    }
+
     @Test func withoutATerminalEveryObstacleIsSaidOnce() {
         let stream = ByteStream(descriptor: nil)
         let display = display(.plain, stream, count: 2)

@@ -234,6 +234,10 @@ import Testing
         try await hosts.run(["host", "add", "x", "--", "relative"], status: 64)
         try await hosts.run(["host", "add", "../x", "--", "/bin/true"], status: 64)
         try await hosts.run(["session", "set", "s", "--host", "nobody"], status: 4)
+        let words = ["enqueue", "http://127.0.0.1:9/f", "--session", "s", "--host", "nobody"]
+        let refused = try await hosts.run(words, status: 5)
+        let owner = "the session belongs to host \(HostHome.host); "
+        #expect(refused.errors.hasSuffix("\(owner)`session set --host` changes that\n"))
     }
 
     @Test func eventsThatAreOffWait() async throws {

@@ -93,4 +93,31 @@ struct MovedUploadTests {
         #expect(methods.filter { $0 == "POST" }.count == 1, "\(methods)")
         #expect(try await shown["restarts"] == 0)
     }
+
+    /// What `upload` refuses, `set` does; nothing is changed then.
+    @Test(arguments: [
+        (["--mirror", "http://m/a"], "mirrors is for downloads"),
+        (["--max-size", "1M"], "a largest size is for downloads"),
+        (["--if-exists", "rename"], "what is done with the file that comes is for downloads"),
+        (["--connections", "2"], "a number of connections is for downloads"),
+        (["--expect", "7"], "the size of an upload is that of its file"),
+        (["--url", "ftp://h/dir/"], "the URL names a directory"),
+        (["--url", "ftp://h/file"], "over FTP and SFTP a file has no protocol"),
+    ])
+    func whatUploadRefusesIsNoChange(_ words: [String], _ message: String) async throws {
+        let way = message.contains("directory") ? "auto" : "tus"
+        try await run("upload", "--protocol", way, "source", "http://127.0.0.1:9/a")
+        let before = try await shown
+        let result = try await home.start(["set", "1", "--priority", "high"] + words).wait()
+        #expect(result.status == 64 && result.errors.contains(message), "\(result)")
+        #expect(try await shown == before)
+        try await run("set", "1", "--limit-rate", "1M", "--max-size", "none")
+    }
+
+    @Test func anObjectHasNoQuery() async throws {
+        try await run(
+            "upload", "--protocol", "s3", "--user", "k:s", "source", "http://127.0.0.1:9/b/a")
+        let result = try await home.run("set", "1", "--url", "http://127.0.0.1:9/b/a?x=1")
+        #expect(result.status == 64 && result.errors.contains("no query"), "\(result)")
+    }
 }

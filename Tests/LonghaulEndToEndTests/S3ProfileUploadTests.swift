@@ -121,6 +121,64 @@ struct S3ProfileUploadTests {
         #expect(try isWhole)
     }
 
+    /// Everywhere, and for each who reads it; requests go to the object.
+    @Test func itsURLIsShownAsItWasAsked() async throws {
+        try write(("key", "secret"))
+        try await enqueue("b")
+        let url = JSONValue.string("s3://b/a")
+        #expect(try await shown["url"] == url)
+        #expect(try await home.run("list", "--json").rows.first?["url"] == url)
+        #expect(try await home.run("show", "1").output.contains("URL:           s3://b/a\n"))
+        try await run("run")
+        #expect(try isWhole)
+        let events = try await home.run("events", "--json").rows
+        #expect(events.first?["transfer"]["url"] == url, "\(events)")
+        let attempts = try await shown["attemptRecords"].items.compactMap { $0["url"].string }
+        #expect(!attempts.isEmpty && attempts.allSatisfy { $0.hasPrefix(server.url("b/a")) })
+        // What was listed is asked for again.
+        let other = try LonghaulHome()
+        let list = try await home.run("list", "--json").output
+        let endpoint = String(server.url("").dropLast())
+        let again = try await other.with([
+            "AWS_PROFILE": "work", "AWS_ENDPOINT_URL": endpoint, "HOME": home.scratch.path,
+        ]).run("enqueue", "--input", "-", input: list)
+        #expect(again.output == "1\n", "\(again.errors)")
+        #expect(try await other.run("list", "--json").rows.first?["url"] == url)
+    }
+
+    /// `set --url` finds region, endpoint and keys as `upload` does.
+    @Test(arguments: ["auto", "s3"]) func itIsSentToAnotherObject(_ way: String) async throws {
+        try write(("key", "secret"))
+        let old = way == "s3" ? "https://127.0.0.1:9/b/a" : "http://127.0.0.1:9/a"
+        try await run(
+            "upload", "--protocol", way, "--user", "me:wrong", "--part-size", "5M", "source", old)
+        let endpoint = String(server.url("").dropLast())
+        let here = home.with(["AWS_PROFILE": "work", "AWS_ENDPOINT_URL": endpoint])
+        let set = try await here.run("set", "1", "--url", "s3://b/a", "--json")
+        #expect(try set.rows.first?["url"] == "s3://b/a", "\(set)")
+        try await run("run")
+        #expect(try isWhole)
+        #expect(try await shown["state"] == "completed")
+    }
+
+    @Test func whatCannotGoToS3IsNotSentThere() async throws {
+        try write(("key", "secret"))
+        try await run("upload", "--protocol", "tus", "source", "http://127.0.0.1:9/a")
+        try await run("enqueue", "http://127.0.0.1:9/a")
+        try await run("upload", "source", "http://127.0.0.1:9/a")
+        let here = home.with(["AWS_PROFILE": "work"])
+        for (id, message) in [
+            ("1", "an s3: URL needs the protocol s3"), ("2", "the scheme s3: is not supported"),
+        ] {
+            let result = try await here.run("set", id, "--url", "s3://b/a")
+            #expect(result.status == 64 && result.errors.contains(message), "\(result)")
+        }
+        let keyless = home.with(["AWS_PROFILE": "none"])
+        let result = try await keyless.run("set", "3", "--url", "s3://b/a")
+        #expect(result.errors.contains("no profile none"), "\(result)")
+        #expect(try await home.run("show", "3", "--json").rows[0]["url"] == "http://127.0.0.1:9/a")
+    }
+
     /// The same command again, with keys in the environment: they hold from now on.
     @Test func theEnvironmentTakesThePlaceOfAProfile() async throws {
         try write(("key", "another-1"))

@@ -106,6 +106,32 @@ struct UploadTests {
         try source.verify(file: home.file("source"))
     }
 
+    /// People see what is sent; programs what the server has acknowledged.
+    @Test(arguments: ["put", "tus"]) func whatIsSentIsShown(_ way: String) async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try Representation(size: 5_000_000, seed: 7).write(to: home.file("source"))
+        let engine = try home.start("daemon")
+        let url = server.url(way == "put" ? "plain/a" : "tus/a")
+        let recorded = try await home.run(
+            "upload", "--protocol", way, "--limit-rate", "500K", "source", url)
+        #expect(recorded.status == 0, "\(recorded.errors)")
+        try await eventually("its progress is in the table") {
+            let row = try await home.run("list").output.split(separator: "\n").last ?? ""
+            let percent = row.split(separator: " ").first { $0.hasSuffix("%") }?.dropLast()
+            return (Int(percent ?? "") ?? 0) > 0 && row.contains("running") && row.contains("/s, ")
+        }
+        let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+        #expect(shown["state"] == "running" && shown["bytesDone"] == 0, "\(shown)")
+        let text = try await home.run("show", "1").output
+        #expect(text.contains("/4.8 MiB") && !text.contains("0%, 0 B/"), "\(text)")
+        _ = try await home.run("set", "1", "--limit-rate", "none")
+        #expect(try await home.run("wait", "1").status == 0)
+        #expect(try await home.run("show", "1", "--json").rows[0]["bytesDone"] == 5_000_000)
+        engine.send(SIGTERM)
+        _ = try await engine.wait()
+    }
+
     @Test func smallAndEmptyFilesArrive() async throws {
         let server = try await UploadServer.start()
         let home = try LonghaulHome()

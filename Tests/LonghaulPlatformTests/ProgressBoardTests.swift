@@ -50,6 +50,23 @@ import Testing
         #expect(board.received(at: cell) == 700)
     }
 
+    @Test func readersSeeWhatAnUploadHasSent() throws {
+        let board = ProgressBoard.open(in: scratch.path)
+        try #require(board.degraded == nil && BootID.current != nil)
+        board.reset()
+        let whole = board.takeFetch(fetch, received: 0)
+        let cells = [100, 900].map {
+            board.claim(fetch, generation: 3, start: $0, fetchCell: whole)
+        }
+        store(50, ProgressCell.received, of: cells[0])
+        let live = try #require(BoardReader.live(in: scratch.path)[fetch])
+        #expect(live.sent.map(\.range) == [100..<150] && live.sent.map(\.generation) == [3])
+        #expect(live.written.isEmpty)
+        store(UInt64(Int64.max), ProgressCell.received, of: cells[1])
+        let wild = BoardReader.live(in: scratch.path)[fetch]
+        #expect(wild?.sent.map(\.range) == [100..<150, 900..<Int64.max])
+    }
+
     /// A cell that is used again says nothing of the fetch that had it before.
     @Test func readersSeeTheRateOfTheFetchThatHasTheCell() throws {
         let board = ProgressBoard.open(in: scratch.path)

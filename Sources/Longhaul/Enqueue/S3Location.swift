@@ -13,18 +13,31 @@ struct S3Location {
     /// The request with a URL over HTTP, the region, and what it is signed with: keys of the
     /// environment in place of user and password, or the profile that has them.
     func located(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
+        try withKeys(try placed(request))
+    }
+
+    /// The request with a URL over HTTP and the region.
+    func placed(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
         var request = request
-        let profile = try profile()
-        let settings = settings(of: profile)
+        let settings = settings(of: try profile())
         let region =
             variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") ?? settings["region"]
             ?? "us-east-1"
         request.options.upload?.region = region
         request.options.upload?.uploadProtocol = .s3
-        if request.url.beginsIgnoringCase(with: "s3:") {
-            request.url = try url(for: request.url, region, settings["endpoint_url"])
+        let asked = request.url
+        if asked.beginsIgnoringCase(with: "s3:") {
+            request.options.upload?.askedURL = asked
+            request.url = try url(for: asked, region, settings["endpoint_url"])
         }
+        return request
+    }
+
+    /// The request with what it is signed with.
+    func withKeys(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
         if request.options.user != nil { return request }
+        var request = request
+        let profile = try profile()
         if let id = variable("AWS_ACCESS_KEY_ID"), let secret = variable("AWS_SECRET_ACCESS_KEY") {
             request.options.user = "\(id):\(secret)"
             if let token = variable("AWS_SESSION_TOKEN") {

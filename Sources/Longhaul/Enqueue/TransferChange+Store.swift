@@ -5,12 +5,9 @@ extension TransferChange {
     /// As the store wants it: the URL with its origin, and the options as an edit.
     func inStore() throws(LonghaulError) -> RequestChange {
         var change = RequestChange()
-        if let url {
-            do throws(URLProblem) {
-                change.url = (url, try URLParts(url).origin)
-            } catch {
-                throw LonghaulError(.invalidRequest, error.description)
-            }
+        let object = try s3Object()
+        if let url = object?.url ?? url {
+            change.url = (url, try TransferChange.parse(url).origin)
         }
         if case let proxy?? = proxy { try RequestValidator.check(proxy: proxy) }
         for case let path?? in [caCertificate, clientCertificate, clientKey] {
@@ -26,14 +23,46 @@ extension TransferChange {
         if let deadline { try RequestValidator.check(deadline) }
         change.deadline = deadline
         change.expectedBytes = expectedBytes
-        if changesOptions {
-            let edit = self
+        let edit = self
+        if changesOptions || url != nil {
             change.editOptions = { options throws(LonghaulError) in
                 edit.apply(to: &options)
+                if edit.url != nil { options.upload?.askedURL = nil }
+                try object?.apply(to: &options)
                 try RequestValidator.checkBounds(of: options)
             }
         }
+        change.check = { request throws(LonghaulError) in
+            guard let upload = request.options.upload else { return }
+            if edit.expectedBytes != nil {
+                throw LonghaulError(
+                    .invalidRequest, "the size of an upload is that of its file; leave it out")
+            }
+            try UploadValidator.check(upload, of: request, to: TransferChange.parse(request.url))
+        }
         return change
+    }
+
+    private static func parse(_ url: String) throws(LonghaulError) -> URLParts {
+        do throws(URLProblem) {
+            return try URLParts(url)
+        } catch {
+            throw LonghaulError(.invalidRequest, error.description)
+        }
+    }
+
+    /// `nil` = its URL is none of S3.
+    private func s3Object() throws(LonghaulError) -> S3Object? {
+        guard let url, url.beginsIgnoringCase(with: "s3:") else { return nil }
+        var request = TransferRequest(url: url, destination: .file(""))
+        request.options.upload = UploadOptions()
+        request.options.user = user ?? nil
+        request.options.headers = request.options.headers.changed(by: headers)
+        let location = S3Location()
+        let placed = try location.placed(request)
+        return S3Object(
+            placed: placed,
+            keyed: Result { () throws(LonghaulError) in try location.withKeys(placed) })
     }
 
     private var changesOptions: Bool {
@@ -72,5 +101,36 @@ extension TransferChange {
         if let mirrors { options.mirrors = mirrors }
         if let metadata { options.metadata = metadata }
         if let ifExists { options.ifExists = ifExists }
+    }
+}
+
+/// An `s3:` URL that an upload is given, as the command finds its region and keys.
+private struct S3Object: Sendable {
+    /// With its URL over HTTP and its region.
+    var placed: TransferRequest
+    /// With keys, too.
+    var keyed: Result<TransferRequest, LonghaulError>
+
+    var url: String { placed.url }
+
+    /// Keys that an upload to S3 has stay where no others are found.
+    func apply(to options: inout TransferOptions) throws(LonghaulError) {
+        guard var upload = options.upload else {
+            throw LonghaulError(.unsupported, URLProblem.unsupportedScheme("s3").description)
+        }
+        try UploadValidator.checkTakesS3(upload)
+        switch keyed {
+        case .success(let found):
+            options.user = found.options.user
+            options.headers[S3Keys.tokenField] = found.options.headers[S3Keys.tokenField]
+            upload.profile = found.options.upload?.profile
+        case .failure(let problem):
+            let hasKeys = options.user != nil || upload.profile != nil
+            if upload.uploadProtocol != .s3 || !hasKeys { throw problem }
+        }
+        upload.uploadProtocol = .s3
+        upload.region = placed.options.upload?.region
+        upload.askedURL = placed.options.upload?.askedURL
+        options.upload = upload
     }
 }

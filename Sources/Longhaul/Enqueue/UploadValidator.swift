@@ -9,10 +9,24 @@ enum UploadValidator {
         guard let upload = request.options.upload,
             upload.uploadProtocol == .s3 || request.url.beginsIgnoringCase(with: "s3:")
         else { return request }
-        if upload.uploadProtocol != .s3, upload.uploadProtocol != .auto {
+        try checkTakesS3(upload)
+        return try S3Location().located(request)
+    }
+
+    static func checkTakesS3(_ upload: UploadOptions) throws(LonghaulError) {
+        switch upload.uploadProtocol {
+        case .s3, .auto: return
+        case .put, .post, .ietf, .tus:
             throw LonghaulError(.invalidRequest, "an s3: URL needs the protocol s3")
         }
-        return try S3Location().located(request)
+    }
+
+    /// What an upload may not ask for, when it is recorded and whenever it is changed.
+    static func check(
+        _ upload: UploadOptions, of request: TransferRequest, to url: URLParts
+    ) throws(LonghaulError) {
+        try check(upload, to: url)
+        try check(request.options)
     }
 
     static func admit(
@@ -21,8 +35,7 @@ enum UploadValidator {
         guard case .file(let path) = request.destination else {
             throw LonghaulError(.invalidRequest, "an upload sends one file; name it")
         }
-        try check(upload, to: url)
-        try check(request.options)
+        try check(upload, of: request, to: url)
         let source = try CurrentDirectory.absolute(path)
         var request = request
         request.destination = .file(source)

@@ -74,6 +74,24 @@ package struct JSONScanner {
         return value
     }
 
+    /// A number, with a fraction or without.
+    package mutating func double() throws -> Double {
+        skipBlanks()
+        let digits = try number()
+        guard let value = Double(String(decoding: bytes[digits], as: UTF8.self)), value.isFinite
+        else {
+            offset = digits.lowerBound
+            throw problem("expected a number that is not too large")
+        }
+        return value
+    }
+
+    /// Whether the next value is an array.
+    package mutating func isArray() -> Bool {
+        skipBlanks()
+        return peek == UInt8(ascii: "[")
+    }
+
     /// Whether the next value is a string.
     package mutating func isString() -> Bool {
         skipBlanks()

@@ -69,6 +69,12 @@ struct LiveView {
                 have.insert(range)
             }
             transfer.bytesDone = have.count
+            if transfer.kind == .upload, transfer.state == .running {
+                for (generation, range) in live.sent where generation == held.generation {
+                    have.insert(range)
+                }
+                transfer.bytesSent = min(have.count, transfer.bytesTotal ?? .max)
+            }
             if transfer.state == .running {
                 transfer.bytesPerSecond = live.bytesPerSecond
                 transfer.yielding = live.yielding
@@ -111,7 +117,8 @@ struct LiveView {
 
     /// What is known of the one server that decides whether it may begin.
     private func memory(_ transfer: Transfer) -> OriginMemory? {
-        guard !transfer.eligibility.hasMirrors, let url = try? URLParts(transfer.url) else {
+        guard !transfer.eligibility.hasMirrors, let url = try? URLParts(transfer.requestURL)
+        else {
             return nil
         }
         return try? store.transfers.origin(url.origin)
@@ -120,7 +127,7 @@ struct LiveView {
     /// Nothing holds it but its turn.
     private func turn(_ transfer: Transfer) -> WaitReason {
         let memory = memory(transfer)
-        let origin = (try? URLParts(transfer.url))?.origin
+        let origin = (try? URLParts(transfer.requestURL))?.origin
         var candidate = Candidate(
             id: transfer.id, session: transfer.session, origin: OriginID(rawValue: origin ?? ""),
             priority: transfer.priority, eligibility: transfer.eligibility,

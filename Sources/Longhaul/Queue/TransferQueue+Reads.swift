@@ -59,7 +59,7 @@ extension TransferQueue {
         of transfer: Transfer, shown: (Timestamp) -> String
     ) throws(LonghaulError) -> Forecast {
         var rate: Double?
-        if let url = try? URLParts(transfer.url) {
+        if let url = try? URLParts(transfer.requestURL) {
             rate = try store.transfers.origin(url.origin).bytesPerSecond
         }
         return Forecast(transfer, rate: rate, now: now, shown: shown)

@@ -151,7 +151,8 @@ public final class TransferQueue: Sendable {
     ///
     /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` when it is completed or the
     ///   destination is taken; `invalidRequest`, `unsupported` for values that a request may not
-    ///   have; `storeUnavailable`. Then nothing is changed.
+    ///   have; `unauthorized` where there are no keys for S3; `storeUnavailable`. Then nothing is
+    ///   changed.
     public func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
         try store.wants.change(id, try change.inStore(), now: now)
         WakeChannel.poke(directory)

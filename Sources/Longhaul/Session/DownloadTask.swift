@@ -155,7 +155,7 @@ public struct DownloadedFile: Sendable {
                 bytesKept: ended.bytesDone)
         }
         url = URL(fileURLWithPath: ended.destination, isDirectory: false)
-        response = ended.response ?? TransferResponse(url: ended.url)
+        response = ended.response ?? TransferResponse(url: ended.requestURL)
         metrics = TransferMetrics(ended)
     }
 }

@@ -46,7 +46,8 @@ public struct TransferFilter: Sendable {
 /// What `set` may change. `nil` = leave as it is.
 public struct TransferChange: Equatable, Sendable {
     /// Another URL of the same file (BITS: `SetRemoteName`). Bytes are kept if the server proves
-    /// that it has the same file.
+    /// that it has the same file. Of an upload: where it goes; `s3:` URLs are taken as when it is
+    /// enqueued, with region, endpoint and keys of this process.
     public var url: String?
     /// ``LonghaulCore/TransferRequest/priority``.
     public var priority: Priority?

@@ -39,7 +39,7 @@ struct List: ConsoleCommand {
         let queue = try TransferQueue()
         if console.isJSON {
             try forEachTransfer(in: queue) { transfer in
-                try console.line { $0.transfer(transfer) }
+                try console.line { transfer.writeListed(to: &$0) }
             }
             return .done
         }
@@ -53,7 +53,7 @@ struct List: ConsoleCommand {
             isFirstPage = false
         }
         try forEachTransfer(in: queue) { transfer in
-            page.append(transfer)
+            page.append(transfer.asShown)
             if page.count == Limits.listRowsPerPage { try show() }
         }
         if !page.isEmpty { try show() }
@@ -79,5 +79,15 @@ struct List: ConsoleCommand {
         if !states.isEmpty { filter.includeAll = true }
         filter.limit = limit ?? (filter.includeAll ? nil : 50)
         return filter
+    }
+}
+
+extension Transfer {
+    /// With what was asked for besides, so that it can be asked for again.
+    func writeListed(to json: inout JSONText) {
+        json.object {
+            $0.transferFields(self)
+            $0.field("options") { $0.optionFields(options) }
+        }
     }
 }

@@ -130,7 +130,9 @@ struct SetCommand: ConsoleCommand {
 
     func change(_ context: InputContext) throws(LonghaulError) -> TransferChange {
         var change = TransferChange()
-        if let url { change.url = try OptionText.url(url, "--url") }
+        if let url {
+            change.url = url.hasPrefix("s3://") ? url : try OptionText.url(url, "--url")
+        }
         if let priority { change.priority = try OptionText.priority(priority, "--priority") }
         if let earliest {
             change.earliestBegin =

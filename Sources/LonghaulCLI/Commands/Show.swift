@@ -27,7 +27,7 @@ struct Show: ConsoleCommand {
             return .done
         }
         let text = TransferText(time: .current(), terminal: .of(1))
-        for line in text.lines(transfer, attempts: attempts, events: events) {
+        for line in text.lines(transfer.asShown, attempts: attempts, events: events) {
             try console.line(line)
         }
         return .done

@@ -2,6 +2,9 @@ import Longhaul
 
 /// One line of JSON Lines input. The field names are those of a printed transfer, and those of the
 /// options in camelCase. `null` keeps the value of the command line.
+///
+/// A printed transfer is a request, too: what it says of the transfer itself is passed over, and
+/// its options may stand in `options`.
 struct JSONRequest {
     let template: RequestTemplate
     let context: InputContext
@@ -9,16 +12,13 @@ struct JSONRequest {
     /// Errors name the field. An unknown field is refused, not ignored, because it was given for a
     /// purpose.
     func request(_ line: UnsafeBufferPointer<UInt8>) throws(LonghaulError) -> TransferRequest {
-        var fields = Fields(request: template.request)
+        var fields = Fields(request: template.request, upload: template.request.options.upload)
         do {
             var scanner = JSONScanner(line)
             try scanner.object { key, scanner in
-                guard let bit = JSONRequest.bits[key] else { throw JSONRequest.unknown(key) }
-                // It is unknown which of the two was meant.
-                if fields.seen & bit != 0 { throw LonghaulError.usage("'\(key)' is there twice") }
-                fields.seen |= bit
-                if scanner.null() { return }
-                try read(key, &scanner, into: &fields)
+                if try readMember(key, &scanner, into: &fields) { return }
+                guard JSONRequest.printed.contains(key) else { throw JSONRequest.unknown(key) }
+                _ = try scanner.raw()
             }
             try scanner.end()
             if let deadline = fields.deadline {
@@ -45,6 +45,8 @@ struct JSONRequest {
 
     private struct Fields {
         var request: TransferRequest
+        /// `nil` = none was asked for.
+        var upload: UploadOptions?
         /// See ``JSONRequest/bits``.
         var seen: UInt64 = 0
         var url: String?
@@ -66,9 +68,45 @@ struct JSONRequest {
         "maxSize", "retries", "stallTimeout", "remoteName", "meta",
     ]
 
+    /// Those of uploads alone.
+    static let uploadNames: Set<String> = [
+        "protocol", "method", "form", "contentType", "partSize", "repeatable", "ifChanged",
+        "snapshot",
+    ]
+
+    /// What a printed transfer says besides: it asks for nothing.
+    private static let printed: Set<String> = [
+        "id", "state", "host", "bytesTotal", "bytesDone", "bytesFetched", "bytesPerSecond",
+        "createdAt", "startedAt", "finishedAt", "attempts", "restarts", "sharedWith", "waitingFor",
+        "error", "preferencesWaived", "preferencesCheckedAt", "contentCoding", "response",
+        "yielding", "attemptRecords", "events",
+    ]
+
     /// One bit for each name: a line is read without making a set.
     private static let bits: [String: UInt64] = Dictionary(
-        uniqueKeysWithValues: names.enumerated().map { ($1, 1 << UInt64($0)) })
+        uniqueKeysWithValues: names.union(uploadNames).union(["options"]).enumerated().map {
+            ($1, 1 << UInt64($0))
+        })
+
+    /// `false` = no field of a request has this name.
+    private func readMember(
+        _ key: String, _ scanner: inout JSONScanner, into fields: inout Fields
+    ) throws -> Bool {
+        guard let bit = JSONRequest.bits[key] else { return false }
+        // It is unknown which of the two was meant.
+        if fields.seen & bit != 0 { throw LonghaulError.usage("'\(key)' is there twice") }
+        fields.seen |= bit
+        if scanner.null() { return true }
+        if key == "options" {
+            try scanner.object { key, scanner in
+                if try readMember(key, &scanner, into: &fields) { return }
+                throw JSONRequest.unknown(key)
+            }
+        } else {
+            try read(key, &scanner, into: &fields)
+        }
+        return true
+    }
 
     /// `nil` = it is a download.
     private func upload(
@@ -76,7 +114,10 @@ struct JSONRequest {
     ) throws(LonghaulError) -> (options: UploadOptions, source: String)? {
         guard
             fields.source != nil || fields.kind == .upload || template.request.options.upload != nil
-        else { return nil }
+        else {
+            if fields.upload == nil { return nil }
+            throw .usage("it says how an upload is sent, but has no source")
+        }
         guard let source = fields.source, !source.isEmpty else {
             throw .usage("the source is missing")
         }
@@ -84,8 +125,7 @@ struct JSONRequest {
         if fields.destination != nil || fields.directory != nil {
             throw .usage("an upload has a source and no destination")
         }
-        let options = template.request.options.upload ?? UploadOptions()
-        return (options, try context.absolute(source))
+        return (fields.upload ?? UploadOptions(), try context.absolute(source))
     }
 
     private func destination(_ fields: Fields) throws(LonghaulError) -> Destination {
@@ -103,7 +143,7 @@ struct JSONRequest {
     ) throws {
         switch key {
         case "url":
-            let url = try scanner.string()
+            let url = try JSONRequest.shown(try scanner.string(), key)
             fields.url = url.hasPrefix("s3://") ? url : try OptionText.url(url)
         case "source": fields.source = try scanner.string()
         case "destination": fields.destination = try scanner.string()
@@ -129,13 +169,14 @@ struct JSONRequest {
         case "require": fields.request.schedule.requires = try needs(key, &scanner)
         case "prefer": fields.request.schedule.prefers = try needs(key, &scanner)
         case "waiveAfter":
-            fields.request.options.waiveAfter = try OptionText.duration(
-                scanner.isString() ? try scanner.string() : "\(try scanner.integer())s", key)
+            fields.request.options.waiveAfter = try duration(key, &scanner)
         case "expectedBytes": fields.request.expectedBytes = try size(key, &scanner)
         default:
             if try readAsking(key, &scanner, into: &fields.request.options) { return }
             if try readMoving(key, &scanner, into: &fields.request.options) { return }
-            throw JSONRequest.unknown(key)
+            var upload = fields.upload ?? UploadOptions()
+            try readSending(key, &scanner, into: &upload)
+            fields.upload = upload
         }
     }
 
@@ -148,15 +189,24 @@ struct JSONRequest {
     ) throws -> Bool {
         switch key {
         case "headers":
+            // Printed, they are an array of names.
+            if scanner.isArray() {
+                try scanner.array { (_) in throw JSONRequest.redacted(key) }
+                return true
+            }
             var own = HeaderFields()
             try scanner.object { name, scanner in
                 let field = try OptionText.header("\(name): \(try scanner.string())", key)
                 own.append(name: field.name, value: field.value)
             }
             options.headers = options.headers.overridden(by: own)
-        case "user": options.user = try scanner.string()
+        case "user":
+            let user = try scanner.string()
+            if user == Redaction.mark { throw JSONRequest.redacted(key) }
+            options.user = user
         case "netrc": options.netrc = try scanner.bool()
-        case "proxy": options.proxy = try OptionText.proxy(try scanner.string(), key)
+        case "proxy": options.proxy = try OptionText.proxy(
+                try JSONRequest.shown(try scanner.string(), key), key)
         case "cacert": options.caCertificate = try context.absolute(try scanner.string())
         case "cert": options.clientCertificate = try context.absolute(try scanner.string())
         case "key": options.clientKey = try context.absolute(try scanner.string())
@@ -164,7 +214,8 @@ struct JSONRequest {
         case "mirrors":
             options.mirrors = []
             try scanner.array {
-                options.mirrors.append(try OptionText.url(try $0.string(), key))
+                let url = try JSONRequest.shown(try $0.string(), key)
+                options.mirrors.append(try OptionText.url(url, key))
             }
         default: return false
         }
@@ -192,13 +243,52 @@ struct JSONRequest {
             let text = try textOrNumber(&scanner)
             options.retries = text == "none" ? nil : try OptionText.retries(text, key)
         case "stallTimeout":
-            let text = scanner.isString() ? try scanner.string() : "\(try scanner.integer())s"
-            options.stallTimeout = try OptionText.duration(text, key)
+            options.stallTimeout = try duration(key, &scanner)
         case "remoteName": options.remoteName = try scanner.bool()
         case "meta": options.metadata = try scanner.raw()
         default: return false
         }
         return true
+    }
+
+    private func readSending(
+        _ key: String, _ scanner: inout JSONScanner, into upload: inout UploadOptions
+    ) throws {
+        func choice<Value: RawRepresentable & CaseIterable>(_: Value.Type) throws -> Value
+        where Value.RawValue == String {
+            if let value = Value(rawValue: try scanner.string()) { return value }
+            let all = Value.allCases.map(\.rawValue).joined(separator: ", ")
+            throw LonghaulError.usage("\(key): it is one of \(all)")
+        }
+        switch key {
+        case "protocol": upload.uploadProtocol = try choice(UploadProtocol.self)
+        case "method": upload.method = try choice(UploadMethod.self)
+        case "form": upload.formField = try scanner.string()
+        case "contentType": upload.contentType = try scanner.string()
+        case "partSize": upload.partSize = try size(key, &scanner)
+        case "repeatable": upload.isRepeatable = try scanner.bool()
+        case "ifChanged": upload.ifChanged = try choice(SourceChangePolicy.self)
+        case "snapshot": upload.snapshot = try scanner.bool()
+        default: throw JSONRequest.unknown(key)
+        }
+    }
+
+    /// What is printed without its secrets would be asked for without them.
+    private static func shown(_ url: String, _ key: String) throws(LonghaulError) -> String {
+        if Redaction.isRedacted(url) { throw redacted(key) }
+        return url
+    }
+
+    private static func redacted(_ key: String) -> LonghaulError {
+        .usage("\(key): a secret in it is hidden; write what it was, or leave the field out")
+    }
+
+    /// Seconds, or a duration as it is typed.
+    private func duration(_ key: String, _ scanner: inout JSONScanner) throws -> Double {
+        if scanner.isString() { return try OptionText.duration(try scanner.string(), key) }
+        let seconds = try scanner.double()
+        if seconds >= 0 { return seconds }
+        throw LonghaulError.usage("\(key): it is less than 0 seconds")
     }
 
     /// An array of names, or a list with commas.

@@ -138,14 +138,15 @@ final class ForegroundWatch {
 
     private func refresh() throws {
         let sight = try watch.refresh { try queue.transfers($0) }
+        let unfinished = sight.unfinished.map(\.asShown)
         for transfer in sight.ended {
             if transfer.state == .completed { completed += 1 } else { failed += 1 }
             bytesOfEnded = bytesOfEnded.addingClamped(transfer.bytesDone)
             display.ended(transfer)
         }
-        display.looked(at: sight.unfinished)
+        display.looked(at: unfinished)
         guard display.isDue(at: SystemClock.now().monotonic) else { return }
-        let moving = count <= Limits.waitingShown ? sight.unfinished : try mine()
+        let moving = count <= Limits.waitingShown ? unfinished : try mine().map(\.asShown)
         display.show(moving, totals(moving))
     }
 

@@ -81,7 +81,11 @@ final class ProgressDisplay {
 
     func began(_ transfer: Transfer) {
         guard mode == .plain else { return }
-        put("\(transfer.id): \(shownURL(transfer)) -> \(TerminalText.shown(transfer.destination))")
+        let (url, path) = (shownURL(transfer), TerminalText.shown(transfer.destination))
+        switch transfer.kind {
+        case .download: put("\(transfer.id): \(url) -> \(path)")
+        case .upload: put("\(transfer.id): \(path) -> \(url)")
+        }
         flush()
     }
 

@@ -58,6 +58,7 @@ package struct FetchIdentity: Hashable, Sendable {
         maxSize = options.maxSize
         mirrors = options.mirrors.map { ExactText(CanonicalURL.of($0) ?? $0) }
         upload = options.upload
+        upload?.askedURL = nil
         if upload != nil, case .file(let path) = request.destination { source = ExactText(path) }
     }
 

@@ -18,6 +18,8 @@ public struct Transfer: Hashable, Sendable {
     public var state: TransferState
     /// As it was asked for; secrets in it are hidden where it is shown.
     public var url: String
+    /// Where its requests go: another one only of an upload to an `s3:` URL.
+    package var requestURL: String
     /// Absolute path.
     public var destination: String
     /// The session that it belongs to, and that gets its events.
@@ -53,6 +55,9 @@ public struct Transfer: Hashable, Sendable {
     public var bytesTotal: Int64?
     /// Bytes that are kept and count towards the file.
     public var bytesDone: Int64
+    /// Of a running upload: what the server has acknowledged, and what the present requests have
+    /// sent besides. For people, who want to see that it moves.
+    package var bytesSent: Int64?
     /// Body bytes ever received on the wire, retries included. Never goes down.
     public var bytesFetched: Int64
     /// Over the last seconds; `nil` unless it runs.
@@ -111,6 +116,7 @@ public struct Transfer: Hashable, Sendable {
         self.id = id
         self.state = state
         self.url = url
+        requestURL = url
         self.destination = destination
         self.session = session
         self.priority = priority
@@ -239,6 +245,13 @@ public struct WaitReason: Hashable, Codable, Sendable {
 }
 
 extension Transfer {
+    /// As people are shown its progress: bytes that are sent count before they are acknowledged.
+    package var asShown: Transfer {
+        var transfer = self
+        transfer.bytesDone = max(bytesDone, bytesSent ?? 0)
+        return transfer
+    }
+
     /// Completed without a file of its own: another one stood there by then, and was kept.
     package var isSkipped: Bool { state == .completed && error != nil }
 }

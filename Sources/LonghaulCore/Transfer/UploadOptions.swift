@@ -20,6 +20,9 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     public var contentType: String?
     /// Bytes of one part of an S3 multipart upload; `nil` = from the file's length.
     public var partSize: Int64?
+    /// Of an upload to S3: the `s3:` URL that was asked for, where the request has the URL of its
+    /// object over HTTP.
+    package var askedURL: String?
     /// Of an upload to S3: the region that requests are signed for.
     package var region: String?
     /// Of an upload to S3: where its keys stand, unless the options have a user.

@@ -13,6 +13,15 @@ package enum Redaction {
         return String(decoding: redacted(Array(url.utf8)[...]), as: UTF8.self)
     }
 
+    /// Whether ``url(_:)`` has taken a secret out of it.
+    package static func isRedacted(_ url: String) -> Bool {
+        if !url.utf8.contains(where: { $0 == 0x40 || $0 == 0x3D }) { return false }  // @ or =
+        if url.firstRange(of: mark) == nil || self.url(url) != url { return false }
+        var other = url
+        while let range = other.firstRange(of: mark) { other.replaceSubrange(range, with: "a") }
+        return self.url(other) != other
+    }
+
     /// A sentence that may have URLs in it.
     package static func text(_ text: String) -> String {
         if !text.utf8.contains(where: { $0 == 0x40 || $0 == 0x3D }) { return text }

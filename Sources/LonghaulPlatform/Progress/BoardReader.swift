@@ -8,6 +8,8 @@ package struct BoardReader: Sendable {
     /// only.
     package struct Live: Hashable, Sendable {
         package var written: [(generation: Int64, range: Range<Int64>)] = []
+        /// What the requests of an upload have sent of its file.
+        package var sent: [(generation: Int64, range: Range<Int64>)] = []
         package var received: Int64 = 0
         package var bytesPerSecond: Double = 0
         package var yielding: YieldReport?
@@ -53,10 +55,14 @@ package struct BoardReader: Sendable {
                     found[id, default: Live()].yielding = report
                 }
                 let start = word(ProgressCell.start)
-                let end = word(ProgressCell.written)
-                guard start >= 0, end > start else { continue }
-                found[id, default: Live()].written.append(
-                    (word(ProgressCell.generation), start..<end))
+                let generation = word(ProgressCell.generation)
+                guard start >= 0 else { continue }
+                func range(_ end: Int64) -> [(Int64, Range<Int64>)] {
+                    end > start ? [(generation, start..<end)] : []
+                }
+                found[id, default: Live()].written += range(word(ProgressCell.written))
+                found[id, default: Live()].sent += range(
+                    start.addingClamped(word(ProgressCell.received)))
             case BoardLayout.fetch:
                 found[id, default: Live()].received = word(ProgressCell.received)
                 found[id, default: Live()].bytesPerSecond = Double(word(ProgressCell.rate))

@@ -72,8 +72,7 @@ struct SessionRows {
         if let other = settings.host {
             throw LonghaulError(
                 .conflict,
-                "the session belongs to host \(other); `session set --host` connection.changes that"
-            )
+                "the session belongs to host \(other); `session set --host` changes that")
         }
         guard try HostRows(connection).find(host) != nil else { throw noSuchHost(host) }
         try connection.run("UPDATE session SET host = ?2 WHERE id = ?1", id, host)

@@ -53,7 +53,10 @@ enum TransferRecord {
         if state == .waiting { transfer.waitingFor = try reasons(row, now: now) }
         if let text = row.optionalText(18), let options = TransferOptions(stored: text) {
             transfer.options = options
-            if options.upload != nil { transfer.kind = .upload }
+            if let upload = options.upload {
+                transfer.kind = .upload
+                transfer.url = upload.askedURL ?? transfer.url
+            }
         }
         transfer.response = row.optionalText(36).flatMap {
             StoredJSON.decode(TransferResponse.self, $0)

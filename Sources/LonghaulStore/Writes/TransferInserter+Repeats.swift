@@ -142,6 +142,7 @@ extension TransferOptions {
         if let found = new.upload, found.uploadProtocol == .s3 {
             options.user = new.user
             options.headers[S3Keys.tokenField] = new.headers[S3Keys.tokenField]
+            options.upload?.askedURL = found.askedURL
             options.upload?.region = found.region
             options.upload?.profile = found.profile
         }
