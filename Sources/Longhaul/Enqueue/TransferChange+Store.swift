@@ -19,18 +19,23 @@ extension TransferChange {
         change.priority = priority
         change.isDiscretionary = isDiscretionary
         change.window = window
+        try RequestBounds.check(requires)
         change.requires = requires
+        try RequestBounds.check(prefers ?? nil)
         change.prefers = prefers
         try RequestValidator.check(earliest: earliestBegin ?? nil)
         change.earliestBegin = earliestBegin
         if let deadline { try RequestValidator.check(deadline) }
         change.deadline = deadline
+        try RequestBounds.check(expectedBytes: expectedBytes ?? nil)
         change.expectedBytes = expectedBytes
         if changesOptions {
-            let edit = self
+            var edit = self
+            if case let text?? = metadata { edit.metadata = try RequestBounds.json(text, "metadata") }
+            let checked = edit
             change.editOptions = { options throws(LonghaulError) in
-                edit.apply(to: &options)
-                try RequestValidator.checkBounds(of: options)
+                checked.apply(to: &options)
+                try RequestBounds.check(options)
             }
         }
         return change
