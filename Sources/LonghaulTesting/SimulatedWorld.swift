@@ -89,7 +89,7 @@ public actor SimulatedWorld {
         facts = MachineFacts(bootID: EngineParts.boot)
         facts.mounts = []
         parts = try EngineParts(directory)
-        hosts = SimulatedHosts(parts.queue, clock)
+        hosts = SimulatedHosts(parts.queue, clock, sleepers)
         engine = try parts.engine(wire, hosts, now: clock.now)
     }
 

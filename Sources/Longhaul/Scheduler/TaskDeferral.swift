@@ -67,7 +67,9 @@ public struct TaskDeferral: AsyncSequence, Sendable {
         }
 
         private func pause(atMost seconds: Double, since edition: UInt64) async {
-            if let requirements {
+            if let simulated = SimulatedLaunch.current {
+                try? await simulated.sleep(seconds)
+            } else if let requirements {
                 try? await requirements.changed(since: edition, within: seconds)
             } else {
                 try? await Task.sleep(for: .seconds(seconds))
