@@ -48,7 +48,7 @@ final class SimulatedHosts: HostPort {
     /// Whether some of it goes on without the world.
     var areComputing: Bool {
         state.withLock { state in
-            state.running.values.contains { $0.task != nil && !$0.launch.waits.areAny }
+            state.running.values.contains { $0.task != nil && $0.launch.waits.areComputing }
         }
     }
 

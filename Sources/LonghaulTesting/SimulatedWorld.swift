@@ -19,8 +19,10 @@ internal import Synchronization
 ///     try await world.advance(by: 3600)
 ///
 /// A host of the world is a Swift function, see ``setProgram(ofHost:_:)``. What it computes takes
-/// no time of the world; time passes while it waits for a transfer, an event or ``sleep(for:)``.
-/// What it awaits otherwise, the world waits for, for a minute of real time at most.
+/// no time of the world; time passes while it waits for a transfer, an event, a reason to defer or
+/// ``sleep(for:)``. What it awaits otherwise, the world waits for, for a minute of real time at
+/// most; where a registered handler has returned without having completed its task, for a tenth of
+/// a second.
 ///
 /// A world leaves with the last reference to it, and takes its directory along. A host that still
 /// runs then has such a reference: ``end()``.

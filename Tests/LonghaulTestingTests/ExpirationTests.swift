@@ -91,4 +91,58 @@ import Testing
         #expect(firstResult == .deferred)
         #expect(try await scheduler.pendingTaskRequests.count == 1)
     }
+
+    // MARK: - Handlers that are registered
+
+    private func register(_ handler: @escaping @Sendable (BackgroundTask) -> Void) async throws {
+        let scheduler = scheduler
+        world.setProgram(ofHost: Self.host.identifier) {
+            _ = try await scheduler.run()
+        }
+        #expect(scheduler.register(forTaskWithIdentifier: "clean", launchHandler: handler))
+        try await scheduler.submit(ProcessingTaskRequest(identifier: "clean"))
+    }
+
+    @Test func aTaskThatIsCompletedLaterTakesItsTime() async throws {
+        defer { world.end() }
+        try await register { [unowned world] task in
+            Task {
+                try await world.sleep(for: 100)
+                task.setTaskCompleted(success: true)
+            }
+        }
+        try await world.advance(by: 90)
+        let launch = try #require(world.launches.first)
+        #expect(launch.end == nil)
+        try await world.advance(by: 30)
+        #expect(firstResult == .success)
+        #expect(
+            world.launches[0].end.map { Int($0.timeIntervalSince(launch.date).rounded()) } == 100)
+    }
+
+    /// Only its handler for the expiration completes it.
+    @Test func aTaskThatWaitsForItsEndExpires() async throws {
+        defer { world.end() }
+        let left = Box<Double?>(nil)
+        try await register { task in
+            task.expirationHandler = {
+                left.value = task.remainingTime
+                task.setTaskCompleted(success: false)
+            }
+        }
+        try await world.advance(by: 590)
+        #expect(world.launches.first?.end == nil)
+        try await world.advance(by: 20)
+        #expect(left.value == 0)
+        #expect(world.launches.first?.wasAskedToEnd == true)
+        #expect(world.launches.first?.end != nil)
+    }
+
+    @Test func aTaskThatIsNeverCompletedIsKilled() async throws {
+        defer { world.end() }
+        try await register { $0.expirationHandler = {} }
+        try await world.advance(by: 630)
+        let launch = try #require(world.launches.first)
+        #expect(launch.wasAskedToEnd && launch.end != nil && launch.exitStatus == nil)
+    }
 }

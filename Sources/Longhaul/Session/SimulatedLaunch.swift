@@ -58,6 +58,7 @@ package final class SimulatedLaunch: Sendable {
     /// SIGTERM. `false`: nothing catches it, and the program ends by it.
     package func terminate() -> Bool {
         guard let trap = state.withLock({ $0.trap }) else { return false }
+        waits.expire()
         trap()
         return true
     }
