@@ -103,7 +103,7 @@ extension BackgroundSession {
 
     func begin(_ request: TransferRequest, at path: String) async throws -> TransferID {
         try Task.checkCancellation()
-        try checkOpen()
+        try executor.checkOpen()
         var request = try completed(request, path)
         request.isDiscretionary = false
         let (foreground, presence) = (request, presence)

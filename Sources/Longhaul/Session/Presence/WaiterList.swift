@@ -63,6 +63,8 @@ struct ChangeWait: Sendable {
     /// What the caller has seen.
     let since: UInt64
     let until: Instant?
+    /// Whose wait it is; `nil` = no session's.
+    let session: SessionExecutor?
 
     func isOver(at edition: UInt64, _ now: Instant) -> Bool {
         edition > since || until.map { $0 <= now } ?? false
@@ -73,6 +75,7 @@ struct ChangeWait: Sendable {
 struct EndWait: Sendable {
     let id: TransferID
     let orInput: Bool
+    let session: SessionExecutor
 }
 
 /// How many Swift tasks of a launch in a simulated world wait for that world: for the store, or for
