@@ -74,6 +74,13 @@ import Testing
         var often = ProcessingTaskRequest(identifier: "b")
         often.repeats = .every(0.5)
         #expect(await refusal(scheduler, often) == .invalidRequest)
+        for level in [0, 101, -5] {
+            var low = ProcessingTaskRequest(identifier: "b")
+            low.minimumBatteryLevel = level
+            #expect(await refusal(scheduler, low) == .invalidRequest)
+        }
+        #expect(
+            await refusal(scheduler, TriggerRequest(identifier: "b", on: [])) == .invalidRequest)
         var long = ProcessingTaskRequest(identifier: "b")
         long.payload = .string(String(repeating: "x", count: 65 << 10))
         #expect(await refusal(scheduler, long) == .invalidRequest)
