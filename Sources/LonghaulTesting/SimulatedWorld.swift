@@ -150,12 +150,13 @@ public actor SimulatedWorld {
 
     // MARK: - The machine
 
-    /// Returns when so many seconds have passed in the world; for hosts and tests that take their
-    /// time.
+    /// Returns when so many seconds have passed in the world, at once for 0 and less; for hosts and
+    /// tests that take their time.
     ///
     /// - Throws: `CancellationError`.
     public nonisolated func sleep(for seconds: Double) async throws {
-        try await sleepers.sleep(until: clock.now.monotonic + seconds)
+        try Task.checkCancellation()
+        if seconds > 0 { try await sleepers.sleep(until: clock.now.monotonic + seconds) }
     }
 
     /// The machine has slept, and wakes up (``TaskTrigger/resume``).

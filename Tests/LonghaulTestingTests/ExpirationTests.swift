@@ -145,4 +145,11 @@ import Testing
         let launch = try #require(world.launches.first)
         #expect(launch.wasAskedToEnd && launch.end != nil && launch.exitStatus == nil)
     }
+
+    // MARK: - Time
+
+    @Test(arguments: [0, -1.0]) func noTimeHasPassedAtOnce(seconds: Double) async throws {
+        defer { world.end() }
+        try await world.sleep(for: seconds)
+    }
 }
