@@ -79,6 +79,9 @@ extension Limits {
     static let handoverEventsPerRead = 200
     /// Seconds of real time that a host of a simulated world may compute at one moment of it.
     package static let simulatedPatienceSeconds: Double = 60
+    /// Seconds of real time after which a launch of a simulated world, whose handlers have returned
+    /// and whose tasks are not completed, has nothing more to do at a moment of it.
+    static let simulatedGraceSeconds = 0.1
     /// Turns of an engine at one moment of a simulated world.
     package static let simulatedTurns = 100_000
     /// ``EngineOptions/leavingSeconds``.

@@ -28,11 +28,13 @@ final class SimulatedHosts: HostPort {
 
     private let queue: TransferQueue
     private let clock: VirtualClock
+    private let sleepers: Sleepers
     private let state = Mutex(State())
 
-    init(_ queue: TransferQueue, _ clock: VirtualClock) {
+    init(_ queue: TransferQueue, _ clock: VirtualClock, _ sleepers: Sleepers) {
         self.queue = queue
         self.clock = clock
+        self.sleepers = sleepers
     }
 
     // MARK: - For the world
@@ -46,7 +48,7 @@ final class SimulatedHosts: HostPort {
     /// Whether some of it goes on without the world.
     var areComputing: Bool {
         state.withLock { state in
-            state.running.values.contains { $0.task != nil && !$0.launch.waits.areAny }
+            state.running.values.contains { $0.task != nil && $0.launch.waits.areComputing }
         }
     }
 
@@ -102,6 +104,9 @@ final class SimulatedHosts: HostPort {
             guard let gathered,
                 let launch = SimulatedLaunch(
                     environment: gathered.environment, input: Data(input),
+                    sleep: { [sleepers, clock] in
+                        try await sleepers.sleep(until: clock.now.monotonic + $0)
+                    },
                     result: { [weak self] in self?.record($1, of: $0, order.id) })
             else { return .nothingToDo(order.id) }
             add(launch, order, program)

@@ -19,8 +19,10 @@ internal import Synchronization
 ///     try await world.advance(by: 3600)
 ///
 /// A host of the world is a Swift function, see ``setProgram(ofHost:_:)``. What it computes takes
-/// no time of the world; time passes while it waits for a transfer, an event or ``sleep(for:)``.
-/// What it awaits otherwise, the world waits for, for a minute of real time at most.
+/// no time of the world; time passes while it waits for a transfer, an event, a reason to defer or
+/// ``sleep(for:)``. What it awaits otherwise, the world waits for, for a minute of real time at
+/// most; where a registered handler has returned without having completed its task, for a tenth of
+/// a second.
 ///
 /// A world leaves with the last reference to it, and takes its directory along. A host that still
 /// runs then has such a reference: ``end()``.
@@ -89,7 +91,7 @@ public actor SimulatedWorld {
         facts = MachineFacts(bootID: EngineParts.boot)
         facts.mounts = []
         parts = try EngineParts(directory)
-        hosts = SimulatedHosts(parts.queue, clock)
+        hosts = SimulatedHosts(parts.queue, clock, sleepers)
         engine = try parts.engine(wire, hosts, now: clock.now)
     }
 
@@ -148,12 +150,13 @@ public actor SimulatedWorld {
 
     // MARK: - The machine
 
-    /// Returns when so many seconds have passed in the world; for hosts and tests that take their
-    /// time.
+    /// Returns when so many seconds have passed in the world, at once for 0 and less; for hosts and
+    /// tests that take their time.
     ///
     /// - Throws: `CancellationError`.
     public nonisolated func sleep(for seconds: Double) async throws {
-        try await sleepers.sleep(until: clock.now.monotonic + seconds)
+        try Task.checkCancellation()
+        if seconds > 0 { try await sleepers.sleep(until: clock.now.monotonic + seconds) }
     }
 
     /// The machine has slept, and wakes up (``TaskTrigger/resume``).

@@ -256,6 +256,16 @@ struct ActivityLockTests {
         second.end()
     }
 
+    @Test func aCancelledTaskBeginsNoOperation() async throws {
+        let begun = Mutex(0)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await withBackgroundActivity("send message") { begun.withLock { $0 += 1 } }
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(begun.withLock { $0 } == 0)
+    }
+
     @Test func aKilledProcessHoldsNothing() async throws {
         let service = try logind(patience: 5)
         let program = try CLIProcess(

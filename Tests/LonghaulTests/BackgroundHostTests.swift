@@ -140,6 +140,18 @@ import Testing
         #expect(try queue.tasks.find("slow")?.failures == 0)
     }
 
+    @Test func anExpirationIsToldBeforeTheHandlerIsOver() async throws {
+        try add()
+        try submit("careful")
+        try await withEngine {
+            try await eventually { said.contains("careful begins") }
+            try queue.tasks.simulateExpiration(of: "careful", host: Self.host)
+            try await untilTheFirstLaunchEnds()
+        }
+        #expect(said == ["careful begins", "careful time"])
+        #expect(try run("careful")?.result == .deferred)
+    }
+
     @Test func aRequirementThatIsLostIsTold() async throws {
         try add()
         try queue.keepOverride(try ConditionOverride(parsing: "power=external"))

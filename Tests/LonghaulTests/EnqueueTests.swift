@@ -70,6 +70,78 @@ import Testing
         #expect(outcomes.map(refusal) == [nil, .invalidRequest])
     }
 
+    private typealias Edit = @Sendable (inout TransferRequest) -> Void
+
+    private static let outOfBounds: [(String, Edit)] = [
+        ("a line break", { $0.options.headers["X-A"] = "a\r\nX-B: b" }),
+        ("a space in a name", { $0.options.headers["X A"] = "a" }),
+        ("an empty name", { $0.options.headers[""] = "a" }),
+        ("a header of ours", { $0.options.headers["Range"] = "bytes=5-9" }),
+        ("no connection", { $0.options.connections = .exactly(0) }),
+        ("fewer connections", { $0.options.connections = .exactly(-3) }),
+        ("many connections", { $0.options.connections = .exactly(99_999) }),
+        ("retries", { $0.options.retries = -1 }),
+        ("the largest size", { $0.options.maxSize = -1 }),
+        ("the size", { $0.expectedBytes = -1 }),
+        ("no JSON", { $0.options.metadata = "{" }),
+        ("no charge", { $0.schedule.requires.battery = 0 }),
+        ("more than a full charge", { $0.schedule.prefers = ConditionNeeds(battery: 101) }),
+        ("an endless silence", { $0.options.stallTimeout = .infinity }),
+        ("no number of seconds", { $0.options.waiveAfter = .nan }),
+        ("never", { $0.options.waiveAfter = .infinity }),
+        ("before it begins", { $0.options.waiveAfter = -1 }),
+    ]
+
+    /// By the library as by the command, and nothing is recorded.
+    @Test(arguments: outOfBounds.map(\.0))
+    func whatIsOutOfBoundsIsRefused(_ name: String) throws {
+        let edit = try #require(Self.outOfBounds.first { $0.0 == name }).1
+        let (outcomes, _) = enqueue(1, keepGoing: true) { number in
+            var request = request(number)
+            edit(&request)
+            return request
+        }
+        #expect(outcomes.map(refusal) == [.invalidRequest], "\(outcomes)")
+        #expect(try queue.transfer(TransferID(rawValue: 1)) == nil)
+    }
+
+    @Test func aChangeHasTheSameBounds() throws {
+        #expect(enqueue(1, request).outcomes.map(refusal) == [nil])
+        let edits: [(inout TransferChange) -> Void] = [
+            { $0.headers = [HeaderFields.Field(name: "Range", value: "bytes=5-9")] },
+            { $0.connections = .exactly(17) }, { $0.retries = -1 }, { $0.maxSize = -1 },
+            { $0.expectedBytes = -1 }, { $0.metadata = "{" }, { $0.waiveAfter = -1 },
+            { $0.requires = ConditionNeeds(battery: 0) },
+            { $0.prefers = ConditionNeeds(battery: 101) },
+        ]
+        for edit in edits {
+            var change = TransferChange()
+            edit(&change)
+            let error = #expect(throws: LonghaulError.self) {
+                try queue.change(TransferID(rawValue: 1), change)
+            }
+            #expect(error?.code == .invalidRequest)
+        }
+    }
+
+    @Test func whatIsAtItsBoundIsRecorded() throws {
+        let (outcomes, _) = enqueue(1) { number in
+            var request = request(number)
+            request.options.headers["X-A"] = "a\tb"
+            request.options.connections = .exactly(16)
+            request.options.retries = 0
+            request.options.maxSize = 0
+            request.expectedBytes = 0
+            request.options.waiveAfter = .greatestFiniteMagnitude
+            request.schedule.requires.battery = 100
+            request.options.metadata = "{ \"a\":\n1 }"
+            return request
+        }
+        #expect(outcomes.map(refusal) == [nil])
+        let transfer = try #require(try queue.transfer(TransferID(rawValue: 1)))
+        #expect(transfer.metadata == #"{"a":1}"#)
+    }
+
     @Test(arguments: [0, -1, .nan]) func aDeadlineThatIsOverIsRefused(_ seconds: Double) throws {
         let (outcomes, _) = enqueue(1, keepGoing: true) { number in
             var request = request(number)

@@ -41,18 +41,27 @@ import Testing
         }
     }
 
-    @Test func aFailureIsThrownAndToldOnce() async throws {
+    /// The call has thrown its error, and no other call asks for the transfer.
+    @Test func aFailureIsThrownAndLeavesNothingBehind() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in
             try await home.withSession { session in
-                let error = await #expect(throws: LonghaulError.self) {
-                    try await within {
-                        _ = try await session.data(for: server.request("a?status=403"))
+                let calls: [@Sendable (TransferRequest) async throws -> Void] = [
+                    { _ = try await session.data(for: $0) },
+                    { _ = try await session.download(for: $0) },
+                ]
+                for call in calls {
+                    let request = server.request("a?size=1K&status=403")
+                    let error = await #expect(throws: LonghaulError.self) {
+                        try await within { try await call(request) }
                     }
+                    #expect(error?.code == .forbidden)
                 }
-                #expect(error?.code == .forbidden)
-                let tasks = try await session.tasks
-                #expect(tasks.isEmpty)
+                #expect(try await session.tasks.isEmpty)
+                let queue = try TransferQueue(directory: home.store)
+                #expect(try queue.status().counts.values.allSatisfy { $0 == 0 })
+                #expect(try queue.events(session: session.identifier, waitingOnly: true).isEmpty)
+                #expect(try home.scratch.names(in: "state/foreground").isEmpty)
             }
         }
     }

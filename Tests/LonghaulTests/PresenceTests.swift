@@ -31,6 +31,56 @@ import Testing
         #expect(!queue.isEngineRunning)
     }
 
+    // MARK: - Another session
+
+    /// The process has another session of the same store, and that goes on.
+    @Test func anInvalidatedSessionIsOverBesideAnother() async throws {
+        let home = try SessionHome()
+        let request = TransferRequest(url: try #require(URL(string: "http://127.0.0.1:9/a")))
+        try await home.withSession("com.example.other", .external) { other in
+            let session = try await home.session("com.example.test", .external)
+            let task = try await session.download(request, to: home.file("a"))
+            let waits: [Task<Void, any Error>] = [
+                Task { _ = try await task.value },
+                Task { for try await _ in task.progress {} },
+                Task { for try await _ in session.events {} },
+                Task { _ = try await session.data(for: request) },
+            ]
+            let queue = try TransferQueue(directory: home.store)
+            try await eventually { try queue.transfer(TransferID(rawValue: 2)) != nil }
+            try await session.invalidate()
+            for wait in waits {
+                #expect(await refusal { try await within { try await wait.value } })
+            }
+            let calls: [@Sendable () async throws -> Void] = [
+                { _ = try await session.tasks }, { _ = try await session.uploadTasks },
+                { _ = try await session.task(task.id) }, { _ = try await task.value },
+                { _ = try await session.uploadTask(task.id) }, { _ = try await task.transfer },
+                { _ = try await task.explanation }, { for try await _ in task.progress {} },
+                { try await task.pause() }, { try await task.resume() },
+                { try await task.cancel() }, { try await task.retry() },
+                { try await task.replaceURL(URL(filePath: "/")) },
+                { _ = try await session.download(request, to: home.file("b")) },
+                { try await session.acknowledge(through: .max) },
+            ]
+            for (number, call) in calls.enumerated() {
+                #expect(await refusal { try await within { try await call() } }, "\(number)")
+            }
+            try await session.invalidate()
+            #expect(try queue.transfer(task.id)?.state == .waiting)
+            #expect(try await other.tasks.isEmpty)
+        }
+    }
+
+    private func refusal(_ call: () async throws -> Void) async -> Bool {
+        do {
+            try await call()
+            return false
+        } catch {
+            return (error as? LonghaulError)?.code == .sessionInvalidated
+        }
+    }
+
     // MARK: - Another file
 
     /// Waits that began before go on after it, as does everything else.

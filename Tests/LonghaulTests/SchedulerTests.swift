@@ -74,6 +74,13 @@ import Testing
         var often = ProcessingTaskRequest(identifier: "b")
         often.repeats = .every(0.5)
         #expect(await refusal(scheduler, often) == .invalidRequest)
+        for level in [0, 101, -5] {
+            var low = ProcessingTaskRequest(identifier: "b")
+            low.minimumBatteryLevel = level
+            #expect(await refusal(scheduler, low) == .invalidRequest)
+        }
+        #expect(
+            await refusal(scheduler, TriggerRequest(identifier: "b", on: [])) == .invalidRequest)
         var long = ProcessingTaskRequest(identifier: "b")
         long.payload = .string(String(repeating: "x", count: 65 << 10))
         #expect(await refusal(scheduler, long) == .invalidRequest)
@@ -135,29 +142,46 @@ import Testing
         #expect(launch.wakeUps == [BackgroundLaunch.HandedWakeUp()])
     }
 
-    /// A deferral is due before the end, once; a task of a launch without an end has all the time.
-    @Test func theEndOfTheTimeIsTold() async throws {
-        func task(endsIn seconds: Double?) throws -> BackgroundTask {
-            let deadline = seconds.map { Date.now + $0 }
-            let launch = try #require(
-                BackgroundLaunch(environment: ["LONGHAUL_LAUNCH_ID": "1"], input: Data()))
-            return BackgroundTask(
-                BackgroundLaunch.HandedTask(
-                    identifier: "t", kind: .refresh, attempt: 1, deadline: deadline), of: launch)
-        }
-        let short = try task(endsIn: Limits.deferralNoticeSeconds + 0.2)
-        let reasons = try await within {
+    private func task(endsIn seconds: Double?) throws -> BackgroundTask {
+        let deadline = seconds.map { Date.now + $0 }
+        let launch = try #require(
+            BackgroundLaunch(environment: ["LONGHAUL_LAUNCH_ID": "1"], input: Data()))
+        return BackgroundTask(
+            BackgroundLaunch.HandedTask(
+                identifier: "t", kind: .refresh, attempt: 1, deadline: deadline), of: launch)
+    }
+
+    private func deferral(of task: BackgroundTask) -> Task<[TaskDeferral.Reason], Never> {
+        Task {
             var reasons: [TaskDeferral.Reason] = []
-            for await reason in short.shouldDefer { reasons.append(reason) }
+            for await reason in task.shouldDefer { reasons.append(reason) }
             return reasons
         }
-        #expect(reasons == [.time])
+    }
+
+    /// A deferral is due before the end, once; a task of a launch without an end has all the time.
+    @Test func theEndOfTheTimeIsTold() async throws {
+        let short = try task(endsIn: Limits.deferralNoticeSeconds + 0.2)
+        let told = deferral(of: short)
+        #expect(try await within { await told.value } == [.time])
         #expect(short.remainingTime <= Limits.deferralNoticeSeconds)
         let endless = try task(endsIn: nil)
         #expect(endless.remainingTime == .infinity)
         endless.expire()
         #expect(endless.remainingTime == 0)
         #expect(await endless.completion() == nil)
+    }
+
+    /// An expiration cancels the handler's Swift task, and is told all the same.
+    @Test(arguments: [true, false]) func anExpirationIsTold(cancels: Bool) async throws {
+        let task = try task(endsIn: nil)
+        let told = deferral(of: task)
+        task.expire()
+        if cancels { told.cancel() }
+        #expect(try await within { await told.value } == [.time])
+        let other = deferral(of: try self.task(endsIn: nil))
+        other.cancel()
+        #expect(try await within { await other.value } == [])
     }
 
     @Test func usesOfTheHostAreRecorded() async throws {

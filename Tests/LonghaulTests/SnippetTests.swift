@@ -23,6 +23,7 @@ import Testing
             compiler, ["-typecheck", "-swift-version", "6"] + modules() + files)
         let result = try await check.wait(within: .seconds(240))
         #expect(result.status == 0, "\(result.output)\(result.errors)")
+        #expect(!result.errors.contains("always true"), "\(result.errors)")
     }
 
     /// Where the modules of this build are, and the C modules that they stand on.

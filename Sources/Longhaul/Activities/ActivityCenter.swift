@@ -204,6 +204,7 @@ extension ActivityCenter {
         _ name: String, budget: Double, _ operation: @escaping @Sendable () async throws -> Result,
         onExpiration: @escaping Handler
     ) async throws -> Result {
+        try Task.checkCancellation()
         // The operation waits for its activity, whose handler cancels the operation.
         let (begun, begin) = AsyncStream<BackgroundActivity>.makeStream()
         defer { begin.finish() }

@@ -23,6 +23,12 @@ struct RequestValidator {
         var request = try UploadValidator.located(request)
         let url = try RequestValidator.parse(request.url)
         for mirror in request.options.mirrors { _ = try RequestValidator.parse(mirror) }
+        try RequestBounds.check(request)
+        if let metadata = request.options.metadata {
+            let line = try RequestBounds.json(metadata, "metadata")
+            // Requests with the same options share them.
+            if !line.isExactly(metadata) { request.options.metadata = line }
+        }
         try RequestValidator.check(request.options)
         try RequestValidator.checkVariables(request.options, for: url)
         try RequestValidator.check(request.deadline)
@@ -95,28 +101,9 @@ struct RequestValidator {
     }
 
     private static func check(_ options: TransferOptions) throws(LonghaulError) {
-        try checkBounds(of: options)
         if let proxy = options.proxy { try check(proxy: proxy) }
         for path in [options.caCertificate, options.clientCertificate, options.clientKey] {
             if let path { try checkFile(path) }
-        }
-    }
-
-    static func checkBounds(of options: TransferOptions) throws(LonghaulError) {
-        if let limit = options.limitRate, limit < 1 {
-            throw LonghaulError(.invalidRequest, "a rate limit is at least 1 byte per second")
-        }
-        if !(options.stallTimeout > 0) || !options.stallTimeout.isFinite {
-            throw LonghaulError(.invalidRequest, "a stall timeout is more than 0 seconds")
-        }
-        let headerBytes = options.headers.fields.reduce(0) { sum, field in
-            sum + field.name.utf8.count + field.value.utf8.count
-        }
-        if headerBytes > Limits.requestHeaderBytes {
-            throw LonghaulError(
-                .invalidRequest,
-                "the header fields of one request are more than \(Limits.requestHeaderBytes)"
-                    + " bytes together")
         }
     }
 

@@ -16,25 +16,30 @@ extension TransferChange {
         change.priority = priority
         change.isDiscretionary = isDiscretionary
         change.window = window
+        try RequestBounds.check(requires)
         change.requires = requires
+        try RequestBounds.check(prefers ?? nil)
         change.prefers = prefers
         try RequestValidator.check(earliest: earliestBegin ?? nil)
         change.earliestBegin = earliestBegin
         if let deadline { try RequestValidator.check(deadline) }
         change.deadline = deadline
+        try RequestBounds.check(expectedBytes: expectedBytes ?? nil)
         change.expectedBytes = expectedBytes
-        let edit = self
+        var edit = self
+        if case let text?? = metadata { edit.metadata = try RequestBounds.json(text, "metadata") }
+        let checked = edit
         if changesOptions || url != nil {
             change.editOptions = { options throws(LonghaulError) in
-                edit.apply(to: &options)
-                if edit.url != nil { options.upload?.askedURL = nil }
+                checked.apply(to: &options)
+                if checked.url != nil { options.upload?.askedURL = nil }
                 try object?.apply(to: &options)
-                try RequestValidator.checkBounds(of: options)
+                try RequestBounds.check(options)
             }
         }
         change.check = { request throws(LonghaulError) in
             guard let upload = request.options.upload else { return }
-            if edit.expectedBytes != nil {
+            if checked.expectedBytes != nil {
                 throw LonghaulError(
                     .invalidRequest, "the size of an upload is that of its file; leave it out")
             }

@@ -22,7 +22,9 @@ public struct BackgroundTasks: Sendable {
     public func submit(_ request: TaskRequest) throws(LonghaulError) -> TaskRecord {
         if let defect = request.defect { throw LonghaulError(.invalidRequest, defect) }
         var request = request
-        if let payload = request.payload { request.payload = try Self.checked(payload) }
+        if let payload = request.payload {
+            request.payload = try RequestBounds.json(payload, "payload")
+        }
         let host = try store.tasks.host(for: request)
         try checkAvailable(host)
         request.host = host.name
@@ -125,19 +127,10 @@ public struct BackgroundTasks: Sendable {
             guard payload.utf8.count <= Limits.taskPayloadBytes else {
                 throw LonghaulError(.invalidRequest, "a payload has 64 KiB at most")
             }
-            wakeUp.payload = try Self.checked(payload)
+            wakeUp.payload = try RequestBounds.json(payload, "payload")
         }
         try store.tasks.wake(host, wakeUp, now: now)
         WakeChannel.poke(queue.directory)
-    }
-
-    /// A payload on one line.
-    private static func checked(_ payload: String) throws(LonghaulError) -> String {
-        do {
-            return String(decoding: try JSONScanner.compacted(payload), as: UTF8.self)
-        } catch {
-            throw LonghaulError(.invalidRequest, "the payload is no JSON: \(error)")
-        }
     }
 
     private func checkAvailable(_ host: StoredHost) throws(LonghaulError) {

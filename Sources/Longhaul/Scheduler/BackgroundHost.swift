@@ -65,7 +65,8 @@ public struct BackgroundHost: Sendable {
     /// Says what is done for a task. A return is success, an error is failure,
     /// ``BackgroundTask/Deferred`` and ``BackgroundTask/NoData`` are what they are called. An error
     /// after the launch has expired is no result: the task comes again as its expiration says. A
-    /// second handler takes the place of the first.
+    /// return is success then, too: a handler that stops early because its Swift task was cancelled
+    /// throws. A second handler takes the place of the first.
     public mutating func backgroundTask(
         _ launch: TaskLaunch,
         action: @escaping @Sendable (BackgroundTask) async throws -> Void

@@ -46,7 +46,23 @@ public final class BackgroundTask: Sendable {
         var handler: (@Sendable () -> Void)?
         var hasExpired = false
         var isSuccess: Bool?
-        var waiter: CheckedContinuation<Bool?, Never>?
+        private var waiter: CheckedContinuation<Bool?, Never>?
+        /// The world of the waiter.
+        private var world: SimulatedWaits?
+
+        mutating func wait(_ continuation: CheckedContinuation<Bool?, Never>) {
+            waiter = continuation
+            world = SimulatedWaits.current
+            world?.leaveOpen()
+        }
+
+        /// Who waits for the completion, once.
+        mutating func takeWaiter() -> CheckedContinuation<Bool?, Never>? {
+            world?.closeTask()
+            world = nil
+            defer { waiter = nil }
+            return waiter
+        }
     }
 
     init(_ task: BackgroundLaunch.HandedTask, of launch: BackgroundLaunch) {
@@ -101,8 +117,7 @@ public final class BackgroundTask: Sendable {
             if state.hasExpired || state.isSuccess != nil { return (nil, nil) }
             state.hasExpired = true
             if let handler = state.handler { return (handler, nil) }
-            defer { state.waiter = nil }
-            return (nil, state.waiter)
+            return (nil, state.takeWaiter())
         }
         handler?()
         waiter?.resume(returning: nil)
@@ -117,8 +132,7 @@ public final class BackgroundTask: Sendable {
     public func setTaskCompleted(success: Bool) {
         let waiter = state.withLock { state in
             if state.isSuccess == nil { state.isSuccess = success }
-            defer { state.waiter = nil }
-            return state.waiter
+            return state.takeWaiter()
         }
         waiter?.resume(returning: success)
     }
@@ -129,7 +143,7 @@ public final class BackgroundTask: Sendable {
             let known: Bool?? = state.withLock { state in
                 if let isSuccess = state.isSuccess { return .some(isSuccess) }
                 if state.hasExpired, state.handler == nil { return .some(nil) }
-                state.waiter = continuation
+                state.wait(continuation)
                 return nil
             }
             if let known { continuation.resume(returning: known) }

@@ -3,8 +3,9 @@ internal import LonghaulPlatform
 internal import LonghaulStore
 
 /// Reasons to stop a task at a good point, as they come up: the handler then saves its state and
-/// throws ``BackgroundTask/Deferred``. Ends after ``Reason/time``, and when its Swift task is
-/// cancelled.
+/// throws ``BackgroundTask/Deferred``. Ends after ``Reason/time``, which every expiration is told
+/// by although it cancels the Swift task of the handler. Where that is cancelled otherwise, it ends
+/// without a reason.
 ///
 ///     for await reason in task.shouldDefer { … }
 ///
@@ -41,18 +42,21 @@ public struct TaskDeferral: AsyncSequence, Sendable {
             self.task = task
         }
 
-        /// The next reason; waits for one. `nil` after the last.
+        /// The next reason; waits for one. `nil` after the last, and in a Swift task that was
+        /// cancelled although its launch has not expired.
         public mutating func next() async -> Reason? {
             if !hasBegun {
                 hasBegun = true
                 requirements = await Requirements.open(task)
             }
-            while !isOver, !Task.isCancelled {
+            while !isOver {
+                // First: an expiration cancels the Swift task, and is told all the same.
                 let left = task.remainingTime - Limits.deferralNoticeSeconds
                 if left <= 0 {
                     isOver = true
                     return .time
                 }
+                if Task.isCancelled { break }
                 let edition = requirements?.edition ?? 0
                 let wasLost = isLost
                 isLost = await requirements?.areLost() ?? false
@@ -63,7 +67,9 @@ public struct TaskDeferral: AsyncSequence, Sendable {
         }
 
         private func pause(atMost seconds: Double, since edition: UInt64) async {
-            if let requirements {
+            if let simulated = SimulatedLaunch.current {
+                try? await simulated.sleep(seconds)
+            } else if let requirements {
                 try? await requirements.changed(since: edition, within: seconds)
             } else {
                 try? await Task.sleep(for: .seconds(seconds))

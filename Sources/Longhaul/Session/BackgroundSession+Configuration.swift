@@ -49,6 +49,9 @@ extension BackgroundSession {
 }
 
 /// A program that owns sessions: it is started with their events when it is not running.
+///
+/// Foundation has a class of this name: in a file that imports it, a type annotation says
+/// `Longhaul.Host`.
 public struct Host: Hashable, Sendable {
     /// Names the host in one store; by custom the name of its program or bundle, as in
     /// `com.example.photos`.

@@ -14,8 +14,9 @@ extension BackgroundSession {
     /// file stays until it is moved, or the transfer is removed. A transfer that has ended by
     /// the time of the cancellation is returned.
     ///
-    /// An answer other than success throws. Bodies that memory should not hold are better asked for
-    /// with ``download(for:)``; `request.options.maxSize` bounds them.
+    /// An answer other than success throws; of a transfer that has failed nothing stays. Bodies that
+    /// memory should not hold are better asked for with ``download(for:)``;
+    /// `request.options.maxSize` bounds them.
     ///
     /// - Throws: `LonghaulError` of the transfer, or a refusal, as ``download(_:to:)``;
     ///   `CancellationError` when it was promoted.
@@ -60,13 +61,22 @@ extension BackgroundSession {
         }
     }
 
-    /// The waiting task gets the error; the log need not repeat it.
+    /// The waiting task gets the error. No other call asks for the transfer, so it goes.
     private func deliver(_ ended: Transfer) async throws(LonghaulError) -> DownloadedFile {
         do throws(LonghaulError) {
             return try DownloadedFile(ended)
         } catch {
-            try? await consume(ended.id)
+            try? await remove(ended.id)
             throw error
+        }
+    }
+
+    /// With what is left of its file. Its events are acknowledged first: they could not be told
+    /// without it.
+    private func remove(_ id: TransferID) async throws(LonghaulError) {
+        try await executor.change { queue throws(LonghaulError) in
+            try queue.store.events.consume(id, forgetting: false, now: queue.now)
+            _ = try queue.remove([id])
         }
     }
 
@@ -85,7 +95,7 @@ extension BackgroundSession {
             return error
         }
         let ended = try await executor.end(of: id)
-        try? await consume(id)
+        try? await remove(id)
         throw error
             ?? LonghaulError(
                 .cancelled,
@@ -103,7 +113,7 @@ extension BackgroundSession {
 
     func begin(_ request: TransferRequest, at path: String) async throws -> TransferID {
         try Task.checkCancellation()
-        try checkOpen()
+        try executor.checkOpen()
         var request = try completed(request, path)
         request.isDiscretionary = false
         let (foreground, presence) = (request, presence)

@@ -19,15 +19,10 @@ public final class BackgroundSession: Sendable {
     /// As it was opened with; later changes by commands do not show here.
     public let configuration: Configuration
     let presence: SharedStore
+    /// By which it asks for everything: it is open as long as the session is.
+    let executor: SessionExecutor
     let inputs: InputWatch
-    private let life = Mutex(Life.open)
     private let attachment = Mutex<HostAttachment?>(nil)
-
-    private enum Life {
-        case open, invalidated
-    }
-
-    var executor: StoreExecutor { presence.executor }
 
     /// Opens the session, and makes it if there is none of that name.
     ///
@@ -43,20 +38,21 @@ public final class BackgroundSession: Sendable {
         presence = try await Blocking.run { () throws(LonghaulError) in
             try SharedStore.enter(configuration.store)
         }
-        inputs = InputWatch(presence.executor, session: identifier)
+        executor = SessionExecutor(presence.executor)
+        inputs = InputWatch(executor, session: identifier)
         do throws(LonghaulError) {
             let attachment = try await record()
             self.attachment.withLock { $0 = attachment }
             try await becomeEngine()
         } catch {
-            life.withLock { $0 = .invalidated }
+            executor.close()
             await presence.leave()
             throw error
         }
     }
 
     deinit {
-        guard life.withLock({ $0 }) == .open else { return }
+        guard executor.close() else { return }
         switch configuration.engine {
         case .automatic, .inProcess: presence.giveUpEngine()
         case .external: break
@@ -167,24 +163,21 @@ public final class BackgroundSession: Sendable {
 
     /// Leaves the session. When this returns, no thread and no descriptor of it is left, and if
     /// this process was the engine and has no other session there, another may be. What was waited
-    /// for throws `sessionInvalidated`, as does every later call.
+    /// for throws `sessionInvalidated`, as does every later call, also of its tasks and while the
+    /// process has other sessions of the store.
     ///
     /// - Parameter cancelling: also ends all its transfers. Otherwise they go on: with the next
     ///   engine, here or elsewhere.
     /// - Throws: `LonghaulError` `storeUnavailable` when the transfers could not be cancelled; the
     ///   session is left all the same.
     public func invalidate(cancelling: Bool = false) async throws(LonghaulError) {
-        let wasOpen = life.withLock { life in
-            defer { life = .invalidated }
-            return life == .open
-        }
-        guard wasOpen else { return }
+        guard executor.close() else { return }
         inputs.stop()
         var failure: LonghaulError?
         if cancelling {
             let session = identifier
             do throws(LonghaulError) {
-                try await executor.change { queue throws(LonghaulError) in
+                try await presence.executor.change { queue throws(LonghaulError) in
                     _ = try queue.cancel(.session(session), by: .session)
                     if !queue.isEngineRunning { try queue.settle() }
                 }
@@ -199,10 +192,5 @@ public final class BackgroundSession: Sendable {
         attachment.withLock { $0 = nil }
         await presence.leave()
         if let failure { throw failure }
-    }
-
-    /// Throws once the session was left.
-    func checkOpen() throws(LonghaulError) {
-        if life.withLock({ $0 }) == .invalidated { throw StoreExecutor.closed }
     }
 }

@@ -44,6 +44,7 @@ public struct DownloadTask: Sendable, Identifiable {
     /// Why it is not running, and what is to be expected: what `longhaul why` tells.
     public var explanation: TransferExplanation {
         get async throws(LonghaulError) {
+            try session.executor.checkOpen()
             let (id, directory) = (id, session.executor.directory)
             return try await Blocking.run { () throws(LonghaulError) in
                 let queue = try TransferQueue(directory: directory)

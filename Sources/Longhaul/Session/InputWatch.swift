@@ -8,7 +8,7 @@ internal import Synchronization
 final class InputWatch: Sendable {
     typealias Handler = @Sendable (InputNeed) async throws -> InputReply
 
-    private let executor: StoreExecutor
+    private let executor: SessionExecutor
     private let session: String
     private let state = Mutex(State())
 
@@ -17,7 +17,7 @@ final class InputWatch: Sendable {
         var task: Task<Void, Never>?
     }
 
-    init(_ executor: StoreExecutor, session: String) {
+    init(_ executor: SessionExecutor, session: String) {
         self.executor = executor
         self.session = session
     }
@@ -46,7 +46,7 @@ final class InputWatch: Sendable {
         }
     }
 
-    private static func watch(_ executor: StoreExecutor, _ session: String, _ handler: Handler)
+    private static func watch(_ executor: SessionExecutor, _ session: String, _ handler: Handler)
         async
     {
         var asked: Set<Int64> = []

@@ -32,7 +32,7 @@ public struct SessionEvents: AsyncSequence, Sendable {
         public mutating func next() async throws -> SessionEvent? {
             while true {
                 try Task.checkCancellation()
-                try session.checkOpen()
+                try session.executor.checkOpen()
                 if let event = page.popFirst() { return event }
                 let edition = session.executor.edition
                 let read = try await session.readEvents(

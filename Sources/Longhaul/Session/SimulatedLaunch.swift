@@ -11,6 +11,8 @@ package final class SimulatedLaunch: Sendable {
 
     package let launch: BackgroundLaunch
     package let waits = SimulatedWaits()
+    /// Returns when so many seconds have passed in the world.
+    let sleep: @Sendable (_ seconds: Double) async throws -> Void
     private let result: @Sendable (_ task: String, TaskResult) -> Void
     private let state = Mutex(State())
 
@@ -22,15 +24,18 @@ package final class SimulatedLaunch: Sendable {
     /// - Parameters:
     ///   - environment: Variables of the launch.
     ///   - input: JSON Lines.
+    ///   - sleep: Returns when so many seconds have passed in the world.
     ///   - result: Told what the program says of a task.
     package init?(
         environment: [String: String], input: Data,
+        sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void,
         result: @escaping @Sendable (_ task: String, TaskResult) -> Void
     ) {
         guard let launch = BackgroundLaunch(environment: environment, input: input) else {
             return nil
         }
         self.launch = launch
+        self.sleep = sleep
         self.result = result
     }
 
@@ -53,6 +58,7 @@ package final class SimulatedLaunch: Sendable {
     /// SIGTERM. `false`: nothing catches it, and the program ends by it.
     package func terminate() -> Bool {
         guard let trap = state.withLock({ $0.trap }) else { return false }
+        waits.expire()
         trap()
         return true
     }

@@ -35,7 +35,7 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
     /// One state of the transfer.
     public typealias Element = TransferProgress
 
-    let executor: StoreExecutor
+    let executor: SessionExecutor
     let id: TransferID
 
     /// Begins with the state as it is now.
@@ -45,13 +45,13 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
 
     /// Reads shared memory while the transfer runs, and else waits for a change of the store.
     public struct Iterator: AsyncIteratorProtocol {
-        let executor: StoreExecutor
+        let executor: SessionExecutor
         let id: TransferID
         private var last: TransferProgress?
         private var lastGiven: ContinuousClock.Instant?
         private var hasEnded = false
 
-        init(executor: StoreExecutor, id: TransferID) {
+        init(executor: SessionExecutor, id: TransferID) {
             self.executor = executor
             self.id = id
         }

@@ -27,6 +27,12 @@ public struct ConditionNeeds: Hashable, Sendable {
     /// Whether nothing is needed.
     public var isEmpty: Bool { self == ConditionNeeds() }
 
+    /// What is wrong with them, in a sentence; `nil` = nothing.
+    package var defect: String? {
+        guard let battery, !(1...100).contains(battery) else { return nil }
+        return "a battery's charge is 1 to 100 percent"
+    }
+
     /// Everything that there is to need.
     package static let all = ConditionNeeds(
         power: true, unmetered: true, idle: true, network: true, battery: 100)

@@ -83,21 +83,21 @@ extension HeaderFields.Field {
     package init(parsing text: some StringProtocol) throws(HeaderProblem) {
         let bytes = Substring(text).utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { throw .noColon }
-        let name = Substring(bytes[..<colon])
-        guard !name.isEmpty, name.utf8.allSatisfy({ $0.isTokenCharacter }) else {
-            throw .badName
-        }
         let value = Substring(bytes[bytes.index(after: colon)...]).trimmingBlanks
+        self.init(name: String(Substring(bytes[..<colon])), value: String(value))
+        if let problem { throw problem }
+    }
+
+    /// Why no request may carry it; `nil` = one may.
+    package var problem: HeaderProblem? {
+        if name.isEmpty || !name.utf8.allSatisfy(\.isTokenCharacter) { return .badName }
         // A line break in a value would begin a field, or a request, of its own (RFC 9110 §5.5).
-        guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
-            throw .badValue
-        }
+        if !value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) { return .badValue }
         let lowered = name.lowercased()
         let isReserved =
             lowered == "accept-encoding"
             ? value.lowercased() != "identity" : HeaderProblem.reservedNames.contains(lowered)
-        if isReserved { throw .reserved(String(name)) }
-        self.init(name: String(name), value: String(value))
+        return isReserved ? .reserved(name) : nil
     }
 }
 

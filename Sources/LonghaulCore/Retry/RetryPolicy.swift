@@ -29,7 +29,8 @@ package enum RetryPolicy {
         }
     }
 
-    /// - Parameter deadline: A retry that could only begin after it is none.
+    /// - Parameter deadline: A back-off that would outlast it takes half of the time that is left.
+    ///   Where only a retry after it could respect what the server asks for, there is none.
     package static func decide(
         _ failure: Failure, attempts: Attempts, now: Timestamp, deadline: Timestamp?,
         using random: inout some RandomNumberGenerator
@@ -48,6 +49,9 @@ package enum RetryPolicy {
         }
         var wait = BackOff.seconds(
             afterFailures: attempts.gained > 0 ? 0 : count, using: &random)
+        if let deadline, now + wait >= deadline {
+            wait = max(Limits.backOffMinimumSeconds, (deadline - now) / 2)
+        }
         // The server's wish is a minimum (RFC 9110 §10.2.3).
         if let wish = failure.retryAfter {
             let others = Double.random(in: Limits.afterPauseSeconds, using: &random)

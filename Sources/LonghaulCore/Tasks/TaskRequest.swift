@@ -140,6 +140,7 @@ public struct TaskRequest: Hashable, Sendable {
             return "a task's identifier has 1 to \(Limits.taskIdentifierBytes) bytes,"
                 + " without spaces and commas"
         }
+        if let defect = requirements.defect { return defect }
         if let repetition {
             if !triggers.isEmpty { return "a task repeats or has triggers, not both" }
             guard (1...Limits.taskIntervalMaximumSeconds).contains(repetition.interval) else {

@@ -1,7 +1,9 @@
 /// The part of a request that the scheduler does not look at. Stored as one JSON text, absent when
 /// all is default.
 public struct TransferOptions: Hashable, Codable, Sendable {
-    /// Request header fields by name. Values are secrets: redacted in every output.
+    /// Request header fields by name. Values are secrets: redacted in every output. Refused are
+    /// names and values that cannot be sent (RFC 9110 §5.1, §5.5), and fields that are set by
+    /// Longhaul itself: ranges, conditions, framing, and codings other than `identity`.
     public var headers: HeaderFields = HeaderFields()
     /// `user:password`, sent to the origin of `url` only.
     public var user: String?
@@ -28,18 +30,19 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var checksum: Checksum?
     /// What to do where the destination exists.
     public var ifExists: ExistingFilePolicy = .fail
-    /// How many requests may fetch parts of the file at a time.
+    /// How many requests may fetch parts of the file at a time, at most 16.
     public var connections: ConnectionCount = .automatic
     /// Bytes per second; `nil` = unlimited.
     public var limitRate: Int64?
-    /// Refuse a body larger than this.
+    /// Refuse a body larger than this, 0 bytes or more; `nil` = any size.
     public var maxSize: Int64?
-    /// How many retries follow the first attempt; gained bytes reset the count. `nil` = until the
-    /// deadline.
+    /// How many retries follow the first attempt, 0 or more; gained bytes reset the count. `nil` =
+    /// until the deadline.
     public var retries: Int?
-    /// No bytes for this many seconds end an attempt, never the transfer.
+    /// No bytes for this many seconds end an attempt, never the transfer. More than 0, and finite.
     public var stallTimeout: Double = 60
-    /// Preferences stop to count when they have kept the transfer waiting for this many seconds.
+    /// Preferences stop to count when they have kept the transfer waiting for this many seconds, or
+    /// its deadline comes near. 0 or more, and finite.
     public var waiveAfter: Double = PreferenceExpiry.defaultSeconds
     /// The name may come from the server's `Content-Disposition`.
     public var remoteName: Bool = false
@@ -48,7 +51,7 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var failOnFullDisk: Bool = false
     /// What the server said of the file is kept with the transfer (``Transfer/response``).
     public var keepsResponse: Bool = false
-    /// The caller's own JSON, kept and shown as it is.
+    /// The caller's own JSON, kept and shown as it is, on one line; what is none is refused.
     public var metadata: String?
 
     /// Take only what other traffic leaves of the line; `nil` = if discretionary.

@@ -391,10 +391,11 @@ struct Launches {
             interest: interest)
     }
 
-    /// The conditions that waiting and running tasks depend on.
+    /// The conditions that waiting and running tasks depend on. A task that does not expire when
+    /// they are lost is told of it: its process reads what this engine has published.
     private var interest: ConditionNeeds {
         launches.values.flatMap(\.tasks).reduce(tasks.head.interest) {
-            $1.expires ? $0.union($1.required.interest) : $0
+            $0.union($1.required.interest)
         }
     }
 }

@@ -81,6 +81,24 @@ import Testing
         #expect(attempts == 4)
     }
 
+    /// A back-off that would outlast the deadline takes half of the time that is left.
+    @Test(arguments: [
+        (600.0, 300.0), (240, 120), (10, 5), (3, 1.5), (1.5, 1), (601, 600),
+    ])
+    func theBackOffGivesWayToTheDeadline(left: Double, wait: Double) throws {
+        let verdict = decide(broken, fruitless: 9, deadline: now + left, random: .highest)
+        #expect(abs(try #require(retry(verdict)).wait - wait) < 0.1)
+        let again = decide(broken, fruitless: 9, deadline: now + 1, random: .highest)
+        #expect(retry(again) == nil)
+    }
+
+    @Test func aPauseThatWasAskedForDoesNotGiveWay() throws {
+        let busy = FailureTable.classify(status: 503, retryAfter: 50)
+        let verdict = decide(busy, fruitless: 9, deadline: now + 60, random: .highest)
+        #expect(try #require(retry(verdict)).wait >= 50)
+        #expect(retry(decide(busy, fruitless: 9, deadline: now + 50, random: .highest)) == nil)
+    }
+
     @Test func noRetryBeginsAfterTheDeadline() {
         let busy = FailureTable.classify(status: 503, retryAfter: 100)
         #expect(retry(decide(busy, deadline: now + 104)) != nil)

@@ -108,14 +108,18 @@ final class StoreExecutor: Sendable {
     var edition: UInt64 { state.withLock { $0.edition } }
 
     /// Until the store may have changed since `edition`, or so many seconds later.
-    func changed(since edition: UInt64, within seconds: Double? = nil) async throws {
+    ///
+    /// - Parameter session: The wait ends with it; `nil` = with the executor.
+    func changed(
+        since edition: UInt64, within seconds: Double? = nil, for session: SessionExecutor? = nil
+    ) async throws {
         let until = seconds.map { machine.now().monotonic + $0 }
         let token = state.withLock { $0.changes.announce() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let wait = ChangeWait(since: edition, until: until)
+                let wait = ChangeWait(since: edition, until: until, session: session)
                 let refusal = state.withLock { state -> (any Error)? in
-                    if state.isClosing { return StoreExecutor.closed }
+                    if state.isClosing || session?.isOpen == false { return StoreExecutor.closed }
                     let isAdded = state.changes.add(token, wait, continuation)
                     return isAdded ? nil : CancellationError()
                 }
@@ -129,14 +133,18 @@ final class StoreExecutor: Sendable {
 
     /// Until the transfer has ended; as it then is.
     ///
-    /// - Parameter orInput: or waits for a word (``WaitReason/Reason/input``).
-    func end(of id: TransferID, orInput: Bool = false) async throws -> Transfer {
+    /// - Parameters:
+    ///   - orInput: or waits for a word (``WaitReason/Reason/input``).
+    ///   - session: The wait ends with it.
+    func end(
+        of id: TransferID, orInput: Bool, for session: SessionExecutor
+    ) async throws -> Transfer {
         let token = state.withLock { $0.ends.announce() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let refusal = state.withLock { state -> (any Error)? in
-                    if state.isClosing { return StoreExecutor.closed }
-                    let wait = EndWait(id: id, orInput: orInput)
+                    if state.isClosing || !session.isOpen { return StoreExecutor.closed }
+                    let wait = EndWait(id: id, orInput: orInput, session: session)
                     guard state.ends.add(token, wait, continuation) else {
                         return CancellationError()
                     }
@@ -149,6 +157,18 @@ final class StoreExecutor: Sendable {
         } onCancel: {
             state.withLock { $0.ends.cancel(token) }?.resume(throwing: CancellationError())
         }
+    }
+
+    /// The session was left: what waits for it throws.
+    func endWaits(of session: SessionExecutor) {
+        let (changes, ends) = state.withLock { state in
+            (
+                state.changes.removeAll { $0.session === session },
+                state.ends.removeAll { $0.session === session }
+            )
+        }
+        for continuation in changes { continuation.resume(throwing: StoreExecutor.closed) }
+        for continuation in ends { continuation.resume(throwing: StoreExecutor.closed) }
     }
 
     /// Ends the thread after what was asked for, and closes the store. The waiters are told.

@@ -63,6 +63,8 @@ struct ChangeWait: Sendable {
     /// What the caller has seen.
     let since: UInt64
     let until: Instant?
+    /// Whose wait it is; `nil` = no session's.
+    let session: SessionExecutor?
 
     func isOver(at edition: UInt64, _ now: Instant) -> Bool {
         edition > since || until.map { $0 <= now } ?? false
@@ -73,27 +75,57 @@ struct ChangeWait: Sendable {
 struct EndWait: Sendable {
     let id: TransferID
     let orInput: Bool
+    let session: SessionExecutor
 }
 
-/// How many tasks of a launch in a simulated world wait for that world: for the store, or for a
-/// moment. While one does, the world may go on.
+/// How many Swift tasks of a launch in a simulated world wait for that world: for the store, or for
+/// a moment. While one does, the world may go on.
 package final class SimulatedWaits: Sendable {
     /// Those of the launch that the current task belongs to.
     @TaskLocal package static var current: SimulatedWaits?
 
-    private let count = Mutex(0)
+    private struct State {
+        var waits = 0
+        /// Tasks whose registered handlers have returned without having completed them.
+        var openTasks = 0
+        var changedAt = ContinuousClock.now
+    }
+
+    private let state = Mutex(State())
 
     package init() {}
 
-    /// Some of the launch goes on when the world does.
-    package var areAny: Bool { count.withLock { $0 > 0 } }
+    /// Whether some of the launch goes on without the world. Where its tasks are completed later,
+    /// what computes until then cannot be seen, and has a moment to begin a wait of its own.
+    package var areComputing: Bool {
+        state.withLock { state in
+            if state.waits > 0 { return false }
+            let quiet = (ContinuousClock.now - state.changedAt) / .seconds(1)
+            return state.openTasks == 0 || quiet < Limits.simulatedGraceSeconds
+        }
+    }
 
-    package func begin() { count.withLock { $0 += 1 } }
+    package func begin() { change { $0.waits += 1 } }
 
     package func end() {
-        count.withLock { count in
-            precondition(count > 0, "a wait that ends has begun")
-            count -= 1
+        change { state in
+            precondition(state.waits > 0, "a wait that ends has begun")
+            state.waits -= 1
+        }
+    }
+
+    /// A handler has returned, and its task is not completed yet.
+    func leaveOpen() { change { $0.openTasks += 1 } }
+
+    func closeTask() { change { $0.openTasks -= 1 } }
+
+    /// The launch was asked to end, which some of it may respond to.
+    func expire() { change { _ in } }
+
+    private func change(_ edit: (inout State) -> Void) {
+        state.withLock { state in
+            edit(&state)
+            state.changedAt = .now
         }
     }
 }
