@@ -322,7 +322,7 @@ import Testing
         ("headers", #"{"url":"http://h/f","options":{"headers":["Cookie"]}}"#),
     ])
     func aHiddenSecretIsRefused(_ field: String, _ line: String) throws {
-        let problem = #expect(throws: BatchInput.Problem.self) { try input(line).next() }
+        let problem = #expect(throws: InputProblem.self) { try input(line).next() }
         #expect(problem?.error.code == .invalidRequest)
         #expect(problem?.error.message.hasPrefix(field + ": a secret in it is hidden") == true)
     }

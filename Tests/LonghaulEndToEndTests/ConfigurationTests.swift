@@ -37,6 +37,11 @@ import Testing
         let result = try await uploads.run("upload", "--no-start", "x", url)
         #expect(result.status == 0, "\(result.errors)")
         #expect(try await stored(uploads, 1)["priority"] == "low")
+        let mixed = "{\"source\":\"x\",\"url\":\"\(url)2\"}\n{\"url\":\"\(url)3\"}\n"
+        let list = try await uploads.run(
+            "enqueue", "--no-start", "--if-exists", "skip", "-", input: mixed)
+        #expect(list.status == 0, "\(list.errors)")
+        #expect(try await stored(uploads, 3)["options"]["ifExists"] == "skip")
         // No retry: a server that is not there is the end of it.
         _ = try await home.run("run")
         #expect(try await stored(home, 1)["state"] == "failed")

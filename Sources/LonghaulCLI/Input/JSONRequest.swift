@@ -35,6 +35,7 @@ struct JSONRequest {
         guard let url = fields.url else { throw .usage("the url is missing") }
         fields.request.url = url
         if let upload = try self.upload(fields) {
+            if template.request.options.upload == nil { fields.keepForUpload() }
             fields.request.options.upload = upload.options
             fields.request.destination = .file(upload.source)
         } else {
@@ -57,6 +58,19 @@ struct JSONRequest {
         var directory: String?
         /// Resolved at the end: a time of day means the first one after the transfer may begin.
         var deadline: String?
+
+        /// The command line and the configuration file speak of the downloads in the list: what an
+        /// upload cannot have is left out, unless its own line has it, which is refused.
+        mutating func keepForUpload() {
+            let usual = TransferOptions()
+            let seen = seen
+            func isOwn(_ key: String) -> Bool { seen & (JSONRequest.bits[key] ?? 0) != 0 }
+            if !isOwn("connections") { request.options.connections = usual.connections }
+            if !isOwn("ifExists") { request.options.ifExists = usual.ifExists }
+            if !isOwn("remoteName") { request.options.remoteName = usual.remoteName }
+            if !isOwn("reuse") { request.options.reuse = usual.reuse }
+            if !isOwn("maxSize") { request.options.maxSize = usual.maxSize }
+        }
     }
 
     /// The names of all fields.
@@ -205,7 +219,8 @@ struct JSONRequest {
             if user == Redaction.mark { throw JSONRequest.redacted(key) }
             options.user = user
         case "netrc": options.netrc = try scanner.bool()
-        case "proxy": options.proxy = try OptionText.proxy(
+        case "proxy":
+            options.proxy = try OptionText.proxy(
                 try JSONRequest.shown(try scanner.string(), key), key)
         case "cacert": options.caCertificate = try context.absolute(try scanner.string())
         case "cert": options.clientCertificate = try context.absolute(try scanner.string())
