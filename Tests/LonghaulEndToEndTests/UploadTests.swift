@@ -114,7 +114,7 @@ struct UploadTests {
         let engine = try home.start("daemon")
         let url = server.url(way == "put" ? "plain/a" : "tus/a")
         let recorded = try await home.run(
-            "upload", "--protocol", way, "--limit-rate", "500K", "source", url)
+            "upload", "--protocol", way, "--limit-rate", "30K", "source", url)
         #expect(recorded.status == 0, "\(recorded.errors)")
         try await eventually("its progress is in the table") {
             let row = try await home.run("list").output.split(separator: "\n").last ?? ""
