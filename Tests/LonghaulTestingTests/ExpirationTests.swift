@@ -92,6 +92,22 @@ import Testing
         #expect(try await scheduler.pendingTaskRequests.count == 1)
     }
 
+    /// While a task runs, the engine may not ask for what it waits for: that is no change of it.
+    @Test func whatIsDeferredWaitsLongerEachTime() async throws {
+        defer { world.end() }
+        world.setProgram(ofHost: Self.host.identifier) {
+            var host = BackgroundHost(identifier: Self.host.identifier)
+            host.backgroundTask(.processing("clean")) { _ in throw BackgroundTask.Deferred() }
+            _ = try await host.runIfLaunched()
+        }
+        var request = ProcessingTaskRequest(identifier: "clean")
+        request.requiresExternalPower = true
+        try await scheduler.submit(request)
+        try await world.advance(by: 60)
+        // After 1, 2, 4, 8, 16 and 32 s.
+        #expect((5...7).contains(world.launches.count), "\(world.launches.count)")
+    }
+
     // MARK: - Handlers that are registered
 
     private func register(_ handler: @escaping @Sendable (BackgroundTask) -> Void) async throws {

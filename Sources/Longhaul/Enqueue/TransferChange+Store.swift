@@ -27,7 +27,9 @@ extension TransferChange {
         try RequestBounds.check(expectedBytes: expectedBytes ?? nil)
         change.expectedBytes = expectedBytes
         var edit = self
-        if case let text?? = metadata { edit.metadata = try RequestBounds.json(text, "metadata") }
+        if case let text?? = metadata {
+            edit.metadata = try RequestBounds.json(text, "metadata")
+        }
         let checked = edit
         if changesOptions || url != nil {
             change.editOptions = { options throws(LonghaulError) in

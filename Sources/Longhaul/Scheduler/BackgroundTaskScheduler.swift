@@ -48,8 +48,8 @@ public final class BackgroundTaskScheduler: Sendable {
     /// - Throws: `notPermitted` for an identifier that the host is not permitted;
     ///   `tooManyPendingTaskRequests` when as many wait as may: 1 refresh and 10 processing
     ///   requests; `unavailable` when the host's program is missing or may not be run;
-    ///   `invalidRequest`, also for a ``TriggerRequest`` without a trigger; `storeUnavailable`. Then
-    ///   nothing was recorded.
+    ///   `invalidRequest`, also for a ``TriggerRequest`` without a trigger; `storeUnavailable`.
+    ///   Then nothing was recorded.
     public func submit(_ request: any BackgroundTaskRequest) async throws(LonghaulError) {
         if let standing = request as? TriggerRequest, standing.triggers.isEmpty {
             throw LonghaulError(.invalidRequest, "a standing request has at least one trigger")

@@ -14,8 +14,8 @@ extension BackgroundSession {
     /// file stays until it is moved, or the transfer is removed. A transfer that has ended by
     /// the time of the cancellation is returned.
     ///
-    /// An answer other than success throws; of a transfer that has failed nothing stays. Bodies that
-    /// memory should not hold are better asked for with ``download(for:)``;
+    /// An answer other than success throws; of a transfer that has failed nothing stays. Bodies
+    /// that memory should not hold are better asked for with ``download(for:)``;
     /// `request.options.maxSize` bounds them.
     ///
     /// - Throws: `LonghaulError` of the transfer, or a refusal, as ``download(_:to:)``;

@@ -35,7 +35,9 @@ struct PendingTasks {
         head = TaskHead()
         if try writer.store.tasks.isEmpty() { return [] }
         let conditions = snapshot.conditions
-        let changed = Self.changed(seen, conditions)
+        // What is of no interest for a while is not read, which is no change.
+        let known = conditions.completed(by: seen)
+        let changed = Self.changed(seen, known)
         let world = WorldFacts(conditions, machine)
         let wasFirst = isFirst
         let comparesWorld = isWorldStale
@@ -80,7 +82,7 @@ struct PendingTasks {
         isFirst = false
         isWorldStale = false
         if conditions.network.value != nil { hasSeenNetwork = true }
-        seen = conditions
+        seen = known
         return found
     }
 
