@@ -291,7 +291,7 @@ extension Migration {
 enum Migration {
     /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
     /// changes until it is released. The fingerprint distinguishes a store of an earlier build.
-    static let applicationID = family << 16 | 0xAB33
+    static let applicationID = family << 16 | 0x7B6E
     static let family = 0x4C48
 
     /// A fingerprint of 16 bits (FNV-1a, folded).
