@@ -17,8 +17,9 @@ DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME (PUT, POST
     conflict=1      the first PATCH is answered with 409
     append=N        the most bytes of one request, always; told by OPTIONS where options=1
     options=1       OPTIONS tells Upload-Limit or Tus-Version
-    status=N        the first request with a body is answered so; retry=S adds Retry-After
-    redirect=N      the first URL redirects, always
+    status=N        the first request with a body is answered so, and its body is not asked for;
+                    retry=S adds Retry-After
+    redirect=N      the first URL redirects, always; with a 303 nothing is there
     big=1           the last answer has a body of a MiB
     digest=KIND     the last answer has a Repr-Digest: right or wrong, without a body, or body, which
                     is that of the answer's body

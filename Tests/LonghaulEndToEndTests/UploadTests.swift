@@ -38,6 +38,19 @@ struct UploadTests {
         Case("plain/a?status=503&retry=1", "--protocol", "put", to: "PUT PUT"),
     ]
 
+    /// The answer comes in the place of "100 Continue", and no byte of the file has gone out.
+    static let early = [
+        Case("plain/a?status=200", "--protocol", "put", to: "PUT PUT"),
+        Case("plain/a?status=201&redirect=307", "--protocol", "put", to: "PUT PUT PUT PUT"),
+        Case("plain/a?status=200", to: "OPTIONS PUT PUT"),
+        Case("plain/a?status=200", "--protocol", "post", to: "POST", status: 1),
+        Case("plain/a?status=200", "--form", "file", to: "POST", status: 1),
+        Case("plain/a?status=200", "--protocol", "post", "--repeatable", to: "POST POST"),
+        Case("plain/a?redirect=303", "--protocol", "put", to: "PUT", status: 1),
+        Case("plain/a?redirect=303", "--protocol", "post", to: "POST", status: 1),
+        Case("tus/a?redirect=303", "--protocol", "tus", to: "POST", status: 1),
+    ]
+
     static let resumable =
         ["9", "8", "6"].flatMap { version in
             let ask = version == "9" ? "POST" : version == "8" ? "POST POST" : "POST POST"
@@ -82,7 +95,7 @@ struct UploadTests {
             Case("tus/a?options=1&carry=9000000", "--repeatable", to: "OPTIONS POST PATCH"),
         ]
 
-    @Test(arguments: plain + resumable)
+    @Test(arguments: plain + early + resumable)
     func theServerHasTheFile(_ upload: Case) async throws {
         let server = try await UploadServer.start()
         let home = try LonghaulHome()
