@@ -95,7 +95,14 @@ struct UploadTests {
             Case("tus/a?options=1&carry=9000000", "--repeatable", to: "OPTIONS POST PATCH"),
         ]
 
-    @Test(arguments: plain + early + resumable)
+    /// Its offset moves for a while.
+    static let conflicting = ["ietf", "tus"].map { way in
+        Case(
+            "\(way)/a?conflict=5", "--protocol", way,
+            to: "POST PATCH" + String(repeating: " HEAD PATCH", count: 5))
+    }
+
+    @Test(arguments: plain + early + resumable + conflicting)
     func theServerHasTheFile(_ upload: Case) async throws {
         let server = try await UploadServer.start()
         let home = try LonghaulHome()

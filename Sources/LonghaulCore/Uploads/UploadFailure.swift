@@ -23,6 +23,17 @@ enum UploadFailure {
                 .serverError, isCarriedOut ? said + advice : said, httpStatus: head.status))
     }
 
+    /// Of an answer that refuses bytes for their offset (409). It moves for as long as the server
+    /// takes in what it has of a broken connection.
+    static func otherOffset(_ head: ResponseHead) -> Failure {
+        Failure(
+            .transient,
+            LonghaulError(
+                .serverError, "the server expects the upload at another offset (\(head.status))",
+                httpStatus: head.status),
+            retryAfter: head.headers.retryAfter(now: head.receivedAt))
+    }
+
     /// Of an answer to a question for the offset that has none.
     static let noOffset = Failure(
         .transient,

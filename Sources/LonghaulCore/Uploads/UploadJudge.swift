@@ -217,7 +217,9 @@ package struct UploadJudge {
             return gone("the server does not know the upload any more")
         case 409, 423:
             state.mustAsk = true
-            return .conflict(FailureTable.classify(upload: head))
+            let isOfOffset = head.status == 409 && exchange.purpose != .ask
+            return .conflict(
+                isOfOffset ? UploadFailure.otherOffset(head) : FailureTable.classify(upload: head))
         case 413 where (state.appendLimit ?? .max) < Int64(exchange.range.count):
             state.mustAsk = true
             return .conflict(FailureTable.classify(upload: head))

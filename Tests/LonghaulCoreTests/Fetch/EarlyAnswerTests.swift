@@ -143,4 +143,17 @@ import Testing
         guard case .failed(let failure) = verdict else { throw CancellationError() }
         #expect(failure.error.code == .sourceChanged)
     }
+
+    @Test func aConflictOfOffsetsPasses() throws {
+        for way in [UploadProtocol.tus, .ietf] {
+            let row = Row(way, at: Self.resource, 409, sent: 1000, means: .conflicts)
+            let (judge, verdict) = try judge(row)
+            guard case .conflict(let failure) = verdict else { throw CancellationError() }
+            #expect(failure.kind == .transient && failure.error.httpStatus == 409)
+            #expect(judge.state.mustAsk)
+            // At the creation it is a refusal.
+            let (_, refused) = try self.judge(Row(way, 409, sent: 0, means: .fails))
+            #expect(Meaning(refused) == .fails)
+        }
+    }
 }
