@@ -213,6 +213,27 @@ struct UploadTests {
         try changed.verify(file: server.file("a"))
     }
 
+    enum Replacement: CaseIterable { case directory, pipe }
+
+    @Test(arguments: Replacement.allCases, ["fail", "restart"])
+    func aFileThatIsNoneAnyMoreFails(_ replacement: Replacement, _ policy: String) async throws {
+        let home = try LonghaulHome()
+        try Representation(size: 1000, seed: 1).write(to: home.file("source"))
+        _ = try await home.run(
+            "upload", "--if-changed", policy, "source", "http://127.0.0.1:9/a")
+        try FileManager.default.removeItem(atPath: home.file("source"))
+        switch replacement {
+        case .directory: #expect(mkdir(home.file("source"), 0o700) == 0)
+        case .pipe: #expect(mkfifo(home.file("source"), 0o600) == 0)
+        }
+        _ = try await home.run("run")
+        let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+        #expect(shown["state"] == "failed")
+        #expect(shown["error"]["code"] == "sourceChanged")
+        let message = shown["error"]["message"].string ?? ""
+        #expect(message.hasSuffix("bring the file back, then `resume`"), "\(message)")
+    }
+
     @Test func whatIsNoFileIsRefused() async throws {
         let home = try LonghaulHome()
         for source in ["missing", "/dev/null", "/tmp"] {
