@@ -1,9 +1,10 @@
 /// The part of a request that the scheduler does not look at. Stored as one JSON text, absent when
 /// all is default.
 public struct TransferOptions: Hashable, Codable, Sendable {
-    /// Request header fields by name. Values are secrets: redacted in every output.
+    /// Request header fields by name. Values are secrets: redacted in every output. Of a completed
+    /// upload only those that may go to any origin are kept (`Accept`, `User-Agent`).
     public var headers: HeaderFields = HeaderFields()
-    /// `user:password`, sent to the origin of `url` only.
+    /// `user:password`, sent to the origin of `url` only; deleted when an upload completes.
     public var user: String?
     /// Look credentials up in ~/.netrc (CURLOPT_NETRC).
     public var netrc: Bool = false
