@@ -14,11 +14,12 @@ DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME (PUT, POST
     back=N          the first HEAD tells N bytes fewer
     beyond=N        the first HEAD tells N bytes more
     gone=1          the resource is forgotten at the first HEAD
-    conflict=1      the first PATCH is answered with 409
+    conflict=N      the first N PATCHes are answered with 409
     append=N        the most bytes of one request, always; told by OPTIONS where options=1
     options=1       OPTIONS tells Upload-Limit or Tus-Version
-    status=N        the first request with a body is answered so; retry=S adds Retry-After
-    redirect=N      the first URL redirects, always
+    status=N        the first request with a body is answered so, and its body is not asked for;
+                    retry=S adds Retry-After
+    redirect=N      the first URL redirects, always; with a 303 nothing is there
     big=1           the last answer has a body of a MiB
     digest=KIND     the last answer has a Repr-Digest: right or wrong, without a body, or body, which
                     is that of the answer's body
@@ -56,6 +57,11 @@ class Resource:
         self.file = os.path.join(directory, "part-%d" % len(once_done | set(resources)))
         self.file += "-" + str(time.monotonic_ns())
         open(self.file, "wb").close()
+        self.conflicts_left = int(query.get("conflict", "0"))
+
+    def conflicts(self):
+        self.conflicts_left -= 1
+        return self.conflicts_left >= 0
 
     def finish(self):
         self.complete = True
@@ -318,7 +324,9 @@ class Connection(threading.Thread):
                 fields["Upload-Complete"] = "?1" if resource.complete else "?0"
             return self.answer(204 if not tus else 200, fields)
         offset = int(self.headers["upload-offset"])
-        if once(query, "conflict", resource.path) or offset != resource.offset:
+        if resource.conflicts():
+            return self.answer(409, {**common, "Upload-Offset": resource.offset})
+        if offset != resource.offset:
             return self.answer(409, {**common, "Upload-Offset": resource.offset})
         if not tus:
             return self.append_ietf(resource, self.path, 204)

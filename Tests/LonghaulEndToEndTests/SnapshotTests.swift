@@ -31,6 +31,8 @@ struct SnapshotTests {
         let recorded = try await enqueue(home, server.url("tus/a"), "--protocol", "tus")
         #expect(recorded.status == 0, "\(recorded.errors)")
         #expect(snapshots(home).count == 1)
+        let directory = try FileManager.default.attributesOfItem(atPath: "\(home.state)/snapshots")
+        #expect(directory[.posixPermissions] as? Int == 0o700)
         let result = try await home.run("run")
         #expect(result.status == 0, "\(result.errors)")
         try Self.before.verify(file: server.file("a"))

@@ -38,6 +38,19 @@ struct UploadTests {
         Case("plain/a?status=503&retry=1", "--protocol", "put", to: "PUT PUT"),
     ]
 
+    /// The answer comes in the place of "100 Continue", and no byte of the file has gone out.
+    static let early = [
+        Case("plain/a?status=200", "--protocol", "put", to: "PUT PUT"),
+        Case("plain/a?status=201&redirect=307", "--protocol", "put", to: "PUT PUT PUT PUT"),
+        Case("plain/a?status=200", to: "OPTIONS PUT PUT"),
+        Case("plain/a?status=200", "--protocol", "post", to: "POST", status: 1),
+        Case("plain/a?status=200", "--form", "file", to: "POST", status: 1),
+        Case("plain/a?status=200", "--protocol", "post", "--repeatable", to: "POST POST"),
+        Case("plain/a?redirect=303", "--protocol", "put", to: "PUT", status: 1),
+        Case("plain/a?redirect=303", "--protocol", "post", to: "POST", status: 1),
+        Case("tus/a?redirect=303", "--protocol", "tus", to: "POST", status: 1),
+    ]
+
     static let resumable =
         ["9", "8", "6"].flatMap { version in
             let ask = version == "9" ? "POST" : version == "8" ? "POST POST" : "POST POST"
@@ -82,7 +95,14 @@ struct UploadTests {
             Case("tus/a?options=1&carry=9000000", "--repeatable", to: "OPTIONS POST PATCH"),
         ]
 
-    @Test(arguments: plain + resumable)
+    /// Its offset moves for a while.
+    static let conflicting = ["ietf", "tus"].map { way in
+        Case(
+            "\(way)/a?conflict=5", "--protocol", way,
+            to: "POST PATCH" + String(repeating: " HEAD PATCH", count: 5))
+    }
+
+    @Test(arguments: plain + early + resumable + conflicting)
     func theServerHasTheFile(_ upload: Case) async throws {
         let server = try await UploadServer.start()
         let home = try LonghaulHome()
@@ -217,6 +237,27 @@ struct UploadTests {
         let result = try await home.run("run")
         #expect(result.status == 0, "\(result.errors)")
         try changed.verify(file: server.file("a"))
+    }
+
+    enum Replacement: CaseIterable { case directory, pipe }
+
+    @Test(arguments: Replacement.allCases, ["fail", "restart"])
+    func aFileThatIsNoneAnyMoreFails(_ replacement: Replacement, _ policy: String) async throws {
+        let home = try LonghaulHome()
+        try Representation(size: 1000, seed: 1).write(to: home.file("source"))
+        _ = try await home.run(
+            "upload", "--if-changed", policy, "source", "http://127.0.0.1:9/a")
+        try FileManager.default.removeItem(atPath: home.file("source"))
+        switch replacement {
+        case .directory: #expect(mkdir(home.file("source"), 0o700) == 0)
+        case .pipe: #expect(mkfifo(home.file("source"), 0o600) == 0)
+        }
+        _ = try await home.run("run")
+        let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+        #expect(shown["state"] == "failed")
+        #expect(shown["error"]["code"] == "sourceChanged")
+        let message = shown["error"]["message"].string ?? ""
+        #expect(message.hasSuffix("bring the file back, then `resume`"), "\(message)")
     }
 
     @Test func whatIsNoFileIsRefused() async throws {

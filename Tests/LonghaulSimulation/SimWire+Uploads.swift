@@ -47,7 +47,11 @@ extension SimWire {
             if random.happens(trouble.cut) {
                 return end(key, .curl(code: 52, text: "no answer", osError: 0))
             }
-            if answer.status >= 400 { takeBeforeRefusal(key, body) }
+            if answer.status >= 400 {
+                takeBeforeRefusal(key, body)
+            } else {
+                exchanges[key]?.sending?.taken = body.content?.length ?? 0
+            }
             reply(key, answer)
         case .body(let intake): listen(key, intake)
         }

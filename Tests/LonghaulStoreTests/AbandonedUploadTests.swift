@@ -1,6 +1,7 @@
 import LonghaulCore
-import LonghaulStore
 import Testing
+
+@testable import LonghaulStore
 
 /// What an upload has left at its server is remembered with the commit that drops its fetch.
 @Suite struct AbandonedUploadTests {
@@ -74,6 +75,57 @@ import Testing
             verify(try tx.fetches.state(of: fetch.id)?.askedURL == fetch.askedURL)
         }
     }
+
+    // MARK: - Credentials
+
+    enum Ending: CaseIterable { case completed, failed, cancelled }
+
+    /// What the file of the database has of a transfer's options once it has ended.
+    private func storedOptions(
+        after ending: Ending, _ edit: (inout TransferRequest) -> Void
+    ) throws -> String {
+        let id = try scratch.add("/d/a") {
+            $0.options.user = "key:sekrit"
+            $0.options.headers["X-Amz-Security-Token"] = "token"
+            $0.options.headers["Authorization"] = "Bearer sekrit"
+            $0.options.headers["User-Agent"] = "camera"
+            edit(&$0)
+        }
+        try scratch.turn(epoch) { tx in
+            var (work, fetch) = try #require(try tx.transfers.claim(id, now: .start))
+            if work.isUpload { fetch.upload = UploadState() }
+            try tx.fetches.save(fetch)
+            let numbers = TransferTotals(fetch)
+            switch ending {
+            case .completed:
+                try tx.transfers.complete(id, finalPath: "/d/a", numbers: numbers, now: .start)
+            case .failed:
+                try tx.transfers.fail(
+                    id, error: LonghaulError(.serverError, ""), numbers: numbers, now: .start)
+            case .cancelled: try tx.transfers.cancel(id, numbers: numbers, now: .start)
+            }
+        }
+        let file = try Connection(path: scratch.directory + "/queue.sqlite")
+        return try #require(
+            try file.first("SELECT options FROM transfer WHERE id = ?1", id) { $0.text(0) })
+    }
+
+    @Test(arguments: Ending.allCases)
+    func aCompletedUploadKeepsNoCredentials(_ ending: Ending) throws {
+        let text = try storedOptions(after: ending) { $0.options.upload = UploadOptions() }
+        let isKept = ending != .completed
+        for secret in ["key:sekrit", "token", "Bearer sekrit"] {
+            #expect(text.contains(secret) == isKept, "\(secret) in \(text)")
+        }
+        #expect(text.contains("camera"))
+    }
+
+    /// With `--reuse` only one with the same credentials gets its file.
+    @Test func aCompletedDownloadKeepsItsOwn() throws {
+        #expect(try storedOptions(after: .completed) { _ in }.contains("key:sekrit"))
+    }
+
+    // MARK: -
 
     @Test func nothingIsRecordedOfOneThatHasNothing() throws {
         let id = try add(address: nil)

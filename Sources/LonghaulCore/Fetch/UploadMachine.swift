@@ -131,7 +131,7 @@ struct UploadMachine {
             if exchange.purpose == .whole, state.upload?.mayHaveArrived == true,
                 !exchange.body.mayRepeat
             {
-                return leaveUpload(.fail(UploadJudge.unknownEnd(nil).error), context, &step)
+                return leaveUpload(.fail(UploadFailure.unknownEnd(nil).error), context, &step)
             }
             send(exchange, context, &step)
         }

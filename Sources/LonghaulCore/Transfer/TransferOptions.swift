@@ -3,9 +3,10 @@
 public struct TransferOptions: Hashable, Codable, Sendable {
     /// Request header fields by name. Values are secrets: redacted in every output. Refused are
     /// names and values that cannot be sent (RFC 9110 §5.1, §5.5), and fields that are set by
-    /// Longhaul itself: ranges, conditions, framing, and codings other than `identity`.
+    /// Longhaul itself: ranges, conditions, framing, and codings other than `identity`. Of a
+    /// completed upload only those that may go to any origin are kept (`Accept`, `User-Agent`).
     public var headers: HeaderFields = HeaderFields()
-    /// `user:password`, sent to the origin of `url` only.
+    /// `user:password`, sent to the origin of `url` only; deleted when an upload completes.
     public var user: String?
     /// Look credentials up in ~/.netrc (CURLOPT_NETRC).
     public var netrc: Bool = false

@@ -51,6 +51,7 @@ package struct UploadJudge {
     package mutating func judge(_ head: ResponseHead?) -> UploadVerdict {
         if state.dialect == .remoteFile { return judgeRemoteFile(head) }
         guard let head else { return broke() }
+        if let verdict = answeredEarly(head) { return verdict }
         if state.dialect == .s3, exchange.purpose != .whole { return judgeS3(head) }
         readLimit(head.headers)
         switch exchange.purpose {
@@ -82,71 +83,6 @@ package struct UploadJudge {
         offset = told
     }
 
-    // MARK: - Breaks
-
-    /// No final answer came.
-    private mutating func broke() -> UploadVerdict {
-        guard let failure = end.failure.flatMap(FailureTable.classify) else {
-            noteBreak()
-            return .failed(
-                Failure(.transient, LonghaulError(.network, "the upload was broken off")))
-        }
-        noteBreak()
-        switch exchange.purpose {
-        case .discover, .create, .ask, .list, .abort: return .failed(failure)
-        case .complete: return .askAfter(failure)
-        case .append where state.dialect == .s3:
-            return isSentWhole && failure.kind == .transient ? .askAfter(failure) : .failed(failure)
-        case .whole, .append:
-            if state.mustAsk, failure.kind == .transient, end.bytesSent > 0 {
-                return .askAfter(failure)
-            }
-            if state.mayHaveArrived, state.address == nil, !mayRepeat {
-                return .failed(UploadJudge.unknownEnd(failure))
-            }
-            return .failed(failure)
-        }
-    }
-
-    private mutating func noteBreak() {
-        let length = exchange.body.content?.length ?? 0
-        let sent = min(end.bytesSent, length)
-        switch exchange.purpose {
-        case .whole:
-            state.sentBound = max(floor, sent)
-            // A resumable upload is not complete before its last byte; a plain one is the server's
-            // own affair from the first.
-            let isPlain = state.dialect == .plain || state.isGuess
-            let isEmptyAndOut = length == 0 && end.failure?.isBeforeConnection != true
-            let isArrived = isPlain ? sent > 0 : sent >= length && length > 0
-            state.mayHaveArrived = isArrived || isEmptyAndOut
-            state.mustAsk = state.address != nil
-        // A part is stored whole or not at all.
-        case .append where state.dialect == .s3: if isSentWhole { state.mustAsk = true }
-        case .append:
-            state.sentBound = max(floor, offset, exchange.range.lowerBound + sent)
-            state.mustAsk = true
-        case .complete: (state.mustAsk, state.mayHaveArrived) = (true, true)
-        case .discover, .create, .ask, .list, .abort: break
-        }
-    }
-
-    /// Only the answer is missing.
-    private var isSentWhole: Bool { end.bytesSent >= exchange.body.content?.length ?? 0 }
-
-    /// RFC 9110 §9.2.2.
-    private var mayRepeat: Bool { exchange.body.method == "PUT" || options.isRepeatable }
-
-    /// A POST whose answer was lost.
-    package static func unknownEnd(_ cause: Failure?) -> Failure {
-        var error = cause?.error ?? LonghaulError(.network, "")
-        error.message =
-            "the answer to the POST was lost, and the server may have the file; look there, then "
-            + "enqueue it again, with --repeatable where it may be sent twice"
-        error.retryable = false
-        return Failure(.permanent, error)
-    }
-
     // MARK: - Answers
 
     private mutating func discovered(_ head: ResponseHead) -> UploadVerdict {
@@ -158,7 +94,7 @@ package struct UploadJudge {
         let versions = headers.values("Tus-Version") + headers.values("Tus-Resumable")
         if versions.contains(where: { $0.contains("1.0.0") }) {
             if let most = headers.single("Tus-Max-Size").flatMap({ Int64($0) }), size > most {
-                return .failed(UploadJudge.tooLarge(most))
+                return .failed(UploadFailure.tooLarge(most))
             }
             settle(.tus)
             state.takesBytesAtCreation = headers.values("Tus-Extension").contains {
@@ -179,13 +115,9 @@ package struct UploadJudge {
             return other(head)
         }
         guard head.isSuccess || head.status == 303 else { return refused(head) }
-        if state.dialect?.interopVersion != nil, state.dialect != .ietf6, head.isIncomplete {
-            // It takes the file for a part of itself: the rest, if any, goes to the resource.
-            if state.address == nil, let location = head.headers["Location"] {
-                state.address = UploadAddress.resolve(location, at: head.effectiveURL)
-            }
-            guard state.address != nil else { return nowhere(head) }
-            state.isGuess = false
+        if isOfPart(head) {
+            noteAddress(head)
+            guard state.address != nil else { return .failed(UploadFailure.nowhere(head)) }
             state.mustAsk = true
             return .goOn
         }
@@ -197,16 +129,29 @@ package struct UploadJudge {
         return .done
     }
 
+    /// The server takes the file for a part of itself: the rest, if any, goes to the resource.
+    private func isOfPart(_ head: ResponseHead) -> Bool {
+        state.dialect?.interopVersion != nil && state.dialect != .ietf6 && head.isIncomplete
+    }
+
+    mutating func noteAddress(_ head: ResponseHead) {
+        guard isOfPart(head) else { return }
+        if state.address == nil, let location = head.headers["Location"] {
+            state.address = UploadAddress.resolve(location, at: head.effectiveURL)
+        }
+        if state.address != nil { state.isGuess = false }
+    }
+
     private mutating func created(_ head: ResponseHead) -> UploadVerdict {
         if let verdict = forgotten(head) ?? olderVersion(head) { return verdict }
         guard head.isSuccess else { return refused(head) }
         guard let location = head.headers["Location"],
             let address = UploadAddress.resolve(location, at: head.effectiveURL)
-        else { return nowhere(head) }
+        else { return .failed(UploadFailure.nowhere(head)) }
         state.address = address
         state.isGuess = false
         state.mustAsk = false
-        state.sentBound = exchange.range.upperBound
+        state.sentBound = sent.through
         offset = 0
         if let dialect = state.dialect { learned = .some(dialect) }
         if !exchange.range.isEmpty { return createdWithBytes(head) }
@@ -219,7 +164,7 @@ package struct UploadJudge {
             state.mustAsk = true
             return .goOn
         }
-        guard told <= exchange.range.upperBound else { return beyond(told) }
+        guard told <= sent.through else { return beyond(told) }
         offset = told
         return told == size ? .done : .goOn
     }
@@ -227,10 +172,7 @@ package struct UploadJudge {
     private mutating func answered(_ head: ResponseHead) -> UploadVerdict {
         guard head.isSuccess else { return other(head) }
         guard let told = head.headers.uploadOffset else {
-            return .failed(
-                Failure(
-                    .transient,
-                    LonghaulError(.serverError, "the server does not say how far the upload is")))
+            return .failed(UploadFailure.noOffset)
         }
         guard told <= state.sentBound, told <= size else { return beyond(told) }
         state.mustAsk = false
@@ -275,7 +217,9 @@ package struct UploadJudge {
             return gone("the server does not know the upload any more")
         case 409, 423:
             state.mustAsk = true
-            return .conflict(FailureTable.classify(upload: head))
+            let isOfOffset = head.status == 409 && exchange.purpose != .ask
+            return .conflict(
+                isOfOffset ? UploadFailure.otherOffset(head) : FailureTable.classify(upload: head))
         case 413 where (state.appendLimit ?? .max) < Int64(exchange.range.count):
             state.mustAsk = true
             return .conflict(FailureTable.classify(upload: head))
@@ -311,7 +255,7 @@ package struct UploadJudge {
     func failure(of head: ResponseHead) -> Failure {
         let isOld = state.dialect == .s3 && S3Answer.tellsOfOldKeys(end.answer)
         guard isOld, head.status != 404 else { return FailureTable.classify(upload: head) }
-        return FailureTable.oldKeys(status: head.status)
+        return UploadFailure.oldKeys(head)
     }
 
     /// The server has bytes that were never sent: the resource is not ours, or not sound.
@@ -329,13 +273,6 @@ package struct UploadJudge {
         state.source = source
         offset = 0
         return .conflict(Failure(.transient, LonghaulError(.serverError, reason)))
-    }
-
-    private func nowhere(_ head: ResponseHead) -> UploadVerdict {
-        let text = "the server does not say where the upload goes; try --protocol put or post"
-        var error = LonghaulError(.serverError, text)
-        error.httpStatus = head.status
-        return .failed(Failure(.permanent, error))
     }
 
     /// What the origin speaks at other URLs may not be spoken at this one: the upload begins as if
@@ -383,23 +320,6 @@ package struct UploadJudge {
         guard let limit = headers.uploadLimit("max-append-size"), limit > 0 else { return }
         state.appendLimit = limit
     }
-
-    private static func tooLarge(_ most: Int64) -> Failure {
-        Failure(
-            .permanent,
-            LonghaulError(
-                .tooLarge, "the file is larger than the server takes (\(SizeText.shown(most)))"))
-    }
-}
-
-extension WireFailure {
-    /// No byte of the request can have gone out.
-    fileprivate var isBeforeConnection: Bool {
-        // CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT.
-        if case .curl(5...7, _, _) = self { return true }
-        if case .noKeys = self { return true }
-        return false
-    }
 }
 
 extension ResponseHead {
@@ -427,23 +347,16 @@ extension HeaderFields {
 }
 
 extension FailureTable {
-    /// Of keys that expire.
-    static func oldKeys(status: Int) -> Failure {
-        Failure(
-            .needsInput,
-            LonghaulError(
-                .unauthorized,
-                "the keys for S3 have expired (\(status)); renew those of its profile, then "
-                    + "`resume`, or upload it again with others in the environment",
-                httpStatus: status))
-    }
-
     /// Of an answer that refuses an upload.
     package static func classify(upload head: ResponseHead) -> Failure {
         var failure = classify(
             status: head.status, retryAfter: head.headers.retryAfter(now: head.receivedAt))
         let status = head.status
         switch status {
+        case 303:
+            failure.error.message =
+                "the server redirects (303) without having taken the file; check the URL and the "
+                + "credentials"
         case 403:
             failure.error.message =
                 "the server refuses the upload (403); check the URL and the credentials, then "

@@ -31,6 +31,8 @@ package struct SegmentEnd: Hashable, Sendable {
     /// Of an upload: bytes of the body that libcurl has taken to send them. More of them than the
     /// server has are possible, and never fewer.
     package var bytesSent: Int64 = 0
+    /// Those of ``bytesSent`` that have not left libcurl.
+    package var bytesUnsent: Int64 = 0
 
     package init(
         failure: WireFailure?, writtenThrough: Int64, bytesReceived: Int64, seconds: Double = 0,

@@ -67,9 +67,12 @@ package final class DirectoryHandle: Sendable {
 }
 
 extension DirectoryHandle {
-    /// Opens the directory and creates it and its missing parents (0777 less the umask). Each
-    /// created directory is synced into its parent, so that it is still there after a power loss.
-    package static func creating(_ path: String) throws(SystemFailure) -> DirectoryHandle {
+    /// Opens the directory and creates it and its missing parents (0777 less the umask; 0700 if
+    /// private). Each created directory is synced into its parent, so that it is still there after
+    /// a power loss.
+    package static func creating(
+        _ path: String, isPrivate: Bool = false
+    ) throws(SystemFailure) -> DirectoryHandle {
         do {
             return try DirectoryHandle(opening: path)
         } catch {
@@ -78,8 +81,8 @@ extension DirectoryHandle {
             else {
                 throw error
             }
-            let above = try creating(parent)
-            if mkdirat(above.descriptor, name, 0o777) < 0 {
+            let above = try creating(parent, isPrivate: isPrivate)
+            if mkdirat(above.descriptor, name, isPrivate ? 0o700 : 0o777) < 0 {
                 // Another process may have made it meanwhile; it is opened below.
                 if Glibc.errno != EEXIST { throw .last("mkdir", path) }
             } else {

@@ -21,7 +21,8 @@ package struct SnapshotDirectory: Sendable {
     package func add(
         _ source: SourceFile, willCopy: () -> Void
     ) throws(SystemFailure) -> PartFile {
-        let directory = try DirectoryHandle.creating(path)
+        // As the state directory: the files in it may be nobody else's to see.
+        let directory = try DirectoryHandle.creating(path, isPrivate: true)
         var random = SystemRandom()
         let name = [random.next(), random.next()].map { String($0, radix: 36) }.joined()
         let names = [PartName(name, isOneStores: true)]

@@ -36,12 +36,19 @@ package final class SourceFile: Sendable {
         try SourceFile(path).version
     }
 
+    /// What it means that a file which was there when it was enqueued cannot be opened.
     package static func fault(_ failure: SystemFailure) -> LocalFault {
-        if failure.errno == ENOENT || failure.errno == ENOTDIR {
-            return LocalFault(
-                code: .sourceChanged,
-                message: "the file \(failure.path) is gone; bring it back, then `resume`")
-        }
+        let path = failure.path
+        let change: String? =
+            switch failure.errno {
+            case ENOENT, ENOTDIR: "the file \(path) is gone; bring it back, then `resume`"
+            case EISDIR: "\(path) is a directory by now; bring the file back, then `resume`"
+            // ENXIO of a socket.
+            case EINVAL, ENXIO:
+                "\(path) is a device, a pipe or a socket by now; bring the file back, then `resume`"
+            default: nil
+            }
+        if let change { return LocalFault(code: .sourceChanged, message: change) }
         let error = failure.longhaulError()
         return LocalFault(code: error.code, message: error.message, isPassing: failure.isPassing)
     }

@@ -111,7 +111,20 @@ package struct TransferStatus {
             }
         }
         addEvent(.transferCompleted, of: id, standing, detail ?? error, now)
-        return standing.upload == nil ? [] : try SnapshotRows(connection).abandon(of: id)
+        if standing.upload == nil { return [] }
+        try deleteCredentials(of: id)
+        return try SnapshotRows(connection).abandon(of: id)
+    }
+
+    /// Nothing needs those of a completed upload: what it has left at its server has its own.
+    /// Equal requests are compared with those of a completed download.
+    private func deleteCredentials(of id: TransferID) throws {
+        guard var options = try options(of: id) else { return }
+        let stored = options
+        options.user = nil
+        options.headers = options.headers.forElsewhere
+        if options == stored { return }
+        try connection.run("UPDATE transfer SET options = ?2 WHERE id = ?1", id, options.stored)
     }
 
     /// Ends a failed transfer, with its event. The fetch row stays, for `resume` and `retry`.
@@ -257,10 +270,15 @@ package struct TransferStatus {
 
     /// The mirrors of a transfer's URL.
     package func mirrors(of id: TransferID) throws -> [String] {
+        try options(of: id)?.mirrors ?? []
+    }
+
+    /// `nil` = they cannot be read, or there is no such transfer.
+    private func options(of id: TransferID) throws -> TransferOptions? {
         let options = try connection.first("SELECT options FROM transfer WHERE id = ?1", id) {
             TransferOptions(stored: $0.optionalText(0))
         }
-        return options??.mirrors ?? []
+        return options ?? nil
     }
 }
 

@@ -41,7 +41,7 @@ import Testing
         var end = SegmentEnd(
             failure: head == nil ? .curl(code: 56, text: "cut", osError: 104) : nil,
             writtenThrough: 0, bytesReceived: 0)
-        end.bytesSent = head == nil ? Int64(exchange.range.count) : 0
+        end.bytesSent = exchange.body.content?.length ?? 0
         end.answer = Array(body.utf8)
         var judge = UploadJudge(exchange, end, state, offset: 0, size: size, options())
         let verdict = judge.judge(head)

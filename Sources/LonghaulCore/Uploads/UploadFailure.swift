@@ -1,0 +1,70 @@
+/// The failures that only uploads over HTTP have.
+enum UploadFailure {
+    /// Of a POST whose answer was lost.
+    static func unknownEnd(_ cause: Failure?) -> Failure {
+        var error = cause?.error ?? LonghaulError(.network, "")
+        error.message =
+            "the answer to the POST was lost, and the server may have the file; look there, then "
+            + "enqueue it again, with --repeatable where it may be sent twice"
+        error.retryable = false
+        return Failure(.permanent, error)
+    }
+
+    /// Of a success that came before the body was out.
+    ///
+    /// - Parameter isCarriedOut: The server may have done something that must not be done twice.
+    static func early(_ head: ResponseHead, isCarriedOut: Bool) -> Failure {
+        let said = "the server answered (\(head.status)) before the whole file was sent"
+        let advice =
+            "; look there, then enqueue it again, with --repeatable where it may be sent twice"
+        return Failure(
+            isCarriedOut ? .permanent : .transient,
+            LonghaulError(
+                .serverError, isCarriedOut ? said + advice : said, httpStatus: head.status))
+    }
+
+    /// Of an answer that refuses bytes for their offset (409). It moves for as long as the server
+    /// takes in what it has of a broken connection.
+    static func otherOffset(_ head: ResponseHead) -> Failure {
+        Failure(
+            .transient,
+            LonghaulError(
+                .serverError, "the server expects the upload at another offset (\(head.status))",
+                httpStatus: head.status),
+            retryAfter: head.headers.retryAfter(now: head.receivedAt))
+    }
+
+    /// Of an answer to a question for the offset that has none.
+    static let noOffset = Failure(
+        .transient,
+        LonghaulError(.serverError, "the server does not say how far the upload is"))
+
+    /// Of an answer to a creation that names no resource.
+    static func nowhere(_ head: ResponseHead) -> Failure {
+        Failure(
+            .permanent,
+            LonghaulError(
+                .serverError,
+                "the server does not say where the upload goes; try --protocol put or post",
+                httpStatus: head.status))
+    }
+
+    /// Of keys for S3 that have expired.
+    static func oldKeys(_ head: ResponseHead) -> Failure {
+        Failure(
+            .needsInput,
+            LonghaulError(
+                .unauthorized,
+                "the keys for S3 have expired (\(head.status)); renew those of its profile, then "
+                    + "`resume`, or upload it again with others in the environment",
+                httpStatus: head.status))
+    }
+
+    /// - Parameter most: Bytes that the server takes.
+    static func tooLarge(_ most: Int64) -> Failure {
+        Failure(
+            .permanent,
+            LonghaulError(
+                .tooLarge, "the file is larger than the server takes (\(SizeText.shown(most)))"))
+    }
+}

@@ -1,0 +1,159 @@
+import Testing
+
+@testable import LonghaulCore
+
+/// What an answer is worth that comes before the body has gone out whole: a success ends no upload,
+/// and acknowledges nothing that was not sent.
+@Suite struct EarlyAnswerTests {
+    private static let size: Int64 = 5 << 20
+
+    struct Row: CustomTestStringConvertible, Sendable {
+        var way: UploadProtocol
+        /// The resource at the server, whose next request is the one that is answered.
+        var address: String?
+        var isRepeatable = false
+        var status = 200
+        var fields: [String: String] = [:]
+        var sent: Int64
+        var means: Meaning
+
+        init(
+            _ way: UploadProtocol, at address: String? = nil, isRepeatable: Bool = false,
+            _ status: Int, _ fields: [String: String] = [:], sent: Int64, means: Meaning
+        ) {
+            (self.way, self.address, self.isRepeatable) = (way, address, isRepeatable)
+            (self.status, self.fields, self.sent, self.means) = (status, fields, sent, means)
+        }
+
+        var testDescription: String { "\(way) \(address ?? "") \(status) after \(sent)" }
+    }
+
+    enum Meaning: Hashable, Sendable {
+        case done, goesOn, asks, retries, conflicts, fails
+
+        init(_ verdict: UploadVerdict) {
+            self =
+                switch verdict {
+                case .done: .done
+                case .goOn: .goesOn
+                case .askAfter: .asks
+                case .conflict: .conflicts
+                case .failed(let failure): failure.kind == .transient ? .retries : .fails
+                }
+        }
+    }
+
+    private static let (part, resource) = ("p", "http://h/r/1")
+    private static let all = ["Upload-Offset": "\(size)", "Upload-Complete": "?1"]
+
+    static let rows = [
+        Row(.put, 200, sent: size, means: .done),
+        Row(.put, 200, sent: 0, means: .retries),
+        Row(.put, 201, sent: size - 1, means: .retries),
+        Row(.put, 303, sent: size, means: .done),
+        Row(.put, 303, sent: 0, means: .fails),
+        Row(.put, 303, sent: size - 1, means: .fails),
+        Row(.post, 200, sent: size, means: .done),
+        Row(.post, 200, sent: 0, means: .fails),
+        Row(.post, isRepeatable: true, 200, sent: 0, means: .retries),
+        Row(.post, 303, sent: 0, means: .fails),
+        Row(.auto, 200, sent: 0, means: .retries),
+        Row(.tus, at: resource, 204, all, sent: size, means: .done),
+        Row(.tus, at: resource, 204, all, sent: 0, means: .retries),
+        Row(.tus, at: resource, 204, all, sent: 70_000, means: .asks),
+        Row(.tus, at: resource, 204, [:], sent: 70_000, means: .asks),
+        Row(.ietf, at: resource, 200, all, sent: size, means: .done),
+        Row(.ietf, at: resource, 200, all, sent: 70_000, means: .asks),
+        Row(.ietf, at: resource, 200, ["Upload-Complete": "?0"], sent: 70_000, means: .asks),
+        Row(.s3, at: part, 200, ["ETag": "\"t\""], sent: size, means: .goesOn),
+        Row(.s3, at: part, 200, ["ETag": "\"t\""], sent: 70_000, means: .retries),
+    ]
+
+    /// The request, and what its answer means.
+    private func judge(
+        _ row: Row, unsent: Int64 = 0, failure: WireFailure? = nil
+    ) throws -> (UploadJudge, UploadVerdict) {
+        let source = SourceVersion(device: 1, inode: 2, size: Self.size, modified: 3, changed: 4)
+        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
+        var options = UploadOptions()
+        options.uploadProtocol = row.way
+        options.method = row.way == .post ? .post : nil
+        options.isRepeatable = row.isRepeatable
+        options.source = source
+        request.options.upload = options
+        var state = UploadState()
+        state.dialect = UploadPlan.start(for: options, to: request.url, known: nil)?.dialect
+        if row.way == .auto { (state.dialect, state.isGuess) = (.ietf9, true) }
+        state.address = row.address
+        state.appendLimit = row.way == .s3 ? Self.size - 1000 : nil
+        state.source = source
+        state.sentBound = Self.size
+        let exchange = try #require(
+            UploadPlan(
+                request, options, state, offset: 0, source: source,
+                transfer: TransferID(rawValue: 1)
+            ).next())
+        var end = SegmentEnd(failure: failure, writtenThrough: 0, bytesReceived: 0)
+        end.bytesSent = min(row.sent, exchange.body.content?.length ?? 0)
+        end.bytesUnsent = unsent
+        var headers = HeaderFields()
+        for (name, value) in row.fields { headers[name] = value }
+        let head = ResponseHead(
+            scheme: .http, status: row.status, headers: headers, effectiveURL: exchange.url,
+            httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
+        var judge = UploadJudge(exchange, end, state, offset: 0, size: Self.size, options)
+        let verdict = judge.judge(head)
+        return (judge, verdict)
+    }
+
+    @Test(arguments: rows) func aSuccessCountsOnceAllIsSent(_ row: Row) throws {
+        let (judge, verdict) = try judge(row)
+        #expect(Meaning(verdict) == row.means, "\(verdict)")
+        if row.way != .s3 { #expect(judge.offset == (row.means == .done ? Self.size : 0)) }
+        #expect(judge.state.partTags.isEmpty == (row.means != .goesOn))
+        // An offset that is told later is believed up to what was sent.
+        if row.means == .asks { #expect(judge.state.sentBound == row.sent) }
+    }
+
+    /// What libcurl has read of the file and not sent does not count, for an end.
+    @Test func whatIsStillHereIsNotSent() throws {
+        let row = Row(.put, 200, sent: Self.size, means: .done)
+        #expect(Meaning(try judge(row, unsent: 1).1) == .retries)
+        let (judge, asked) = try judge(
+            Row(.tus, at: Self.resource, 204, Self.all, sent: Self.size, means: .done), unsent: 1)
+        #expect(Meaning(asked) == .asks && judge.state.sentBound == Self.size)
+    }
+
+    @Test func itSaysWhy() throws {
+        let (_, redirected) = try judge(Row(.put, 303, sent: 0, means: .fails))
+        guard case .failed(let failure) = redirected else { throw CancellationError() }
+        #expect(failure.error.code == .serverError && failure.error.httpStatus == 303)
+        #expect(failure.error.message.contains("redirects (303) without having taken the file"))
+        let (posted, lost) = try judge(Row(.post, 200, sent: 0, means: .fails))
+        guard case .failed(let failure) = lost else { throw CancellationError() }
+        #expect(failure.error.code == .serverError && !failure.error.retryable)
+        // `retry` does not send it again either.
+        #expect(posted.state.mayHaveArrived)
+    }
+
+    /// The source is another one, and its server has answered all the same.
+    @Test func aChangedFileIsNotSentAgain() throws {
+        let row = Row(.put, 200, sent: 1000, means: .fails)
+        let (_, verdict) = try judge(row, failure: .sourceChanged)
+        guard case .failed(let failure) = verdict else { throw CancellationError() }
+        #expect(failure.error.code == .sourceChanged)
+    }
+
+    @Test func aConflictOfOffsetsPasses() throws {
+        for way in [UploadProtocol.tus, .ietf] {
+            let row = Row(way, at: Self.resource, 409, sent: 1000, means: .conflicts)
+            let (judge, verdict) = try judge(row)
+            guard case .conflict(let failure) = verdict else { throw CancellationError() }
+            #expect(failure.kind == .transient && failure.error.httpStatus == 409)
+            #expect(judge.state.mustAsk)
+            // At the creation it is a refusal.
+            let (_, refused) = try self.judge(Row(way, 409, sent: 0, means: .fails))
+            #expect(Meaning(refused) == .fails)
+        }
+    }
+}
