@@ -279,7 +279,7 @@ struct UploadTests {
         let home = try LonghaulHome()
         try Representation(size: 5_000_000, seed: 1).write(to: home.file("source"))
         _ = try await home.run(
-            "upload", "--protocol", way, "--limit-rate", "200K", "source", server.url("\(way)/a"))
+            "upload", "--protocol", way, "--limit-rate", "50K", "source", server.url("\(way)/a"))
         let engine = try home.start("daemon")
         try await eventually("it moves") {
             try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 50_000

@@ -81,10 +81,7 @@ enum UploadValidator {
     ) -> String {
         let version =
             "\(version.device) \(version.inode) \(version.size) \(version.modified)"
-        let way = [
-            upload.uploadProtocol.rawValue, upload.method?.rawValue ?? "",
-            upload.partSize.map(String.init) ?? "", upload.contentType ?? "",
-        ].joined(separator: " ")
+        let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
         // One of its own, whatever others there are.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""
         return [

@@ -117,6 +117,7 @@ extension TransferOptions {
         if let upload = new.upload {
             if upload.isRepeatable { options.upload?.isRepeatable = true }
             if upload.ifChanged != .fail { options.upload?.ifChanged = upload.ifChanged }
+            if let type = upload.contentType { options.upload?.contentType = type }
         }
         restate(\.headers)
         restate(\.user)
