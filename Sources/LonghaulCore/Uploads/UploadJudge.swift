@@ -142,7 +142,7 @@ package struct UploadJudge {
         var error = cause?.error ?? LonghaulError(.network, "")
         error.message =
             "the answer to the POST was lost, and the server may have the file; look there, then "
-            + "enqueue it again, with --repeatable where it may be sent twice"
+            + "give the same upload with --repeatable to send it again"
         error.retryable = false
         return Failure(.permanent, error)
     }
