@@ -76,7 +76,8 @@ public final class TransferQueue: Sendable {
 
     /// Re-arms failed and cancelled transfers from the bytes that are kept; those that wait are
     /// tried now as with ``resume(_:)``. Refused while another transfer that has not ended has the
-    /// same destination, and where the deadline is a moment that is over. Those that were replaced
+    /// same destination, where the deadline is a moment that is over, and for an upload whose
+    /// snapshot was deleted when it was cancelled. Those that were replaced
     /// (`--on-duplicate replace`) are taken up again only by their ids.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
@@ -175,7 +176,8 @@ extension WantOutcome {
         switch result {
         case .hasEnded(.completed) where change == .resume: .isCompleted
         case .replaced(by: let other): .replaced(by: other)
-        case .changed, .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .noSuchTransfer:
+        case .changed, .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .snapshotGone,
+            .noSuchTransfer:
             nil
         }
     }
@@ -192,6 +194,10 @@ extension WantOutcome {
         case .deadlinePassed:
             LonghaulError(
                 .conflict, "its deadline is over; `set --deadline` gives it a later one",
+                transferID: id)
+        case .snapshotGone:
+            LonghaulError(
+                .conflict, "the snapshot of its file was deleted with it; upload the file again",
                 transferID: id)
         case .destinationTaken(let path, by: let holder):
             LonghaulError(
