@@ -195,10 +195,20 @@ struct UploadTests {
 
     @Test func whatIsNoFileIsRefused() async throws {
         let home = try LonghaulHome()
-        for source in ["missing", "/dev/null", "/tmp"] {
-            let result = try await home.run("upload", source, "http://127.0.0.1:9/a")
-            #expect(result.status == 3 || result.status == 64, "\(source): \(result.status)")
+        for (name, target) in [("directory", "/tmp"), ("dangling", "nothing"), ("loop", "loop")] {
+            try FileManager.default.createSymbolicLink(
+                atPath: home.file(name), withDestinationPath: target)
         }
+        let long = String(repeating: "n", count: 256)
+        for source in ["missing", "/dev/null", "/tmp", "directory", "dangling", "loop", long] {
+            let result = try await home.run("upload", source, "http://127.0.0.1:9/a")
+            #expect(result.status == 64, "\(source): \(result)")
+            #expect(!result.errors.contains("resume"), "\(result.errors)")
+        }
+        // The names of a bucket have no user and no password.
+        try Representation(size: 1, seed: 1).write(to: home.file("source"))
+        let user = try await home.run("upload", "--user", "k:s", "source", "s3://u:pass@bucket/a")
+        #expect(user.status == 64 && !user.errors.contains("pass@"), "\(user)")
         #expect(try await home.run("list", "--all", "--json").rows.isEmpty)
     }
 

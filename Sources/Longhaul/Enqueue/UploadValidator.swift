@@ -146,14 +146,20 @@ enum UploadValidator {
 
     private static func refusal(_ failure: SystemFailure, _ source: String) -> LonghaulError {
         switch FileInspection.kind(at: source) {
-        case .directory:
+        case _ where failure.isDirectory:
             LonghaulError(.invalidRequest, "\(source) is a directory; give a file")
+        case _ where failure.isNameTooLong:
+            LonghaulError(
+                .invalidRequest, "there is no file \(source.prefix(40))…: the name is too long")
+        case .link where failure.leadsNowhere:
+            LonghaulError(
+                .invalidRequest, "\(source) is a symbolic link to what is not there; give a file")
         case .special:
             LonghaulError(
                 .invalidRequest, "\(source) is no file but a device, a pipe or a socket")
-        case nil where failure.errno == 2 || failure.errno == 20:
+        case nil where failure.leadsNowhere:
             LonghaulError(.invalidRequest, "there is no file \(source)")
-        case .file, .link, nil: failure.longhaulError()
+        case .directory, .file, .link, nil: failure.longhaulError()
         }
     }
 }
